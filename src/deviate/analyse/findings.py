@@ -1,0 +1,41 @@
+"""What the analysis of a project says: the contract of ``deviate extract --json``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from deviate.experiment import SCHEMA, MainLoop, Metric
+
+Reason = Literal["setting", "counter", "identifier", "path", "constant", "unreached"]
+
+
+class Rejected(msgspec.Struct, frozen=True, kw_only=True):
+    """A reported value that is not a metric, with the reason."""
+
+    variable: str
+    file: str
+    line: int
+    reason: Reason
+
+
+class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that the entry reaches and that could not be parsed."""
+
+    file: str
+    line: int
+    error: str
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the analysis found in one project."""
+
+    schema: int = SCHEMA
+    entry: str
+    main_loop: MainLoop | None
+    metrics: list[Metric]
+    rejected: list[Rejected] = []
+    unreadable: list[Unreadable] = []
+    #: Files of the project that were read, relative to it.
+    files: list[str] = []

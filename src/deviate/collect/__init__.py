@@ -1,0 +1,1 @@
+"""Turn the files that runs leave behind into tables."""

@@ -1,0 +1,129 @@
+"""Errors a user can cause, and what to do about each.
+
+    DeviateError
+     ├── BadInput                  exit status 2, nothing written
+     │    ├── CommandNotFound      command-not-found
+     │    ├── EntryNotFound        entry-not-found
+     │    ├── EntryNotPython       entry-not-python
+     │    ├── EntrySyntax          entry-syntax
+     │    ├── NoMetrics            no-metrics
+     │    ├── BadOption            bad-option
+     │    ├── BadConfig            bad-config
+     │    ├── UnknownExperiment    unknown-experiment
+     │    ├── UnknownRun           unknown-run
+     │    ├── NameTaken            name-taken
+     │    ├── WorkspaceUnusable    workspace-unusable
+     │    └── WorkspaceBusy        workspace-busy
+     └── NothingRecorded           exit status 1, the job ran and gave no record
+
+Each slug has an entry in ``docs/messages.md``: what it means and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class DeviateError(Exception):
+    """Anything Deviate tells a user about instead of a traceback.
+
+    Parameters
+    ----------
+    message : str
+        The thing, what was expected and what was found.
+    hint : str, optional
+        What to type next.
+    """
+
+    slug: ClassVar[str] = "error"
+    exit_status: ClassVar[int] = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class BadInput(DeviateError):
+    """The command line, the project or a file of the user is not as it must be."""
+
+    slug = "bad-input"
+    exit_status = 2
+
+
+class CommandNotFound(BadInput):
+    """The program that should train does not exist."""
+
+    slug = "command-not-found"
+
+
+class EntryNotFound(BadInput):
+    """No entry script follows from the command, or the one named is missing."""
+
+    slug = "entry-not-found"
+
+
+class EntryNotPython(BadInput):
+    """The entry is not Python source."""
+
+    slug = "entry-not-python"
+
+
+class EntrySyntax(BadInput):
+    """The entry does not parse."""
+
+    slug = "entry-syntax"
+
+
+class NoMetrics(BadInput):
+    """No reported value that could be a metric was found."""
+
+    slug = "no-metrics"
+
+
+class BadOption(BadInput):
+    """An option has a value it cannot have."""
+
+    slug = "bad-option"
+
+
+class BadConfig(BadInput):
+    """``deviate.toml`` cannot be used as it is."""
+
+    slug = "bad-config"
+
+
+class UnknownExperiment(BadInput):
+    """No experiment has that name."""
+
+    slug = "unknown-experiment"
+
+
+class UnknownRun(BadInput):
+    """The experiment has no such run."""
+
+    slug = "unknown-run"
+
+
+class NameTaken(BadInput):
+    """The experiment of that name is of another command or another source."""
+
+    slug = "name-taken"
+
+
+class WorkspaceUnusable(BadInput):
+    """The workspace folder cannot be written, or was made by a newer Deviate."""
+
+    slug = "workspace-unusable"
+
+
+class WorkspaceBusy(BadInput):
+    """Another Deviate works on the workspace."""
+
+    slug = "workspace-busy"
+
+
+class NothingRecorded(DeviateError):
+    """The first run ended and no metric yielded a record."""
+
+    slug = "nothing-recorded"

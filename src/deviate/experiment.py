@@ -1,0 +1,114 @@
+"""What an experiment is made of: plain frozen data, shared by every stage and stored as JSON."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Kind = Literal["quality", "loss", "speed", "resource"]
+Direction = Literal["higher", "lower"]
+Status = Literal["completed", "failed", "timed-out", "cancelled", "not-instrumented"]
+
+#: Version of every file and JSON object Deviate writes.
+SCHEMA = 1
+
+
+class Span(msgspec.Struct, frozen=True):
+    """A piece of source text as `ast` counts it: lines from 1, columns in UTF-8 bytes from 0."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Capture(msgspec.Struct, frozen=True, kw_only=True):
+    """How the values of a metric are recorded.
+
+    ``value``      the expression at `span` is the value (a number, or something float() reads)
+    ``mapping``    the expression at `span` is a mapping; each of its numbers is recorded under its key
+    ``beside``     when the expression at `span` is evaluated, the name `beside` holds the value
+    ``framework``  a framework's own training loop reports it; nothing in the source is wrapped
+    """
+
+    how: Literal["value", "mapping", "beside", "framework"]
+    #: The expression that is wrapped; None for ``framework``.
+    span: Span | None = None
+    #: For ``beside``: a dotted name that is bound wherever `span` is evaluated.
+    beside: str = ""
+    #: Dotted attributes read off the object to get at the number (``avg`` of a meter); data, never a call.
+    reads: str = ""
+    #: A bare name in scope whose text at run time fills ``{name}`` in the metric's name (``split``).
+    label: str = ""
+
+
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    """A value the project reports that says how good or how costly training is."""
+
+    name: str
+    #: The root that names the value, wrappers removed.
+    variable: str
+    expression: str
+    #: Relative to the project, with forward slashes.
+    file: str
+    line: int
+    end_line: int
+    function: str
+    sink: str
+    kind: Kind
+    direction: Direction | None
+    #: ``last``, ``best``, ``mean``, ``max``, ``min`` or ``at ITERATION``.
+    aggregate: str
+    confidence: float
+    why: str
+    selected: bool = True
+    capture: Capture
+
+
+class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
+    """The loop whose iterations the records count."""
+
+    file: str
+    line: int
+    variable: str
+    kind: Literal["for", "while", "call"]
+    why: str
+    #: The iterable of a ``for``, the condition of a ``while``; None for a framework's call.
+    span: Span | None = None
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One training of an experiment."""
+
+    variant: str
+    index: int
+
+    @property
+    def folder(self) -> str:
+        """Name of the run's folder and the word users type for it."""
+        return f"{self.variant}-{self.index}"
+
+
+class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+    """A named command with its metrics, as it was when its snapshot was taken."""
+
+    schema: int = SCHEMA
+    name: str
+    #: The words the user typed after ``--``.
+    command: list[str]
+    #: The folder the user stood in, relative to the project.
+    folder: str = "."
+    entry: str
+    metrics: list[Metric]
+    main_loop: MainLoop | None
+    #: Digest of the snapshot: runs of two different sources never mix.
+    source: str
+    #: All seeds of all runs derive from it.
+    seed: int
+    #: Names of the variants, in the order they were asked for.
+    variants: list[str]
+    #: Runs planned per variant.
+    runs: int
+    #: Local time in ISO 8601.
+    created: str

@@ -1,0 +1,1 @@
+"""From samples to numbers: pure functions, arrays in, frozen results out."""

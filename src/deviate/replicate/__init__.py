@@ -1,0 +1,1 @@
+"""Run a training several times, each run in a folder of its own."""
