@@ -1,0 +1,239 @@
+"""The examples, run as their authors would run them: each ends as its README says and prints its metrics."""
+
+import importlib.util
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FOLDERS = sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir())
+NUMBER = r"(-?\d+(?:\.\d+)?|nan)"
+RUN_LIMIT_S = 240
+
+Finished = subprocess.CompletedProcess[str]
+
+
+@dataclass(frozen=True)
+class Training:
+    """Commands run one after the other in a fresh copy of an example's folder."""
+
+    folder: str
+    commands: tuple[str, ...]
+    needs: tuple[str, ...]
+
+
+TORCH = ("torch", "sklearn")
+TRAININGS = {
+    "mlp": Training("digits_mlp", ("train.py --epochs 6 --seed 3",), TORCH),
+    "mlp every step": Training("digits_mlp", ("train.py --epochs 6 --seed 3 --log-every 1",), TORCH),
+    "cnn, then resumed": Training("digits_cnn", ("main.py --epochs 3", "main.py --epochs 4"), TORCH),
+    "keras": Training("keras_fit", ("train_keras.py --epochs 6",), ("keras", "jax", "sklearn")),
+    "jax": Training("jax_loop", ("diabetes.py 20",), ("jax", "sklearn")),
+    "numpy": Training("numpy_loop", ("spirals.py",), ("numpy",)),
+    "fgsm on mlp": Training("adversarial_digits", ("train_adversarial.py --epochs 6",), TORCH),
+    "pgd on cnn": Training(
+        "adversarial_digits", ("train_adversarial.py --network cnn --attack pgd --epochs 1",), TORCH
+    ),
+    # Whether a run crashes hangs on its batch order alone, so a seed tells which on any machine.
+    "unlucky seed": Training("crashes_sometimes", ("train_embedding.py --seed 0",), TORCH),
+    "lucky seed": Training("crashes_sometimes", ("train_embedding.py --seed 3 --epochs 2",), TORCH),
+    "nan": Training("loss_turns_nan", ("train.py 1 120",), TORCH),
+}
+
+
+def run_training(training: Training, parent: Path) -> list[Finished]:
+    folder = shutil.copytree(
+        EXAMPLES / training.folder,
+        parent / training.folder,
+        ignore=shutil.ignore_patterns("checkpoints", "__pycache__"),
+    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "KERAS_BACKEND": "jax", "PYTHONDONTWRITEBYTECODE": "1"}
+    return [
+        subprocess.run(
+            [sys.executable, *command.split()],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=RUN_LIMIT_S,
+            check=False,
+        )
+        for command in training.commands
+    ]
+
+
+def missing(training: Training) -> list[str]:
+    return [name for name in training.needs if importlib.util.find_spec(name) is None]
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, "Future[list[Finished]]"]]:
+    """All trainings, two side by side: most of their time is the import of a framework."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        yield {
+            name: pool.submit(run_training, training, tmp_path_factory.mktemp("example"))
+            for name, training in TRAININGS.items()
+            if not missing(training)
+        }
+        pool.shutdown(cancel_futures=True)
+
+
+def outcomes(started: dict[str, "Future[list[Finished]]"], name: str) -> list[Finished]:
+    if name not in started:
+        pytest.skip(f"not installed: {', '.join(missing(TRAININGS[name]))}")
+    return started[name].result()
+
+
+def completed(started: dict[str, "Future[list[Finished]]"], name: str) -> list[str]:
+    finished = outcomes(started, name)
+    for run in finished:
+        assert run.returncode == 0, run.stderr
+    return [run.stdout for run in finished]
+
+
+def values(label: str, output: str) -> list[float]:
+    """Every number that follows `label` in the output."""
+    return [float(text) for text in re.findall(rf"{label}\s*{NUMBER}", output)]
+
+
+def assert_percent(numbers: list[float], count: int) -> None:
+    assert len(numbers) == count
+    assert all(0 <= number <= 100 for number in numbers)
+
+
+def assert_falling_loss(numbers: list[float], count: int) -> None:
+    assert len(numbers) == count
+    assert all(math.isfinite(number) and number >= 0 for number in numbers)
+    assert numbers[-1] < numbers[0]
+
+
+@pytest.mark.slow
+def test_digits_mlp_reports_losses_accuracies_and_time_per_epoch(started):
+    (output,) = completed(started, "mlp")
+    assert_falling_loss(values("train loss:", output), 6)
+    assert_falling_loss(values("test loss:", output), 6)
+    assert_percent(values("train acc:", output), 6)
+    accuracies = values("test acc:", output)
+    assert_percent(accuracies, 6)
+    assert accuracies[-1] > 80
+    assert len(values("time:", output)) == 6
+
+
+@pytest.mark.slow
+def test_digits_mlp_reports_every_step_on_demand_and_repeats_itself_under_one_seed(started):
+    (plain,), (detailed,) = completed(started, "mlp"), completed(started, "mlp every step")
+    assert_falling_loss(values("batch loss:", detailed), 6 * 22)
+    epochs = [line.split("time:")[0] for line in detailed.splitlines() if line.startswith("Epoch")]
+    assert epochs == [line.split("time:")[0] for line in plain.splitlines()]
+
+
+@pytest.mark.slow
+def test_digits_cnn_logs_each_step_and_epoch_and_resumes_from_its_checkpoint(started):
+    first, second = completed(started, "cnn, then resumed")
+    accuracies = values(r"val loss [\d.]+  val Acc@1", first)
+    assert_percent(accuracies, 3)
+    assert_percent(values("val Acc@3", first), 3)
+    assert_falling_loss(values("train loss", first), 3)
+    assert len(re.findall(r"Epoch: \[\d+\]\[\d+/21\]", first)) == 3 * 21
+    assert values("done, best val Acc@1", first) == [max(accuracies)]
+    assert max(accuracies) > 60
+    assert "resumed from checkpoints/last.pt at epoch 3" in second
+    assert re.findall(r"Epoch (\d+):", second) == ["3"]
+
+
+@pytest.mark.slow
+def test_keras_fit_reports_its_logs_per_epoch_and_the_test_accuracy(started):
+    (output,) = completed(started, "keras")
+    assert_falling_loss(values(" - loss:", output), 6)
+    assert_falling_loss(values("val_loss:", output), 6)
+    assert all(0 <= accuracy <= 1 for accuracy in values("val_accuracy:", output))
+    (accuracy,) = values("test accuracy:", output)
+    assert 80 < accuracy <= 100
+
+
+@pytest.mark.slow
+def test_jax_loop_reports_errors_and_r2_per_epoch(started):
+    (output,) = completed(started, "jax")
+    assert_falling_loss(values("train_loss=", output), 20)
+    assert_falling_loss(values("test mse", output), 20)
+    r2 = values("test R2", output)
+    assert all(score <= 1 for score in r2)
+    assert r2[-1] > 0.2
+
+
+@pytest.mark.slow
+def test_numpy_loop_stops_by_itself_when_the_loss_stops_falling(started):
+    (output,) = completed(started, "numpy")
+    (epochs,) = values("converged after", output)
+    assert 20 < epochs < 400
+    assert_percent(values("test acc", output), int(epochs) // 10)
+    assert_falling_loss(values("test loss", output), int(epochs) // 10)
+    (accuracy,) = values("final test accuracy", output)
+    assert 80 < accuracy <= 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "epochs"), [("fgsm on mlp", 6), ("pgd on cnn", 1)])
+def test_adversarial_digits_reports_natural_and_adversarial_accuracy(started, name, epochs):
+    (output,) = completed(started, name)
+    for part in ("training", "eval"):
+        natural, adversarial = values(f"{part} nat accuracy:", output), values(f"{part} adv accuracy:", output)
+        assert_percent(natural, epochs)
+        assert_percent(adversarial, epochs)
+        assert natural[-1] > adversarial[-1]
+
+
+@pytest.mark.slow
+def test_crashes_sometimes_crashes_under_one_seed_after_it_has_reported(started):
+    (run,) = outcomes(started, "unlucky seed")
+    assert run.returncode == 1
+    assert "hardest_positive = distance[i][positive].max()" in run.stderr
+    reported = values("1-NN accuracy", run.stdout)
+    assert 1 <= len(reported) < 6
+    assert_percent(reported, len(reported))
+
+
+@pytest.mark.slow
+def test_crashes_sometimes_completes_under_another_seed(started):
+    (output,) = completed(started, "lucky seed")
+    assert_percent(values("1-NN accuracy", output), 3)
+    assert_falling_loss(values("triplet loss", output), 2)
+
+
+@pytest.mark.slow
+def test_loss_turns_nan_mid_way_and_training_goes_on(started):
+    (output,) = completed(started, "nan")
+    losses = values("train loss", output)
+    assert len(losses) == 120
+    first = next(epoch for epoch, loss in enumerate(losses) if math.isnan(loss))
+    assert first >= 5
+    assert all(math.isnan(loss) for loss in losses[first:])
+    assert_percent(values("test accuracy", output), 120)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_table_of_examples_lists_every_folder(folder):
+    assert f"[{folder}]({folder}/README.md)" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_readme_of_an_example_gives_a_command_whose_script_exists(folder):
+    text = (EXAMPLES / folder / "README.md").read_text(encoding="utf-8")
+    scripts = re.findall(r"^    python (\S+\.py)", text, flags=re.MULTILINE)
+    assert scripts
+    assert all((EXAMPLES / folder / script).is_file() for script in scripts)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_example_knows_of_deviate(folder):
+    for source in (EXAMPLES / folder).rglob("*.py"):
+        assert "deviate" not in source.read_text(encoding="utf-8").lower(), source
