@@ -1,0 +1,77 @@
+"""Learning curves of several runs as one curve with a band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from deviate.measure.sample import Floats
+
+#: The band holds this share of the runs at each iteration, where the user names none: the middle half.
+DEFAULT_BAND = 0.5
+
+
+class CurveBand(msgspec.Struct, frozen=True, kw_only=True):
+    """Median and quantile band of one metric over the runs, per iteration; all arrays have shape ``(k,)``."""
+
+    #: Iterations at which at least one run has a finite value, ascending.
+    iterations: Any
+    #: Runs with a finite value there: runs of unequal length and diverged runs make it fall.
+    n: Any
+    low: Any
+    median: Any
+    high: Any
+
+
+def curve_band(curves: Sequence[tuple[ArrayLike, ArrayLike]], band: float = DEFAULT_BAND) -> CurveBand:
+    """Give median and quantile band across runs, per iteration.
+
+    Parameters
+    ----------
+    curves : sequence of (array_like of int, array_like of float)
+        Per run its iterations and values, each of shape ``(m_run,)``; lengths may differ between runs. Of several
+        values at one iteration the last finite one counts. NaN and infinities are left out and show as a smaller `n`.
+    band : float, optional
+        Share of the runs between `low` and `high`, in (0, 1).
+
+    Returns
+    -------
+    CurveBand
+        Quantiles of the runs that reached each iteration, linear interpolation. A curve is never extended beyond
+        its end, so where `n` falls the band is of fewer runs.
+
+    Examples
+    --------
+    >>> curve = curve_band([([0, 1], [1.0, 3.0]), ([0, 1, 2], [3.0, 5.0, 4.0])])
+    >>> curve.iterations.tolist(), curve.n.tolist(), curve.median.tolist()
+    ([0, 1, 2], [2, 2, 1], [2.0, 4.0, 4.0])
+    """
+    if not 0 < band < 1:
+        raise ValueError(f"a band holds a share of the runs between 0 and 1, both excluded; got {band}")
+    grid, table = _aligned(curves)
+    if grid.size == 0:
+        empty = np.empty(0)
+        return CurveBand(iterations=grid, n=np.empty(0, dtype=np.int64), low=empty, median=empty, high=empty)
+    low, median, high = np.nanquantile(table, [0.5 - band / 2, 0.5, 0.5 + band / 2], axis=0)
+    return CurveBand(iterations=grid, n=np.isfinite(table).sum(axis=0), low=low, median=median, high=high)
+
+
+def _aligned(curves: Sequence[tuple[ArrayLike, ArrayLike]]) -> tuple[Any, Floats]:
+    """Lay the runs on their common iterations: shape ``(n_runs, k)``, NaN where a run has no finite value."""
+    pairs = [_finite_part(np.asarray(steps, dtype=np.int64), np.asarray(values, float)) for steps, values in curves]
+    grid = np.unique(np.concatenate([steps for steps, _ in pairs])) if pairs else np.empty(0, dtype=np.int64)
+    table = np.full((len(pairs), grid.size), np.nan)
+    for row, (steps, values) in zip(table, pairs, strict=True):
+        row[np.searchsorted(grid, steps)] = values
+    return grid, table
+
+
+def _finite_part(steps: Any, values: Floats) -> tuple[Any, Floats]:
+    if steps.shape != values.shape or steps.ndim != 1:
+        raise ValueError(f"iterations and values of a run have one shape (m,); got {steps.shape} and {values.shape}")
+    finite = np.isfinite(values)
+    return steps[finite], values[finite]

@@ -1,0 +1,66 @@
+"""Make text of users and their programs safe to print."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+#: Escape sequences that terminals obey: CSI (colours, cursor), OSC (titles, links), and two-byte ones.
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]")
+
+#: Characters that change the order or the visibility of those after them ("Trojan source", CVE-2021-42574).
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+#: A joiner is part of words in several scripts and of emoji.
+_HARMLESS = {"\u200c", "\u200d"}
+
+_MARKDOWN = re.compile(r"([\\`*\[\]<>|~$&])|(?<![^\W_])(_)|(_)(?![^\W_])|^([#+-])(?=\s)|^(\d+)(?=[.)]\s)")
+
+
+def clean(text: str) -> str:
+    r"""Return one printable line: no escape sequence, no control character, nothing that hides or reorders text.
+
+    Of a line redrawn with carriage returns (a progress bar) the last drawing is kept.
+
+    Examples
+    --------
+    >>> clean("\x1b[31mloss\x1b[0m\tis\x07 nan"), clean(" 10%|#   |\r100%|####|")
+    ('loss is� nan', '100%|####|')
+    """
+    drawn = _ANSI.sub("", text).rstrip("\r\n")
+    last = drawn.rpartition("\r")[2] if "\r" in drawn else drawn
+    return "".join(map(_printable, last))
+
+
+def markdown(text: str) -> str:
+    r"""Return one line that Markdown shows as `text` and nothing else.
+
+    Examples
+    --------
+    >>> print(markdown("val_acc|<b>*top*</b>"))
+    val_acc\|\<b\>\*top\*\</b\>
+    """
+    return _MARKDOWN.sub(
+        lambda found: "\\" + found.group(0) if not found.group(5) else found.group(0) + "\\", clean(text)
+    )
+
+
+def markdown_code(lines: list[str]) -> list[str]:
+    """Return a fenced block that no line of `lines` can close."""
+    shown = [clean(line) for line in lines]
+    longest = max((len(run) for line in shown for run in re.findall(r"`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}text", *shown, fence]
+
+
+def encodable(text: str) -> str:
+    """Return `text` with lone surrogates, which no encoding can write, replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _printable(character: str) -> str:
+    if character in "\t\n\x0b\x0c\u2028\u2029":
+        return " "
+    if character in _HARMLESS or unicodedata.category(character) not in _HIDDEN:
+        return character
+    return "\ufffd"

@@ -1,0 +1,106 @@
+"""Gather what is known about an experiment from its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from deviate.collect.aggregates import check_aggregate
+from deviate.collect.events import environment, environment_differences, notes, replaced_seeds, switches
+from deviate.collect.measured import TIMES
+from deviate.collect.tables import recorded_names, samples
+from deviate.errors import BadOption
+from deviate.replicate.outcome import Outcome, Unfinished
+from deviate.replicate.workspace import ExperimentFolder, RunFolder
+from deviate.report.inputs import (
+    EnvironmentDifference,
+    ReplacedSeed,
+    ReportInputs,
+    RunFacts,
+    RuntimeNote,
+    Series,
+    Switch,
+)
+
+DISTRIBUTION = "deviate-dl"
+
+
+def gather(
+    folder: ExperimentFolder, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None
+) -> ReportInputs:
+    """Read the files of an experiment.
+
+    Parameters
+    ----------
+    folder : ExperimentFolder
+        Where they are.
+    level : float, optional
+        Confidence level of the intervals, in (0, 1).
+    aggregates : mapping of str to str, optional
+        Aggregates by metric, where they should differ from the experiment's.
+
+    Raises
+    ------
+    BadOption
+        If an aggregate is unknown, or is given to a metric that has no records.
+    """
+    experiment = folder.read_experiment()
+    ended = [(run, outcome) for run in folder.runs() if (outcome := run.read_outcome()) is not None]
+    runs = [run for run, _ in ended]
+    names = recorded_names(folder)
+    _check_aggregates(aggregates or {}, {name for name, _ in names})
+    return ReportInputs(
+        experiment=experiment,
+        runs=[_facts(run, outcome) for run, outcome in ended],
+        samples=samples(folder, aggregates),
+        series=_series(names),
+        seeds=[ReplacedSeed(call=s.call, file=s.file, line=s.line, given=s.given) for s in replaced_seeds(runs)],
+        switches=[Switch(name=switch.name, value=switch.value) for switch in switches(runs)],
+        notes=[RuntimeNote(slug=note.slug, message=note.message, runs=note.runs) for note in notes(runs)],
+        environment=_environment(runs),
+        differences=[EnvironmentDifference(name=d.key, values=d.values) for d in environment_differences(runs)],
+        level=level,
+        version=version(DISTRIBUTION),
+    )
+
+
+def _check_aggregates(aggregates: Mapping[str, str], known: set[str]) -> None:
+    for name, aggregate in aggregates.items():
+        check_aggregate(aggregate)
+        if name not in known:
+            raise BadOption(f"no metric {name!r} was recorded", hint=f"metrics: {', '.join(sorted(known)) or 'none'}")
+
+
+def _facts(run: RunFolder, outcome: Outcome) -> RunFacts:
+    info = run.read_info()
+    unfinished = outcome if isinstance(outcome, Unfinished) else None
+    hints = [unfinished.hint] if unfinished and unfinished.hint else []
+    return RunFacts(
+        variant=run.run.variant,
+        index=run.run.index,
+        status=outcome.status,
+        seconds=outcome.seconds,
+        reason=unfinished.reason if unfinished else "",
+        stderr_tail=unfinished.stderr if unfinished else [],
+        seeds={"all": info.seed} if info and info.seed is not None else {},
+        warnings=[*outcome.warnings, *hints],
+        threads=info.threads if info else None,
+        cores=(info.cores or []) if info else [],
+    )
+
+
+def _series(names: list[tuple[str, int]]) -> list[Series]:
+    recorded = [Series(name=name, metric=source if source >= 0 else None) for name, source in names]
+    return [*recorded, *(Series(name=time.name, unit=time.unit) for time in TIMES)]
+
+
+def _environment(runs: list[RunFolder]) -> dict[str, str]:
+    """Return the environment of the first run that told it; where runs differ is told apart."""
+    for run in runs:
+        if found := environment(run):
+            return {key: _text(value) for key, value in found.items()}
+    return {}
+
+
+def _text(value: object) -> str:
+    return ", ".join(f"{key} {item}" for key, item in value.items()) if isinstance(value, dict) else str(value)

@@ -1,0 +1,94 @@
+"""The first sentences: how much the runs differ, in plain words with numbers."""
+
+from __future__ import annotations
+
+import re
+
+from deviate.collect.measured import TIME_PER_RUN
+from deviate.report.parts import Factors, MetricReport, RunReport
+from deviate.report.shown import Shown, show_level, show_percent
+from deviate.report.words import count, listed
+
+#: What a reader wants to know first: how good the model is, on data it was not trained on.
+_KINDS = {"quality": 0, "loss": 1, "resource": 3, "speed": 4}
+_UNFORESEEN = 2
+_SPLITS = (r"(?<![a-z])test", r"(?<![a-z])(val|eval|dev|held)", r"", r"(?<![a-z])tr(ai)?n")
+
+
+def headline(variant: str, factors: Factors, runs: list[RunReport], metrics: list[MetricReport]) -> list[str]:
+    """Say in a few sentences how much the runs of a variant differ."""
+    done = sum(run.status == "completed" for run in runs)
+    if not done:
+        return [_nothing_completed(variant, runs)]
+    reported = [metric for metric in metrics if metric.kind != "speed" and metric.n]
+    if not reported:
+        what = f"{count(done, 'run')} of {variant} completed, but no metric has a finite value in any of them."
+        return [what, *_time(metrics)]
+    first = main_metric(reported)
+    return [_spread_sentence(first, variant, factors, done), *_extremes(reported), *_time(metrics)]
+
+
+def main_metric(metrics: list[MetricReport]) -> MetricReport:
+    """Choose the metric a reader asks for first: quality before loss, test before validation before training."""
+    return min(metrics, key=lambda metric: (_rank(metric), _split(metric.name)))
+
+
+def _rank(metric: MetricReport) -> int:
+    return _KINDS[metric.kind] if metric.direction else max(_KINDS[metric.kind], _UNFORESEEN)
+
+
+def _split(name: str) -> int:
+    found = (place for place, pattern in enumerate(_SPLITS) if pattern and re.search(pattern, name, re.IGNORECASE))
+    return next(found, _SPLITS.index(""))
+
+
+def _nothing_completed(variant: str, runs: list[RunReport]) -> str:
+    ends = [run.status for run in runs]
+    counts = [f"{ends.count(status)} {status}" for status in dict.fromkeys(ends)]
+    how = f" ({listed(counts)})" if counts else ""
+    return f"No run of {variant} completed{how}: there is nothing to measure."
+
+
+def _spread_sentence(metric: MetricReport, variant: str, factors: Factors, done: int) -> str:
+    shown = Shown(metric)
+    what = f"{metric.name} ({metric.aggregate})"
+    over = f"{metric.n}" if metric.n == done else f"{metric.n} of {done}"
+    label = f"{variant}: {factors.gloss}"
+    if metric.n == 1:
+        ran = "One run" if done == 1 else f"One of {done} runs"
+        return f"{ran} ({label}) gave {what} {shown.mean}{shown.unit}; how much runs differ shows from two runs on."
+    if metric.spread.identical:
+        return f"All {over} identical runs ({label}) gave exactly the same {what}: {shown.mean}{shown.unit}."
+    return (
+        f"Over {over} identical runs ({label}) {what} was {shown.mean} ± {shown.sd}{shown.unit} "
+        f"(mean ± SD{_interval(metric, shown)}); {_ends(metric)} differ by {shown.range}{shown.unit}."
+    )
+
+
+def _interval(metric: MetricReport, shown: Shown) -> str:
+    return f"; {show_level(metric.ci_sd.level)} CI of the SD {shown.ci_sd}" if metric.ci_sd.known else ""
+
+
+def _ends(metric: MetricReport) -> str:
+    return "the best and the worst run" if metric.direction else "the highest and the lowest run"
+
+
+def _extremes(metrics: list[MetricReport]) -> list[str]:
+    ranked = [metric for metric in metrics if metric.spread.cv is not None and not metric.spread.identical]
+    if len(ranked) < 2:
+        return []
+    most, least = ranked[0], ranked[-1]
+    return [
+        f"Relative to its mean, {most.name} varies most (CV {show_percent(most.spread.cv)}) "
+        f"and {least.name} least (CV {show_percent(least.spread.cv)})."
+    ]
+
+
+def _time(metrics: list[MetricReport]) -> list[str]:
+    metric = next((metric for metric in metrics if metric.name == TIME_PER_RUN and metric.n > 1), None)
+    if metric is None:
+        return []
+    shown = Shown(metric)
+    if metric.spread.identical:
+        return [f"Every run took {shown.mean} s."]
+    return [f"A run took {shown.mean} ± {shown.sd} s."]

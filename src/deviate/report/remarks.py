@@ -1,0 +1,167 @@
+"""What a reader must know before trusting the numbers: failures, exclusions, limits of the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import structs
+
+from deviate.experiment import Metric
+from deviate.factors import VARIANTS
+from deviate.measure.intervals import sd_factors
+from deviate.report.inputs import ReportInputs
+from deviate.report.parts import MetricReport, RunReport, VariantReport, Warned
+from deviate.report.shown import show_level
+from deviate.report.words import count, ended_as, listed
+
+#: Below this many runs the report says how little the SD is known. Pham et al. (ASE 2020) ran 16 runs a setting.
+FEW_RUNS = 16
+
+
+def experiment_remarks(inputs: ReportInputs, variants: list[VariantReport]) -> list[Warned]:
+    """List all remarks: those on each variant, then those on the experiment; warnings before notes."""
+    found = _merged([list(variant_remarks(variant, inputs)) for variant in variants])
+    found += [*_differences(inputs), *_runtime(inputs)]
+    return sorted(found, key=lambda remark: remark.severity == "note")
+
+
+def _merged(remarks: list[list[Warned]]) -> list[Warned]:
+    """Say once what is said of every variant in the same words."""
+    messages = [{remark.message for remark in of_variant} for of_variant in remarks]
+    common = set.intersection(*messages) if len(messages) > 1 else set()
+    merged = [
+        structs.replace(remark, variant=None) if remark.message in common else remark
+        for of_variant in remarks
+        for remark in of_variant
+    ]
+    return list(dict.fromkeys(merged))
+
+
+def variant_remarks(report: VariantReport, inputs: ReportInputs) -> Iterable[Warned]:
+    """Yield the remarks on the runs of one variant."""
+    yield from _unfinished(report)
+    yield from _said_by_runs(report)
+    yield from _not_recorded(report, inputs.experiment.metrics)
+    yield from _excluded(report)
+    yield from _identical(report)
+    yield from _few_runs(report, inputs.level)
+    yield from _best(report)
+
+
+def _unfinished(report: VariantReport) -> Iterable[Warned]:
+    for status in dict.fromkeys(run.status for run in report.runs if run.status != "completed"):
+        ended = [run.name for run in report.runs if run.status == status]
+        how, enter = ended_as(status, len(ended)), "it enters" if len(ended) == 1 else "they enter"
+        message = f"{len(ended)} of {count(len(report.runs), 'run')} {how} ({listed(ended)}); {enter} no statistic."
+        yield Warned(slug=f"run-{status}", message=message, variant=report.variant)
+    if len(report.runs) < report.planned:
+        message = f"{len(report.runs)} of {report.planned} planned runs have ended so far."
+        yield Warned(slug="runs-missing", message=message, variant=report.variant)
+
+
+def _said_by_runs(report: VariantReport) -> Iterable[Warned]:
+    for message in dict.fromkeys(message for run in report.runs for message in run.warnings):
+        told = [run.name for run in report.runs if message in run.warnings]
+        yield Warned(slug="run-warning", message=f"{message} ({listed(told)})", variant=report.variant)
+
+
+def _not_recorded(report: VariantReport, metrics: list[Metric]) -> Iterable[Warned]:
+    sites = {metric.name: f"{metric.name} ({metric.file}:{metric.line})" for metric in metrics}
+    if report.silent and report.completed:
+        named = listed([sites.get(name, name) for name in report.silent])
+        message = f"Never recorded in a completed run: {named}. The line was not reached, or reported no number."
+        yield Warned(slug="metric-silent", message=message, variant=report.variant)
+
+
+def _excluded(report: VariantReport) -> Iterable[Warned]:
+    for metric in report.metrics:
+        lost = [left for left in metric.excluded if left.status == "completed"]
+        for reason in dict.fromkeys(left.reason for left in lost):
+            runs = [_run_name(report.runs, left.run) for left in lost if left.reason == reason]
+            message = f"{metric.name}: {reason} in {listed(runs)}; excluded, so its n is {metric.n}."
+            yield Warned(slug="value-excluded", message=message, variant=report.variant)
+
+
+def _run_name(runs: list[RunReport], index: int) -> str:
+    return next(run.name for run in runs if run.index == index)
+
+
+def _identical(report: VariantReport) -> Iterable[Warned]:
+    measured = [metric for metric in report.metrics if metric.kind != "speed" and metric.n > 1]
+    same = [metric.name for metric in measured if metric.spread.identical]
+    variant = VARIANTS.get(report.variant)
+    fixed = variant is not None and not variant.varying
+    if measured and len(same) == len(measured):
+        yield _all_identical(report, fixed)
+    elif fixed and measured:
+        yield _control_differs(report, measured, same)
+    elif same:
+        message = (
+            f"Bit-identical in all runs although seeds vary: {listed(same)}. Either the metric is too coarse to show a "
+            "difference, or it draws from a seed that is pinned where Deviate does not reach."
+        )
+        yield Warned(slug="metric-identical", message=message, severity="note", variant=report.variant)
+
+
+def _all_identical(report: VariantReport, fixed: bool) -> Warned:
+    fact = f"All {report.completed} runs are bit-identical in every metric, time aside."
+    if fixed:
+        message = f"{fact} No implementation noise shows on this device."
+        return Warned(slug="runs-identical", message=message, severity="note", variant=report.variant)
+    message = f"{fact} Runs that were to vary did not: the program seems to pin its seeds where Deviate does not reach."
+    return Warned(slug="runs-identical", message=message, variant=report.variant)
+
+
+def _control_differs(report: VariantReport, measured: list[MetricReport], same: list[str]) -> Warned:
+    differing = [metric.name for metric in measured if metric.name not in same]
+    message = (
+        f"Every seed was held fixed, yet {len(differing)} of {count(len(measured), 'metric')} "
+        f"{'differs' if len(differing) == 1 else 'differ'} between runs: "
+        f"{listed(differing)}. The implementation is not deterministic, or something draws without a seed."
+    )
+    return Warned(slug="control-differs", message=message, severity="note", variant=report.variant)
+
+
+def _few_runs(report: VariantReport, level: float) -> Iterable[Warned]:
+    n = max((metric.n for metric in report.metrics), default=0)
+    differing = any(
+        metric.kind != "speed" and metric.n > 1 and not metric.spread.identical for metric in report.metrics
+    )
+    if n == 1:
+        message = "With one run nothing is known about how much runs differ; 10 runs give a first look."
+        yield Warned(slug="few-runs", message=message, severity="warning", variant=report.variant)
+    elif differing and n < FEW_RUNS:
+        low, high = sd_factors(n, level)
+        message = (
+            f"With {n} runs the SD is known only within a factor of {low:.2f}–{high:.2f} "
+            f"({show_level(level)} CI, if values are normal); with {FEW_RUNS} within {_factors(FEW_RUNS, level)}."
+        )
+        yield Warned(slug="few-runs", message=message, severity="note", variant=report.variant)
+
+
+def _factors(n: int, level: float) -> str:
+    low, high = sd_factors(n, level)
+    return f"{low:.2f}–{high:.2f}"
+
+
+def _best(report: VariantReport) -> Iterable[Warned]:
+    chosen = [metric.name for metric in report.metrics if metric.aggregate == "best"]
+    if chosen:
+        message = (
+            f"Best value of each run taken for {listed(chosen)}: picked by the reported values themselves, it looks "
+            "better than a model chosen without them would. Compare it with the last value."
+        )
+        yield Warned(slug="best-biased", message=message, severity="note", variant=report.variant)
+
+
+def _differences(inputs: ReportInputs) -> Iterable[Warned]:
+    for difference in inputs.differences:
+        seen = [f"{value or 'unknown'} ({listed(runs)})" for value, runs in difference.values.items()]
+        message = f"Runs differ in {difference.name}: {listed(seen)}. They are not identical runs in that respect."
+        yield Warned(slug="environment-differs", message=message)
+
+
+def _runtime(inputs: ReportInputs) -> Iterable[Warned]:
+    for note in inputs.notes:
+        where = f" ({listed(note.runs)})" if note.runs else ""
+        yield Warned(slug=note.slug, message=f"{note.message}{where}")

@@ -1,0 +1,63 @@
+"""Tables for other programs: every record in long form, and the summary with one row per metric."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from deviate.report.escape import encodable
+from deviate.report.parts import Document, MetricReport, VariantReport
+
+RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
+
+
+def render_records(document: Document, records: pd.DataFrame) -> str:
+    """Return every record in long form.
+
+    Parameters
+    ----------
+    document : Document
+        Names the experiment.
+    records : DataFrame
+        Columns `RECORD_COLUMNS`.
+
+    Returns
+    -------
+    str
+        Columns ``experiment`` and `RECORD_COLUMNS`. Floats are written with the digits that read back as the same
+        float64; NaN and infinities as ``nan``, ``inf`` and ``-inf``.
+    """
+    table = records.loc[:, list(RECORD_COLUMNS)]
+    table.insert(0, "experiment", document.experiment)
+    return encodable(table.to_csv(index=False, na_rep="nan", lineterminator="\n"))
+
+
+def render_summary(document: Document) -> str:
+    """Return one row per variant and metric; what is unknown is empty."""
+    rows = [_row(document, variant, metric) for variant in document.variants for metric in variant.metrics]
+    table = pd.DataFrame(rows, columns=list(_SUMMARY_COLUMNS))
+    return encodable(table.to_csv(index=False, lineterminator="\n"))
+
+
+_SUMMARY_COLUMNS = (
+    *("experiment", "variant", "metric", "aggregate", "unit", "n", "excluded", "mean", "sd", "cv", "min", "max"),
+    *("range", "median", "iqr", "ci_mean_low", "ci_mean_high", "ci_sd_low", "ci_sd_high", "level"),
+)
+
+
+def _row(document: Document, variant: VariantReport, metric: MetricReport) -> dict[str, object]:
+    found = metric.spread
+    return {
+        "experiment": document.experiment,
+        "variant": variant.variant,
+        "metric": metric.name,
+        "aggregate": metric.aggregate,
+        "unit": metric.unit,
+        "n": found.n,
+        "excluded": len(metric.excluded),
+        **{name: getattr(found, name) for name in ("mean", "sd", "cv", "min", "max", "range", "median", "iqr")},
+        "ci_mean_low": metric.ci_mean.low,
+        "ci_mean_high": metric.ci_mean.high,
+        "ci_sd_low": metric.ci_sd.low,
+        "ci_sd_high": metric.ci_sd.high,
+        "level": document.level,
+    }

@@ -1,0 +1,116 @@
+"""The document as JSON: the contract of ``deviate run --json`` and ``deviate report --format json``.
+
+Keys other programs rely on come first; further ones may follow them. What is unknown is null.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from deviate.measure.intervals import Interval
+from deviate.report.escape import encodable
+from deviate.report.parts import Document, MetricReport, RunReport, VariantReport, Warned
+
+
+def render_json(document: Document) -> str:
+    """Return one JSON object, indented, with a final newline."""
+    encoded = msgspec.json.encode(_encodable(contract(document)))
+    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+
+
+def contract(document: Document) -> dict[str, Any]:
+    """Return the document as the mapping that is written."""
+    return {
+        "schema": document.schema,
+        "experiment": document.experiment,
+        "command": document.command,
+        "variants": [_variant(variant) for variant in document.variants],
+        "warnings": [_warned(warned) for warned in document.warnings],
+        "level": document.level,
+        "created": document.created,
+        "generated": document.generated,
+        "seeds_replaced": msgspec.to_builtins(document.seeds_replaced),
+        "switches": msgspec.to_builtins(document.switches),
+        "environment_differences": msgspec.to_builtins(document.differences),
+        "reproduce": msgspec.to_builtins(document.reproduce),
+    }
+
+
+def _variant(report: VariantReport) -> dict[str, Any]:
+    return {
+        "variant": report.variant,
+        "runs": [_run(run) for run in report.runs],
+        "metrics": [_metric(metric) for metric in report.metrics],
+        "planned": report.planned,
+        "completed": report.completed,
+        "headline": report.headline,
+        "factors": msgspec.to_builtins(report.factors),
+        "silent": report.silent,
+        "footnotes": report.footnotes,
+    }
+
+
+def _run(run: RunReport) -> dict[str, Any]:
+    fields = msgspec.to_builtins(run)
+    first = ("index", "status", "seconds", "seeds", "fingerprints")
+    return {name: fields[name] for name in (*first, *(name for name in fields if name not in first))}
+
+
+def _metric(metric: MetricReport) -> dict[str, Any]:
+    found = metric.spread
+    return {
+        "name": metric.name,
+        "aggregate": metric.aggregate,
+        "n": found.n,
+        "mean": found.mean,
+        "sd": found.sd,
+        "cv": found.cv,
+        "min": found.min,
+        "max": found.max,
+        "range": found.range,
+        "ci_mean": _interval(metric.ci_mean),
+        "ci_sd": _interval(metric.ci_sd),
+        "values": metric.values,
+        "excluded": msgspec.to_builtins(metric.excluded),
+        "median": found.median,
+        "iqr": found.iqr,
+        "unit": metric.unit,
+        "kind": metric.kind,
+        "direction": metric.direction,
+        "site": metric.site,
+        "runs": metric.runs,
+        "identical": found.identical,
+        "resolution": msgspec.to_builtins(metric.resolution),
+        "withheld": _withheld(metric),
+    }
+
+
+def _withheld(metric: MetricReport) -> dict[str, str]:
+    """Say why a number is null, by its key."""
+    intervals = {"ci_mean": metric.ci_mean.reason, "ci_sd": metric.ci_sd.reason}
+    return {**metric.spread.withheld, **{name: reason for name, reason in intervals.items() if reason}}
+
+
+def _interval(interval: Interval) -> list[float | None] | None:
+    return [interval.low, interval.high] if interval.known else None
+
+
+def _warned(warned: Warned) -> dict[str, Any]:
+    return {
+        "slug": warned.slug,
+        "message": warned.message,
+        "severity": warned.severity,
+        "variant": warned.variant,
+    }
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {encodable(name): _encodable(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    return value

@@ -1,0 +1,144 @@
+"""The document in a terminal: the sentences, a table of what varies most, what to know, how to do it again."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from deviate.report.escape import clean
+from deviate.report.parts import Document, RunReport, VariantReport
+from deviate.report.shown import show_seconds
+from deviate.report.words import count, ended_as, listed
+from deviate.report.writers.metric_table import metric_table
+
+#: Ways of not completing that are shown with the last lines of a run; the rest is counted.
+FAILURES_SHOWN = 3
+
+#: Last lines of a failed run that are shown.
+LINES_SHOWN = 4
+
+#: Width of the text where no terminal gives one.
+PLAIN_WIDTH = 100
+
+#: Sentences wider than this are hard to read.
+WIDEST_TEXT = 100
+
+#: For terminals that cannot show more than ASCII.
+_ASCII = str.maketrans({"±": "+-", "–": "-", "·": ".", "•": "o", "●": "O", "✗": "x", "…": "...", "─": "-"})
+
+_TRAILING_BLANKS = re.compile(r" +$", re.MULTILINE)
+
+
+def render_terminal(document: Document, width: int = PLAIN_WIDTH) -> str:
+    """Return the document as plain text of at most `width` columns, without colour."""
+    stream = io.StringIO()
+    console = Console(
+        file=stream, width=width, color_system=None, force_terminal=False, legacy_windows=False, _environ={}
+    )
+    print_document(document, console)
+    return stream.getvalue()
+
+
+def print_document(document: Document, console: Console) -> None:
+    """Print the document on a rich console, which decides about width, colour and encoding."""
+    with console.capture() as captured:
+        for place, part in enumerate(_parts(document, console.width)):
+            if place:
+                console.print()
+            console.print(part, markup=False, highlight=False, emoji=False)
+    # Cells are filled up with blanks, which would be copied along with the text.
+    text = _TRAILING_BLANKS.sub("", captured.get())
+    if console.options.ascii_only:
+        text = text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+    console.file.write(text)
+
+
+def _parts(document: Document, width: int) -> Iterable[RenderableType]:
+    yield Text.assemble((clean(document.experiment), "bold"), "  ", (clean(" ".join(document.command)), "dim"))
+    for variant in document.variants:
+        yield from _variant(variant, document, width)
+    if document.warnings:
+        yield _warnings(document, width)
+    yield _facts(document, width)
+
+
+def _variant(variant: VariantReport, document: Document, width: int) -> Iterable[RenderableType]:
+    yield _narrow(Text(clean(" ".join(variant.headline))), width)
+    if variant.completed and variant.metrics:
+        yield Group(_title(variant, document), *metric_table(variant.metrics, document, width))
+    if variant.footnotes:
+        yield _narrow(Text("\n".join(map(clean, variant.footnotes)), style="dim"), width)
+    yield from _failures(variant.runs, document.experiment)
+
+
+def _title(variant: VariantReport, document: Document) -> Text:
+    done = f"{variant.completed} of {count(variant.planned, 'run')} completed"
+    name = variant.variant if len(document.variants) > 1 else ""
+    return Text.assemble((clean(name), "bold"), "  " if name else "", (done, "dim"))
+
+
+def _failures(runs: list[RunReport], experiment: str) -> Iterable[RenderableType]:
+    """Show each way in which runs ended once, with the last lines of the first of them."""
+    ended = [run for run in runs if run.status != "completed"]
+    ways = list(dict.fromkeys((run.status, run.reason) for run in ended))
+    for way in ways[:FAILURES_SHOWN]:
+        yield _failure([run for run in ended if (run.status, run.reason) == way], experiment)
+    if len(ways) > FAILURES_SHOWN:
+        more = sum((run.status, run.reason) in ways[FAILURES_SHOWN:] for run in ended)
+        yield Text(f"… and {count(more, 'more run')} that did not complete", style="dim")
+
+
+def _failure(runs: list[RunReport], experiment: str) -> RenderableType:
+    first, names = runs[0], listed([run.name for run in runs])
+    after = f" after {show_seconds(first.seconds)}" if len(runs) == 1 else ""
+    reason = f": {clean(first.reason)}" if first.reason else ""
+    title = Text.assemble(("✗ ", "red"), (clean(names), "bold"), f" {ended_as(first.status, len(runs))}{after}{reason}")
+    tail = [line for line in map(clean, first.stderr_tail) if line.strip()][-LINES_SHOWN:]
+    lines = [Text(line, style="dim", overflow="ellipsis", no_wrap=True) for line in tail]
+    lines.append(Text(f"deviate logs {clean(experiment)} {clean(first.name)}", style="cyan"))
+    return Group(title, *(Padding(line, (0, 0, 0, 4)) for line in lines))
+
+
+def _warnings(document: Document, width: int) -> RenderableType:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    several = len(document.variants) > 1
+    for warned in document.warnings:
+        serious = warned.severity == "warning"
+        about = f"{warned.variant}: " if several and warned.variant else ""
+        mark = Text("!", style="bold yellow") if serious else Text("·", style="dim")
+        grid.add_row(mark, Text(clean(about + warned.message), style="" if serious else "dim"))
+    return _narrow(grid, width)
+
+
+def _facts(document: Document, width: int) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column()
+    for name, text in _fact_rows(document):
+        grid.add_row(name, Text(clean(text)))
+    return _narrow(grid, width)
+
+
+def _fact_rows(document: Document) -> Iterable[tuple[str, str]]:
+    several = len(document.variants) > 1
+    for variant in (variant for variant in document.variants if variant.completed):
+        about = f" in {variant.variant}" if several else ""
+        yield f"Varied{about}", ", ".join(variant.factors.varied) or "nothing on purpose"
+        yield f"Held{about}", ", ".join(variant.factors.held)
+        yield from (("", caveat) for caveat in variant.factors.caveats)
+    if document.seeds_replaced:
+        yield "Seeds replaced", listed([f"{seed.call} at {seed.file}:{seed.line}" for seed in document.seeds_replaced])
+    yield "Reproduce", document.reproduce.command
+
+
+def _narrow(content: RenderableType, width: int) -> RenderableType:
+    """Keep lines of text short on wide terminals."""
+    return Padding(content, (0, max(0, width - WIDEST_TEXT), 0, 0), expand=False)

@@ -1,0 +1,146 @@
+"""Spread of one sample, against the statistics module and by property."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from deviate.measure.sample import split_finite
+from deviate.measure.spread import Spread, spread
+
+ORDINARY = st.floats(min_value=-1e6, max_value=1e6, allow_nan=False).map(lambda x: round(x, 6))
+SAMPLES = st.lists(ORDINARY, min_size=2, max_size=30)
+ANY_FINITE = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=12)
+NUMBERS = ("mean", "sd", "min", "max", "range", "median", "iqr")
+
+
+@given(SAMPLES)
+def test_agrees_with_the_statistics_module(values):
+    """Python's exact rational arithmetic is the reference."""
+    found = spread(values)
+    assert found.mean == pytest.approx(statistics.mean(values), rel=1e-9, abs=1e-9)
+    assert found.sd == pytest.approx(statistics.stdev(values), rel=1e-9, abs=1e-6)
+    assert found.median == pytest.approx(statistics.median(values), rel=1e-12)
+    lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")
+    assert found.iqr == pytest.approx(upper - lower, rel=1e-9, abs=1e-9)
+    assert (found.min, found.max, found.n) == (min(values), max(values), len(values))
+
+
+def test_agrees_with_a_certified_value():
+    """NIST StRD data set NumAcc3: mean 1000000.2 and SD 0.1 exactly, where naive sums of squares fail."""
+    values = [1000000.2] + [1000000.1, 1000000.3] * 500
+    found = spread(values)
+    assert found.mean == pytest.approx(1000000.2, rel=1e-15)
+    assert found.sd == pytest.approx(0.1, rel=1e-9)
+
+
+@given(SAMPLES, st.floats(min_value=-1e6, max_value=1e6))
+def test_shifting_moves_the_location_and_leaves_the_spread(values, shift):
+    before, after = spread(values), spread(np.asarray(values) + shift)
+    for name in ("mean", "median", "min", "max"):
+        assert getattr(after, name) == pytest.approx(getattr(before, name) + shift, rel=1e-9, abs=1e-6)
+    for name in ("sd", "range", "iqr"):
+        assert getattr(after, name) == pytest.approx(getattr(before, name), rel=1e-6, abs=1e-5)
+
+
+@given(SAMPLES, st.integers(min_value=-40, max_value=40))
+def test_scaling_scales_all_but_cv(values, power):
+    factor = 2.0**power
+    before, after = spread(values), spread(np.asarray(values) * factor)
+    assert [getattr(after, name) for name in NUMBERS] == [getattr(before, name) * factor for name in NUMBERS]
+    assert after.cv == before.cv
+
+
+@given(SAMPLES, st.randoms(use_true_random=False))
+def test_order_of_the_runs_does_not_matter(values, random):
+    shuffled = random.sample(values, len(values))
+    before, after = spread(values), spread(shuffled)
+    for name in NUMBERS:
+        assert getattr(after, name) == pytest.approx(getattr(before, name), rel=1e-9, abs=1e-9)
+
+
+@given(ANY_FINITE)
+def test_numbers_are_finite_or_withheld_with_a_reason(values):
+    """No finite sample overflows, underflows to a false zero, or puts the mean outside the values."""
+    found = spread(values)
+    for name in (*NUMBERS, "cv"):
+        number = getattr(found, name)
+        assert (number is None) == (name in found.withheld)
+        assert number is None or math.isfinite(number)
+    assert found.min <= found.mean <= found.max
+    assert found.identical == (len(set(values)) == 1)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(min_value=2, max_value=30))
+def test_equal_values_have_no_spread_at_all(value, n):
+    """0.1 + 0.1 + 0.1 is not 0.3, but three runs at 0.1 have the mean 0.1 and the SD 0."""
+    found = spread([value] * n)
+    assert found.identical
+    assert (found.mean, found.sd, found.range, found.iqr) == (value, 0, 0, 0)
+
+
+def test_one_run_has_a_location_and_no_spread():
+    found = spread([0.5])
+    assert (found.n, found.mean, found.median, found.min, found.max) == (1, 0.5, 0.5, 0.5, 0.5)
+    assert (found.sd, found.cv, found.range, found.iqr) == (None, None, None, None)
+    assert set(found.withheld) == {"sd", "cv", "range", "iqr"}
+    assert not found.identical
+
+
+def test_no_run_has_nothing():
+    found = spread([])
+    assert found == Spread(n=0, withheld=found.withheld)
+    assert set(found.withheld) == {*NUMBERS, "cv"}
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([-1.0, 2.0, 5.0], "values below zero, so the metric is not a ratio scale"),
+        ([-3.0, -2.0], "values below zero, so the metric is not a ratio scale"),
+        ([0.0, 0.0, 0.0], "the mean is zero"),
+        ([0.0, 0.0, 3.0], "the mean is within one SD of zero"),
+    ],
+)
+def test_cv_is_withheld_where_it_means_nothing(values, reason):
+    found = spread(values)
+    assert found.cv is None
+    assert found.withheld["cv"] == reason
+
+
+def test_cv_of_a_known_ratio_scale_may_be_large():
+    found = spread([0.0, 0.0, 3.0], ratio_scale=True)
+    assert found.cv == pytest.approx(3**0.5)
+    assert spread([-1.0, 3.0], ratio_scale=True).cv is None
+    assert spread([0.0, 0.0], ratio_scale=True).cv is None
+
+
+@given(SAMPLES.map(lambda values: [abs(value) for value in values]))
+def test_cv_where_given_lies_between_0_and_1(values):
+    found = spread(values)
+    assume(found.cv is not None)
+    assert 0 <= found.cv <= 1
+    assert found.cv == pytest.approx(found.sd / found.mean)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_diverged_runs_must_be_excluded_first(bad):
+    with pytest.raises(ValueError, match="split_finite"):
+        spread([0.5, bad])
+
+
+def test_a_sample_is_one_dimensional():
+    with pytest.raises(ValueError, match=r"shape \(2, 2\)"):
+        spread([[1.0, 2.0], [3.0, 4.0]])
+
+
+@given(st.lists(st.floats()))
+def test_splitting_loses_no_run(values):
+    parted = split_finite(values)
+    assert sorted([*parted.kept, *parted.dropped]) == list(range(len(values)))
+    assert all(math.isfinite(value) for value in parted.finite)
+    assert not any(math.isfinite(values[place]) for place in parted.dropped)
+    assert [values[place] for place in parted.kept] == parted.finite.tolist()

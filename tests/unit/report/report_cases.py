@@ -1,0 +1,227 @@
+"""Experiments made of plain data, as the earlier stages would hand them to the report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from deviate.experiment import Capture, Experiment, Metric
+from deviate.report.document import build_document
+from deviate.report.inputs import (
+    EnvironmentDifference,
+    ReplacedSeed,
+    ReportInputs,
+    RunFacts,
+    RuntimeNote,
+    Series,
+    Switch,
+)
+from deviate.report.parts import Document
+
+Values = Mapping[str, Sequence[float | None]]
+
+
+def clock() -> datetime:
+    return datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+
+
+def metric(name: str, **changes: object) -> Metric:
+    fields: dict[str, object] = {
+        "name": name,
+        "variable": "x",
+        "expression": "x",
+        "file": "train.py",
+        "line": 12,
+        "end_line": 12,
+        "function": "main",
+        "sink": "print",
+        "kind": "loss" if "loss" in name else "quality",
+        "direction": "lower" if "loss" in name else "higher",
+        "aggregate": "last" if "loss" in name else "best",
+        "confidence": 0.9,
+        "why": "",
+        "capture": Capture(how="value"),
+    }
+    return Metric(**{**fields, **changes})
+
+
+def experiment(metrics: Sequence[Metric], variants: Sequence[str] = ("algo+impl",), runs: int = 8) -> Experiment:
+    return Experiment(
+        name="digits_mlp",
+        command=["python", "train.py", "--epochs", "10"],
+        entry="train.py",
+        metrics=list(metrics),
+        main_loop=None,
+        source="5f2a9c",
+        seed=0,
+        planned=dict.fromkeys(variants, runs),
+        created="2026-03-01T12:00:00+00:00",
+    )
+
+
+def completed(variant: str, n: int, seconds: Sequence[float] = ()) -> list[RunFacts]:
+    times = list(seconds) or [3.0 + 0.07 * index for index in range(n)]
+    return [
+        RunFacts(variant=variant, index=k, status="completed", seconds=times[k], seeds={"all": 100 + k}, threads=1)
+        for k in range(n)
+    ]
+
+
+def failed(variant: str, index: int, **changes: object) -> RunFacts:
+    fields: dict[str, object] = {
+        "status": "failed",
+        "seconds": 1.25,
+        "reason": "exit status 1",
+        "stderr_tail": [
+            "Traceback (most recent call last):",
+            '  File "train.py", line 31, in <module>',
+            "RuntimeError: the loader lost its worker",
+        ],
+    }
+    return RunFacts(variant=variant, index=index, **{**fields, **changes})
+
+
+def sample_frame(
+    values: Mapping[str, Values], runs: Sequence[RunFacts], aggregates: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    rows = [
+        (variant, run, name, (aggregates or {}).get(name, "last"), value)
+        for variant, metrics in values.items()
+        for name, sample in metrics.items()
+        for run, value in enumerate(sample)
+        if value is not None
+    ]
+    rows += [(run.variant, run.index, "time per run", "last", run.seconds) for run in runs if run.status == "completed"]
+    frame = pd.DataFrame(rows, columns=["variant", "run", "metric", "aggregate", "value"])
+    return frame.astype({"run": "int64", "value": "float64"})
+
+
+def inputs(
+    values: Mapping[str, Values],
+    runs: Sequence[RunFacts] | None = None,
+    metrics: Sequence[Metric] | None = None,
+    planned: int | None = None,
+    **extra: object,
+) -> ReportInputs:
+    names = list(dict.fromkeys(name for sample in values.values() for name in sample))
+    known = list(metrics) if metrics is not None else [metric(name) for name in names]
+    lengths = {variant: max(map(len, sample.values()), default=0) for variant, sample in values.items()}
+    if runs is None:
+        runs = [run for variant, n in lengths.items() for run in completed(variant, n)]
+    count = planned or max((run.index + 1 for run in runs), default=1)
+    aggregates = {found.name: found.aggregate for found in known}
+    return ReportInputs(
+        experiment=experiment(known, list(values), count),
+        runs=list(runs),
+        samples=sample_frame(values, runs, aggregates),
+        version="0.1.0",
+        **extra,
+    )
+
+
+def document(values: Mapping[str, Values], **more: object) -> Document:
+    return build_document(inputs(values, **more), clock)
+
+
+DIGITS: Values = {
+    "train loss": [0.0312, 0.0287, 0.0351, 0.0298, 0.0305, 0.0342, 0.0279, 0.0331],
+    "test loss": [0.118, 0.131, 0.109, 0.122, 0.127, 0.114, 0.12, 0.125],
+    "test acc": [96.9, 97.2, 96.1, 97.8, 96.9, 97.2, 96.4, 97.0],
+}
+
+
+@cache
+def usual() -> Document:
+    """Eight good runs of one variant, with everything the runtime can tell."""
+    return document(
+        {"algo+impl": DIGITS},
+        seeds=[ReplacedSeed(call="torch.manual_seed", file="train.py", line=12, given="0")],
+        environment={"python": "3.11.7", "torch": "2.13.0+cpu"},
+    )
+
+
+@cache
+def troubled() -> Document:
+    """Two variants, failures, a NaN, a metric that stays silent, a difference between machines, nasty names."""
+    values = {
+        "algo+impl": {
+            "train loss": [0.03, 0.05, math.nan, 0.04, None, None],
+            "val_acc|top-1 [bold]": [0.91, 0.93, 0.92, 0.92, 0.4, None],
+            "вал точность": [0.5, 0.5, 0.5, 0.5, None, None],
+            "reward": [-1.5, 2.5, 0.5, 1.0, None, None],
+        },
+        "control": {
+            "train loss": [0.03, 0.03],
+            "val_acc|top-1 [bold]": [0.91, 0.92],
+            "вал точность": [0.5, 0.5],
+            "reward": [0.5, 0.5],
+        },
+    }
+    runs = [
+        *completed("algo+impl", 4),
+        failed("algo+impl", 4),
+        failed("algo+impl", 5, status="timed-out", reason="longer than 60 s", stderr_tail=["\x1b[31mstep\x1b[0m 3\r4"]),
+        *completed("control", 2),
+    ]
+    metrics = [metric(name) for name in values["control"]]
+    return document(
+        values,
+        runs=runs,
+        metrics=[*metrics, metric("test f1", file="engine.py", line=88)],
+        series=[Series(name=found.name, metric=place) for place, found in enumerate(metrics)],
+        switches=[Switch(name="torch.use_deterministic_algorithms", value="warn_only")],
+        notes=[RuntimeNote(slug="value-unreadable", message="a value of reward could not be read", runs=["control-1"])],
+        differences=[EnvironmentDifference(name="torch", values={"2.13": ["algo+impl-0"], "2.12": ["control-0"]})],
+    )
+
+
+@cache
+def crowded(count: int = 100, n: int = 10) -> Document:
+    """Many metrics, from 1e-12 to 1e12."""
+    rng = np.random.default_rng(4)
+    scales = np.logspace(-12, 12, count)
+    values = {
+        f"metric {k:03d}": (scale * (1 + 0.01 * (k % 7 + 1) * rng.standard_normal(n))).tolist()
+        for k, scale in enumerate(scales)
+    }
+    return document(
+        {
+            "algo+impl": values,
+        }
+    )
+
+
+@cache
+def identical(variant: str = "control", n: int = 3) -> Document:
+    return document({variant: {"train loss": [0.1] * n, "test acc": [97.2222222222] * n}})
+
+
+@cache
+def single() -> Document:
+    return document({"algo+impl": {"train loss": [0.1], "test acc": [97.2]}})
+
+
+@cache
+def none_completed() -> Document:
+    runs = [failed("algo+impl", 0), failed("algo+impl", 1)]
+    return document({"algo+impl": {}}, runs=runs, metrics=[metric("test acc")])
+
+
+@cache
+def not_started() -> Document:
+    return document({"algo+impl": {}}, runs=[], metrics=[metric("test acc")], planned=4)
+
+
+@cache
+def all_nan() -> Document:
+    return document({"algo+impl": {"train loss": [math.nan, math.inf, -math.inf]}})
+
+
+CASES = {
+    case.__name__: case for case in (usual, troubled, crowded, identical, single, none_completed, not_started, all_nan)
+}

@@ -1,0 +1,269 @@
+"""What a document says about an experiment."""
+
+import math
+
+import pytest
+import report_cases as cases
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deviate.measure.spread import spread
+from deviate.report.inputs import Series
+
+ALGO = "algo+impl"
+
+
+def only(document):
+    (variant,) = document.variants
+    return variant
+
+
+def named(variant, name):
+    return next(metric for metric in variant.metrics if metric.name == name)
+
+
+def slugs(document):
+    return [warned.slug for warned in document.warnings]
+
+
+def said(document, slug):
+    return " ".join(warned.message for warned in document.warnings if warned.slug == slug)
+
+
+def test_the_first_sentence_tells_the_spread_of_the_test_metric():
+    assert only(cases.usual()).headline == [
+        "Over 8 identical runs (algo+impl: every seed varies) test acc (best) was 96.94 ± 0.52 (mean ± SD; 95% CI of "
+        "the SD 0.34–1.05); the best and the worst run differ by 1.70.",
+        "Relative to its mean, train loss varies most (CV 8.3%) and test acc least (CV 0.53%).",
+        "A run took 3.25 ± 0.17 s.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "first"),
+    [
+        (["train acc", "test loss", "val acc", "test acc"], "test acc"),
+        (["loss", "latest acc", "valid acc"], "valid acc"),
+        (["train loss", "val loss"], "val loss"),
+        (["train acc", "acc"], "acc"),
+    ],
+)
+def test_the_first_sentence_is_about_quality_on_unseen_data(names, first):
+    values = {name: [0.5, 0.6, 0.7 + 0.01 * k] for k, name in enumerate(names)}
+    assert f") {first} (" in only(cases.document({ALGO: values})).headline[0]
+
+
+def test_metrics_come_by_cv_and_those_without_come_last():
+    values = {"reward": [-1.0, 1.0], "low": [1.0, 1.001], "high": [1.0, 2.0], "zero": [0.0, 0.0]}
+    metrics = only(cases.document({ALGO: values})).metrics
+    assert [metric.name for metric in metrics] == ["high", "time per run", "low", "reward", "zero"]
+    assert [metric.spread.cv is None for metric in metrics] == [False, False, False, True, True]
+
+
+@given(st.lists(st.floats(min_value=-1e9, max_value=1e9), min_size=1, max_size=12))
+def test_the_numbers_are_those_of_the_measures(values):
+    found = named(only(cases.document({ALGO: {"test acc": values}})), "test acc")
+    assert found.spread == spread(values)
+    assert found.values == values
+    assert found.runs == list(range(len(values)))
+
+
+def test_failed_runs_never_enter_a_statistic():
+    runs = [*cases.completed(ALGO, 2), cases.failed(ALGO, 2)]
+    document = cases.document({ALGO: {"test acc": [0.5, 0.75, 99.0]}}, runs=runs)
+    found = named(only(document), "test acc")
+    assert (found.n, found.spread.max) == (2, 0.75)
+    (left_out,) = found.excluded
+    assert (left_out.run, left_out.status, left_out.value, left_out.reason) == (2, "failed", 99.0, "the run failed")
+    assert said(document, "run-failed") == "1 of 3 runs failed (algo+impl-2); it enters no statistic."
+    failed = only(document).runs[2]
+    assert (failed.reason, failed.stderr_tail[-1]) == ("exit status 1", "RuntimeError: the loader lost its worker")
+
+
+def test_values_that_are_not_finite_are_excluded_and_counted():
+    document = cases.document({ALGO: {"train loss": [0.5, math.nan, 0.25, -math.inf, None], "f1": [1.0] * 5}})
+    found = named(only(document), "train loss")
+    assert found.values == [0.5, 0.25]
+    assert found.runs == [0, 2]
+    assert [(left.run, left.value, left.reported, left.reason) for left in found.excluded] == [
+        (1, None, "nan", "the value is NaN"),
+        (3, None, "-inf", "the value is infinite"),
+        (4, None, "", "no record of this metric"),
+    ]
+    assert slugs(document).count("value-excluded") == 3
+    assert "NaN in algo+impl-1; excluded, so its n is 2" in said(document, "value-excluded")
+
+
+def test_best_without_a_direction_is_excluded_with_that_reason():
+    metric = cases.metric("score", direction=None, aggregate="best")
+    document = cases.document({ALGO: {"score": [math.nan, math.nan]}}, metrics=[metric])
+    reasons = {left.reason for left in named(only(document), "score").excluded}
+    assert reasons == {"no direction is known, so no value is the best"}
+
+
+def test_a_metric_without_any_record_is_named_with_its_line():
+    document = cases.troubled()
+    assert [variant.silent for variant in document.variants] == [["test f1"], ["test f1"]]
+    assert "test f1 (engine.py:88)" in said(document, "metric-silent")
+    assert slugs(document).count("metric-silent") == 1
+
+
+def test_a_metric_that_only_failed_runs_recorded_is_silent():
+    runs = [*cases.completed(ALGO, 2), cases.failed(ALGO, 2)]
+    values = {"test acc": [0.5, 0.6, None], "test f1": [None, None, 0.5]}
+    assert only(cases.document({ALGO: values}, runs=runs)).silent == ["test f1"]
+
+
+def test_series_with_names_made_at_run_time_belong_to_their_metric():
+    metric = cases.metric("{split} acc", file="engine.py", line=7)
+    series = [Series(name="test acc", metric=0), Series(name="val acc", metric=0)]
+    values = {"test acc": [0.5, 0.6], "val acc": [0.7, 0.8]}
+    document = cases.document({ALGO: values}, metrics=[metric], series=series)
+    assert only(document).silent == []
+    assert [named(only(document), name).site for name in values] == ["engine.py:7"] * 2
+
+
+def test_one_metric_may_be_given_under_two_aggregates():
+    inputs = cases.inputs({ALGO: {"test acc": [0.5, 0.6]}})
+    last = inputs.samples[inputs.samples["metric"] == "test acc"].assign(aggregate="last")
+    inputs.samples.loc[len(inputs.samples)] = last.iloc[0]
+    inputs.samples.loc[len(inputs.samples)] = last.iloc[1]
+    found = [metric.aggregate for metric in only(cases.build_document(inputs, cases.clock)).metrics]
+    assert sorted(found) == ["best", "last", "last"]
+
+
+def test_times_have_a_cv_however_large():
+    times = [
+        cases.RunFacts(variant=ALGO, index=k, status="completed", seconds=s) for k, s in enumerate([1.0, 1.0, 9.0])
+    ]
+    document = cases.document({ALGO: {"test loss": [1.0, 1.0, 9.0]}}, runs=times)
+    assert named(only(document), "time per run").spread.cv > 1
+    assert named(only(document), "test loss").spread.cv is None
+
+
+def test_times_are_metrics_too():
+    found = named(only(cases.usual()), "time per run")
+    assert (found.unit, found.kind, found.direction, found.n) == ("s", "speed", "lower", 8)
+
+
+@pytest.mark.parametrize(("n", "factor"), [(3, "0.52–6.28"), (8, "0.66–2.04"), (15, "0.73–1.58")])
+def test_few_runs_are_said_to_know_little_with_the_number(n, factor):
+    document = cases.document({ALGO: {"test acc": [0.5 + 0.01 * k for k in range(n)]}})
+    assert f"With {n} runs the SD is known only within a factor of {factor}" in said(document, "few-runs")
+
+
+def test_sixteen_runs_are_enough_to_say_nothing():
+    document = cases.document({ALGO: {"test acc": [0.5 + 0.01 * k for k in range(16)]}})
+    assert "few-runs" not in slugs(document)
+
+
+def test_one_run_knows_no_spread():
+    document = cases.single()
+    assert only(document).headline == [
+        "One run (algo+impl: every seed varies) gave test acc (best) 97.2; how much runs differ shows from two runs on."
+    ]
+    assert [warned.severity for warned in document.warnings if warned.slug == "few-runs"] == ["warning"]
+    assert named(only(document), "test acc").ci_sd.reason == "an interval needs two runs or more"
+
+
+def test_best_of_the_epochs_is_said_to_look_too_good():
+    assert "taken for test acc:" in said(cases.usual(), "best-biased")
+    last = cases.document({ALGO: {"test loss": [0.5, 0.6]}})
+    assert "best-biased" not in slugs(last)
+
+
+def test_identical_control_runs_are_a_finding():
+    document = cases.identical("control", 3)
+    assert "All 3 runs are bit-identical in every metric, time aside." in said(document, "runs-identical")
+    assert only(document).headline[0] == (
+        "All 3 identical runs (control: every seed fixed) gave exactly the same test acc (best): 97.2222."
+    )
+    assert "few-runs" not in slugs(document)
+
+
+def test_identical_runs_that_were_to_vary_are_a_warning():
+    document = cases.identical(ALGO, 3)
+    (warned,) = [warned for warned in document.warnings if warned.slug == "runs-identical"]
+    assert warned.severity == "warning"
+    assert "seems to pin its seeds" in warned.message
+
+
+def test_control_runs_that_differ_are_told_with_the_metrics():
+    document = cases.document({"control": {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}})
+    assert "1 of 2 metrics differs between runs: test loss" in said(document, "control-differs")
+
+
+def test_a_coarse_metric_under_varying_seeds_is_noted():
+    document = cases.document({ALGO: {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}})
+    assert "Bit-identical in all runs although seeds vary: test acc." in said(document, "metric-identical")
+
+
+def test_what_varied_and_what_was_held_is_said_for_each_variant():
+    variants = {name: {"test acc": [0.5, 0.6]} for name in (ALGO, "control", "as-is")}
+    varied, fixed, untouched = (variant.factors for variant in cases.document(variants).variants)
+    assert any("data order" in item for item in varied.varied)
+    assert "the program's own seed varies too" in " ".join(varied.caveats)
+    assert fixed.varied == []
+    assert any("data order" in item for item in fixed.held)
+    assert "own seeds were left alone" in " ".join(untouched.caveats)
+    assert untouched.gloss == "the program as it is"
+
+
+def test_thread_counts_are_called_held_only_where_they_were_pinned_alike():
+    assert "threads (1)" in only(cases.usual()).factors.held
+    runs = [cases.RunFacts(variant=ALGO, index=k, status="completed", threads=k + 1) for k in range(2)]
+    held = only(cases.document({ALGO: {"test acc": [0.5, 0.6]}}, runs=runs)).factors.held
+    assert not any("threads" in item for item in held)
+
+
+def test_no_completed_run_leaves_nothing_to_measure():
+    assert only(cases.none_completed()).headline == [
+        "No run of algo+impl completed (2 failed): there is nothing to measure."
+    ]
+    assert only(cases.not_started()).planned == 4
+    assert "0 of 4 planned runs have ended" in said(cases.not_started(), "runs-missing")
+
+
+def test_no_finite_value_leaves_nothing_to_say_but_the_time():
+    first, *rest = only(cases.all_nan()).headline
+    assert first == "3 runs of algo+impl completed, but no metric has a finite value in any of them."
+    assert rest == ["A run took 3.070 ± 0.070 s."]
+
+
+def test_runs_on_different_machines_are_flagged():
+    assert "Runs differ in torch: 2.13 (algo+impl-0) and 2.12 (control-0)" in said(
+        cases.troubled(), "environment-differs"
+    )
+
+
+def test_warnings_come_before_notes():
+    severities = [warned.severity for warned in cases.troubled().warnings]
+    assert severities == sorted(severities, reverse=True)
+    assert set(severities) == {"warning", "note"}
+
+
+def test_a_remark_on_every_variant_is_made_once():
+    best = [warned for warned in cases.troubled().warnings if warned.slug == "best-biased"]
+    assert [warned.variant for warned in best] == [None]
+
+
+def test_the_resolution_of_a_known_test_set_is_given():
+    document = cases.document({ALGO: {"test acc": [90.0, 90.5, 89.5]}}, test_sizes={"test acc": 400})
+    assert named(only(document), "test acc").resolution.standard_error == pytest.approx(1.5)
+    assert "one of 400 test examples is worth 0.25" in " ".join(only(document).footnotes)
+
+
+def test_the_level_reaches_intervals_and_sentences():
+    document = cases.document({ALGO: {"test acc": [0.5, 0.6, 0.9]}}, level=0.8)
+    assert named(only(document), "test acc").ci_sd.level == 0.8
+    assert "80% CI of the SD" in only(document).headline[0]
+
+
+def test_the_clock_is_given():
+    assert cases.usual().generated == "2026-03-01T12:30:00+00:00"
+
+
+def test_how_to_reproduce_is_a_line_for_the_shell():
+    reproduce = cases.usual().reproduce
+    assert reproduce.command == "deviate run -n 8 --vary algo+impl --seed 0 -- python train.py --epochs 10"
+    assert reproduce.environment == {"deviate": "0.1.0", "python": "3.11.7", "torch": "2.13.0+cpu"}

@@ -1,0 +1,300 @@
+"""What every writer owes: all formats say the same, and no text breaks them."""
+
+import csv
+import io
+import json
+import math
+import re
+import struct
+
+import numpy as np
+import pandas as pd
+import pytest
+import report_cases as cases
+from rich.console import Console
+
+from deviate.errors import BadOption
+from deviate.report.writers.csv import RECORD_COLUMNS, render_records, render_summary
+from deviate.report.writers.json import render_json
+from deviate.report.writers.markdown import render_markdown
+from deviate.report.writers.metric_table import METRICS_SHOWN
+from deviate.report.writers.registry import WRITERS, find_writer
+from deviate.report.writers.strip import strip
+from deviate.report.writers.terminal import print_document, render_terminal
+
+ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
+
+#: What Unicode and Markdown make of a metric's name in the table, and the colours of a terminal.
+NASTY = "a|b [red]x[/red] *y* \x1b[31mz\x1b[0m <i>\n# n"
+
+
+def no_constants(text):
+    raise AssertionError(f"{text} is not JSON")
+
+
+def parsed(document):
+    return json.loads(render_json(document), parse_constant=no_constants)
+
+
+def metrics_of(document):
+    return [metric for variant in parsed(document)["variants"] for metric in variant["metrics"]]
+
+
+def cells(line):
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
+
+
+def markdown_rows(text):
+    """Yield the rows of all tables as dictionaries."""
+    head = None
+    for line in text.splitlines():
+        if not line.startswith("| "):
+            head = None
+        elif head is None:
+            head = cells(line)
+        elif not line.startswith("| ---"):
+            yield dict(zip(head, cells(line), strict=True))
+
+
+def last_digit(text):
+    """Weight of the last digit of a number as it is written."""
+    mantissa, _, exponent = text.partition("e")
+    return 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+
+
+def agrees(text, number):
+    """Tell whether text is the number, rounded."""
+    shown = text.removesuffix("%")
+    if number is None:
+        return shown == "–"
+    exact = 100 * number if text.endswith("%") else number
+    # Equal values have no SD to say how many digits are worth showing; six are.
+    return abs(float(shown) - exact) <= 0.500001 * max(last_digit(shown), 1e-6 * abs(exact))
+
+
+@ALL
+def test_markdown_numbers_are_those_of_the_json(case):
+    document = case()
+    rows = list(markdown_rows(render_markdown(document)))
+    shown = [
+        metric for variant in parsed(document)["variants"] if variant["completed"] for metric in variant["metrics"]
+    ]
+    assert len(rows) == len(shown)
+    keys = {"n": "n", "mean": "mean", "SD": "sd", "CV": "cv", "min": "min", "max": "max", "range": "range"}
+    for row, metric in zip(rows, shown, strict=True):
+        for head, key in {**keys, "median": "median", "IQR": "iqr"}.items():
+            assert agrees(row[head], metric[key]), (metric["name"], head, row[head], metric[key])
+        for head, key in {"95% CI of the mean": "ci_mean", "95% CI of the SD": "ci_sd"}.items():
+            ends = re.split(r" to |(?<=\d)–", row[head])
+            assert all(agrees(*pair) for pair in zip(ends, metric[key] or [None], strict=True)), (
+                row[head],
+                metric[key],
+            )
+
+
+@ALL
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_terminal_numbers_are_those_of_the_json(case, width):
+    """Every number in a row of the table is, rounded, a number the JSON has for that metric."""
+    document = case()
+    found = {metric["name"]: [] for metric in metrics_of(document)}
+    for metric in metrics_of(document):
+        keys = ("n", "mean", "sd", "min", "max", "range", "median")
+        found[metric["name"]] += [metric[key] for key in keys if metric[key] is not None]
+        found[metric["name"]] += [*(metric["ci_sd"] or []), *([metric["cv"] * 100] if metric["cv"] is not None else [])]
+    lines = render_terminal(document, width).splitlines()
+    for name, numbers in found.items():
+        for line in lines:
+            if line.startswith(f"{name} ") and re.search(r"\s{2}", line):
+                for text in NUMBER.findall(line.removeprefix(name).replace("%", "").replace("–", " ")):
+                    assert any(agrees(text, number) for number in numbers), (line, text)
+
+
+@ALL
+def test_sentences_of_the_terminal_and_markdown_are_those_of_the_json(case):
+    document = case()
+    plain = " ".join(render_terminal(document, 300).split())
+    for variant in parsed(document)["variants"]:
+        assert " ".join(variant["headline"]) in plain
+    for warned in parsed(document)["warnings"]:
+        assert warned["message"] in plain
+
+
+@ALL
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(case, width):
+    assert max(map(len, render_terminal(case(), width).splitlines())) <= width
+
+
+@ALL
+def test_plain_text_holds_no_control_character(case):
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", render_terminal(case()))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", render_markdown(case()))
+    assert not re.search(r" $", render_terminal(case()), re.MULTILINE)
+
+
+def test_json_is_the_contract():
+    found = parsed(cases.usual())
+    assert list(found)[:5] == ["schema", "experiment", "command", "variants", "warnings"]
+    assert found["schema"] == 1
+    (variant,) = found["variants"]
+    assert list(variant)[:3] == ["variant", "runs", "metrics"]
+    assert list(variant["runs"][0])[:5] == ["index", "status", "seconds", "seeds", "fingerprints"]
+    keys = ["name", "aggregate", "n", "mean", "sd", "cv", "min", "max", "range"]
+    keys += ["ci_mean", "ci_sd", "values", "excluded"]
+    assert list(variant["metrics"][0])[: len(keys)] == keys
+    assert [metric["name"] for metric in variant["metrics"]] == ["train loss", "test loss", "time per run", "test acc"]
+
+
+@ALL
+def test_json_metrics_are_sorted_by_cv_and_unknown_is_null_with_a_reason(case):
+    for variant in parsed(case())["variants"]:
+        cvs = [metric["cv"] for metric in variant["metrics"]]
+        known = [cv for cv in cvs if cv is not None]
+        assert cvs == sorted(known, reverse=True) + [None] * (len(cvs) - len(known))
+        for metric in variant["metrics"]:
+            statistics = ("mean", "sd", "cv", "min", "max", "range", "median", "iqr", "ci_mean", "ci_sd")
+            assert {key for key in statistics if metric[key] is None} == set(metric["withheld"])
+            assert all(isinstance(value, float) for value in metric["values"])
+
+
+def test_json_holds_floats_exactly():
+    values = [0.1 + 0.2, 1 / 3, 1e-12, 123456789.123456789]
+    metrics = metrics_of(cases.document({"algo+impl": {"test acc": values}}))
+    assert values in [metric["values"] for metric in metrics]
+
+
+def test_json_is_valid_although_logs_are_not_text():
+    runs = [cases.failed("algo+impl", 0, stderr_tail=["\udcff\x00 broken"])]
+    document = cases.document({"algo+impl": {"f1": [0.5, 0.6]}}, runs=[*runs, *cases.completed("algo+impl", 2)[1:]])
+    assert parsed(document)["variants"][0]["runs"][0]["stderr_tail"] == ["?\x00 broken"]
+
+
+def test_a_name_cannot_break_out_of_its_format():
+    document = cases.document({"algo+impl": {NASTY: [0.5, 0.75], "f1": [0.5, 0.6]}})
+    assert {metric["name"] for metric in metrics_of(document)} == {NASTY, "f1", "time per run"}
+    assert "[red]x[/red]" in "".join(line.split("  ")[0] for line in render_terminal(document, 120).splitlines())
+    rows = list(markdown_rows(render_markdown(document)))
+    assert len(rows) == 3
+    assert r"a\|b \[red\]x\[/red\] \*y\* z \<i\> # n" in {row["metric"] for row in rows}
+
+
+def test_colours_are_for_terminals_alone():
+    stream = io.StringIO()
+    print_document(cases.troubled(), Console(file=stream, force_terminal=True, color_system="standard", _environ={}))
+    assert "\x1b[" in stream.getvalue()
+    assert "\x1b[31mstep" not in stream.getvalue()
+    stream = io.StringIO()
+    print_document(cases.troubled(), Console(file=stream, _environ={}))
+    assert "\x1b[" not in stream.getvalue()
+
+
+def test_no_color_is_heeded():
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, color_system="standard", _environ={"NO_COLOR": "1"})
+    print_document(cases.troubled(), console)
+    assert not re.search(r"\x1b\[[\d;]*3[0-7]", stream.getvalue())
+
+
+def test_a_terminal_without_unicode_gets_ascii():
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii", errors="strict", newline="")
+    print_document(cases.troubled(), Console(file=stream, width=80, _environ={}))
+    stream.flush()
+    text = raw.getvalue().decode("ascii")
+    assert "0.9200 +- 0.0082" in text
+    assert "o" in text
+
+
+def test_of_many_metrics_the_terminal_shows_the_first_and_counts_the_rest():
+    lines = render_terminal(cases.crowded(100), 80).splitlines()
+    rows = [line for line in lines if line.startswith("metric 0")]
+    assert len(rows) == METRICS_SHOWN
+    assert f"and {101 - METRICS_SHOWN} more metrics" in "\n".join(lines)
+
+
+def test_the_metric_of_the_first_sentence_is_always_in_the_table():
+    noisy = {f"loss {k}": [1.0, 1.1, 1.2 + k / 1000] for k in range(40)}
+    document = cases.document({"algo+impl": {**noisy, "test acc": [0.9, 0.9001, 0.9002]}})
+    assert re.search(r"^test acc best ", render_terminal(document, 80), re.MULTILINE)
+
+
+def test_runs_that_ended_alike_are_shown_once():
+    text = render_terminal(cases.none_completed(), 80)
+    assert "✗ algo+impl-0 and algo+impl-1 failed: exit status 1" in text
+    assert text.count("RuntimeError: the loader lost its worker") == 1
+    assert "deviate logs digits_mlp algo+impl-0" in text
+
+
+def test_of_many_ways_to_fail_the_first_are_shown_and_the_rest_is_counted():
+    runs = [cases.failed("algo+impl", k, reason=f"exit status {k}") for k in range(5)]
+    text = render_terminal(cases.document({"algo+impl": {}}, runs=runs, metrics=[]), 80)
+    assert text.count("✗") == 3
+    assert "… and 2 more runs that did not complete" in text
+
+
+def test_a_strip_has_a_dot_for_each_run_or_one_for_several():
+    assert strip([]) == strip([1.0]) == strip([2.0, 2.0]) == ""
+    assert strip([0.0, 1.0]) == "•········•"
+    assert strip([0.0, 0.0, 0.5, 1.0]) == "●····•···•"
+    assert strip([-1.7e308, 1.7e308]) == "•········•"
+
+
+def records():
+    bits = np.random.default_rng(0).integers(0, 2**63, 200, dtype=np.int64).view(np.float64)
+    values = [*bits[np.isfinite(bits)], math.nan, math.inf, -math.inf, 0.1 + 0.2, -0.0]
+    columns = {"variant": "algo+impl", "run": 0, "metric": 'a,"b"\nc', "iteration": -1, "elapsed_s": 0.5}
+    return pd.DataFrame({**columns, "value": values}, index=range(len(values)))[list(RECORD_COLUMNS)]
+
+
+def test_csv_holds_every_record_bit_for_bit():
+    table = records()
+    rows = list(csv.DictReader(io.StringIO(render_records(cases.usual(), table))))
+    assert list(rows[0]) == ["experiment", *RECORD_COLUMNS]
+    assert {(row["experiment"], row["metric"]) for row in rows} == {("digits_mlp", 'a,"b"\nc')}
+    read = [struct.pack("<d", float(row["value"])) for row in rows]
+    assert read[:-5] == [struct.pack("<d", value) for value in table["value"][:-5]]
+    assert [row["value"] for row in rows[-5:-2]] == ["nan", "inf", "-inf"]
+    assert read[-2:] == [struct.pack("<d", 0.1 + 0.2), struct.pack("<d", -0.0)]
+
+
+def test_csv_without_records_is_the_head():
+    assert render_records(cases.usual(), records().iloc[:0]) == f"experiment,{','.join(RECORD_COLUMNS)}\n"
+
+
+@ALL
+def test_summary_csv_agrees_with_the_json(case):
+    document = case()
+    rows = list(csv.DictReader(io.StringIO(render_summary(document))))
+    for row, metric in zip(rows, metrics_of(document), strict=True):
+        assert row["metric"] == metric["name"]
+        for key in ("n", "mean", "sd", "cv", "min", "max", "range", "median", "iqr"):
+            assert (float(row[key]) if row[key] else None) == metric[key]
+
+
+@ALL
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_writes_every_document(case, name):
+    assert WRITERS[name].render(case(), records).endswith("\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("a.md", "md"), ("A.JSON", "json"), ("x.csv", "csv"), ("x.summary.csv", "summary"), ("x.txt", "terminal")],
+)
+def test_the_name_of_a_file_says_the_format(file, name, tmp_path):
+    assert find_writer(path=tmp_path / file).name == name
+
+
+def test_the_format_wins_over_the_name_of_the_file(tmp_path):
+    assert find_writer("markdown", tmp_path / "a.json").name == "md"
+    assert find_writer().name == "terminal"
+
+
+def test_an_unknown_format_is_refused_with_the_right_ones(tmp_path):
+    with pytest.raises(BadOption, match="terminal, md, json, csv, summary") as refused:
+        find_writer("docx")
+    assert refused.value.exit_status == 2
+    with pytest.raises(BadOption, match=r"'a.docx' does not say .* \.md"):
+        find_writer(path=tmp_path / "a.docx")
