@@ -14,7 +14,7 @@
      │    ├── NameTaken            name-taken
      │    ├── WorkspaceUnusable    workspace-unusable
      │    └── WorkspaceBusy        workspace-busy
-     └── NothingRecorded           exit status 1, the job ran and gave no record
+     └── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
 
 Each slug has an entry in ``docs/messages.md``: what it means and what to do.
 """

@@ -106,9 +106,9 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     #: All seeds of all runs derive from it.
     seed: int
-    #: Names of the variants, in the order they were asked for.
-    variants: list[str]
-    #: Runs planned per variant.
-    runs: int
+    #: Runs planned of each variant, in the order the variants were asked for.
+    planned: dict[str, int]
     #: Local time in ISO 8601.
     created: str
+    #: What could not be instrumented, and why.
+    notes: list[str] = []

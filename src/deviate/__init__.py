@@ -1,0 +1,27 @@
+"""Measure how much identical deep-learning training runs differ, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deviate.api import StoredExperiment as StoredExperiment
+    from deviate.api import load as load
+    from deviate.api import names as names
+    from deviate.api import run as run
+    from deviate.errors import DeviateError as DeviateError
+
+__all__ = ["DeviateError", "StoredExperiment", "load", "names", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names when they are used: the command line needs few of the libraries behind them."""
+    if name == "DeviateError":
+        from deviate.errors import DeviateError
+
+        return DeviateError
+    if name in __all__:
+        from deviate import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,68 @@
+"""The ``deviate`` command: its sub-commands and what becomes of an error."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from deviate.errors import DeviateError
+
+#: Sub-command: the module of deviate.cli that holds it, in the order of ``deviate --help``.
+COMMANDS = ("run", "extract", "list", "show", "logs", "report")
+
+
+class LazyGroup(click.Group):
+    """A group that imports a sub-command's module only when that sub-command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all sub-commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import the module of sub-command `name`."""
+        if name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"deviate.cli.{name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="deviate-dl", prog_name="deviate")
+def group() -> None:
+    """Measure how much identical training runs differ.
+
+    \b
+    deviate run -n 8 -- python train.py --epochs 10
+
+    trains 8 times, unchanged, and says how much the metrics that train.py reports differ.
+    """
+
+
+def main() -> None:
+    """Run the command line; end with the documented exit status and never with a traceback for a user's error."""
+    try:
+        status = group.main(standalone_mode=False)
+    except DeviateError as error:
+        _say(error.message, error.hint)
+        status = error.exit_status
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped", err=True)
+        status = 130
+    except BrokenPipeError:
+        # The reader of our output (head, less) has gone; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    sys.exit(status or 0)
+
+
+def _say(message: str, hint: str) -> None:
+    click.echo(click.style("error: ", fg="red", bold=True) + message, err=True)
+    if hint:
+        click.echo(click.style("hint:  ", fg="cyan") + hint, err=True)

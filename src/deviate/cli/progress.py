@@ -1,0 +1,134 @@
+"""What is seen while runs go on: live bars in a terminal, a line per run elsewhere; always on standard error."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from deviate.experiment import Run
+from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress, RunStarted
+from deviate.replicate.outcome import Completed
+from deviate.report.escape import clean
+
+#: Latest values shown of each run.
+VALUES_SHOWN = 3
+
+MARKS = {"completed": ("✓", "green"), "cancelled": ("-", "dim")}
+
+
+class Progress:
+    """Shows the events of the replicate stage.
+
+    Parameters
+    ----------
+    console : Console, optional
+        Where to show them; standard error by default.
+    clock : callable, optional
+        Returns seconds.
+    """
+
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.console = console or Console(stderr=True)
+        self.clock = clock
+        self.going: dict[Run, RunProgress | RunStarted] = {}
+        self.durations: list[float] = []
+        self.ended = 0
+        self.total = 0
+        self.began = clock()
+        self.live = Live(console=self.console, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Progress:
+        if self.console.is_terminal:
+            self.live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.console.is_terminal:
+            self.live.stop()
+
+    def observe(self, event: Event) -> None:
+        """Take in one event."""
+        match event:
+            case RunStarted():
+                self.total = event.total
+                self.going[event.run] = event
+                if not self.console.is_terminal:
+                    self._say(Text(f"{event.run.folder} started ({event.place} of {event.total})"))
+            case RunProgress():
+                self.going[event.run] = event
+            case RunEnded():
+                self._end(event)
+            case LeftoverEnded():
+                self._say(Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate"))
+        if self.console.is_terminal:
+            self.live.update(self._table())
+
+    def _end(self, event: RunEnded) -> None:
+        latest = self.going.pop(event.run, None)
+        self.ended += 1
+        self.durations.append(event.outcome.seconds)
+        values = latest.values if isinstance(latest, RunProgress) else {}
+        mark, style = MARKS.get(event.outcome.status, ("✗", "red"))
+        line = Text.assemble((mark, style), f" {event.run.folder}  {show_duration(event.outcome.seconds)}")
+        if isinstance(event.outcome, Completed):
+            line.append(f"  {_values(values)}", style="dim")
+        else:
+            line.append(f"  {event.outcome.status}: {clean(event.outcome.reason)}")
+        self._say(line)
+
+    def _say(self, line: Text) -> None:
+        self.console.print(line, highlight=False, no_wrap=True, overflow="ellipsis")
+
+    def _table(self) -> Table:
+        grid = Table.grid(padding=(0, 2))
+        for run, latest in self.going.items():
+            seconds = latest.seconds if isinstance(latest, RunProgress) else 0.0
+            grid.add_row(Text(f"· {run.folder}"), show_duration(seconds), Text(_latest(latest), style="dim"))
+        grid.add_row(Text(f"{self.ended} of {self.total} runs", style="bold"), "", Text(self._left(), style="dim"))
+        return grid
+
+    def _left(self) -> str:
+        seconds = self.time_left()
+        return "" if seconds is None else f"about {show_duration(seconds)} left"
+
+    def time_left(self) -> float | None:
+        """Estimate the seconds left, from the pace of the runs that have ended; None before the first has."""
+        if not self.ended:
+            return None
+        return (self.clock() - self.began) / self.ended * (self.total - self.ended)
+
+
+def _latest(latest: RunProgress | RunStarted) -> str:
+    if isinstance(latest, RunStarted):
+        return "starting"
+    iteration = "" if latest.iteration is None else f"iteration {latest.iteration}  "
+    return iteration + _values(latest.values)
+
+
+def _values(values: dict[str, float]) -> str:
+    shown = [f"{clean(name)} {value:.4g}" for name, value in list(values.items())[:VALUES_SHOWN]]
+    more = len(values) - len(shown)
+    return "  ".join(shown) + (f"  +{more}" if more else "")
+
+
+def show_duration(seconds: float) -> str:
+    """Return seconds as people read them.
+
+    Examples
+    --------
+    >>> [show_duration(value) for value in (0.04, 3.21, 75, 3700)]
+    ['0.0 s', '3.2 s', '1 min 15 s', '1 h 01 min']
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(math.floor(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,0 +1,81 @@
+"""``deviate run``: the main job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deviate.factors import DEFAULT_VARIANT, VARIANTS
+from deviate.request import DEFAULT_RUNS
+
+if TYPE_CHECKING:
+    from deviate.replicate.workspace import ExperimentFolder
+    from deviate.report.parts import Document
+
+#: Written beside the runs after each ``deviate run``.
+REPORT_FILE = "report.md"
+
+
+@click.command("run", context_settings={"allow_interspersed_args": False})
+@click.argument("command", nargs=-1, metavar="-- COMMAND...")
+@click.option("-n", "--runs", default=DEFAULT_RUNS, show_default=True, help="Runs of each variant, done ones included.")
+@click.option(
+    "--vary",
+    "variants",
+    multiple=True,
+    default=(DEFAULT_VARIANT,),
+    show_default=True,
+    metavar="VARIANT",
+    help=f"What varies between runs: {', '.join(VARIANTS)}; repeatable.",
+)
+@click.option("--name", help="Name of the experiment; made from the entry by default.")
+@click.option("--entry", help="The Python script that trains, where the command does not show it.")
+@click.option(
+    "--project",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Root of the project; by default the folder you stand in, or the one of the same repository that also holds "
+    "the entry and what PYTHONPATH brings in.",
+)
+@click.option("-j", "--jobs", default=1, show_default=True, help="Runs side by side; cores are divided between them.")
+@click.option("--timeout", type=float, metavar="SECONDS", help="End a run that takes longer.")
+@click.option("--seed", default=0, show_default=True, help="All seeds of all runs derive from this one.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Bring files into the runs that are left out otherwise.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out of the runs.")
+@click.option("--link", multiple=True, metavar="GLOB", help="Link files or folders into the runs instead of copying.")
+@click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
+@click.option("--discard-work", is_flag=True, help="Delete the working folder, checkpoints too, of each completed run.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(as_json: bool, **asked: Any) -> int:
+    """Train several times and say how much the runs differ.
+
+    COMMAND is what you type to train, unchanged; put it after --. The same command again goes on where it was, and
+    a larger -n adds runs.
+    """
+    from deviate import pipeline
+    from deviate.cli.progress import Progress
+    from deviate.cli.report import print_report
+    from deviate.request import Request
+
+    asked["command"] = list(asked["command"])
+    with Progress() as progress:
+        folder = pipeline.run(Request(**asked), progress.observe)
+    document = pipeline.describe(folder)
+    print_report(document, "json" if as_json else "terminal", folder)
+    click.echo(f"\nreport  {_write_report(document, folder)}", err=True)
+    return exit_status(document)
+
+
+def exit_status(document: Document) -> int:
+    """Return 1 if a run did not complete, else 0."""
+    return int(any(run.status != "completed" for variant in document.variants for run in variant.runs))
+
+
+def _write_report(document: Document, folder: ExperimentFolder) -> Path:
+    from deviate.replicate.files import write_whole
+    from deviate.report.writers.markdown import render_markdown
+
+    path = folder.path / REPORT_FILE
+    write_whole(path, render_markdown(document).encode())
+    return path

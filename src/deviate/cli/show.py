@@ -1,0 +1,87 @@
+"""``deviate show``: an experiment, its metrics and how each of its runs went."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from deviate.replicate.workspace import ExperimentFolder, RunFolder
+
+
+@click.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(name: str, as_json: bool) -> None:
+    """Show what experiment NAME is made of and how each of its runs went."""
+    from deviate import api
+
+    folder = api.load(name).folder
+    if as_json:
+        click.echo(json.dumps(facts(folder), indent=1))
+    else:
+        click.echo("\n".join(_lines(folder)))
+
+
+def facts(folder: ExperimentFolder) -> dict[str, Any]:
+    """Return all that the experiment's files say, as plain data."""
+    import msgspec
+
+    return {
+        **msgspec.to_builtins(folder.read_experiment()),
+        "runs": [_run_facts(run) for run in folder.runs()],
+    }
+
+
+def _run_facts(run: RunFolder) -> dict[str, Any]:
+    import msgspec
+
+    return {
+        "run": run.run.folder,
+        "info": msgspec.to_builtins(run.read_info()),
+        "outcome": msgspec.to_builtins(run.read_outcome()),
+    }
+
+
+def _lines(folder: ExperimentFolder) -> list[str]:
+    from deviate.replicate.snapshot import read_snapshot
+
+    experiment, snapshot = folder.read_experiment(), read_snapshot(folder)
+    loop = experiment.main_loop
+    planned = ", ".join(f"{variant} × {runs}" for variant, runs in experiment.planned.items())
+    return [
+        f"experiment   {experiment.name}",
+        f"command      {shlex.join(experiment.command)}",
+        f"folder       {folder.project / experiment.folder}",
+        f"planned      {planned}, seed {experiment.seed}",
+        f"main loop    {f'{loop.file}:{loop.line}' if loop else 'none found'}",
+        f"snapshot     {len(snapshot.digests)} files copied, {len(snapshot.linked)} linked",
+        *(f"  left out   {item.path}  ({item.reason})" for item in snapshot.left_out if item.reason not in _DULL),
+        *(f"  linked     {item.path}  ({item.reason})" for item in snapshot.linked),
+        *(f"  outside    {item.path}" for item in snapshot.outside),
+        "",
+        *(f"metric       {metric.name:28} {metric.aggregate:6} {metric.file}:{metric.line}" for metric in experiment.metrics),
+        *(f"note         {note}" for note in experiment.notes),
+        "",
+        *(_run_line(run) for run in folder.runs()),
+    ]
+
+
+#: Reasons nobody wonders about.
+_DULL = frozenset({"cache", "version control", "workspace of Deviate"})
+
+
+def _run_line(run: RunFolder) -> str:
+    from deviate.cli.progress import show_duration
+    from deviate.replicate.outcome import Unfinished
+
+    outcome, info = run.read_outcome(), run.read_info()
+    if outcome is None:
+        return f"run          {run.run.folder:16} under way, or interrupted"
+    threads = f"{info.threads} threads" if info and info.threads else "threads as the program has them"
+    seed = f"seed {info.seed}" if info and info.seed is not None else "its own seeds"
+    reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""
+    return f"run          {run.run.folder:16} {outcome.status:12} {show_duration(outcome.seconds):>9}  {seed}, {threads}{reason}"

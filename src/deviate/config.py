@@ -1,0 +1,157 @@
+"""``deviate.toml``: the user's last word on entry, metrics, main loop and what a run's folder holds."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import tomlkit
+
+from deviate.errors import BadConfig
+from deviate.experiment import Direction, Kind, Metric
+
+FILE_NAME = "deviate.toml"
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class MetricEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One ``[[metric]]`` table."""
+
+    name: str
+    file: str
+    line: int
+    expression: str
+    aggregate: str = "last"
+    direction: Direction | None = None
+    kind: Kind | None = None
+
+
+class LoopEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[main_loop]`` table."""
+
+    file: str
+    line: int
+
+
+class SnapshotEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[snapshot]`` table: glob patterns relative to the project."""
+
+    include: list[str] = []
+    exclude: list[str] = []
+    link: list[str] = []
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A whole ``deviate.toml``; everything in it is optional."""
+
+    entry: str | None = None
+    main_loop: LoopEntry | None = None
+    #: None where the file lists no metric: then the analysis decides.
+    metric: list[MetricEntry] | None = None
+    snapshot: SnapshotEntry = SnapshotEntry()
+
+
+def read_config(project: Path) -> Config:
+    """Read the project's ``deviate.toml``; a project without one has the default configuration.
+
+    Raises
+    ------
+    BadConfig
+        If the file is not TOML, or a key or value is not as it must be; the message has key and line.
+    """
+    path = project / FILE_NAME
+    if not path.exists():
+        return Config()
+    try:
+        text = path.read_text(encoding="utf-8")
+        tables = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise BadConfig(f"{path}: {problem}", hint="mend the line, or delete the file to start anew") from problem
+    # msgspec does not say which element of a list is wrong, so each metric is converted by itself, first.
+    metrics = tables.get("metric", [])
+    for index, table in enumerate(metrics if isinstance(metrics, list) else []):
+        _convert(table, MetricEntry, path, text, f"metric[{index}]")
+    return _convert(tables, Config, path, text, "")
+
+
+def _convert(value: Any, struct: type[T], path: Path, text: str, table: str) -> T:
+    try:
+        return msgspec.convert(value, struct)
+    except msgspec.ValidationError as problem:
+        raise _bad_value(path, text, str(problem), table) from problem
+
+
+def bad_metric(entry_index: int, project: Path, problem: str, hint: str) -> BadConfig:
+    """Return the error for the metric entry at `entry_index` (from 0), naming its line in the file."""
+    path = project / FILE_NAME
+    line = _line_of(path.read_text(encoding="utf-8"), f"metric[{entry_index}]", "")
+    return BadConfig(f"{path}:{line}: {problem}", hint=hint)
+
+
+def write_metrics(project: Path, entry: str, metrics: Sequence[Metric]) -> Path:
+    """Put `entry` and the selected `metrics` into ``deviate.toml``; whatever else the file says stays.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    path = project / FILE_NAME
+    document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    document["entry"] = entry
+    tables = tomlkit.aot()
+    for metric in metrics:
+        if metric.selected:
+            tables.append(_table(metric))
+    document["metric"] = tables
+    aside = path.with_suffix(".toml.new")
+    aside.write_text(tomlkit.dumps(document), encoding="utf-8")
+    aside.replace(path)
+    return path
+
+
+def _table(metric: Metric) -> tomlkit.items.Table:
+    table = tomlkit.table()
+    for key in ("name", "file", "line", "expression", "aggregate", "direction", "kind"):
+        value = getattr(metric, key)
+        if value is not None:
+            table[key] = value
+    return table
+
+
+def _bad_value(path: Path, text: str, problem: str, table: str) -> BadConfig:
+    """Turn msgspec's message (``Expected `int`, got `str` - at `$.line```) into key and line."""
+    what, _, place = problem.partition(" - at ")
+    *inner, key = [part for part in place.strip("`").removeprefix("$").split(".") if part] or [""]
+    table = ".".join([part for part in (table, *inner) if part])
+    unknown = re.search(r"unknown field `(\w+)`", what)
+    if unknown:
+        table, key = table or key, unknown.group(1)
+    line = _line_of(text, table, key)
+    name = ".".join(part for part in (table, key) if part)
+    allowed = ", ".join(field.name for field in msgspec.structs.fields(_struct_of(table)))
+    return BadConfig(f"{path}:{line}: {name}: {what}", hint=f"keys allowed there: {allowed}")
+
+
+def _struct_of(table: str) -> type[Any]:
+    structs: dict[str, type[Any]] = {"metric": MetricEntry, "main_loop": LoopEntry, "snapshot": SnapshotEntry}
+    return structs.get(table.partition("[")[0], Config)
+
+
+def _line_of(text: str, table: str, key: str) -> int:
+    """Return the line (from 1) of `key` in `table` (``metric[1]``, ``snapshot``, or empty for the top)."""
+    name, _, index = table.rstrip("]").partition("[")
+    header = re.compile(rf"^\s*\[\[?\s*{re.escape(name)}\s*\]\]?") if name else None
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if header and header.match(line)] or [0]
+    start = starts[min(int(index or 0), len(starts) - 1)]
+    wanted = re.compile(rf"^\s*\"?{re.escape(key)}\"?\s*=") if key else None
+    for number in range(start, len(lines)):
+        if wanted and wanted.match(lines[number]):
+            return number + 1
+    return start + 1

@@ -1,0 +1,143 @@
+"""Find the experiment that a request continues, or make a new one: runs of two different sources never mix."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import PurePosixPath
+
+import msgspec
+
+from deviate.analyse.findings import Findings
+from deviate.errors import NameTaken
+from deviate.experiment import Experiment
+from deviate.factors import parse_variant
+from deviate.instrument.project import instrument_project, skipped_edits
+from deviate.replicate.snapshot import Snapshot, changes, read_snapshot, take
+from deviate.replicate.workspace import ExperimentFolder, Workspace
+from deviate.request import Request
+from deviate.target import Target
+
+#: Edited files that are named where a name is taken.
+PATHS_SHOWN = 3
+
+def open_experiment(
+    request: Request, target: Target, findings: Findings, workspace: Workspace, snapshot: Snapshot, now: datetime
+) -> ExperimentFolder:
+    """Return the experiment that `request` continues, grown to what it asks for; or a new one with its snapshot.
+
+    Raises
+    ------
+    NameTaken
+        If the experiment named by the request is of another command or source.
+    """
+    proposal = _propose(request, target, findings, snapshot, now)
+    name = request.name
+    folder = _named(name, workspace, proposal, snapshot) if name else _same(workspace, proposal)
+    if folder is None:
+        name = name or _free_name(workspace, target.entry)
+        return _create(workspace.experiment(name), msgspec.structs.replace(proposal, name=name), snapshot)
+    _grow(folder, proposal)
+    return folder
+
+
+def requested_runs(request: Request) -> dict[str, int]:
+    """Return how many runs of each variant are asked for."""
+    return {parse_variant(variant).name: request.runs for variant in request.variants}
+
+
+def _propose(
+    request: Request, target: Target, findings: Findings, snapshot: Snapshot, now: datetime
+) -> Experiment:
+    return Experiment(
+        name="",
+        command=target.command,
+        folder=target.folder,
+        entry=target.entry,
+        metrics=[metric for metric in findings.metrics if metric.selected],
+        main_loop=findings.main_loop,
+        source=snapshot.source,
+        seed=request.seed,
+        planned=requested_runs(request),
+        created=now.isoformat(timespec="seconds"),
+    )
+
+
+def _identity(experiment: Experiment) -> tuple[object, ...]:
+    """Return what runs must share to be of one experiment.
+
+    Name, direction and aggregate of a metric are not in it: they say how to read the records, not what is recorded.
+    """
+    captures = [(metric.file, metric.capture) for metric in experiment.metrics]
+    loop = experiment.main_loop
+    recorded = (captures, (loop.file, loop.span) if loop else None)
+    return experiment.command, experiment.folder, experiment.entry, experiment.source, experiment.seed, recorded
+
+
+def _same(workspace: Workspace, proposal: Experiment) -> ExperimentFolder | None:
+    wanted = _identity(proposal)
+    folders = (workspace.experiment(name) for name in workspace.names())
+    return next((folder for folder in folders if _identity(folder.read_experiment()) == wanted), None)
+
+
+def _named(name: str, workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> ExperimentFolder | None:
+    folder = workspace.experiment(name)
+    if folder.name not in workspace.names():
+        return None
+    stored = folder.read_experiment()
+    if _identity(stored) != _identity(proposal):
+        raise NameTaken(
+            f"experiment {folder.name!r} has {'; '.join(_differences(stored, proposal, folder, snapshot))}",
+            hint="type another --name, or none: then a new one is made",
+        )
+    return folder
+
+
+def _differences(
+    stored: Experiment, proposal: Experiment, folder: ExperimentFolder, snapshot: Snapshot
+) -> Iterator[str]:
+    if stored.command != proposal.command:
+        yield f"another command: {shlex.join(stored.command)}"
+    if (stored.folder, stored.entry) != (proposal.folder, proposal.entry):
+        yield f"another entry: {stored.entry}, started in {stored.folder}"
+    if stored.seed != proposal.seed:
+        yield f"another --seed: {stored.seed}"
+    if stored.source != proposal.source:
+        edited = changes(read_snapshot(folder), snapshot)
+        more = f" and {len(edited) - PATHS_SHOWN} more" if len(edited) > PATHS_SHOWN else ""
+        yield f"another source, edited since: {', '.join(edited[:PATHS_SHOWN])}{more}"
+    elif _identity(stored)[-1] != _identity(proposal)[-1]:
+        yield "other metrics or another main loop"
+
+
+def _free_name(workspace: Workspace, entry: str) -> str:
+    """Name an experiment after its entry: ``train``, then ``train-2``."""
+    pure = PurePosixPath(entry)
+    stem = pure.parent.name if pure.stem == "__main__" else pure.stem
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-") or "experiment"
+    taken = set(workspace.names())
+    return next(name for number in range(1, len(taken) + 2) if (name := _numbered(base, number)) not in taken)
+
+
+def _numbered(base: str, number: int) -> str:
+    return base if number == 1 else f"{base}-{number}"
+
+
+def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot) -> ExperimentFolder:
+    """Make the folder; ``experiment.json`` comes last, so that a folder without it is known to be unfinished."""
+    shutil.rmtree(folder.path, ignore_errors=True)
+    taken = take(snapshot, folder)
+    skipped = skipped_edits(instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop))
+    folder.write_experiment(msgspec.structs.replace(experiment, source=taken.source, notes=skipped))
+    return folder
+
+
+def _grow(folder: ExperimentFolder, proposal: Experiment) -> None:
+    stored = folder.read_experiment()
+    planned = {name: max(stored.planned.get(name, 0), runs) for name, runs in proposal.planned.items()}
+    grown = msgspec.structs.replace(stored, planned={**stored.planned, **planned}, metrics=proposal.metrics)
+    if grown != stored:
+        folder.write_experiment(grown)

@@ -1,0 +1,79 @@
+"""The flow, a line a stage."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from datetime import datetime
+
+import msgspec
+
+from deviate.errors import NothingRecorded
+from deviate.extraction import extract
+from deviate.instrument.project import instrument_project
+from deviate.opening import open_experiment, requested_runs
+from deviate.replicate.command import find_program
+from deviate.replicate.events import Event, RunEnded
+from deviate.replicate.executors.local import LocalExecutor
+from deviate.replicate.lock import locked
+from deviate.replicate.outcome import Completed
+from deviate.replicate.replicate import ReplicateOptions, replicate
+from deviate.replicate.snapshot import describe as survey
+from deviate.replicate.workspace import ExperimentFolder, Workspace
+from deviate.report.document import build_document
+from deviate.report.gather import gather
+from deviate.report.parts import Document
+from deviate.request import Request, check_request, find_requested, snapshot_rules
+from deviate.selection import require_metrics
+
+Observe = Callable[[Event], None]
+
+
+def run(request: Request, observe: Observe = lambda event: None) -> ExperimentFolder:
+    """Do the whole job up to the last record; `observe` hears of every run that starts, goes on and ends."""
+    check_request(request)
+    target = find_requested(request)
+    find_program(target.command[0], target.project / target.folder, os.environ)
+    findings = require_metrics(extract(target.project, target.entry))
+    workspace = Workspace(target.project)
+    workspace.check_usable()
+    rules = snapshot_rules(request, target.project)
+    snapshot = survey(target.project, rules, folder=target.folder, words=target.command)
+    workspace.prepare()
+    with locked(workspace, ["deviate", "run", "--", *target.command]):
+        folder = open_experiment(request, target, findings, workspace, snapshot, datetime.now().astimezone())
+        for event in _replicate(request, folder):
+            observe(event)
+            _stop_if_silent(folder, event)
+    return folder
+
+
+def describe(folder: ExperimentFolder, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Document:
+    """Collect and measure what the runs recorded, and say all of it."""
+    return build_document(gather(folder, level=level, aggregates=aggregates), lambda: datetime.now().astimezone())
+
+
+def _replicate(request: Request, folder: ExperimentFolder) -> Iterator[Event]:
+    experiment = folder.read_experiment()
+    instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop)
+    overlay = {file: result.data for file, result in instrumented.items()}
+    wanted = msgspec.structs.replace(experiment, planned=requested_runs(request))
+    options = ReplicateOptions(
+        timeout=request.timeout, retry_failed=request.retry_failed, keep_work=not request.discard_work
+    )
+    with closing(replicate(wanted, folder, overlay, LocalExecutor(request.jobs), options=options)) as events:
+        yield from events
+
+
+def _stop_if_silent(folder: ExperimentFolder, event: Event) -> None:
+    """End the experiment if its first run came to an end and recorded nothing: the others would not either."""
+    if not (isinstance(event, RunEnded) and isinstance(event.outcome, Completed)):
+        return
+    if any(run.record_files() for run in folder.runs() if run.is_done):
+        return
+    raise NothingRecorded(
+        f"run {event.run.folder} of {folder.name!r} completed and none of its metrics reported a value",
+        hint=f"`deviate logs {folder.name} {event.run.folder}` shows what it printed; "
+        f"`deviate extract {folder.read_experiment().entry} --diff` what is recorded where",
+    )
