@@ -1,0 +1,94 @@
+"""The records of one run as columns, with names instead of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from deviate.collect.processes import Process, run_processes
+from deviate.replicate.records import FIRST_DYNAMIC, TICK, parse_records
+from deviate.replicate.workspace import RunFolder
+
+#: What ticks of the main loop are called in the stored table; not a metric.
+TICK_NAME = ""
+
+SCHEMA = pa.schema(
+    [
+        ("metric", pa.dictionary(pa.int32(), pa.string())),
+        # Position of the metric in the experiment; -1: reported by a framework and not foreseen.
+        ("source", pa.int32()),
+        ("iteration", pa.int32()),
+        # Since the first process of the run started.
+        ("elapsed_s", pa.float64()),
+        ("value", pa.float64()),
+        ("process", pa.dictionary(pa.int32(), pa.string())),
+    ]
+)
+
+
+def run_table(folder: RunFolder, metrics: Sequence[str]) -> pa.Table:
+    """Return the records of the processes that are the run, in the order they were written.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        A run that has ended.
+    metrics : sequence of str
+        Names of the experiment's metrics; the position is the id.
+    """
+    members = [process for process in run_processes(folder) if process.record_file is not None]
+    first = min((process.started for process in members if process.started is not None), default=None)
+    tables = [_process_table(process, metrics, _offset(process, first)) for process in members]
+    if not tables:
+        return SCHEMA.empty_table()
+    table = pa.concat_tables(tables).unify_dictionaries()
+    return table if len(tables) == 1 else _by_time(table)
+
+
+def _offset(process: Process, first: float | None) -> float:
+    """Return how much later than the run's first process this one started, in seconds."""
+    return 0.0 if first is None or process.started is None else process.started - first
+
+
+def _process_table(process: Process, metrics: Sequence[str], offset: float) -> pa.Table:
+    records = parse_records(process.record_file.read_bytes()) if process.record_file else parse_records(b"")
+    ids, positions = np.unique(records["id"], return_inverse=True)
+    named = [_name(int(identifier), metrics, process.dynamic_names()) for identifier in ids]
+    sources = np.array([source for source, _ in named], dtype=np.int32)
+    columns = {
+        "metric": _dictionary(positions, [name for _, name in named]),
+        "source": sources[positions] if len(named) else np.empty(0, np.int32),
+        "iteration": records["iteration"],
+        "elapsed_s": records["elapsed"] + offset,
+        "value": records["value"],
+        "process": _dictionary(np.zeros(len(records)), [process.stem]),
+    }
+    return pa.Table.from_pydict(columns, schema=SCHEMA)
+
+
+def _dictionary(positions: NDArray[np.generic], words: list[str]) -> pa.DictionaryArray:
+    # Two ids may have one name (a metric reported from two places), and a dictionary must not repeat its words.
+    unique = sorted(set(words))
+    places = np.array([unique.index(word) for word in words], dtype=np.int32)
+    indices = places[positions.astype(np.int64)] if len(words) else np.empty(0, np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), pa.array(unique, pa.string()))
+
+
+def _name(identifier: int, metrics: Sequence[str], dynamic: dict[int, tuple[int | None, str]]) -> tuple[int, str]:
+    """Return the metric's position in the experiment (-1: none) and its name."""
+    if identifier == TICK:
+        return -1, TICK_NAME
+    if identifier >= FIRST_DYNAMIC:
+        metric, name = dynamic.get(identifier, (None, f"unnamed {identifier}"))
+        return -1 if metric is None else metric, name
+    known = 0 <= identifier < len(metrics)
+    return (identifier, metrics[identifier]) if known else (-1, f"unnamed {identifier}")
+
+
+def _by_time(table: pa.Table) -> pa.Table:
+    # Stable, so that records of one process with equal times keep the order they were written in.
+    order = np.argsort(table.column("elapsed_s").to_numpy(), kind="stable")
+    return table.take(pa.array(order))

@@ -1,0 +1,79 @@
+"""The metrics of an experiment as they were recorded, and how the records of each become one number a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from deviate.experiment import Direction, Experiment, Kind, Metric
+
+#: Wall time of the whole command, start-up and evaluation included.
+TIME_PER_RUN = "time per run"
+
+#: Typical time of one iteration of the main loop: the median of the run's iterations. The median, because the first
+#: iteration carries what is done once (compilation, autotuning, filling caches) and some carry a checkpoint; what all
+#: of it costs together is what the time per run says.
+TIME_PER_ITERATION = "time per iteration"
+
+#: A metric that nothing foresaw, and so nothing is known about: its last value is what the run ended with.
+UNFORESEEN = "last"
+
+
+class MeasuredMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric with a name of its own in the records."""
+
+    name: str
+    #: ``last``, ``best``, ``mean``, ``max``, ``min`` or ``at ITERATION``; ``median`` for the time per iteration.
+    aggregate: str
+    direction: Direction | None
+    kind: Kind
+    #: Seconds for times; empty where the program does not say.
+    unit: str = ""
+    #: Position in the experiment's metrics; None for times and for what was not foreseen.
+    source: int | None = None
+
+
+#: Metrics that every experiment has.
+TIMES = (
+    MeasuredMetric(name=TIME_PER_RUN, aggregate="last", direction="lower", kind="speed", unit="s"),
+    MeasuredMetric(name=TIME_PER_ITERATION, aggregate="median", direction="lower", kind="speed", unit="s"),
+)
+
+
+def measured_metrics(experiment: Experiment, recorded: Iterable[tuple[str, int]]) -> list[MeasuredMetric]:
+    """Return the metrics that have records, in the order of the experiment; unforeseen ones and times come last.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Says aggregate, direction and kind.
+    recorded : iterable of (name, source)
+        Names in the records with the position of the metric they belong to, -1 for none.
+    """
+    found = sorted(set(recorded), key=lambda pair: (pair[1] < 0, pair[1], pair[0]))
+    measured = {name: _measured(name, source, experiment.metrics) for name, source in reversed(found)}
+    return [*reversed(measured.values()), *TIMES]
+
+
+def missing_metrics(experiment: Experiment, recorded: Iterable[tuple[str, int]]) -> list[Metric]:
+    """Return the selected metrics of the experiment that no record came from."""
+    pairs = set(recorded)
+    names, sources = {name for name, _ in pairs}, {source for _, source in pairs}
+    return [
+        metric
+        for position, metric in enumerate(experiment.metrics)
+        if metric.selected and position not in sources and metric.name not in names
+    ]
+
+
+def _measured(name: str, source: int, metrics: Sequence[Metric]) -> MeasuredMetric:
+    # What a framework reports may have been foreseen by name only.
+    by_name = next((position for position, metric in enumerate(metrics) if metric.name == name), -1)
+    position = source if source >= 0 else by_name
+    if position < 0:
+        return MeasuredMetric(name=name, aggregate=UNFORESEEN, direction=None, kind="quality")
+    metric = metrics[position]
+    return MeasuredMetric(
+        name=name, aggregate=metric.aggregate, direction=metric.direction, kind=metric.kind, source=position
+    )

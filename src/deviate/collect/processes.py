@@ -1,0 +1,64 @@
+"""The processes of one run: which of them are *the run*, and what each of them said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deviate.replicate.records import rank_of, read_events
+from deviate.replicate.workspace import RunFolder
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process of a run that the runtime was started in."""
+
+    #: What its files share: process id and start stamp.
+    stem: str
+    #: In the order they were written.
+    events: list[dict[str, Any]]
+    #: None where it wrote no record.
+    record_file: Path | None
+
+    @property
+    def rank(self) -> int | None:
+        """Its rank among the processes of a distributed training; None where it has none."""
+        return rank_of(self.events)
+
+    @property
+    def started(self) -> float | None:
+        """Unix seconds at which its runtime started; None where that was not written."""
+        times = (event.get("time") for event in self.events if event["event"] == "start")
+        return next((float(time) for time in times if isinstance(time, int | float)), None)
+
+    def dynamic_names(self) -> dict[int, tuple[int | None, str]]:
+        """Return the names learnt at run time: by id, the metric it belongs to (None: unforeseen) and the name."""
+        return {
+            event["id"]: (event.get("metric"), str(event["name"]))
+            for event in self.events
+            if event["event"] == "name" and isinstance(event.get("id"), int) and "name" in event
+        }
+
+
+def processes(folder: RunFolder) -> list[Process]:
+    """Return every process of the run the runtime was started in, in the order they started."""
+    records = {_stem(path): path for path in folder.record_files()}
+    events = {_stem(path): path for path in folder.event_files()}
+    found = [
+        Process(stem, read_events(events[stem]) if stem in events else [], records.get(stem))
+        for stem in sorted(records.keys() | events.keys())
+    ]
+    return sorted(found, key=lambda process: (process.started or 0.0, process.stem))
+
+
+def run_processes(folder: RunFolder) -> list[Process]:
+    """Return the processes that are the run: rank 0, and those that have no rank.
+
+    The other ranks of a distributed training report the same metrics once more, and would count twice.
+    """
+    return [process for process in processes(folder) if process.rank in (None, 0)]
+
+
+def _stem(path: Path) -> str:
+    return path.stem.partition("-")[2]

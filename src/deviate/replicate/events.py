@@ -1,0 +1,48 @@
+"""What the replicate stage says while it goes on."""
+
+from __future__ import annotations
+
+import msgspec
+
+from deviate.experiment import Run
+from deviate.replicate.executors import Slot
+from deviate.replicate.outcome import Outcome
+
+
+class LeftoverEnded(msgspec.Struct, frozen=True, kw_only=True):
+    """A training that outlived a killed tool was ended; the run is made again."""
+
+    run: Run
+    processes: int
+
+
+class RunStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """The command of a run was started."""
+
+    run: Run
+    seed: int | None
+    slot: Slot
+    #: Runs of this call that were started, this one included, and those it makes in all.
+    place: int
+    total: int
+
+
+class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """What was last heard of a run that goes on."""
+
+    run: Run
+    seconds: float
+    #: Of the main loop, from 0; None before the first one, or where no main loop is known.
+    iteration: int | None
+    #: The latest value of each metric.
+    values: dict[str, float]
+
+
+class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
+    """A run ended, and its outcome is stored."""
+
+    run: Run
+    outcome: Outcome
+
+
+Event = LeftoverEnded | RunStarted | RunProgress | RunEnded

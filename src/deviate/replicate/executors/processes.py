@@ -1,0 +1,83 @@
+"""The processes of one run, found again whatever became of their parents."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from deviate.replicate.command import RUNTIME_VARIABLE
+
+#: Seconds that processes of a killed tool get to end by themselves.
+GRACE = 3.0
+
+#: When a process was created is counted from the boot, whose time moves by up to a second when the clock is set. No
+#: system gives a process id out again within this time.
+TOLERANCE = 2.0
+
+
+def find_processes(runtime_file: Path, pid: int | None, created: float | None) -> list[psutil.Process]:
+    """Return the living processes of a run.
+
+    The run's own variable is in the environment of each process it starts, also of those whose parent is gone or that
+    made a session of their own. A process that cleared its environment is found by the session it is in, as long as the
+    leader of the session lives to prove whose it is.
+
+    Parameters
+    ----------
+    runtime_file : Path
+        The value of that variable.
+    pid : int or None
+        The process the run began with, if it is known: it leads the session.
+    created : float or None
+        When that process was created: another one may have its id by now.
+    """
+    session = pid if pid is not None and _is_leader(pid, created) else None
+    own = os.getpid()
+    return [
+        process
+        for process in psutil.process_iter()
+        if process.pid != own and _belongs(process, str(runtime_file), session)
+    ]
+
+
+def _is_leader(pid: int, created: float | None) -> bool:
+    """Tell whether process `pid` is the one that was created at `created`, and not a later one with its id."""
+    if created is None:
+        return False
+    with suppress(psutil.Error):
+        return abs(psutil.Process(pid).create_time() - created) <= TOLERANCE
+    return False
+
+
+def _belongs(process: psutil.Process, runtime_file: str, session: int | None) -> bool:
+    # Processes of others cannot be looked into, and any may end while it is looked at: neither is the run's.
+    with suppress(psutil.Error, OSError):
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        if session is not None and os.getsid(process.pid) == session:
+            return True
+        return process.environ().get(RUNTIME_VARIABLE) == runtime_file
+    return False
+
+
+def end_processes(processes: Iterable[psutil.Process], grace: float = GRACE) -> int:
+    """End `processes`, kindly at first; return how many there were."""
+    listed = list(processes)
+    send(listed, signal.SIGTERM)
+    _, living = psutil.wait_procs(listed, timeout=grace)
+    send(living, signal.SIGKILL)
+    psutil.wait_procs(living, timeout=grace)
+    return len(listed)
+
+
+def send(processes: Iterable[psutil.Process], number: int) -> None:
+    """Send a signal to each of `processes` that is still there."""
+    for process in processes:
+        # psutil makes sure that the id has not been given to another process.
+        with suppress(psutil.Error):
+            process.send_signal(number)

@@ -1,0 +1,168 @@
+"""The project as it was when the experiment was made: every run starts from it, whatever the user edits meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from deviate.experiment import SCHEMA
+from deviate.replicate.files import read_json, write_json
+from deviate.replicate.leftout import SnapshotRules
+from deviate.replicate.reach import Outside, outside_reach, pinned_files
+from deviate.replicate.survey import UNREADABLE, Item, survey
+from deviate.replicate.workspace import ExperimentFolder
+
+#: Of the project's own files these are Deviate's: they do not enter the training.
+OWN_FILES = frozenset({"deviate.toml"})
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """What a snapshot holds: ``snapshot.json``."""
+
+    schema: int = SCHEMA
+    #: The project it was taken of.
+    project: str
+    #: Digest of all that enters the training: equal for equal projects, wherever and whenever they are looked at.
+    source: str
+    items: list[Item]
+    #: SHA-256 of each copied file.
+    digests: dict[str, str]
+    #: What the project reaches beyond itself.
+    outside: list[Outside] = []
+    #: Files in which the project's absolute path stands, so that runs leave their copy.
+    pinned: list[str] = []
+
+    @property
+    def left_out(self) -> list[Item]:
+        """What is not in it, with reasons."""
+        return [item for item in self.items if item.kind == "left out"]
+
+    @property
+    def linked(self) -> list[Item]:
+        """What runs share with the project."""
+        return [item for item in self.items if item.kind == "link"]
+
+    @property
+    def environments(self) -> list[Item]:
+        """Virtual environments of the project."""
+        return [item for item in self.items if item.kind == "environment"]
+
+
+def describe(
+    project: Path, rules: SnapshotRules | None = None, *, folder: str = ".", words: Iterable[str] = ()
+) -> Snapshot:
+    """Return what a snapshot of `project` would hold now; nothing is written.
+
+    Parameters
+    ----------
+    project : Path
+        Absolute.
+    rules : SnapshotRules, optional
+        What the user wants otherwise.
+    folder : str, optional
+        The folder the command is started in, relative to the project.
+    words : iterable of str, optional
+        The command: its words may name files outside the project.
+    """
+    rules = rules or SnapshotRules()
+    items, digests = [], {}
+    for item in survey(project, rules):
+        data = _read(project / item.path) if item.kind == "copy" else b""
+        items.append(item if data is not None else msgspec.structs.replace(item, kind="left out", reason=UNREADABLE))
+        if item.kind == "copy" and data is not None:
+            digests[item.path] = hashlib.sha256(data).hexdigest()
+    return Snapshot(
+        project=str(project),
+        source=_source(items, digests),
+        items=items,
+        digests=digests,
+        outside=outside_reach(project, sorted(digests), folder=folder, words=words, rules=rules),
+        pinned=pinned_files(project, sorted(digests)),
+    )
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _source(items: Iterable[Item], digests: dict[str, str]) -> str:
+    """Digest paths with contents; of linked files size and time stand for the content."""
+    lines = sorted(line for item in items if (line := _line(item, digests)))
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _line(item: Item, digests: dict[str, str]) -> str:
+    if item.path in OWN_FILES:
+        return ""
+    if item.kind == "copy":
+        return f"copy {item.path!r} {digests[item.path]}"
+    if item.kind == "link":
+        return f"link {item.path!r} {item.size} {item.mtime_ns}"
+    return f"symlink {item.path!r} {item.target!r}" if item.kind == "symlink" else ""
+
+
+def changes(before: Snapshot, after: Snapshot) -> list[str]:
+    """Return the paths in which two snapshots of a project differ."""
+    old, new = ({item.path: _line(item, each.digests) for item in each.items} for each in (before, after))
+    return sorted(path for path in old.keys() | new.keys() if old.get(path, "") != new.get(path, ""))
+
+
+def take(snapshot: Snapshot, folder: ExperimentFolder) -> Snapshot:
+    """Copy what `snapshot` describes into the experiment's folder.
+
+    Returns
+    -------
+    Snapshot
+        What was copied: it differs from `snapshot` where a file was changed in between.
+    """
+    aside = folder.path / f".snapshot.{os.getpid()}.partial"
+    for old in (*folder.path.glob(".snapshot.*.partial"), folder.snapshot):
+        shutil.rmtree(old, ignore_errors=True)
+    aside.mkdir(parents=True)
+    digests = {}
+    for item in snapshot.items:
+        if (digest := _place(Path(snapshot.project), item, aside)) is not None:
+            digests[item.path] = digest
+    aside.rename(folder.snapshot)
+    taken = _taken(snapshot, digests)
+    write_json(folder.snapshot_file, taken)
+    return taken
+
+
+def _taken(snapshot: Snapshot, digests: dict[str, str]) -> Snapshot:
+    gone = snapshot.digests.keys() - digests.keys()
+    items = [
+        msgspec.structs.replace(item, kind="left out", reason=UNREADABLE) if item.path in gone else item
+        for item in snapshot.items
+    ]
+    return msgspec.structs.replace(snapshot, items=items, digests=digests, source=_source(items, digests))
+
+
+def _place(project: Path, item: Item, into: Path) -> str | None:
+    """Make one file or folder of the snapshot; return the digest of what was copied."""
+    place = into / item.path
+    if item.kind == "folder":
+        place.mkdir()
+    elif item.kind in ("link", "symlink", "environment"):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(item.target)
+    elif item.kind == "copy" and (data := _read(project / item.path)) is not None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+        shutil.copystat(project / item.path, place)
+        return hashlib.sha256(data).hexdigest()
+    return None
+
+
+def read_snapshot(folder: ExperimentFolder) -> Snapshot:
+    """Return what the experiment's snapshot holds."""
+    snapshot: Snapshot = read_json(folder.snapshot_file, Snapshot)
+    return snapshot

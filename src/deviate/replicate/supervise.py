@@ -1,0 +1,126 @@
+"""Watch one training until it has ended, by itself or because it is made to."""
+
+from __future__ import annotations
+
+import signal
+from typing import Literal
+
+import msgspec
+
+from deviate.replicate.executors import Training
+
+Cause = Literal["timeout", "cancel"]
+
+#: Signals sent in turn, each with the seconds that are waited for it to work.
+STEPS: dict[Cause, tuple[tuple[int, float], ...]] = {
+    # As if the user had pressed Ctrl-C in the training's own terminal.
+    "cancel": ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 10.0)),
+    "timeout": ((signal.SIGTERM, 10.0), (signal.SIGKILL, 10.0)),
+}
+
+#: Seconds for what the command started to end by itself after the command, and then after being asked to.
+FOLLOWERS_PATIENCE = 1.0
+FOLLOWERS_GRACE = 5.0
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How the command of a run ended."""
+
+    #: Exit status, negative for a signal; None where it could not be ended.
+    status: int | None
+    #: Why it was made to end; None where it ended by itself.
+    cause: Cause | None
+    seconds: float
+
+
+class Watch:
+    """One training that goes on.
+
+    Parameters
+    ----------
+    training : Training
+        Just started.
+    now : float
+        The time, in seconds of any clock.
+    timeout : float, optional
+        Seconds after which the training is ended.
+    """
+
+    def __init__(self, training: Training, now: float, timeout: float | None) -> None:
+        self._training = training
+        self._started = now
+        self._timeout = timeout
+        self._cause: Cause | None = None
+        self._step = -1
+        self._deadline = 0.0
+        self._ended: Ended | None = None
+        self._asked_followers = False
+
+    def seconds(self, now: float) -> float:
+        """Return for how long it has gone on."""
+        return now - self._started
+
+    def look(self, now: float, stop_requests: int = 0) -> Ended | None:
+        """Do what is due, and return how the training ended; None while it goes on.
+
+        Parameters
+        ----------
+        now : float
+            The time.
+        stop_requests : int, optional
+            How often the user asked to stop: from the second time on, the training is killed at once.
+        """
+        if self._ended is None:
+            self._look_at_command(now, stop_requests)
+        return self._ended if self._ended is not None and self._followers_are_gone(now, stop_requests) else None
+
+    def _look_at_command(self, now: float, stop_requests: int) -> None:
+        status = self._training.poll()
+        if status is not None:
+            self._end(status, now)
+        elif self._cause is None:
+            self._decide(now, stop_requests)
+        elif stop_requests > 1 and not self._is_last_step():
+            self._send(len(STEPS[self._cause]) - 1, now)
+        elif now >= self._deadline:
+            self._next(now)
+
+    def _end(self, status: int | None, now: float) -> None:
+        self._ended = Ended(status=status, cause=self._cause, seconds=self.seconds(now))
+        self._deadline = now + FOLLOWERS_PATIENCE
+        self._asked_followers = False
+
+    def _decide(self, now: float, stop_requests: int) -> None:
+        if stop_requests:
+            self._cause = "cancel"
+        elif self._timeout is not None and self.seconds(now) >= self._timeout:
+            self._cause = "timeout"
+        if self._cause is not None:
+            self._send(0, now)
+
+    def _is_last_step(self) -> bool:
+        return self._cause is not None and self._step == len(STEPS[self._cause]) - 1
+
+    def _next(self, now: float) -> None:
+        if self._is_last_step():
+            # Not even SIGKILL ends a process that hangs in the kernel; the run must not hang with it.
+            self._end(None, now)
+        else:
+            self._send(self._step + 1, now)
+
+    def _send(self, step: int, now: float) -> None:
+        assert self._cause is not None
+        number, grace = STEPS[self._cause][step]
+        self._step, self._deadline = step, now + grace
+        self._training.signal(number)
+
+    def _followers_are_gone(self, now: float, stop_requests: int) -> bool:
+        """End what the command left behind: it would go on writing, and take cores from later runs."""
+        if not self._training.has_followers():
+            return True
+        if now < self._deadline and stop_requests < 2:
+            return False
+        self._training.signal(signal.SIGKILL if self._asked_followers else signal.SIGTERM)
+        was_asked, self._asked_followers = self._asked_followers, True
+        self._deadline = now + FOLLOWERS_GRACE
+        return was_asked

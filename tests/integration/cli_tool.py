@@ -1,0 +1,69 @@
+"""Run the command line in this process, and small projects to run it on."""
+
+import contextlib
+import io
+import json
+import sys
+from dataclasses import dataclass
+
+from deviate.cli import main
+
+#: Trains a weight by gradient steps on noisy data; standard library only, so a run takes a tenth of a second.
+TRAIN = """\
+import random, sys
+
+random.seed(0)
+epochs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+weight = random.gauss(0, 1)
+for epoch in range(epochs):
+    loss = 0.0
+    for step in range(20):
+        x = random.gauss(0, 1)
+        gradient = 2 * x * (weight * x - 3 * x)
+        weight -= 0.02 * gradient
+        loss += (weight * x - 3 * x) ** 2 / 20
+    accuracy = 100 / (1 + abs(weight - 3))
+    print(f"epoch {epoch} train loss {loss:.4f} test accuracy {accuracy:.2f}%")
+"""
+
+
+@dataclass
+class Done:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+def deviate(*words) -> Done:
+    """Run ``deviate WORDS`` as the console script does."""
+    out, err = _Buffered(), _Buffered()
+    before = sys.argv
+    sys.argv = ["deviate", *map(str, words)]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            main()
+    except SystemExit as ended:
+        return Done(int(ended.code or 0), out.text(), err.text())
+    finally:
+        sys.argv = before
+    raise AssertionError("the command line did not exit")
+
+
+class _Buffered(io.TextIOWrapper):
+    """A text stream with a binary one below, as standard output has."""
+
+    def __init__(self):
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+
+    def text(self):
+        self.flush()
+        return self.buffer.getvalue().decode()
+
+
+def tree(folder):
+    """Return every file below `folder` with its content."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

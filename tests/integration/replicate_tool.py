@@ -1,0 +1,76 @@
+"""A small tool around the replicate stage, so that tests can kill it: python replicate_tool.py ORDER.json."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from deviate.experiment import Capture, Experiment, Metric
+from deviate.replicate.events import RunEnded
+from deviate.replicate.executors.local import LocalExecutor
+from deviate.replicate.leftout import SnapshotRules
+from deviate.replicate.lock import locked
+from deviate.replicate.replicate import ReplicateOptions, replicate
+from deviate.replicate.snapshot import describe, take
+from deviate.replicate.workspace import ExperimentFolder, Workspace
+
+
+def metric(name: str) -> Metric:
+    return Metric(
+        name=name, variable=name, expression=name, file="train.py", line=1, end_line=1, function="<module>",
+        sink="print", kind="quality", direction="higher", aggregate="last", confidence=1.0, why="",
+        capture=Capture(how="value"),
+    )  # fmt: skip
+
+
+def open_experiment(project: Path, command, *, folder=".", runs=2, variants=("control",), rules=None):
+    """Return an experiment of one metric, ``acc``; its snapshot is taken the first time."""
+    workspace = Workspace(project)
+    workspace.prepare()
+    place = workspace.experiment("e")
+    if not place.experiment_file.exists():
+        place.path.mkdir(exist_ok=True)
+        take(describe(project, rules, folder=folder, words=command), place)
+    experiment = Experiment(
+        name="e", command=list(command), folder=folder, entry="train.py", metrics=[metric("acc")], main_loop=None,
+        source="", seed=7, planned=dict.fromkeys(variants, runs), created="",
+    )  # fmt: skip
+    place.write_experiment(experiment)
+    return place, experiment
+
+
+def make_runs(project: Path, command, overlay=None, *, jobs=1, options=None, environment=None, **kwargs):
+    """Make the runs of an experiment; return its folder and the events."""
+    with locked(Workspace(project), sys.argv) if (project / ".deviate").exists() else _first(project):
+        place, experiment = open_experiment(project, command, **kwargs)
+        executor = LocalExecutor(jobs)
+        stream = replicate(experiment, place, overlay or {}, executor, options=options, environment=environment)
+        return place, list(stream)
+
+
+def _first(project: Path):
+    Workspace(project).prepare()
+    return locked(Workspace(project), sys.argv)
+
+
+def outcomes(place: ExperimentFolder):
+    return {run.run.folder: run.read_outcome() for run in place.runs()}
+
+
+def main() -> None:
+    order = json.loads(Path(sys.argv[1]).read_text())
+    overlay = {name: text.encode() for name, text in order["overlay"].items()}
+    project = Path(order["project"])
+    Workspace(project).prepare()
+    with locked(Workspace(project), sys.argv):
+        rules = SnapshotRules()
+        place, experiment = open_experiment(project, order["command"], runs=order["runs"], rules=rules)
+        options = ReplicateOptions(probe_first=False)
+        for event in replicate(experiment, place, overlay, LocalExecutor(order["jobs"]), options=options):
+            if isinstance(event, RunEnded):
+                print(event.run.folder, event.outcome.status, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Bad input: exit status 2, what was expected and found, a hint, no traceback, and nothing written."""
+
+import sys
+
+import pytest
+from cli_tool import TRAIN, deviate, tree
+
+PYTHON = sys.executable
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "silent.py").write_text("x = 1\nfor step in range(3):\n    x += 1\n")
+    (tmp_path / "broken.py").write_text("import os\nfor step in range(3)\n    print(step)\n")
+    (tmp_path / "notes.txt").write_text("no program\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return tmp_path
+
+
+CASES = {
+    "command not found": (["run", "--", "pythno", "train.py"], ["pythno"]),
+    "no command": (["run", "-n", "2"], ["--"]),
+    "entry missing": (["run", "--", PYTHON, "tran.py"], ["tran.py"]),
+    "entry not Python": (["run", "--entry", "notes.txt", "--", PYTHON, "train.py"], ["notes.txt", "Python"]),
+    "entry does not follow": (["run", "--", "ls", "-l"], ["--entry"]),
+    "entry does not parse": (["run", "--", PYTHON, "broken.py"], ["broken.py", "2"]),
+    "entry without a metric": (["run", "--", PYTHON, "silent.py"], ["silent.py", "read 1 file"]),
+    "n below 1": (["run", "-n", "0", "--", PYTHON, "train.py"], ["-n", "0"]),
+    "n no number": (["run", "-n", "many", "--", PYTHON, "train.py"], ["many"]),
+    "unknown option": (["run", "--runz", "3", "--", PYTHON, "train.py"], ["--runz"]),
+    "jobs below 1": (["run", "-j", "0", "--", PYTHON, "train.py"], ["--jobs"]),
+    "timeout not above 0": (["run", "--timeout", "0", "--", PYTHON, "train.py"], ["--timeout"]),
+    "unknown variant": (["run", "--vary", "all", "--", PYTHON, "train.py"], ["'all'", "control"]),
+    "impossible name": (["run", "--name", "a/b", "--", PYTHON, "train.py"], ["a/b"]),
+    "unknown experiment": (["report", "nothing"], ["nothing", "deviate run"]),
+    "unknown format": (["report", "nothing", "--format", "docx"], ["docx", "json"]),
+    "unknown suffix": (["report", "nothing", "-o", "report.docx"], ["report.docx"]),
+    "impossible level": (["report", "nothing", "--level", "1.5"], ["--level", "1.5"]),
+    "logs of nothing": (["logs", "nothing", "0"], ["nothing"]),
+    "extract: entry missing": (["extract", "tran.py"], ["tran.py"]),
+    "review without a terminal": (["extract", "train.py", "--review"], ["terminal", "--write"]),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), CASES.values(), ids=CASES)
+def test_it_is_refused_with_a_hint_and_nothing_is_written(project, words, said):
+    before = tree(project)
+    done = deviate(*words)
+    assert done.status == 2, done
+    assert done.out == ""
+    assert "Traceback" not in done.err
+    missing = [word for word in said if word not in done.err]
+    assert not missing, done.err
+    assert tree(project) == before
+    assert not (project / ".deviate").exists()
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("[[metric]]\nname = 1\n", "deviate.toml:2: metric[0].name"),
+        ("entry = \n", "line 1"),
+        ("[[metric]]\nname='a'\nfile='train.py'\nline=1\nexpression='acc'\n", "no expression 'acc' on line 1"),
+    ],
+)
+def test_a_broken_configuration_is_named_by_line(project, toml, said):
+    (project / "deviate.toml").write_text(toml)
+    done = deviate("run", "-n", "1", "--", PYTHON, "train.py")
+    assert done.status == 2
+    assert said in done.err
+    assert not (project / ".deviate").exists()
+
+
+def test_a_workspace_that_is_no_folder_is_refused(project):
+    (project / ".deviate").write_text("in the way")
+    done = deviate("run", "-n", "1", "--", PYTHON, "train.py")
+    assert done.status == 2
+    assert "not a folder" in done.err
+    assert (project / ".deviate").read_text() == "in the way"

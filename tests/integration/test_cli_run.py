@@ -1,0 +1,199 @@
+"""``deviate run`` and what can be asked about it afterwards, on a project that trains in a moment."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from cli_tool import TRAIN, deviate, tree
+
+import deviate as package
+
+COMMAND = ("--", sys.executable, "train.py")
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    (tmp_path / "train.py").write_text(TRAIN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def trained(project):
+    done = deviate("run", "-n", "3", "--json", *COMMAND)
+    assert done.status == 0, done.err
+    return done
+
+
+def metrics_of(done, variant="algo+impl"):
+    (found,) = [each for each in done.json["variants"] if each["variant"] == variant]
+    return {metric["name"]: metric for metric in found["metrics"]}
+
+
+def test_the_json_holds_the_documented_keys(trained):
+    document = trained.json
+    assert document["schema"] == 1
+    assert document["experiment"] == "train"
+    assert document["command"] == list(COMMAND[1:])
+    (variant,) = document["variants"]
+    assert [run["index"] for run in variant["runs"]] == [0, 1, 2]
+    assert {run["status"] for run in variant["runs"]} == {"completed"}
+    assert all(run["seconds"] > 0 and "seeds" in run and "fingerprints" in run for run in variant["runs"])
+    wanted = {"name", "aggregate", "n", "mean", "sd", "cv", "min", "max", "range", "ci_mean", "ci_sd", "values", "excluded"}
+    assert all(wanted <= metric.keys() for metric in variant["metrics"])
+    assert isinstance(document["warnings"], list)
+
+
+def test_metrics_are_those_the_program_prints_sorted_by_cv(trained):
+    (variant,) = trained.json["variants"]
+    names = [metric["name"] for metric in variant["metrics"]]
+    assert {"train loss", "test accuracy", "time per run", "time per iteration"} <= set(names)
+    known = [metric["cv"] for metric in variant["metrics"] if metric["cv"] is not None]
+    assert known == sorted(known, reverse=True)
+
+
+def test_the_recorded_values_are_the_printed_ones(trained, project):
+    values = metrics_of(trained)["train loss"]["values"]
+    for index, value in enumerate(values):
+        last = deviate("logs", "train", index, "--stdout").out.splitlines()[-1]
+        assert f"train loss {value:.4f} " in last
+
+
+def test_runs_differ_unless_every_seed_is_held(trained):
+    assert len(set(metrics_of(trained)["train loss"]["values"])) == 3
+    control = deviate("run", "-n", "3", "--vary", "control", "--json", *COMMAND)
+    assert len(set(metrics_of(control, "control")["train loss"]["values"])) == 1
+
+
+def test_as_is_prints_what_the_bare_program_prints(project):
+    bare = subprocess.run([sys.executable, "train.py"], capture_output=True, text=True, check=True).stdout
+    deviate("run", "-n", "1", "--vary", "as-is", *COMMAND)
+    assert deviate("logs", "train", "as-is-0", "--stdout").out == bare
+
+
+def test_a_larger_n_adds_runs_and_keeps_the_others(trained, project):
+    runs = project / ".deviate/experiments/train/runs"
+    before = {path.name: tree(path) for path in runs.iterdir()}
+    more = deviate("run", "-n", "5", "--json", *COMMAND)
+    assert metrics_of(more)["train loss"]["n"] == 5
+    assert {name: tree(runs / name) for name in before} == before
+
+
+def test_the_same_command_again_runs_nothing(trained):
+    again = deviate("run", "-n", "3", "--json", *COMMAND)
+    assert "started" not in again.err
+    assert metrics_of(again) == metrics_of(trained)
+
+
+def test_an_edit_makes_a_new_experiment_and_is_refused_under_a_name(trained, project):
+    with (project / "train.py").open("a") as file:
+        file.write("# edited\n")
+    assert deviate("run", "-n", "1", "--json", *COMMAND).json["experiment"] == "train-2"
+    refused = deviate("run", "-n", "4", "--name", "train", *COMMAND)
+    assert refused.status == 2
+    assert "train.py" in refused.err
+    assert "--name" in refused.err
+
+
+def test_a_name_of_another_command_is_refused(trained):
+    refused = deviate("run", "-n", "1", "--name", "train", *COMMAND, "7")
+    assert refused.status == 2
+    assert "another command" in refused.err
+
+
+def test_failed_runs_are_kept_shown_and_enter_no_statistic(project):
+    crash = "if random.random() < 0.5:\n    raise RuntimeError('unlucky draw')\n"
+    (project / "train.py").write_text(TRAIN + crash)
+    done = deviate("run", "-n", "6", "--json", *COMMAND)
+    assert done.status == 1
+    (variant,) = done.json["variants"]
+    failed = [run["index"] for run in variant["runs"] if run["status"] == "failed"]
+    assert 0 < len(failed) < 6
+    assert metrics_of(done)["train loss"]["n"] == 6 - len(failed)
+    shown = deviate("report", "train").out
+    assert "unlucky draw" in shown
+    assert "RuntimeError" in deviate("logs", "train", failed[0], "--stderr").out
+
+
+def test_a_project_that_records_nothing_stops_after_its_first_run(project):
+    (project / "train.py").write_text(TRAIN.replace("range(epochs)", "range(0)"))
+    done = deviate("run", "-n", "5", *COMMAND)
+    assert done.status == 1
+    assert "none of its metrics reported a value" in done.err
+    assert [path.name for path in (project / ".deviate/experiments/train/runs").iterdir()] == ["algo+impl-0"]
+
+
+def test_the_users_list_is_obeyed(project):
+    deviate("extract", "train.py", "--write")
+    text = (project / "deviate.toml").read_text().replace('name = "train loss"', 'name = "my loss"')
+    added = '[[metric]]\nname = "weight"\nfile = "train.py"\nline = 10\nexpression = "weight"\naggregate = "mean"\n'
+    (project / "deviate.toml").write_text(text + "\n" + added)
+    found = metrics_of(deviate("run", "-n", "2", "--json", *COMMAND))
+    assert {"my loss", "weight", "test accuracy"} <= found.keys()
+    assert "train loss" not in found
+    assert found["weight"]["aggregate"] == "mean"
+
+
+def test_a_new_name_or_aggregate_needs_no_new_runs(trained, project):
+    deviate("extract", "train.py", "--write")
+    path = project / "deviate.toml"
+    path.write_text(path.read_text().replace('name = "train loss"', 'name = "renamed"'))
+    again = deviate("run", "-n", "3", "--json", *COMMAND)
+    assert "started" not in again.err
+    assert metrics_of(again)["renamed"]["values"] == metrics_of(trained)["train loss"]["values"]
+
+
+def test_an_aggregate_can_be_chosen_for_the_report(trained):
+    best = deviate("report", "train", "--format", "json", "--aggregate", "train loss=min")
+    records = list(csv.DictReader(io.StringIO(deviate("report", "train", "--format", "csv").out)))
+    losses = [float(row["value"]) for row in records if row["metric"] == "train loss" and row["run"] == "0"]
+    assert metrics_of(best)["train loss"]["values"][0] == min(losses)
+    assert len(losses) == 3
+
+
+@pytest.mark.parametrize("suffix", ["md", "json", "csv", "txt"])
+def test_a_report_is_written_by_the_files_suffix(trained, tmp_path, suffix):
+    assert deviate("report", "train", "-o", tmp_path / f"out.{suffix}").status == 0
+    assert (tmp_path / f"out.{suffix}").stat().st_size > 100
+
+
+def test_list_and_show_say_what_is_there(trained):
+    assert "algo+impl 3/3" in deviate("list").out
+    (listed,) = deviate("list", "--json").json["experiments"]
+    assert listed["completed"] == {"algo+impl": 3}
+    shown = deviate("show", "train").out
+    assert "algo+impl-2" in shown
+    assert "train.py:6" in shown
+    assert json.loads(deviate("show", "train", "--json").out)["entry"] == "train.py"
+
+
+def test_the_python_interface_gives_the_same_numbers(trained):
+    experiment = package.load("train")
+    sample = experiment.samples().query("metric == 'train loss'")["value"]
+    assert list(sample) == metrics_of(trained)["train loss"]["values"]
+    assert len(experiment.records().query("metric == 'test accuracy'")) == 9
+    more = package.run([*COMMAND[1:]], n=4)
+    assert (more.name, more.summary()["completed"]) == ("train", {"algo+impl": 4})
+
+
+def test_extract_prints_the_documented_json(project):
+    found = deviate("extract", "train.py", "--json").json
+    assert set(found) == {"schema", "entry", "main_loop", "metrics", "rejected", "unreadable"}
+    assert (found["entry"], found["main_loop"]["line"], found["main_loop"]["kind"]) == ("train.py", 6, "for")
+    keys = "name variable expression file line end_line function sink kind direction aggregate confidence why selected"
+    assert all(list(metric) == keys.split() for metric in found["metrics"])
+
+
+def test_extract_shows_the_instrumented_source(project):
+    diff = deviate("extract", "train.py", "--diff").out
+    assert "+for epoch in __dv_loop__(range(epochs)):" in diff
+    assert "{__dv__(" in diff
+
+
+def test_public_names_are_these():
+    assert package.__all__ == ["DeviateError", "StoredExperiment", "load", "names", "run"]
+    assert all(getattr(package, name) for name in package.__all__)

@@ -1,0 +1,53 @@
+"""Experiments with runs written by hand."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+from deviate.experiment import Capture, Experiment, Metric, Run
+from deviate.replicate.outcome import Completed
+from deviate.replicate.workspace import ExperimentFolder, RunFolder, Workspace
+
+
+def metric(name, aggregate="last", direction="higher", kind="quality"):
+    return Metric(
+        name=name, variable=name, expression=name, file="train.py", line=1, end_line=1, function="<module>",
+        sink="print", kind=kind, direction=direction, aggregate=aggregate, confidence=1.0, why="",
+        capture=Capture(how="value"),
+    )  # fmt: skip
+
+
+def make_experiment(project, metrics, variants=("control",)) -> ExperimentFolder:
+    workspace = Workspace(project)
+    workspace.prepare()
+    folder = workspace.experiment("e")
+    folder.write_experiment(
+        Experiment(
+            name="e", command=["python"], entry="train.py", metrics=list(metrics), main_loop=None, source="", seed=1,
+            planned=dict.fromkeys(variants, 2), created="",
+        )
+    )  # fmt: skip
+    return folder
+
+
+def write_process(run: RunFolder, rows, *, stem="1-1", time=10.0, rank=None, events=()):
+    """Write the files of one process; `rows` are (id, iteration, elapsed, value)."""
+    lines = [{"event": "start", "time": time, "rank": rank, "python": "3.11.7"}, *events]
+    (run.path / f"events-{stem}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if rows:
+        (run.path / f"records-{stem}.bin").write_bytes(b"".join(struct.pack("<iidd", *row) for row in rows))
+
+
+def make_run(folder, index, rows=None, *, variant="control", outcome=None, seconds=1.0, **kwargs) -> RunFolder:
+    run = folder.run(Run(variant=variant, index=index))
+    run.path.mkdir(parents=True)
+    if rows is not None:
+        write_process(run, rows, **kwargs)
+    run.write_outcome(outcome or Completed(seconds=seconds))
+    return run
+
+
+def series(key, values, step=1.0):
+    """Return rows of one metric with a value for each iteration."""
+    return [(key, iteration, iteration * step, value) for iteration, value in enumerate(values)]

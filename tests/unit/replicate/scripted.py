@@ -1,0 +1,91 @@
+"""Executors and trainings that follow a script, and a clock that only they move."""
+
+from __future__ import annotations
+
+import json
+import signal
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+from deviate.replicate.executors import Launch, Slot
+
+
+class Clock:
+    """Seconds that pass only when told."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class ScriptedTraining:
+    """Ends after `seconds`, or by one of the signals in `obeys`; its followers by one in `followers_obey`."""
+
+    def __init__(
+        self, clock: Clock, *, seconds: float = 1e9, status: int = 0, obeys=(signal.SIGKILL,), followers_obey=None
+    ) -> None:
+        self.clock, self.until, self.status = clock, clock.now + seconds, status
+        self.obeys, self.followers_obey = obeys, followers_obey
+        self.signals: list[tuple[float, int]] = []
+        self.ended: int | None = None
+        self.pid, self.created = 4711, 1.0
+
+    def poll(self) -> int | None:
+        if self.ended is None and self.clock.now >= self.until:
+            self.ended = self.status
+        return self.ended
+
+    def signal(self, number: int) -> None:
+        self.signals.append((self.clock.now, number))
+        if self.ended is None and number in self.obeys:
+            self.ended = -number
+        if self.followers_obey is not None and number in self.followers_obey:
+            self.followers_obey = None
+
+    def has_followers(self) -> bool:
+        return self.followers_obey is not None
+
+
+class ScriptedExecutor:
+    """Starts what `script` returns for a launch; waiting moves the clock."""
+
+    name = "scripted"
+
+    def __init__(self, clock: Clock, script: Callable[[Launch], ScriptedTraining], jobs: int = 1) -> None:
+        self.clock, self.script, self.jobs = clock, script, jobs
+        self.launches: list[Launch] = []
+        self.leftovers: list[Path] = []
+        self.most_at_once = 0
+        self._trainings: list[ScriptedTraining] = []
+
+    def slot(self, index: int) -> Slot:
+        return Slot(index=index, cores=(index,), threads=1)
+
+    def start(self, launch: Launch) -> ScriptedTraining:
+        self.launches.append(launch)
+        self._trainings.append(self.script(launch))
+        self.most_at_once = max(self.most_at_once, sum(each.poll() is None for each in self._trainings))
+        return self._trainings[-1]
+
+    def wait(self, seconds: float) -> None:
+        self.clock.now += seconds
+
+    def end_leftover(self, runtime_file: Path, pid: int | None, created: float | None) -> int:
+        self.leftovers.append(runtime_file)
+        return 1 if pid is not None else 0
+
+
+def write_training(launch: Launch, values: dict[int, list[float]] | None = None) -> None:
+    """Write what the runtime of a training writes: that it started, and records."""
+    order = json.loads(launch.runtime_file.read_text())
+    folder = Path(order["records"])
+    (folder / "events-1-1.jsonl").write_text(json.dumps({"event": "start", "pid": 1, "time": 5.0, "rank": None}) + "\n")
+    records = [
+        struct.pack("<iidd", key, iteration, float(iteration), value)
+        for key, listed in (values or {}).items()
+        for iteration, value in enumerate(listed)
+    ]
+    (folder / "records-1-1.bin").write_bytes(b"".join(records))
