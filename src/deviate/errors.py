@@ -44,7 +44,7 @@ class DeviateError(Exception):
         self.hint = hint
 
 
-class BadInput(DeviateError):
+class BadInput(DeviateError):  # noqa: N818
     """The command line, the project or a file of the user is not as it must be."""
 
     slug = "bad-input"
@@ -123,7 +123,7 @@ class WorkspaceBusy(BadInput):
     slug = "workspace-busy"
 
 
-class NothingRecorded(DeviateError):
+class NothingRecorded(DeviateError):  # noqa: N818
     """The first run ended and no metric yielded a record."""
 
     slug = "nothing-recorded"

@@ -24,6 +24,7 @@ from deviate.target import Target
 #: Edited files that are named where a name is taken.
 PATHS_SHOWN = 3
 
+
 def open_experiment(
     request: Request, target: Target, findings: Findings, workspace: Workspace, snapshot: Snapshot, now: datetime
 ) -> ExperimentFolder:
@@ -49,9 +50,7 @@ def requested_runs(request: Request) -> dict[str, int]:
     return {parse_variant(variant).name: request.runs for variant in request.variants}
 
 
-def _propose(
-    request: Request, target: Target, findings: Findings, snapshot: Snapshot, now: datetime
-) -> Experiment:
+def _propose(request: Request, target: Target, findings: Findings, snapshot: Snapshot, now: datetime) -> Experiment:
     return Experiment(
         name="",
         command=target.command,

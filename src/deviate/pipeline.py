@@ -38,6 +38,8 @@ def run(request: Request, observe: Observe = lambda event: None) -> ExperimentFo
     findings = require_metrics(extract(target.project, target.entry))
     workspace = Workspace(target.project)
     workspace.check_usable()
+    if request.name is not None:
+        workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
     rules = snapshot_rules(request, target.project)
     snapshot = survey(target.project, rules, folder=target.folder, words=target.command)
     workspace.prepare()

@@ -76,7 +76,9 @@ def squash(expression: str) -> str:
 
 def _metric(index: int, entry: MetricEntry, found: Sequence[Metric], project: Path) -> Metric:
     same = [
-        metric for metric in found if metric.file == entry.file and squash(metric.expression) == squash(entry.expression)
+        metric
+        for metric in found
+        if metric.file == entry.file and squash(metric.expression) == squash(entry.expression)
     ]
     at_line = [metric for metric in same if metric.line <= entry.line <= metric.end_line]
     # An edit above a metric moves its line; where the expression stands only once in the file, it is still the one.

@@ -43,7 +43,21 @@ def test_the_json_holds_the_documented_keys(trained):
     assert [run["index"] for run in variant["runs"]] == [0, 1, 2]
     assert {run["status"] for run in variant["runs"]} == {"completed"}
     assert all(run["seconds"] > 0 and "seeds" in run and "fingerprints" in run for run in variant["runs"])
-    wanted = {"name", "aggregate", "n", "mean", "sd", "cv", "min", "max", "range", "ci_mean", "ci_sd", "values", "excluded"}
+    wanted = {
+        "name",
+        "aggregate",
+        "n",
+        "mean",
+        "sd",
+        "cv",
+        "min",
+        "max",
+        "range",
+        "ci_mean",
+        "ci_sd",
+        "values",
+        "excluded",
+    }
     assert all(wanted <= metric.keys() for metric in variant["metrics"])
     assert isinstance(document["warnings"], list)
 

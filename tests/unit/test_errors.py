@@ -32,5 +32,7 @@ def test_drawn_in_the_tree(cls):
 
 
 def test_bad_input_exits_with_2_and_everything_else_with_1():
-    assert {cls for cls in CLASSES if cls.exit_status == 2} == {cls for cls in CLASSES if issubclass(cls, errors.BadInput)}
+    assert {cls for cls in CLASSES if cls.exit_status == 2} == {
+        cls for cls in CLASSES if issubclass(cls, errors.BadInput)
+    }
     assert {cls.exit_status for cls in CLASSES} == {1, 2}

@@ -22,5 +22,7 @@ def command(as_json: bool) -> None:
         click.echo("no experiment here yet; make one with: deviate run -n 8 -- python train.py")
     for experiment in experiments:
         facts = experiment.summary()
-        runs = ", ".join(f"{variant} {done}/{facts['planned'][variant]}" for variant, done in facts["completed"].items())
+        runs = ", ".join(
+            f"{variant} {done}/{facts['planned'][variant]}" for variant, done in facts["completed"].items()
+        )
         click.echo(f"{experiment.name:20} {runs:28} {facts['created'][:16]}  {shlex.join(facts['command'])}")

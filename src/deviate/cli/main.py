@@ -35,10 +35,8 @@ class LazyGroup(click.Group):
 def group() -> None:
     """Measure how much identical training runs differ.
 
-    \b
-    deviate run -n 8 -- python train.py --epochs 10
-
-    trains 8 times, unchanged, and says how much the metrics that train.py reports differ.
+    `deviate run -n 8 -- python train.py --epochs 10` trains 8 times, unchanged, and says how much the metrics that
+    train.py reports differ.
     """
 
 

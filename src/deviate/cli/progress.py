@@ -68,7 +68,9 @@ class Progress:
             case RunEnded():
                 self._end(event)
             case LeftoverEnded():
-                self._say(Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate"))
+                self._say(
+                    Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")
+                )
         if self.console.is_terminal:
             self.live.update(self._table())
 

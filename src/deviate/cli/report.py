@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     metavar="METRIC=AGGREGATE",
     help="How a run's values become one number: last, best, mean, max, min or 'at ITERATION'; repeatable.",
 )
-def command(
-    name: str, format_name: str | None, output: Path | None, level: float, aggregates: tuple[str, ...]
-) -> None:
+def command(name: str, format_name: str | None, output: Path | None, level: float, aggregates: tuple[str, ...]) -> None:
     """Say again how much the runs of experiment NAME differ."""
     from deviate import api, pipeline
     from deviate.report.writers.registry import find_writer
@@ -77,4 +75,6 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as problem:
-        raise BadOption(f"cannot write {path}: {problem.strerror}", hint="name a file in a folder that is there") from problem
+        raise BadOption(
+            f"cannot write {path}: {problem.strerror}", hint="name a file in a folder that is there"
+        ) from problem

@@ -36,7 +36,9 @@ def review_metrics(findings: Findings) -> Findings:
 
 def _tick(metrics: list[Metric]) -> list[Metric]:
     choices = [
-        questionary.Choice(f"{metric.name:32} {metric.file}:{metric.line}  {metric.expression}", index, checked=metric.selected)
+        questionary.Choice(
+            f"{metric.name:32} {metric.file}:{metric.line}  {metric.expression}", index, checked=metric.selected
+        )
         for index, metric in enumerate(metrics)
     ]
     kept = questionary.checkbox("Keep which metrics? (space ticks, enter goes on)", choices=choices).unsafe_ask()
@@ -61,5 +63,7 @@ def _edit(metric: Metric, taken: set[str]) -> Metric:
         default=metric.name,
         validate=lambda text: (bool(text.strip()) and text.strip() not in taken) or "a name of its own is needed",
     ).unsafe_ask()
-    aggregate = questionary.select("One number per run:", choices=list(AGGREGATES), default=metric.aggregate).unsafe_ask()
+    # An aggregate with a parameter (at 9) can be kept, not made here: deviate.toml takes it.
+    choices = list(dict.fromkeys([*AGGREGATES, metric.aggregate]))
+    aggregate = questionary.select("One number per run:", choices=choices, default=metric.aggregate).unsafe_ask()
     return msgspec.structs.replace(metric, name=name.strip(), aggregate=aggregate)

@@ -63,7 +63,10 @@ def _lines(folder: ExperimentFolder) -> list[str]:
         *(f"  linked     {item.path}  ({item.reason})" for item in snapshot.linked),
         *(f"  outside    {item.path}" for item in snapshot.outside),
         "",
-        *(f"metric       {metric.name:28} {metric.aggregate:6} {metric.file}:{metric.line}" for metric in experiment.metrics),
+        *(
+            f"metric       {metric.name:28} {metric.aggregate:6} {metric.file}:{metric.line}"
+            for metric in experiment.metrics
+        ),
         *(f"note         {note}" for note in experiment.notes),
         "",
         *(_run_line(run) for run in folder.runs()),
@@ -84,4 +87,5 @@ def _run_line(run: RunFolder) -> str:
     threads = f"{info.threads} threads" if info and info.threads else "threads as the program has them"
     seed = f"seed {info.seed}" if info and info.seed is not None else "its own seeds"
     reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""
-    return f"run          {run.run.folder:16} {outcome.status:12} {show_duration(outcome.seconds):>9}  {seed}, {threads}{reason}"
+    took = show_duration(outcome.seconds)
+    return f"run          {run.run.folder:16} {outcome.status:16} {took:>9}  {seed}, {threads}{reason}"

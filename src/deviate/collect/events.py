@@ -17,9 +17,10 @@ class ReplacedSeed(msgspec.Struct, frozen=True, kw_only=True):
     call: str
     file: str
     line: int
-    given: str
+    #: What the program asked for, as text.
+    given: str = ""
     #: Names of the runs in which it was replaced.
-    runs: list[str]
+    runs: list[str] = []
 
 
 class Switch(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,24 +28,25 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     value: str
-    runs: list[str]
+    runs: list[str] = []
 
 
-class Note(msgspec.Struct, frozen=True, kw_only=True):
+class RuntimeNote(msgspec.Struct, frozen=True, kw_only=True):
     """Something the runtime could not do."""
 
     slug: str
     message: str
-    runs: list[str]
+    #: Names of the runs it was noted in; empty where it concerns all.
+    runs: list[str] = []
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class EnvironmentDifference(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the environment in which runs of one variant differ."""
 
-    variant: str
-    key: str
-    #: Value in JSON, and the runs that had it.
+    name: str
+    #: Names of the runs, by the value they saw, in JSON.
     values: dict[str, list[str]]
+    variant: str = ""
 
 
 #: Keys of the environment event that say which process it was, not what it ran in.
@@ -69,10 +71,10 @@ def switches(runs: Iterable[RunFolder]) -> list[Switch]:
     return [Switch(name=str(name), value=str(value), runs=names) for (name, value), names in merged]
 
 
-def notes(runs: Iterable[RunFolder]) -> list[Note]:
+def notes(runs: Iterable[RunFolder]) -> list[RuntimeNote]:
     """Return what the runtime could not do."""
     merged = _merge(runs, "note", ("slug", "message"))
-    return [Note(slug=str(slug), message=str(message), runs=names) for (slug, message), names in merged]
+    return [RuntimeNote(slug=str(slug), message=str(message), runs=names) for (slug, message), names in merged]
 
 
 def environment(run: RunFolder) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def environment(run: RunFolder) -> dict[str, Any]:
     return merged
 
 
-def environment_differences(runs: Iterable[RunFolder]) -> list[Difference]:
+def environment_differences(runs: Iterable[RunFolder]) -> list[EnvironmentDifference]:
     """Return the parts of the environment in which runs of one variant differ, and so are not identical runs."""
     by_variant: dict[str, dict[str, dict[str, Any]]] = {}
     for run in runs:
@@ -97,11 +99,11 @@ def environment_differences(runs: Iterable[RunFolder]) -> list[Difference]:
     ]
 
 
-def _differences(variant: str, environments: dict[str, dict[str, Any]]) -> list[Difference]:
+def _differences(variant: str, environments: dict[str, dict[str, Any]]) -> list[EnvironmentDifference]:
     known = {run: values for run, values in environments.items() if values}
     keys = sorted({key for values in known.values() for key in values} - _GIVEN)
     found = [(key, _by_value(key, known)) for key in keys]
-    return [Difference(variant=variant, key=key, values=values) for key, values in found if len(values) > 1]
+    return [EnvironmentDifference(variant=variant, name=key, values=values) for key, values in found if len(values) > 1]
 
 
 def _by_value(key: str, environments: dict[str, dict[str, Any]]) -> dict[str, list[str]]:

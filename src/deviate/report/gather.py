@@ -6,23 +6,32 @@ from collections.abc import Mapping
 from importlib.metadata import version
 
 from deviate.collect.aggregates import check_aggregate
-from deviate.collect.events import environment, environment_differences, notes, replaced_seeds, switches
+from deviate.collect.events import (
+    RuntimeNote,
+    environment,
+    environment_differences,
+    notes,
+    replaced_seeds,
+    switches,
+)
 from deviate.collect.measured import TIMES
 from deviate.collect.tables import recorded_names, samples
 from deviate.errors import BadOption
+from deviate.experiment import Experiment
 from deviate.replicate.outcome import Outcome, Unfinished
+from deviate.replicate.snapshot import Snapshot, read_snapshot
+from deviate.replicate.survey import CHECKPOINT
 from deviate.replicate.workspace import ExperimentFolder, RunFolder
 from deviate.report.inputs import (
-    EnvironmentDifference,
-    ReplacedSeed,
     ReportInputs,
     RunFacts,
-    RuntimeNote,
     Series,
-    Switch,
 )
 
 DISTRIBUTION = "deviate-dl"
+
+#: Files and folders left out that are named; `deviate show` lists all.
+ABSENT_SHOWN = 3
 
 
 def gather(
@@ -54,14 +63,24 @@ def gather(
         runs=[_facts(run, outcome) for run, outcome in ended],
         samples=samples(folder, aggregates),
         series=_series(names),
-        seeds=[ReplacedSeed(call=s.call, file=s.file, line=s.line, given=s.given) for s in replaced_seeds(runs)],
-        switches=[Switch(name=switch.name, value=switch.value) for switch in switches(runs)],
-        notes=[RuntimeNote(slug=note.slug, message=note.message, runs=note.runs) for note in notes(runs)],
+        seeds=replaced_seeds(runs),
+        switches=switches(runs),
+        notes=[*_setup_notes(experiment, read_snapshot(folder)), *notes(runs)],
         environment=_environment(runs),
-        differences=[EnvironmentDifference(name=d.key, values=d.values) for d in environment_differences(runs)],
+        differences=environment_differences(runs),
         level=level,
         version=version(DISTRIBUTION),
     )
+
+
+def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote]:
+    """Say what was not wrapped, and what runs do not find although the project has it."""
+    skipped = [RuntimeNote(slug="not-instrumented-value", message=note) for note in experiment.notes]
+    absent = [f"{item.path} ({item.reason})" for item in snapshot.left_out if item.reason == CHECKPOINT]
+    absent += [f"{item.path} (looks like results outside the project)" for item in snapshot.outside if not item.linked]
+    more = f" and {len(absent) - ABSENT_SHOWN} more" if len(absent) > ABSENT_SHOWN else ""
+    message = f"Left out of the runs: {', '.join(absent[:ABSENT_SHOWN])}{more}. --include PATH brings it."
+    return [*skipped, *([RuntimeNote(slug="left-out", message=message)] if absent else [])]
 
 
 def _check_aggregates(aggregates: Mapping[str, str], known: set[str]) -> None:

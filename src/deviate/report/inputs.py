@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from deviate.collect.events import EnvironmentDifference, ReplacedSeed, RuntimeNote, Switch
 from deviate.experiment import Experiment, Status
 
 
@@ -36,40 +37,6 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     #: Position in ``Experiment.metrics``; None for times, and for what a framework reported and nobody foresaw.
     metric: int | None = None
     unit: str = ""
-
-
-class ReplacedSeed(msgspec.Struct, frozen=True, kw_only=True):
-    """A place where the program seeds itself and Deviate gave another seed."""
-
-    call: str
-    file: str
-    line: int
-    #: What the program asked for, as it was written down by the runtime.
-    given: str = ""
-
-
-class Switch(msgspec.Struct, frozen=True, kw_only=True):
-    """A determinism switch that was set."""
-
-    name: str
-    value: str
-
-
-class RuntimeNote(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that could not be done inside the user's process."""
-
-    slug: str
-    message: str
-    #: Folder names of the runs it was noted in.
-    runs: list[str] = []
-
-
-class EnvironmentDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """A property of the machine or its libraries in which runs differ."""
-
-    name: str
-    #: Folder names of the runs, by the value they saw.
-    values: dict[str, list[str]]
 
 
 class ReportInputs(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,11 +6,11 @@ from typing import Literal
 
 import msgspec
 
+from deviate.collect.events import EnvironmentDifference, ReplacedSeed, Switch
 from deviate.experiment import SCHEMA, Direction, Kind, Status
 from deviate.measure.intervals import Interval
 from deviate.measure.resolution import Resolution
 from deviate.measure.spread import Spread
-from deviate.report.inputs import EnvironmentDifference, ReplacedSeed, Switch
 
 
 class Excluded(msgspec.Struct, frozen=True, kw_only=True):

@@ -108,6 +108,10 @@ def _all_identical(report: VariantReport, fixed: bool) -> Warned:
     if fixed:
         message = f"{fact} No implementation noise shows on this device."
         return Warned(slug="runs-identical", message=message, severity="note", variant=report.variant)
+    variant = VARIANTS.get(report.variant)
+    if variant is not None and not variant.controlled:
+        message = f"{fact} The program seeds itself; --vary algo+impl shows what other seeds would change."
+        return Warned(slug="runs-identical", message=message, severity="note", variant=report.variant)
     message = f"{fact} Runs that were to vary did not: the program seems to pin its seeds where Deviate does not reach."
     return Warned(slug="runs-identical", message=message, variant=report.variant)
 

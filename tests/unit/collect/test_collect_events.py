@@ -49,7 +49,7 @@ def test_a_difference_names_the_key_and_the_runs(tmp_path):
     other = environment(libraries={"torch": "2.12"})
     runs = made(tmp_path, [environment()], [environment()], [other])
     (difference,) = collect.environment_differences(runs)
-    assert (difference.variant, difference.key) == ("control", "libraries.torch")
+    assert (difference.variant, difference.name) == ("control", "libraries.torch")
     assert difference.values == {'"2.13"': ["control-0", "control-1"], '"2.12"': ["control-2"]}
 
 

@@ -10,17 +10,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from deviate.collect.events import EnvironmentDifference, ReplacedSeed, RuntimeNote, Switch
 from deviate.experiment import Capture, Experiment, Metric
 from deviate.report.document import build_document
-from deviate.report.inputs import (
-    EnvironmentDifference,
-    ReplacedSeed,
-    ReportInputs,
-    RunFacts,
-    RuntimeNote,
-    Series,
-    Switch,
-)
+from deviate.report.inputs import ReportInputs, RunFacts, Series
 from deviate.report.parts import Document
 
 Values = Mapping[str, Sequence[float | None]]
