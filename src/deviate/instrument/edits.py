@@ -1,0 +1,67 @@
+"""What is done to a source, as data: edits, the ones left out, and the result."""
+
+from __future__ import annotations
+
+import msgspec
+
+from deviate.experiment import Span
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    """A call put around the expression at `span`: `before` and `after` its text."""
+
+    span: Span
+    #: ``__dv__(3, ``
+    before: str
+    #: ``)``
+    after: str = ")"
+
+    @property
+    def function(self) -> str:
+        """Name of the function the expression is handed to."""
+        return self.before.partition("(")[0]
+
+
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+    """An edit that was not made, and why."""
+
+    edit: Edit
+    #: One of the slugs of `SKIP_REASONS`.
+    reason: str
+    message: str
+
+
+#: Why an edit was not made.
+SKIP_REASONS = {
+    "unreadable": "the file cannot be read",
+    "unparsable": "the file does not parse",
+    "no-expression": "no expression stands at the span",
+    "not-a-value": "the expression at the span is assigned to, or is no value of its own",
+    "position-inexact": "the text at the span is not the expression that the parser places there",
+    "not-a-loop-header": "the span is not the iterable of a for loop or the condition of a while loop",
+    "compiled": "the code around it is compiled by a decorator, which would meet the wrap",
+    "debug-field": "the f-string field shows its own text and cannot be rewritten on its line",
+    "no-quote": "the f-string around it uses every kind of quote",
+    "changes-meaning": "the file would not mean the same with the wrap in it",
+}
+
+
+class Instrumented(msgspec.Struct, frozen=True, kw_only=True):
+    """An instrumented source."""
+
+    text: str
+    #: How the file's bytes spell `text`.
+    encoding: str
+    done: list[Edit]
+    skipped: list[Skipped]
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return self.text.encode(self.encoding)
+
+
+def skip(edit: Edit, reason: str, detail: str = "") -> Skipped:
+    """Say that `edit` is not made for `reason`."""
+    message = SKIP_REASONS[reason] + (f" ({detail})" if detail else "")
+    return Skipped(edit=edit, reason=reason, message=message)

@@ -1,0 +1,81 @@
+"""Check that an instrumented source means what the source meant."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+from deviate.instrument.preamble import PASS_THROUGH
+
+
+class RemoveWraps(ast.NodeTransformer):
+    """Take the wraps and the preamble out of a tree."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Put the wrapped expression in the place of the call."""
+        self.generic_visit(node)
+        name = called(node.func)
+        if name not in PASS_THROUGH:
+            return node
+        return node.args[0 if name in ("__dv_loop__", "__dv_while__") else 1]
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Drop a statement of the preamble."""
+        if looked_up(node.value) is not None:
+            return None
+        return self.generic_visit(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """Join neighbouring literals, which a rewritten field may leave in two."""
+        self.generic_visit(node)
+        values: list[ast.expr] = []
+        for value in node.values:
+            last = values[-1] if values else None
+            if isinstance(value, ast.Constant) and isinstance(last, ast.Constant):
+                values[-1] = ast.Constant(value=str(last.value) + str(value.value))
+            else:
+                values.append(value)
+        node.values = values
+        return node
+
+
+def called(function: ast.expr) -> str | None:
+    """Return the name under which a wrap calls its function."""
+    return function.id if isinstance(function, ast.Name) else looked_up(function)
+
+
+def looked_up(node: ast.expr) -> str | None:
+    """Return the function that ``builtins.__dict__.setdefault(name, ...)`` looks up, None for any other expression."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Attribute(attr="__dict__"), attr="setdefault"),
+            args=[ast.Constant(value=str(name)), ast.Lambda()],
+        ) if name in PASS_THROUGH:
+            return name
+    return None
+
+
+def parse(text: str) -> ast.Module:
+    """Parse `text` without a word about its escapes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text.removeprefix("\ufeff"))
+
+
+def compiles(text: str) -> bool:
+    """Tell whether `text` is a module the interpreter takes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text.removeprefix("\ufeff"), "<instrumented>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            return False
+    return True
+
+
+def means_the_same(before: str, after: str) -> bool:
+    """Tell whether `after` is `before` with wraps and a preamble, on the same number of lines."""
+    if not compiles(after):
+        return False
+    original, stripped = RemoveWraps().visit(parse(before)), RemoveWraps().visit(parse(after))
+    return ast.dump(original) == ast.dump(stripped) and len(before.splitlines()) == len(after.splitlines())

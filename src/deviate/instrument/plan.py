@@ -1,0 +1,50 @@
+"""Turn findings into edits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deviate.experiment import MainLoop, Metric
+from deviate.instrument.edits import Edit
+
+LOOP_FUNCTIONS = {"for": "__dv_loop__", "while": "__dv_while__"}
+
+
+def plan_edits(metrics: Sequence[Metric], main_loop: MainLoop | None) -> dict[str, list[Edit]]:
+    """Return the edits of each file; a metric's id is its place in `metrics`.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+        All metrics of the experiment: those not selected and those of a framework are not wrapped.
+    main_loop : MainLoop or None
+        A framework's own loop (``call``) is not wrapped.
+    """
+    edits: dict[str, list[Edit]] = {}
+    for number, metric in enumerate(metrics):
+        edit = metric_edit(number, metric)
+        if edit is not None:
+            edits.setdefault(metric.file, []).append(edit)
+    if main_loop is not None and main_loop.span is not None and main_loop.kind in LOOP_FUNCTIONS:
+        header = Edit(span=main_loop.span, before=f"{LOOP_FUNCTIONS[main_loop.kind]}(")
+        edits.setdefault(main_loop.file, []).append(header)
+    return edits
+
+
+def metric_edit(number: int, metric: Metric) -> Edit | None:
+    """Return the wrap that records `metric` under the id `number`, None where nothing is to be wrapped."""
+    capture = metric.capture
+    if not metric.selected or capture.span is None:
+        return None
+    # A name is handed over as a lambda: should it be unbound after all, the runtime meets the error, not the training.
+    label = f", lambda: {capture.label}" if capture.label else ""
+    match capture.how:
+        case "value":
+            return Edit(span=capture.span, before=f"__dv__({number}, ", after=f"{label})")
+        case "mapping":
+            return Edit(span=capture.span, before=f"__dv_map__({number}, ", after=f"{label})")
+        case "beside":
+            after = f", lambda: {capture.beside}{label})"
+            return Edit(span=capture.span, before=f"__dv_beside__({number}, ", after=after)
+        case "framework":
+            return None

@@ -1,0 +1,132 @@
+"""Find the expression at a span and check that its text is really there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+
+from deviate.experiment import Span
+from deviate.instrument.edits import Edit
+from deviate.instrument.source import Source
+
+Parents = dict[ast.AST, ast.AST]
+
+LOOPS = ("__dv_loop__", "__dv_while__")
+
+#: Decorators whose compilers read the function's source or bytecode: a call to an unknown function breaks them, or
+#: makes them cut the code into other pieces.
+COMPILER = re.compile(
+    r"\b(n?jit|pjit|pmap|guvectorize|(tf|tensorflow)\.function|torch\.(compile|jit\.script\w*)"
+    r"|(numba|nb|triton|ti|taichi)\.\w+)\b"
+)
+
+
+@dataclass(frozen=True)
+class Site:
+    """The expression an edit wraps."""
+
+    edit: Edit
+    node: ast.expr
+    start: int
+    end: int
+    #: Fields of f-strings around the node, innermost first.
+    fields: tuple[ast.FormattedValue, ...]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A parsed module, its expressions by span and each node's parent."""
+
+    module: ast.Module
+    parents: Parents = field(default_factory=dict)
+    expressions: dict[Span, list[ast.expr]] = field(default_factory=dict)
+
+
+def index_tree(module: ast.Module) -> Tree:
+    """Index `module`'s nodes."""
+    tree = Tree(module)
+    for parent in ast.walk(module):
+        for child in ast.iter_child_nodes(parent):
+            tree.parents[child] = parent
+        # A field of an f-string carries, before Python 3.12, the place of the whole string.
+        if isinstance(parent, ast.expr) and not isinstance(parent, ast.FormattedValue | ast.Slice):
+            tree.expressions.setdefault(span_of(parent), []).append(parent)
+    return tree
+
+
+def span_of(node: ast.expr | ast.stmt) -> Span:
+    """Return the place of `node`."""
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return Span(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+
+
+def locate(edit: Edit, source: Source, tree: Tree) -> Site | str:
+    """Return where `edit` applies, or the reason why it cannot."""
+    nodes = tree.expressions.get(edit.span, [])
+    if not nodes:
+        return "no-expression"
+    values = [node for node in nodes if is_value(node, tree.parents)]
+    if not values:
+        return "not-a-value"
+    start, end = source.range(edit.span)
+    node = next((node for node in values if spells(source.text[start:end], node)), None)
+    if node is None:
+        return "position-inexact"
+    if edit.function in LOOPS and not is_header(edit.function, node, tree.parents):
+        return "not-a-loop-header"
+    around = ancestors(node, tree.parents)
+    if any(is_compiled(parent) for parent in around):
+        return "compiled"
+    fields = tuple(parent for parent in around if isinstance(parent, ast.FormattedValue))
+    return Site(edit, node, start, end, fields)
+
+
+def is_value(node: ast.expr, parents: Parents) -> bool:
+    """Tell whether `node` is evaluated where it stands and may be replaced by a call."""
+    if isinstance(node, ast.Starred) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return False
+    parent = parents[node]
+    if isinstance(parent, ast.Expr) and isinstance(node, ast.Constant):
+        return False  # a docstring
+    if isinstance(parent, ast.AnnAssign | ast.arg) and parent.annotation is node:
+        return False
+    if isinstance(parent, ast.JoinedStr) or (isinstance(parent, ast.FormattedValue) and parent.value is not node):
+        return False  # literal text of an f-string, or a format specification
+    if isinstance(parent, ast.NamedExpr) and parent.target is node:
+        return False
+    return not isinstance(parent, ast.pattern)
+
+
+def spells(text: str, node: ast.expr) -> bool:
+    """Tell whether `text` parses to an expression equal to `node`."""
+    try:
+        parsed = ast.parse(f"({text}\n)", mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    return ast.dump(parsed) == ast.dump(node)
+
+
+def is_header(function: str, node: ast.expr, parents: Parents) -> bool:
+    """Tell whether `node` is the iterable or the condition in the header of a loop."""
+    parent = parents[node]
+    if function == "__dv_while__":
+        return isinstance(parent, ast.While) and parent.test is node
+    return isinstance(parent, ast.For) and parent.iter is node
+
+
+def ancestors(node: ast.AST, parents: Parents) -> list[ast.AST]:
+    """Return the nodes around `node`, innermost first."""
+    around = []
+    while (parent := parents.get(node)) is not None:
+        around.append(parent)
+        node = parent
+    return around
+
+
+def is_compiled(node: ast.AST) -> bool:
+    """Tell whether `node` is a function that a decorator compiles."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return any(COMPILER.search(ast.unparse(decorator)) for decorator in node.decorator_list)

@@ -1,0 +1,122 @@
+"""Say which characters go where, so that a call stands around an expression."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from deviate.instrument.preamble import lookup
+from deviate.instrument.sites import Parents, Site
+from deviate.instrument.source import Source
+
+#: What may follow the expression of an f-string field that shows its own text (``{loss=:.3f}``).
+DEBUG_FIELD = re.compile(r"[\s)]*=\s*")
+
+
+@dataclass(frozen=True)
+class Change:
+    """`text` instead of the characters from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
+    #: Orders changes at one place, smallest first.
+    order: tuple[int, int] = (0, 0)
+
+
+def wrap(site: Site, number: int, source: Source, parents: Parents, self_reliant: bool) -> list[Change] | str:
+    """Return the changes that wrap `site`, or the reason why they cannot be made.
+
+    Parameters
+    ----------
+    number : int
+        Place among the edits: of two wraps of one expression the later is the outer.
+    self_reliant : bool
+        Write the call so that it finds its function itself, because no line can take a preamble.
+    """
+    before = site.edit.before
+    if self_reliant:
+        quote = free_quote(site, source)
+        if quote is None:
+            return "no-quote"
+        before = lookup(site.edit.function, quote) + before[len(site.edit.function) :]
+    opening, closing = brackets(site, parents)
+    inside = isinstance(site.node, ast.GeneratorExp) and shares_brackets(site.node, parents)
+    if inside:
+        # sum(x for x in y): the brackets at the span are the call's own
+        start, end = site.start + 1, site.end - 1
+    else:
+        start, end = site.start, site.end
+    if re.match(r"\w", source.text[start - 1 : start]) or source.text[start - 1 : start] in ("'", '"'):
+        before = " " + before  # return(a + b).c
+    length = end - start
+    head = Change(start, start, before + opening, (1, -length * 1000 - number))
+    tail = Change(end, end, closing + site.edit.after, (-1, length * 1000 + number))
+    fields = [rewrite_field(field, source) for field in site.fields]
+    if None in fields:
+        return "debug-field"
+    return [head, tail, *(change for field in fields if field is not None for change in field)]
+
+
+def brackets(site: Site, parents: Parents) -> tuple[str, str]:
+    """Return the brackets an expression needs to be one argument of a call."""
+    node = site.node
+    if isinstance(node, ast.Tuple | ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Lambda):
+        return "(", ")"
+    if isinstance(node, ast.GeneratorExp) and shares_brackets(node, parents):
+        return "(", ")"
+    return "", ""
+
+
+def shares_brackets(node: ast.GeneratorExp, parents: Parents) -> bool:
+    """Tell whether the brackets of `node` are those of the call whose only argument it is."""
+    call = parents[node]
+    if not isinstance(call, ast.Call) or call.args != [node] or call.keywords:
+        return False
+    return (call.end_lineno, call.end_col_offset) == (node.end_lineno, node.end_col_offset)
+
+
+def free_quote(site: Site, source: Source) -> str | None:
+    """Return a quote that no f-string around `site` contains."""
+    if not site.fields:
+        return "'"
+    string = site.fields[-1]  # the field has the place of its string before Python 3.12, and a part of it since
+    assert string.end_lineno is not None
+    assert string.end_col_offset is not None
+    first = source.offset(string.lineno, 0)
+    last = source.offset(string.end_lineno, string.end_col_offset) + 3
+    text = source.text[first:last]
+    return next((quote for quote in "'\"" if quote not in text), None)
+
+
+def rewrite_field(field: ast.FormattedValue, source: Source) -> list[Change] | None:
+    """Return what keeps the text shown by ``{loss=}`` as it is, None where that cannot be done."""
+    value = field.value
+    assert value.end_lineno is not None
+    assert value.end_col_offset is not None
+    start = source.offset(value.lineno, value.col_offset)
+    end = source.offset(value.end_lineno, value.end_col_offset)
+    shown = DEBUG_FIELD.match(source.text, end)
+    if shown is None:
+        return []
+    brace = source.text.rfind("{", 0, start)
+    if source.text[brace + 1 : start].strip("( \t"):
+        return None
+    literal = source.text[brace + 1 : shown.end()]
+    if "\n" in literal or "\r" in literal or "\\" in literal:
+        return None
+    literal = literal.replace("{", "{{").replace("}", "}}")
+    sign = source.text.index("=", end)
+    conversion = "!r" if source.text[shown.end()] == "}" else ""
+    return [Change(brace, brace, literal), Change(sign, shown.end(), conversion)]
+
+
+def apply_changes(text: str, changes: set[Change]) -> str:
+    """Return `text` with `changes` made."""
+    pieces = []
+    position = 0
+    for change in sorted(changes, key=lambda change: (change.start, change.order)):
+        pieces += [text[position : change.start], change.text]
+        position = change.end
+    return "".join([*pieces, text[position:]])

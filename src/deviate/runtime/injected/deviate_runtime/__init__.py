@@ -1,0 +1,48 @@
+"""Deviate's runtime: the only code of Deviate that runs inside a training.
+
+Python 3.7 or newer, standard library only. `start` is called by the `sitecustomize` beside this package.
+
+Inputs
+------
+Environment variable ``DEVIATE_RUNTIME``
+    Path of a JSON file; absent: nothing is done.
+Environment variables ``RANK``, ``OMPI_COMM_WORLD_RANK``, ``PMI_RANK``, ``SLURM_PROCID``, ``LOCAL_RANK``
+    The first that is set is this process's rank.
+``runtime.json``
+    ``records``    folder that this process appends its files to
+    ``original``   the project, and ``overlay``, the copy of it that this run works on: imports under the one come from
+                   the other
+    ``kept``       folders under ``original`` that are not redirected
+    ``seed``       int: every seed of the program is derived from it; null: the program's seeds are left alone
+    ``hold_impl``  true: deterministic kernels are asked of the frameworks
+    ``threads``    int: the threads torch may use; null: left alone
+    ``metrics``    ``[{"name", "how", "reads", "label"}]``; a metric's id is its place
+
+Outputs
+-------
+``builtins``
+    ``__dv__``, ``__dv_map__``, ``__dv_beside__``, ``__dv_loop__``, ``__dv_while__``: what an overlay calls.
+``records-PID-STAMP.bin``
+    ``<iidd``: metric id, iteration (-1 before the main loop), elapsed seconds, value. Id -1: the main loop went on.
+    Ids from 1,000,000: names known at run time only.
+``events-PID-STAMP.jsonl``
+    ``start``, ``name``, ``seed``, ``rank``, ``environment``, ``switch``, ``note``, ``end``, one JSON object a line.
+
+No failure in here ends or changes a training: it is noted as an event, or dropped where even that fails. No random
+number is drawn, no thread started, no signal handled, no reference to a value kept.
+"""
+
+import os
+
+process = None
+
+
+def start():
+    """Start the runtime; a second call does nothing."""
+    global process
+    if process is not None:
+        return
+    from .process import Process
+
+    process = Process.from_file(os.environ["DEVIATE_RUNTIME"])
+    process.begin()

@@ -1,0 +1,20 @@
+"""``model.fit`` of Keras 3, Keras 2 and ``tf.keras``: the logs of each epoch."""
+
+from .observe import after, before
+
+
+def attend(module, observer):
+    """Observe the start and the end of epochs."""
+    callbacks = getattr(module, "CallbackList", None)
+    if callbacks is None:
+        return
+    before(callbacks, "on_epoch_begin", lambda *args, **kwargs: observer.tick())
+    after(callbacks, "on_epoch_end", lambda self, epoch, logs=None: observer.report(final_logs(self, epoch, logs)))
+
+
+def final_logs(callbacks, epoch, logs):
+    """Return what the history took down for `epoch`: a callback of the user may have added to the logs."""
+    history = getattr(callbacks, "_history", None)
+    if history is None or not getattr(history, "epoch", None) or history.epoch[-1] != epoch:
+        return logs
+    return {key: values[-1] for key, values in history.history.items() if len(values) == len(history.epoch)}

@@ -1,0 +1,135 @@
+"""What the runtime knows about the process it is in."""
+
+import atexit
+import json
+import os
+import sys
+import time
+
+from . import rank, watch
+from .events import Events
+from .records import Records
+from .wraps import install
+
+
+class Process:
+    """One process of a run, with the files it appends to.
+
+    Attributes
+    ----------
+    iteration : int
+        Index of the main loop's iteration; -1 before it.
+    started : float
+        `time.perf_counter` when the runtime started, or when this process was forked.
+    """
+
+    __slots__ = (
+        "config",
+        "counts_source_loop",
+        "events",
+        "forked",
+        "forks",
+        "iteration",
+        "rank",
+        "recorder",
+        "records",
+        "seeds",
+        "started",
+    )
+
+    def __init__(self, config):
+        self.config = config
+        self.events = Events(config["records"], self.describe)
+        self.records = Records(config["records"], self)
+        self.iteration = -1
+        self.started = time.perf_counter()
+        self.rank = rank.from_environment(os.environ)
+        #: Children forked so far; tells them apart the same way in every run.
+        self.forks = 0
+        self.forked = False
+        #: True once a loop in the source counted; from then on no framework's loop does.
+        self.counts_source_loop = False
+
+    @classmethod
+    def from_file(cls, path):
+        """Read ``runtime.json``."""
+        with open(path, encoding="utf-8") as file:
+            config = json.load(file)
+        config.setdefault("metrics", [])
+        return cls(config)
+
+    def begin(self):
+        """Say that the process started, make the overlay's functions known and watch imports."""
+        self.events.begin()
+        install(self)
+        watch.install(self)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self.before_fork, after_in_child=self.after_fork)
+        atexit.register(self.end)
+
+    def describe(self):
+        """Return the start event."""
+        return {
+            "event": "start",
+            "pid": os.getpid(),
+            "ppid": os.getppid(),
+            "python": "%d.%d.%d" % sys.version_info[:3],
+            "executable": sys.executable,
+            "argv": command_words(),
+            "rank": self.rank,
+            "time": time.time(),
+        }
+
+    def before_fork(self):
+        """Count the child that is about to be made."""
+        self.forks += 1
+
+    def after_fork(self):
+        """Give a forked child files of its own, made when it has something to say."""
+        self.events.leave_to_parent()
+        self.records.leave_to_parent()
+        self.recorder.names.forget()
+        self.started = time.perf_counter()
+        self.forked = True
+
+    def tick(self):
+        """Count an iteration of the main loop."""
+        self.iteration += 1
+        if self.rank is None and self.iteration < rank.LOOKS:
+            self.learn_rank()
+
+    def learn_rank(self):
+        """Look whether the process has got a rank since it started."""
+        try:
+            self.rank = rank.from_libraries(sys.modules)
+        except Exception as error:
+            self.events.note("rank-unknown", repr(error), "rank")
+        if self.rank is not None:
+            self.events.write({"event": "rank", "rank": self.rank})
+
+    def end(self):
+        """Say at the interpreter's normal end what was loaded, and that it ended."""
+        if not self.events.begun:
+            return
+        try:
+            from .environment import describe_environment
+
+            if self.rank is None:
+                self.learn_rank()
+            self.records.report_losses()
+            self.events.write(describe_environment(sys.modules))
+        except Exception as error:
+            self.events.note("environment-unreadable", repr(error))
+        self.events.write({"event": "end", "reason": "exit"})
+
+
+def command_words():
+    """Return the command line; Python 3.7 sets `sys.argv` only after this runs."""
+    words = getattr(sys, "orig_argv", None) or getattr(sys, "argv", None)
+    if words:
+        return list(words)
+    try:
+        with open("/proc/self/cmdline", "rb") as file:
+            return [os.fsdecode(word) for word in file.read().split(b"\0")[:-1]]
+    except OSError:
+        return []

@@ -1,0 +1,78 @@
+"""Import the overlay's files where an import leads to the original project (editable installs, absolute paths)."""
+
+import os
+import sys
+
+OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+#: Deviate's own files in a project.
+WORKSPACE = ".deviate"
+
+
+class Redirect:
+    """Maps paths under the original project to the overlay."""
+
+    def __init__(self, config):
+        original, overlay = config.get("original"), config.get("overlay")
+        self.active = bool(original and overlay)
+        if not self.active:
+            return
+        self.overlay = os.path.abspath(overlay)
+        self.originals = sorted({os.path.abspath(original), os.path.realpath(original)})
+        kept = [overlay, OWN_FOLDER, *config.get("kept", ())]
+        kept += [os.path.join(root, WORKSPACE) for root in self.originals]
+        self.kept = sorted({form(path) for path in kept for form in (os.path.abspath, os.path.realpath)})
+
+    def map_paths(self):
+        """Map the entries of `sys.path`, among them those that .pth files of editable installs put there."""
+        if self.active:
+            sys.path[:] = [self.mapped(entry) or entry for entry in sys.path]
+
+    def may_concern(self, path):
+        """Tell whether an import may lead into the original: a top-level module, or a package that lies in it."""
+        if not self.active:
+            return False
+        if path is None:
+            return True
+        try:
+            return any(self.mapped(entry) for entry in path)
+        except TypeError:
+            return False
+
+    def mapped(self, path):
+        """Return the overlay's form of `path` if that exists, None for a path that is not redirected."""
+        if not isinstance(path, str) or not os.path.isabs(path):
+            return None
+        for root in self.originals:
+            if is_under(path, root):
+                if any(is_under(path, kept) for kept in self.kept):
+                    return None
+                found = self.overlay + path[len(root) :]
+                return found if os.path.exists(found) else None
+        return None
+
+    def apply(self, spec):
+        """Return `spec`, or the one for the same module in the overlay."""
+        locations = spec.submodule_search_locations
+        if not self.active:
+            return spec
+        origin = self.mapped(spec.origin) if spec.has_location else None
+        if origin is None:
+            if locations is not None and not spec.has_location:
+                spec.submodule_search_locations = self.map_namespace(locations)
+            return spec
+        from importlib.util import spec_from_file_location
+
+        inner = None if locations is None else [self.mapped(place) or place for place in locations]
+        return spec_from_file_location(spec.name, origin, submodule_search_locations=inner) or spec
+
+    def map_namespace(self, locations):
+        """Map the folders of a namespace package; one that has none to map keeps its live list."""
+        places = list(locations)
+        moved = [self.mapped(place) or place for place in places]
+        return locations if moved == places else moved
+
+
+def is_under(path, root):
+    """Tell whether `path` is `root` or lies below it."""
+    return path.startswith(root) and path[len(root) : len(root) + 1] in ("", os.sep)

@@ -1,0 +1,185 @@
+"""The functions an overlay calls. Each hands its value on and never raises an exception of its own."""
+
+import builtins
+import functools
+import os
+import time
+
+from .interruption import raised_by_handler
+from .names import Names
+from .reading import NotANumberError, read_attributes, read_number
+from .records import RECORD
+
+#: The id under which iterations of the main loop are recorded.
+MAIN_LOOP = -1
+
+#: Nested mappings are followed this far.
+DEEPEST = 4
+
+
+def make_record(process):
+    """Return the function that appends one record."""
+    records, pack, write, clock, size = process.records, RECORD.pack, os.write, time.perf_counter, RECORD.size
+
+    def record(metric, number):
+        now = clock()
+        data = pack(metric, process.iteration, now - process.started, number)
+        if now < records.look_at:
+            try:
+                written = write(records.descriptor, data)
+                if written == size:
+                    return
+                records.cut(written)
+            except OSError as error:
+                if raised_by_handler(error):
+                    raise
+                records.look_at = 0.0
+        records.append_carefully(data)
+
+    return record
+
+
+class Recorder:
+    """Reads numbers off values that are no plain floats."""
+
+    def __init__(self, process, record):
+        self.process = process
+        self.record = record
+        self.names = Names(process)
+        self.metrics = process.config["metrics"]
+        #: Attributes that lead from a metric's object to its number.
+        self.paths = {number: m["reads"] for number, m in enumerate(self.metrics) if m.get("reads")}
+
+    def value(self, metric, value, label):
+        """Record the number that `value` is."""
+        path = self.paths.get(metric)
+        if path is not None and type(value) is not float:
+            value = read_attributes(value, path)
+        number = read_number(value)
+        if label is not None:
+            metric = self.names.fill(metric, label())
+        if metric is not None:
+            self.record(metric, number)
+
+    def mapping(self, metric, mapping, prefix="", depth=0):
+        """Record each number in `mapping` under its key."""
+        for key, value in items(mapping):
+            name = prefix + str(key)
+            if hasattr(value, "items") and depth < DEEPEST:
+                self.mapping(metric, value, name + "/", depth + 1)
+            elif value is not None:
+                self.named(metric, name, value)
+
+    def named(self, metric, name, value):
+        """Record `value` under a name known at run time only, if it is a number."""
+        try:
+            number = read_number(value)
+        except Exception as error:
+            if raised_by_handler(error):
+                raise
+            if not isinstance(value, (str, bytes)):
+                self.process.events.note("value-unreadable", "%s: %s" % (name, describe(error)), (metric, name))
+            return
+        identity = self.names.number(metric, name)
+        if identity is not None:
+            self.record(identity, number)
+
+    def tick(self):
+        """Count and record an iteration of the main loop."""
+        try:
+            self.process.tick()
+            self.record(MAIN_LOOP, self.process.iteration)
+        except Exception as error:
+            self.failed(MAIN_LOOP, error)
+
+    def describe(self, metric):
+        """Return what `metric` is called in a note."""
+        if metric is None:
+            return "the logs of a framework"
+        if metric == MAIN_LOOP:
+            return "the main loop"
+        return self.metrics[metric]["name"] if metric < len(self.metrics) else "metric %d" % metric
+
+    def failed(self, metric, error):
+        """Note, once per metric, that a value could not be recorded; hand on what is meant for the program."""
+        if raised_by_handler(error):
+            raise error
+        self.process.events.note("value-unreadable", "%s: %s" % (self.describe(metric), describe(error)), metric)
+
+
+def describe(error):
+    """Return what a note says of `error`."""
+    return str(error) if isinstance(error, NotANumberError) else repr(error)
+
+
+def items(mapping):
+    """Return the pairs of a mapping, a named tuple or a plain object."""
+    if hasattr(mapping, "items"):
+        return list(mapping.items())
+    if hasattr(mapping, "_asdict"):
+        return list(mapping._asdict().items())
+    if isinstance(mapping, (list, tuple, str, bytes)) or not hasattr(mapping, "__dict__"):
+        raise NotANumberError("it is no mapping but of type %s" % type(mapping).__name__)
+    return list(vars(mapping).items())
+
+
+def make_wraps(process):
+    """Return the functions an overlay calls, by name, and the recorder behind them."""
+    record = make_record(process)
+    recorder = Recorder(process, record)
+
+    def pass_value(metric, value, label=None):
+        try:
+            if type(value) is float and label is None:
+                record(metric, value)
+            else:
+                recorder.value(metric, value, label)
+        except Exception as error:
+            recorder.failed(metric, error)
+        return value
+
+    def pass_mapping(metric, mapping, label=None):
+        try:
+            recorder.mapping(metric, mapping, "" if label is None else "%s/" % (label(),))
+        except Exception as error:
+            recorder.failed(metric, error)
+        return mapping
+
+    def pass_beside(metric, passed, value, label=None):
+        try:
+            recorder.value(metric, value(), label)
+        except Exception as error:
+            recorder.failed(metric, error)
+        return passed
+
+    def tick(item):
+        process.counts_source_loop = True
+        recorder.tick()
+        return item
+
+    def pass_condition(condition):
+        if condition:
+            tick(None)
+            return True
+        return False
+
+    for function in (pass_value, pass_mapping, pass_beside, pass_condition, tick):
+        # torch.compile is not to trace into a function that writes to a file
+        function._torchdynamo_disable = True
+    wraps = {
+        "__dv__": pass_value,
+        "__dv_map__": pass_mapping,
+        "__dv_beside__": pass_beside,
+        # No Python frame of the runtime's stands between the loop and its iterator.
+        "__dv_loop__": functools.partial(map, tick),
+        "__dv_while__": pass_condition,
+    }
+    return wraps, recorder
+
+
+def install(process):
+    """Put the functions into `builtins`."""
+    wraps, recorder = make_wraps(process)
+    process.recorder = recorder
+    for name, function in wraps.items():
+        setattr(builtins, name, function)

@@ -1,0 +1,119 @@
+"""Values that a framework's own loop reports."""
+
+from __future__ import annotations
+
+import textwrap
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from programs import FRAMEWORK, Run
+
+pytestmark = pytest.mark.slow
+
+TICK = -1
+
+
+def require(library: str) -> None:
+    """Skip where `library` is not installed; importing it here would start its backend."""
+    if find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_keras_reports_its_epochs(run: Run, backend: str) -> None:
+    require("keras")
+    require(backend)
+    source = """
+    import keras, numpy as np
+    x = np.linspace(0, 1, 64, dtype="float32").reshape(16, 4); y = (x.sum(1) > 2).astype("float32")
+    class Extra(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            logs["extra"] = 2.0 * epoch
+    layers = [keras.layers.Dense(4), keras.layers.Dropout(0.5), keras.layers.Dense(1, activation="sigmoid")]
+    model = keras.Sequential(layers)
+    model.compile("adam", "binary_crossentropy")
+    history = model.fit(x, y, epochs=2, validation_split=0.25, verbose=0, callbacks=[Extra()])
+    print(history.history["val_loss"], history.history["loss"], sum(w.sum() for w in model.get_weights()))
+    """
+    source = textwrap.dedent(source)
+    environment = {"KERAS_BACKEND": backend}
+    outcome, again = (run(source, seed=5, environment=environment) for _ in range(2))
+    assert outcome.stdout == again.stdout
+    assert outcome.stdout.startswith(f"{outcome.values(FRAMEWORK)} {outcome.named('fit:loss')} ")
+    assert outcome.named("fit:extra") == [0.0, 2.0]
+    assert outcome.values(TICK) == [0.0, 1.0]
+
+
+def test_a_loop_of_the_source_takes_precedence_over_epochs(run: Run, tmp_path: Path) -> None:
+    package = tmp_path / "stand-in" / "keras" / "src" / "callbacks"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent, package.parent.parent):
+        (folder / "__init__.py").write_text("")
+    (package / "callback_list.py").write_text(
+        "class CallbackList:\n"
+        "    def on_epoch_begin(self, epoch, logs=None): pass\n"
+        "    def on_epoch_end(self, epoch, logs=None): raise ValueError('mine')\n"
+    )
+    source = """
+    from keras.src.callbacks.callback_list import CallbackList
+    def fit():
+        callbacks = CallbackList()
+        callbacks.on_epoch_begin(0)
+        try:
+            callbacks.on_epoch_end(0, {"loss": 1.0, "val_loss": "2"})
+        except ValueError as error:
+            print(error)
+    fit()
+    for fold in __dv_loop__(range(2)):
+        fit()
+    """
+    outcome = run(textwrap.dedent(source), path=(tmp_path / "stand-in",))
+    assert (outcome.stdout, outcome.stderr) == ("mine\n" * 3, "")
+    assert outcome.values(TICK) == [0.0, 1.0, 2.0]
+    assert (outcome.named("fit:loss"), outcome.values(FRAMEWORK)) == ([1.0] * 3, [2.0] * 3)
+
+
+def test_lightning_reports_what_modules_log(run: Run) -> None:
+    require("lightning")
+    source = """
+    import torch, lightning
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(2, 1)
+        def training_step(self, batch, index):
+            return (self.layer(batch) ** 2).mean()
+        def validation_step(self, batch, index):
+            self.log("val_loss", (self.layer(batch) ** 2).mean())
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+    data = torch.utils.data.DataLoader(torch.ones(8, 2), 8)
+    options = dict(logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
+    lightning.Trainer(max_epochs=2, accelerator="cpu", num_sanity_val_steps=0, **options).fit(Module(), data, data)
+    """
+    outcome = run(textwrap.dedent(source))
+    assert len(outcome.values(FRAMEWORK)) == 2, outcome.stderr
+    assert outcome.values(TICK) == [0.0, 1.0]
+
+
+def test_the_trainer_of_transformers_reports_its_logs(run: Run, tmp_path: Path) -> None:
+    require("transformers")
+    require("accelerate")
+    source = f"""
+    import torch
+    from transformers import Trainer, TrainingArguments
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(2, 1)
+        def forward(self, x=None, labels=None):
+            logits = self.layer(x).squeeze(-1)
+            return {{"loss": ((logits - labels) ** 2).mean(), "logits": logits}}
+    data = [{{"x": torch.ones(2), "labels": torch.tensor(1.0)}}] * 8
+    options = dict(num_train_epochs=2, logging_strategy="epoch", report_to=[], use_cpu=True, save_strategy="no")
+    Trainer(Model(), TrainingArguments({str(tmp_path)!r}, disable_tqdm=True, **options), train_dataset=data).train()
+    """
+    outcome = run(textwrap.dedent(source))
+    assert len(outcome.named("fit:loss")) == 2, outcome.stderr
+    assert outcome.values(TICK) == [0.0, 1.0]

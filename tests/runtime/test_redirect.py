@@ -1,0 +1,116 @@
+"""Imports that lead to the original project are served from the overlay."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from programs import Run
+
+Make = Callable[..., None]
+
+
+@pytest.fixture
+def project(tmp_path: Path, work: Path) -> Path:
+    """A project and its overlay with the same modules, each of which tells where it is from."""
+    original = tmp_path / "original"
+    for root, word in ((original, "original"), (work, "overlay")):
+        package = root / "src" / "package"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text(f"place = {word!r}")
+        (package / "inner.py").write_text(f"place = {word!r}")
+        (root / "single.py").write_text(f"place = {word!r}")
+        (root / "spaces" / "part").mkdir(parents=True)
+        (root / "spaces" / "part" / "leaf.py").write_text(f"place = {word!r}")
+    (original / "venv").mkdir()
+    (original / "venv" / "library.py").write_text("place = 'original'")
+    (original / "only_here.py").write_text("place = 'original'")
+    return original
+
+
+def test_pythonpath_into_the_original_is_mapped(run: Run, project: Path, python: str) -> None:
+    source = """
+    import single, package.inner, spaces.part.leaf
+    print(single.place, package.inner.place, spaces.part.leaf.place)
+    """
+    outcome = run(textwrap.dedent(source), python=python, path=(project, project / "src"))
+    assert (outcome.stdout, outcome.stderr) == ("overlay overlay overlay\n", "")
+
+
+def test_a_path_added_by_the_program_is_redirected(run: Run, project: Path, python: str) -> None:
+    source = f"""
+    import sys
+    sys.path.insert(0, {str(project / "src")!r})
+    sys.path.insert(0, {str(project)!r})
+    import single, package, spaces.part.leaf
+    from package import inner
+    print(single.place, package.place, inner.place, spaces.part.leaf.place)
+    import importlib
+    print(importlib.reload(inner).place, inner.__file__, inner.__spec__.origin == inner.__file__)
+    """
+    outcome = run(textwrap.dedent(source), python=python)
+    assert outcome.stderr == ""
+    places, reloaded = outcome.stdout.splitlines()
+    assert places == "overlay overlay overlay overlay"
+    assert reloaded.startswith("overlay ")
+    assert "original" not in reloaded
+    assert reloaded.endswith("True")
+
+
+def test_an_editable_finder_is_redirected(run: Run, project: Path, python: str) -> None:
+    source = f"""
+    import sys
+    from importlib.util import spec_from_file_location
+    class EditableFinder:
+        @classmethod
+        def find_spec(cls, name, path=None, target=None):
+            if name == "package":
+                return spec_from_file_location(name, {str(project / "src" / "package" / "__init__.py")!r})
+    sys.meta_path.append(EditableFinder)
+    import package.inner
+    print(package.place, package.inner.place)
+    """
+    assert run(textwrap.dedent(source), python=python).stdout == "overlay overlay\n"
+
+
+def test_what_is_kept_or_not_in_the_overlay_stays(run: Run, project: Path) -> None:
+    source = f"""
+    import sys
+    sys.path.append({str(project)!r})
+    import library, only_here
+    print(library.place, only_here.place)
+    """
+    source = textwrap.dedent(source)
+    outcome = run(source, path=(project / "venv",), kept=[str(project / "venv")])
+    assert outcome.stdout == "original original\n"
+
+
+def test_an_overlay_within_the_original_is_left_alone(run: Run, tmp_path: Path, work: Path) -> None:
+    (work / "module.py").write_text("place = __file__")
+    outcome = run(
+        f"import sys\nsys.path.append({str(work)!r})\nimport module\nprint(module.place)", original=str(tmp_path)
+    )
+    assert outcome.stdout == f"{work / 'module.py'}\n"
+
+
+def test_a_folder_whose_name_begins_alike_is_another(run: Run, tmp_path: Path, work: Path) -> None:
+    (tmp_path / "original2").mkdir()
+    (tmp_path / "original2" / "single.py").write_text("place = 'another'")
+    (work / "2").mkdir()
+    outcome = run("import single\nprint(single.place)", path=(tmp_path / "original2",))
+    assert outcome.stdout == "another\n"
+
+
+def test_a_linked_path_to_the_original_is_mapped(run: Run, project: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(project)
+    outcome = run("import single\nprint(single.place)", path=(tmp_path / "link",), original=str(tmp_path / "link"))
+    assert outcome.stdout == "overlay\n"
+
+
+def test_run_as_a_module_from_the_original_path(run: Run, project: Path, work: Path) -> None:
+    for root, word in ((project, "original"), (work, "overlay")):
+        (root / "src" / "package" / "__main__.py").write_text(f"print({word!r}, __name__)")
+    outcome = run("", "-m", "package", path=(project / "src",))
+    assert outcome.stdout == "overlay __main__\n"

@@ -1,0 +1,237 @@
+"""Every seed of the program derives from the run's seed, and keeps its meaning."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from programs import Outcome, Run
+
+
+def program(source: str) -> str:
+    return textwrap.dedent(source)
+
+
+def test_equal_run_seeds_give_equal_draws_and_others_do_not(run: Run, python: str) -> None:
+    source = (
+        "import random\nprint(random.random())\nrandom.seed(1)\nprint(random.random())\nprint(random.Random().random())"
+    )
+    first, again, other = (run(source, python=python, seed=seed).stdout for seed in (1, 1, 2))
+    assert first == again
+    assert not set(first.split()) & set(other.split())
+
+
+def test_seeding_again_with_the_same_value_repeats_the_draws(run: Run, python: str) -> None:
+    source = """
+    import random
+    draws = []
+    for given in (0, 0, 1, "a", "a", 0.5, None, b"x", b"x"):
+        random.seed(given)
+        draws.append(random.random())
+    print(draws[0] == draws[1], draws[3] == draws[4], draws[7] == draws[8], len(set(draws)))
+    """
+    outcome = run(program(source), python=python, seed=5)
+    assert (outcome.stdout, outcome.stderr) == ("True True True 6\n", "")
+
+
+def test_a_replaced_seed_is_said_once_per_place(run: Run) -> None:
+    outcome = run("import random\nfor epoch in range(3):\n    random.seed(epoch)\n", seed=5)
+    (event,) = outcome.of("seed")
+    assert (event["call"], event["file"], event["line"], event["given"]) == ("random.seed", "program.py", 3, "0")
+
+
+def test_the_clock_is_no_seed(run: Run, python: str) -> None:
+    source = """
+    import random, time
+    now = time.time()
+    for given in (now, int(now), int(now * 1000), int(now * 1000) % 2**32, int(now * 1e9)):
+        random.seed(given)
+        print(random.random())
+    """
+    first, again = (run(program(source), python=python, seed=5).stdout for _ in range(2))
+    assert first == again
+
+
+def test_draws_of_the_system_stay(run: Run) -> None:
+    source = """
+    import os, random, secrets, tempfile, uuid
+    print(os.urandom(8).hex(), random.SystemRandom(1).random(), secrets.token_hex())
+    print(uuid.uuid4(), next(tempfile._get_candidate_names()))
+    """
+    first, again = (run(program(source), seed=5).stdout.split() for _ in range(2))
+    assert not set(first) & set(again)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_draw_differently_from_each_other_and_alike_in_every_run(run: Run, method: str, python: str) -> None:
+    source = f"""
+    import multiprocessing, random
+    def work(queue):
+        queue.put(random.random())
+    if __name__ == "__main__":
+        context = multiprocessing.get_context("{method}")
+        queue = context.Queue()
+        for _ in range(3):
+            process = context.Process(target=work, args=(queue,))
+            process.start()
+            print(queue.get())
+            process.join()
+    """
+    first, again = (run(program(source), python=python, seed=5) for _ in range(2))
+    assert first.stderr == ""
+    assert first.stdout == again.stdout
+    assert len(set(first.stdout.split())) == 3
+
+
+def test_ranks_draw_differently(run: Run) -> None:
+    source = "import random\nprint(random.random())"
+    assert len({run(source, seed=5, environment={"RANK": rank}).stdout for rank in "0123"}) == 4
+
+
+def seeding_library(folder: Path) -> Path:
+    """Return a folder of installed packages with a library that seeds."""
+    packages = folder / "lib" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "library.py").write_text(
+        "import random\n"
+        "def set_seed(n): random.seed(n)\n"
+        "def seed_worker(n): random.seed(n)\n"
+        "def shuffle(n): random.seed(n)\n"
+    )
+    return packages
+
+
+def test_a_library_seeds_for_the_program_or_for_itself(run: Run, tmp_path: Path) -> None:
+    source = "import library, random\n{}(3)\nprint(random.random())"
+    path = (seeding_library(tmp_path),)
+    plain = run(source.format("library.set_seed"), path=path).stdout
+    asked = run(source.format("library.set_seed"), path=path, seed=5)
+    assert asked.stdout != plain
+    assert [(event["file"], event["line"]) for event in asked.of("seed")] == [("program.py", 2)]
+    for own in ("library.seed_worker", "library.shuffle"):
+        outcome = run(source.format(own), path=path, seed=5)
+        assert outcome.stdout == plain
+        assert outcome.of("seed") == []
+
+
+@pytest.mark.slow
+class TestLibraries:
+    """NumPy, PyTorch, JAX, scikit-learn and Keras."""
+
+    def twice(self, run: Run, source: str) -> tuple[Outcome, Outcome]:
+        first, again, other = (run(program(source), seed=seed) for seed in (5, 5, 6))
+        assert first.stderr == "", first.stderr
+        assert first.stdout == again.stdout
+        assert first.stdout != other.stdout
+        return first, other
+
+    def test_numpy(self, run: Run) -> None:
+        source = """
+        import copy, pickle
+        import numpy as np
+        from numpy.random import RandomState, default_rng, seed
+        print(np.random.rand(), default_rng().random(), RandomState().rand())
+        print(np.random.Generator(np.random.PCG64()).random())
+        seed(0); a = np.random.rand(); np.random.seed(0); assert a == np.random.rand()
+        assert default_rng(3).random() == np.random.default_rng(3).random() != np.random.default_rng(4).random()
+        assert RandomState(3).rand() == np.random.RandomState(seed=3).rand() != RandomState(4).rand()
+        print(a, default_rng(3).random(), RandomState(3).rand(), np.random.default_rng([1, 2]).random())
+        state = RandomState(3)
+        assert isinstance(state, np.random.RandomState) and isinstance(np.random.mtrand._rand, RandomState)
+        assert not isinstance(3, RandomState) and issubclass(type(state), RandomState)
+        assert pickle.loads(pickle.dumps(state)).rand() == copy.deepcopy(state).rand() == RandomState(3).rand()
+        assert pickle.loads(pickle.dumps(RandomState)) is RandomState
+        class Own(RandomState): pass
+        assert isinstance(Own(3), RandomState) and isinstance(Own(3), Own) and not isinstance(state, Own)
+        generator = default_rng(np.random.SeedSequence(5)); assert default_rng(generator) is generator
+        """
+        first, _ = self.twice(run, source)
+        calls = {event["call"] for event in first.of("seed")}
+        assert calls == {"numpy.random.seed", "numpy.random.default_rng", "numpy.random.RandomState"}
+
+    def test_scikit_learn_keeps_its_random_states(self, run: Run) -> None:
+        pytest.importorskip("sklearn")
+        source = """
+        import numpy as np
+        from sklearn.model_selection import train_test_split
+        from sklearn.utils import check_random_state
+        print(train_test_split(range(10), random_state=3)[1])
+        check_random_state(np.random.RandomState(0)); check_random_state(None); check_random_state(3)
+        """
+        plain, seeded = run(program(source)), run(program(source), seed=5)
+        assert (seeded.stdout, seeded.stderr) == (plain.stdout, "")
+
+    def test_torch(self, run: Run) -> None:
+        pytest.importorskip("torch")
+        source = """
+        import copy, pickle, random, torch
+        from torch import manual_seed
+        print(torch.rand(1).item())
+        manual_seed(0); a = torch.rand(1); torch.random.manual_seed(0); assert torch.equal(a, torch.rand(1))
+        torch.cuda.manual_seed_all(0)
+        generator = torch.Generator()
+        assert isinstance(generator, torch.Generator) and isinstance(torch.default_generator, torch.Generator)
+        assert not isinstance(3, torch.Generator)
+        assert generator.manual_seed(3) is generator
+        print(a.item(), torch.randperm(9, generator=generator))
+        print(torch.utils.data.random_split(range(4), [2, 2], generator)[0].indices)
+        data = torch.utils.data.DataLoader(range(9), shuffle=True, generator=torch.Generator().manual_seed(1))
+        print([int(x) for x in data])
+        torch.seed(); print(torch.rand(1).item())
+        copy.deepcopy(generator), pickle.loads(pickle.dumps(generator)), generator.clone_state()
+        assert pickle.loads(pickle.dumps(torch.Generator)) is torch.Generator
+        torch.optim.SGD([torch.zeros(1, requires_grad=True)], 0.1)
+        import torch._dynamo
+        torch.manual_seed(11); print(torch.rand(1).item())
+        """
+        first, _ = self.twice(run, source)
+        assert {event["line"] for event in first.of("seed") if event["call"] == "torch.manual_seed"} == {5, 20}
+        calls = {event["call"] for event in first.of("seed")}
+        assert {"torch.cuda.manual_seed_all", "torch.Generator.manual_seed", "torch.seed"} < calls
+
+    def test_workers_of_torch_keep_the_seeds_the_loader_gives_them(self, run: Run) -> None:
+        pytest.importorskip("torch")
+        source = """
+        import random, numpy, torch
+        class Data(torch.utils.data.Dataset):
+            def __len__(self): return 4
+            def __getitem__(self, i): return torch.tensor([torch.rand(1).item(), random.random(), numpy.random.rand()])
+        if __name__ == "__main__":
+            draws = torch.cat(list(torch.utils.data.DataLoader(Data(), num_workers=2)))
+            print(draws.tolist())
+            assert len(set(draws.flatten().tolist())) == 12
+        """
+        first, _ = self.twice(run, source)
+        assert first.of("seed") == []
+
+    def test_jax(self, run: Run) -> None:
+        pytest.importorskip("jax")
+        source = """
+        import jax, numpy as np
+        from jax.random import PRNGKey
+        print(jax.random.normal(PRNGKey(0)), jax.random.normal(jax.random.key(np.int64(7))))
+        assert jax.random.normal(PRNGKey(0)) == jax.random.normal(PRNGKey(0)) != jax.random.normal(PRNGKey(1))
+        print(jax.jit(lambda seed: jax.random.normal(PRNGKey(seed)))(5))
+        """
+        first, _ = self.twice(run, source)
+        assert {event["call"] for event in first.of("seed")} == {"jax.random.PRNGKey", "jax.random.key"}
+
+    def test_held_kernels_stay_held(self, run: Run) -> None:
+        pytest.importorskip("torch")
+        source = """
+        import torch
+        torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.deterministic = False
+        torch.use_deterministic_algorithms(False)
+        print(torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic)
+        print(torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled())
+        print(torch.get_num_threads())
+        """
+        outcome = run(program(source), hold_impl=True, threads=1)
+        assert (outcome.stdout, outcome.stderr) == ("False True\nTrue True\n1\n", "")
+        assert {event["name"] for event in outcome.of("switch")} >= {
+            "torch.set_num_threads",
+            "torch.backends.cudnn.benchmark",
+        }
+        assert len(outcome.notes("switch-held")) == 2

@@ -1,0 +1,241 @@
+"""The text of an instrumented source."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+from wrapping import PREAMBLE, edits_at, instrumented, wrapped
+
+from deviate.experiment import Span
+from deviate.instrument.edits import SKIP_REASONS, Edit
+from deviate.instrument.overlay import instrument_source
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "after"),
+    [
+        ("print(x, y)", "x", "print(__dv__(0, x), y)"),
+        ("print('%.3f' % (x))", "x", "print('%.3f' % (__dv__(0, x)))"),
+        ("print(f'{x:.3f}')", "x", "print(f'{__dv__(0, x):.3f}')"),
+        ("print(f'{x!r:>{w}}')", "w", "print(f'{x!r:>{__dv__(0, w)}}')"),
+        ("print(f'{f\"{x}\"}')", "x", "print(f'{f\"{__dv__(0, x)}\"}')"),
+        ("print(f'é{x}')", "x", "print(f'é{__dv__(0, x)}')"),
+        ("print(f'{ {1: x}[1] }')", "{1: x}[1]", "print(f'{ __dv__(0, {1: x}[1]) }')"),
+        ("print(f'{d[\"a\"]}')", "d['a']", "print(f'{__dv__(0, d[\"a\"])}')"),
+        ("print(sum(x for x in y))", "(x for x in y)", "print(sum(__dv__(0, (x for x in y))))"),
+        ("print(f((x for x in y), 1))", "(x for x in y)", "print(f(__dv__(0, (x for x in y)), 1))"),
+        ("return_ = a, b", "(a, b)", "return_ = __dv__(0, (a, b))"),
+        ("print((a, b))", "(a, b)", "print(__dv__(0, ((a, b))))"),
+        ("print(x := 3)", "(x := 3)", "print(__dv__(0, (x := 3)))"),
+        ("print(*x, **y)", "x", "print(*__dv__(0, x), **y)"),
+        ("print(end=x)", "x", "print(end=__dv__(0, x))"),
+        ("print((1)if(x)else(2))", "x", "print((1)if(__dv__(0, x))else(2))"),
+        ("print(not(x))", "x", "print(not(__dv__(0, x)))"),
+        ("print(not(x).y)", "x.y", "print(not __dv__(0, (x).y))"),
+        ("print(-x ** 2)", "x", "print(-__dv__(0, x) ** 2)"),
+        ("print(x.y.z)", "x.y", "print(__dv__(0, x.y).z)"),
+        ("f = lambda: x", "lambda: x", "f = __dv__(0, (lambda: x))"),
+        ("print(x if y else z)", "x if y else z", "print(__dv__(0, x if y else z))"),
+        ("print(a[b, c])", "(b, c)", "print(a[__dv__(0, (b, c))])"),
+        ("print('a' 'b')", "'ab'", "print(__dv__(0, 'a' 'b'))"),
+        ("\nwith a as b, c(x): pass", "x", "\nwith a as b, c(__dv__(0, x)): pass"),
+        ("print(a +\\\n  b)", "a + b", "print(__dv__(0, a +\\\n  b))"),
+        ("print(a # why\n  + b)", "a + b", "print(__dv__(0, a # why\n  + b))"),
+        ("print(f'''{\nx\n}''')", "x", "print(f'''{\n__dv__(0, x)\n}''')"),
+        ("x = 'doc'", "'doc'", "x = __dv__(0, 'doc')"),
+    ],
+)
+def test_an_expression_is_wrapped_in_place(before: str, text: str, after: str) -> None:
+    assert wrapped(before, text) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("print(f'{x=}')", "print(f'x={__dv__(0, x)!r}')"),
+        ("print(f'a{ x = :.2f}b')", "print(f'a x = { __dv__(0, x) :.2f}b')"),
+        ("print(f'{x=!s}')", "print(f'x={__dv__(0, x)!s}')"),
+        ("print(f'{(x)=}')", "print(f'(x)={(__dv__(0, x))!r}')"),
+        ("print(f'{ {1: x}=}')", "print(f' {{1: x}}={ {1: __dv__(0, x)}!r}')"),
+    ],
+)
+def test_a_field_that_shows_its_own_text_goes_on_showing_it(before: str, after: str) -> None:
+    shown = wrapped(before, "x")
+    assert shown == after.replace(") :", ") :")
+    assert eval_print(before) == eval_print(shown)
+
+
+def eval_print(source: str) -> str:
+    said: list[str] = []
+    exec(source, {"x": 0.5, "print": said.append, "__dv__": lambda number, value: value})
+    return said[0]
+
+
+def test_wraps_of_one_expression_nest() -> None:
+    source = "print(x)"
+    (edit,) = edits_at(source, "x")
+    outer = Edit(span=edit.span, before="__dv__(7, ", after=", lambda: split)")
+    assert "print(__dv__(7, __dv__(0, x), lambda: split))" in instrument_source(source, [edit, outer]).text
+    assert "print(__dv__(0, __dv__(7, x, lambda: split)))" in instrument_source(source, [outer, edit]).text
+
+
+def test_wraps_of_nested_expressions_nest() -> None:
+    assert wrapped("print(a + b * c)", "a", "b * c", "a + b * c", "c") == (
+        "print(__dv__(2, __dv__(0, a) + __dv__(1, b * __dv__(3, c))))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "after"),
+    [
+        ("for e in range(3): pass", "range(3)", "for e in __dv_loop__(range(3)): pass"),
+        ("for e in 1, 2: pass", "(1, 2)", "for e in __dv_loop__((1, 2)): pass"),
+        ("while n < 3: pass", "n < 3", "while __dv_while__(n < 3): pass"),
+        ("while(n := f()): pass", "(n := f())", "while(__dv_while__((n := f()))): pass"),
+    ],
+)
+def test_the_header_of_a_loop_is_wrapped(before: str, text: str, after: str) -> None:
+    function = "__dv_loop__" if before.startswith("for") else "__dv_while__"
+    result = instrumented(f"start = 0\n{before}", text, function=function)
+    assert result.text.endswith(f"; start = 0\n{after}")
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "function", "reason"),
+    [
+        ("x = 1", "x", "__dv__", "no-expression"),
+        ("'''doc'''", "'doc'", "__dv__", "not-a-value"),
+        ("x: y = 1", "y", "__dv__", "not-a-value"),
+        ("print(*x)", "*x", "__dv__", "not-a-value"),
+        ("print(f'{a, b}')", "(a, b)", "__dv__", "position-inexact"),
+        ("x = [y for y in z]", "z", "__dv_loop__", "not-a-loop-header"),
+        ("async def f():\n  async for x in y: pass", "y", "__dv_loop__", "not-a-loop-header"),
+        ("if x: pass", "x", "__dv_while__", "not-a-loop-header"),
+        ("@numba.njit(parallel=True)\ndef f():\n  print(x)", "x", "__dv__", "compiled"),
+        ("@partial(jax.jit, static_argnums=0)\ndef f():\n  print(x)", "x", "__dv__", "compiled"),
+        ("@torch.compile\ndef f():\n  def g():\n    print(x)", "x", "__dv__", "compiled"),
+        ("if f'{x}' f\"{y}\": pass", "x", "__dv__", "no-quote"),
+        ("print(f'''{x\n=}''')", "x", "__dv__", "debug-field"),
+    ],
+)
+def test_what_cannot_be_wrapped_is_left_out_with_its_reason(source: str, text: str, function: str, reason: str) -> None:
+    edits = edits_at(source, text, function=function) or [Edit(span=Span(1, 0, 1, 1), before="__dv__(0, ")]
+    if reason == "no-expression":
+        edits = [Edit(span=Span(1, 1, 1, 3), before="__dv__(0, ")]
+    result = instrument_source(source, edits)
+    assert [skipped.reason for skipped in result.skipped] == [reason] * len(edits)
+    assert result.text == source
+    assert SKIP_REASONS[reason] in result.skipped[0].message
+
+
+def test_a_span_that_is_assigned_to_is_left_out() -> None:
+    result = instrument_source("x = 1", [Edit(span=Span(1, 0, 1, 1), before="__dv__(0, ")])
+    assert [skipped.reason for skipped in result.skipped] == ["not-a-value"]
+
+
+def test_one_edit_left_out_keeps_the_others() -> None:
+    source = "print(x)\nx = y"
+    bad = Edit(span=Span(2, 0, 2, 1), before="__dv__(9, ")
+    result = instrument_source(source, [bad, *edits_at(source, "x")])
+    assert [skipped.edit for skipped in result.skipped] == [bad]
+    assert "print(__dv__(0, x))\nx = y" in result.text
+
+
+@pytest.mark.parametrize("source", ["print(x", "print x", "x.cuda(async=True)", "x = 1\0", "\tx = 1\n  y = 2"])
+def test_a_file_that_does_not_parse_is_left_as_it_is(source: str) -> None:
+    edit = Edit(span=Span(1, 6, 1, 7), before="__dv__(0, ")
+    result = instrument_source(source.encode(), [edit])
+    assert (result.data, result.done) == (source.encode(), [])
+    assert [skipped.reason for skipped in result.skipped] == ["unparsable"]
+
+
+@pytest.mark.parametrize("data", [b"# coding: nonsense\nprint(x)", b"print('\xff', x)", b"# coding: utf-8\n'\xe9'"])
+def test_a_file_in_another_encoding_than_it_says_is_left_as_it_is(data: bytes) -> None:
+    result = instrument_source(data, [Edit(span=Span(2, 6, 2, 7), before="__dv__(0, ")])
+    assert (result.data, [skipped.reason for skipped in result.skipped]) == (data, ["unreadable"])
+
+
+ENCODINGS = [
+    ("utf-8", "", "\n"),
+    ("utf-8", "", "\r\n"),
+    ("utf-8", "", "\r"),
+    ("utf-8-sig", "", "\n"),
+    ("latin-1", "# -*- coding: latin-1 -*-", "\n"),
+    ("cp1252", "# vim: set fileencoding=cp1252 :", "\r\n"),
+]
+
+
+@pytest.mark.parametrize(("encoding", "cookie", "newline"), ENCODINGS)
+def test_bytes_outside_the_wraps_stay(encoding: str, cookie: str, newline: str) -> None:
+    lines = [cookie, "'''é'''", "\f", "def f(x):", "\tprint('ö', x,", "\t  'ü')  # ö", "f(3)", ""]
+    source = newline.join(lines).encode(encoding)
+    result = instrumented(source, "x", "'ö'")
+    assert not result.skipped
+    expected = newline.join(lines).replace("'ö', x", "__dv__(1, 'ö'), __dv__(0, x)")
+    assert result.data.decode(encoding).replace(f"; {PREAMBLE}", "") == expected
+    assert ast.parse(result.data)
+
+
+PREAMBLE_PLACES = [
+    ("print(x)", "PRE; print(x)"),
+    ("# note\n\nprint(x)", "# note\n\nPRE; print(x)"),
+    ("'''doc'''\nprint(x)", "'''doc'''; PRE\nprint(x)"),
+    ("'''doc''';print(x)", "'''doc'''; PRE;print(x)"),
+    ("from __future__ import annotations  # why\nprint(x)", "from __future__ import annotations; PRE  # why\nprint(x)"),
+    (
+        "'''doc'''\nfrom __future__ import annotations\nfrom __future__ import division\nprint(x)",
+        "'''doc'''\nfrom __future__ import annotations\nfrom __future__ import division; PRE\nprint(x)",
+    ),
+    ("\nif x: print(x)", "PRE\nif x: print(x)"),
+    ("# note\nif x: print(x)", "PRE  # note\nif x: print(x)"),
+    ("#!/usr/bin/python\n# note\nif x: print(x)", "#!/usr/bin/python\nPRE  # note\nif x: print(x)"),
+    ("# note\n# coding: utf-8\n\nif x: print(x)", "# note\n# coding: utf-8\nPRE\nif x: print(x)"),
+    ("def f():\n  print(x)\nf()", "def f():\n  print(x)\nPRE; f()"),
+    ("def f():\n  print(x)\n\n@g\ndef h(): pass", "def f():\n  print(x)\nPRE\n@g\ndef h(): pass"),
+    ("try:\n  import a\nexcept E:\n  print(x)", "try:\n  PRE; import a\nexcept E:\n  print(x)"),
+    ("class A:\n  '''doc'''\n  print(x)", "class A:\n  '''doc'''; PRE\n  print(x)"),
+    ("class A:\n  y = 1\n  print(x)", "class A:\n  PRE; y = 1\n  print(x)"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), PREAMBLE_PLACES)
+def test_the_preamble_goes_on_a_line_that_is_there(before: str, after: str) -> None:
+    text = instrumented(before, "x").text
+    assert PREAMBLE in text
+    shown = text.replace(PREAMBLE, "PRE").replace("__dv__(0, x)", "x").replace("__dv__(1, x)", "x")
+    assert shown == after
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if y: print(x)",
+        "def f(a=x):\n  print(x)\nf()",
+        "for y in x: print(x)",
+        "@f(x)\ndef g(): pass",
+        "class A(B, metaclass=x): z = 1",
+        "with x: print(f'{x}')",
+    ],
+)
+def test_where_no_line_takes_the_preamble_the_wraps_do_without(source: str) -> None:
+    result = instrumented(source, "x")
+    assert not result.skipped
+    assert "setdefault('__dv__', lambda i, v, *r: v)(0, x)" in result.text.replace('"', "'")
+    assert result.text.count("\n") == source.count("\n")
+
+
+def test_no_name_is_bound_in_the_module() -> None:
+    source = textwrap.dedent("""
+    x = 1
+    print(x)
+    names = sorted(globals())
+    """)
+    space: dict[str, object] = {"print": lambda value: None}
+    exec(compile(instrumented(source, "x").text, "program", "exec"), space)
+    assert space["names"] == ["__builtins__", "print", "x"]
+
+
+def test_no_edits_leave_the_file_as_it_is() -> None:
+    assert instrument_source(b"print(x)\r\n", []).data == b"print(x)\r\n"
