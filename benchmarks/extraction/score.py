@@ -1,0 +1,189 @@
+"""Score metric extraction against labelled training projects.
+
+    python benchmarks/extraction/score.py LABELS CHECKOUTS [--json FILE] [--verbose]
+
+LABELS holds one JSON file per project: ``repo``, ``commit``, ``root``, ``entry``, ``main_loop`` (a list of file and
+line, any of which is right) and ``metrics`` (file, variable, exprs, lines, function, level ``core`` or ``optional``,
+aliases).
+CHECKOUTS holds the projects as folders named owner+name, or as git directories of that name (bare or not), of which the
+labelled commit is then taken out into a temporary folder.
+
+A metric counts as found when one that is reported stands at a labelled place (the lines, or the function) and shares a
+name with the label: the variable, or a variable of the expression. One that matches no label is false; optional labels
+count neither as missed nor as false.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from deviate.analyse.findings import Findings
+from deviate.analyse.project import analyse_project
+from deviate.errors import DeviateError
+from deviate.experiment import Metric
+
+#: A report may stand so many lines below the line that its label names.
+LINES_BELOW = 12
+
+
+@dataclass
+class Score:
+    """What was found in one project."""
+
+    name: str
+    core: int = 0
+    reported: int = 0
+    loop: bool = False
+    seconds: float = 0.0
+    error: str = ""
+    missed: list[str] = field(default_factory=list)
+    false: list[str] = field(default_factory=list)
+
+
+def names_in(text: str) -> set[str]:
+    """Names by which an expression may be known: itself, its variables, attributes, items and called functions."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except SyntaxError:
+        return {squeeze(text)}
+    found = {squeeze(text)}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+            found.add(squeeze(ast.unparse(node)))
+        elif isinstance(node, ast.Call):
+            found.add(squeeze(ast.unparse(node.func)) + "()")
+    return found
+
+
+def squeeze(text: str) -> str:
+    """Drop white space and the kind of quotes."""
+    return "".join(text.split()).replace('"', "'")
+
+
+def stands_at(metric: Metric, label: dict[str, Any]) -> bool:
+    """Whether a reported metric stands where a label says."""
+    if metric.file != label["file"]:
+        return False
+    near = any(at <= metric.line <= at + LINES_BELOW or metric.line <= at <= metric.end_line for at in label["lines"])
+    return near or metric.function == label.get("function")
+
+
+def match(metric: Metric, labels: list[dict[str, Any]]) -> list[int]:
+    """Return the labels a reported metric answers, those of the same variable alone where there are any."""
+    names = names_in(metric.variable) | names_in(metric.expression)
+    wanted = [{squeeze(label["variable"]), *map(squeeze, label.get("aliases") or [])} for label in labels]
+    hits = [at for at, label in enumerate(labels) if stands_at(metric, label) and names & wanted[at]]
+    return [at for at in hits if squeeze(metric.variable) in wanted[at]] or hits
+
+
+def score(name: str, label: dict[str, Any], found: Findings) -> Score:
+    """Compare what was found with the labels of a project."""
+    labels = label["metrics"]
+    chosen = [metric for metric in found.metrics if metric.selected]
+    answers = [(metric, match(metric, labels)) for metric in chosen]
+    taken = {at for _, hits in answers for at in hits}
+    core = [at for at, one in enumerate(labels) if one["level"] == "core"]
+    loops = {(one["file"], one["line"]) for one in label["main_loop"]}
+    return Score(
+        name=name, core=len(core), reported=len(chosen),
+        loop=found.main_loop is not None and (found.main_loop.file, found.main_loop.line) in loops,
+        missed=[
+            f"{labels[at]['file']}:{labels[at]['lines']} {labels[at]['variable']}" for at in core if at not in taken
+        ],
+        false=[f"{one.file}:{one.line} {one.variable} ({one.name})" for one, hits in answers if not hits],
+    )  # fmt: skip
+
+
+def checkout(repo: str, commit: str, folder: Path, scratch: Path) -> Path:
+    """Return the folder of a project, taken out of its git directory where it is not checked out."""
+    here = folder / repo.replace("/", "+")
+    if here.is_dir() and not (here / "HEAD").is_file():
+        return here
+    target = scratch / here.name
+    archive = subprocess.run(["git", "-C", str(here), "archive", commit], capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=BytesIO(archive)) as packed:
+        packed.extractall(target, filter="data")
+    return target
+
+
+def run(labels: Path, folder: Path) -> list[Score]:
+    """Analyse and score every labelled project."""
+    scores = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in sorted(labels.glob("*.json")):
+            label = json.loads(path.read_text(encoding="utf-8"))
+            began = time.perf_counter()
+            try:
+                root = checkout(label["repo"], label["commit"], folder, Path(scratch)) / label["root"]
+                one = score(path.stem, label, analyse_project(root, Path(label["entry"])))
+            except (DeviateError, OSError, subprocess.CalledProcessError) as problem:
+                core = sum(metric["level"] == "core" for metric in label["metrics"])
+                one = Score(path.stem, core=core, error=str(problem), missed=["everything"] * core)
+            one.seconds = time.perf_counter() - began
+            scores.append(one)
+    return scores
+
+
+def summary(scores: list[Score]) -> dict[str, Any]:
+    """Return the figures over all projects; a share of nothing is null."""
+    core, reported = sum(one.core for one in scores), sum(one.reported for one in scores)
+    missed, false = sum(len(one.missed) for one in scores), sum(len(one.false) for one in scores)
+    return {
+        "projects": len(scores),
+        "errors": sum(bool(one.error) for one in scores),
+        "main_loop": sum(one.loop for one in scores) / len(scores) if scores else None,
+        "core_recall": 1 - missed / core if core else None,
+        "precision": 1 - false / reported if reported else None,
+        "core": core,
+        "reported": reported,
+        "missed": [f"{one.name}: {text}" for one in scores for text in one.missed],
+        "false": [f"{one.name}: {text}" for one in scores for text in one.false],
+        "seconds": round(sum(one.seconds for one in scores), 2),
+    }
+
+
+def table(scores: list[Score], verbose: bool) -> str:
+    """Lay the scores out as a Markdown table."""
+    rows = ["| project | main loop | core found | false / reported | seconds |", "|---|---|---|---|---|"]
+    for one in scores:
+        found = one.core - len(one.missed)
+        loop = one.error or ("yes" if one.loop else "no")
+        rows.append(
+            f"| {one.name} | {loop} | {found} / {one.core} | {len(one.false)} / {one.reported} | {one.seconds:.2f} |"
+        )
+    if verbose:
+        rows.extend(f"missed {one.name}: {text}" for one in scores for text in one.missed)
+        rows.extend(f"false {one.name}: {text}" for one in scores for text in one.false)
+    return "\n".join(rows)
+
+
+def main() -> int:
+    """Print the table on standard error and one JSON object on standard output."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("labels", type=Path)
+    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("--json", type=Path, help="also write the JSON object to this file")
+    parser.add_argument("--verbose", action="store_true", help="list every miss and every false report")
+    options = parser.parse_args()
+    scores = run(options.labels, options.checkouts)
+    print(table(scores, options.verbose), file=sys.stderr)
+    result = summary(scores)
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
+    print(json.dumps(result))
+    return 1 if result["errors"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

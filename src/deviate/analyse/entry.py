@@ -1,0 +1,323 @@
+"""Find the entry script from the command a user types."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from deviate.errors import EntryNotFound, EntryNotPython
+
+_PYTHON = re.compile(r"^(pypy|python)[\d.]*(w|t|d)?(\.exe)?$")
+_SHELLS = {"bash", "sh", "zsh", "dash", "ksh"}
+#: Options of the interpreter that take the next word.
+_PYTHON_VALUES = {"-W", "-X", "--check-hash-based-pycs"}
+#: Programs that start another command after their own options: options that take the next word.
+_PREFIXES: dict[str, set[str]] = {
+    "env": {"-u", "--unset", "-C", "--chdir"},
+    "time": {"-o", "-f"},
+    "nice": {"-n", "--adjustment"},
+    "nohup": set(),
+    "stdbuf": {"-i", "-o", "-e"},
+    "timeout": {"-s", "-k", "--signal", "--kill-after"},
+    "taskset": {"-c"},
+    "numactl": set(),
+    "srun": {"-n", "-N", "-p", "-c", "-t", "-J", "--ntasks", "--nodes", "--partition", "--gres"},
+    "xvfb-run": {"-s", "-n", "-e", "-f", "-p", "-w"},
+    "mpirun": {"-n", "-np", "-H", "--host", "--hostfile", "-x", "--bind-to", "--map-by"},
+    "mpiexec": {"-n", "-np", "-host", "-hosts", "-f"},
+    "exec": {"-a"},
+    "catchsegv": set(),
+    "sudo": {"-u", "-g"},
+}
+#: The same with a sub-command between (``uv run``).
+_RUNNERS: dict[str, set[str]] = {
+    "uv": {"--with", "--python", "-p", "--extra", "--group", "--project", "--directory", "--env-file", "--index"},
+    "poetry": {"-C", "-P", "--directory", "--project"},
+    "pipenv": set(),
+    "pdm": {"-p", "--project"},
+    "rye": set(),
+    "hatch": {"-e", "--env", "-p"},
+    "conda": {"-n", "--name", "-p", "--prefix", "--cwd"},
+    "mamba": {"-n", "--name", "-p", "--prefix"},
+    "micromamba": {"-n", "--name", "-p", "--prefix"},
+    "pixi": {"-e", "--environment", "--manifest-path"},
+    "ray": set(),
+}
+#: Programs, or modules run with -m, that start a script after their own options: options without a value.
+_LAUNCHERS: dict[str, set[str]] = {
+    "torchrun": {"--standalone", "--no-python", "--no_python", "--run-path", "--run_path", "--use-env", "--use_env"},
+    "accelerate": {"--multi_gpu", "--multi-gpu", "--cpu", "--tpu", "--use_fsdp", "--use_deepspeed", "--use_megatron_lm",
+                   "--use_xpu", "--debug", "--quiet", "-q", "--same_network", "--no_python", "--no-python", "--ipex",
+                   "--mps", "--main_training_function_", "--enable_cpu_affinity", "--use_fp8"},
+    "deepspeed": {"--force_multi", "--enable_each_rank_log_", "--no_python", "--no_local_rank",
+        "--no_ssh_check", "--no_ssh",
+                  "--save_pid", "--bind_cores_to_rank"},
+    "horovodrun": {"--verbose", "--disable-cache", "--gloo", "--mpi", "--js", "-cb", "--check-build", "--autotune",
+                   "--timeline-mark-cycles", "--no-stall-check", "--tcp", "--elastic-timeout_"},
+    "lightning": set(),
+    "fabric": set(),
+    "composer": {"--verbose", "-v", "-m_"},
+    "colossalai": set(),
+    "ipython": {"--no-banner", "--pylab_"},
+    "coverage": {"--parallel-mode", "-p", "--append", "-a", "--branch"},
+    "kernprof": {"-l", "-v", "-b"},
+}  # fmt: skip
+_MODULE_LAUNCHERS = {
+    "torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
+    "accelerate.commands.launch": "accelerate",
+    "torch.distributed.elastic": "torchrun", "deepspeed.launcher.runner": "deepspeed", "coverage": "coverage",
+    "accelerate": "accelerate", "cProfile": "kernprof", "kernprof": "kernprof", "pdb": "kernprof",
+    "torch_xla.distributed.xla_dist": "torchrun", "torch.utils.bottleneck": "kernprof",
+}  # fmt: skip
+_SUBCOMMANDS = {"launch", "run"}
+_HINT = "name the script that trains, for example --entry train.py"
+
+
+def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -> Path:
+    """Find the Python file that a command starts.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Words after ``--``.
+    folder : Path
+        Folder in which the command would run.
+    entry : str, optional
+        What the user named with ``--entry``: it is right whatever the command is.
+
+    Raises
+    ------
+    EntryNotFound
+        When no script follows from the command, or it does not exist.
+    EntryNotPython
+        When it is something else than Python source.
+    """
+    if entry is not None:
+        return _checked(folder / entry, entry)
+    words = list(command)
+    if not words:
+        raise EntryNotFound(
+            "no command given: expected one such as python train.py", hint="deviate run -- python train.py"
+        )
+    return _from_words(words, folder, 0)
+
+
+def _from_words(words: list[str], folder: Path, depth: int) -> Path:
+    said = shlex.join(words)
+    if not words or depth > 8:
+        raise EntryNotFound(f"command {said!r}: expected a Python script in it, found none", hint=_HINT)
+    program = words[0].rpartition("/")[2]
+    if re.match(r"^[A-Za-z_]\w*=", words[0]):
+        return _from_words(words[1:], folder, depth + 1)
+    if _PYTHON.match(program):
+        return _from_python(words[1:], folder, said, depth)
+    if program in _PREFIXES:
+        return _from_words(_after_options(words[1:], _PREFIXES[program], program), folder, depth + 1)
+    if program in _RUNNERS:
+        return _from_runner(words[1:], program, folder, depth)
+    if program in _LAUNCHERS:
+        return _from_launcher(words[1:], program, folder, said)
+    if program in _SHELLS:
+        return _from_shell(words[1:], folder, said, depth)
+    return _from_file(words[0], folder, said, depth)
+
+
+def _after_options(words: list[str], with_value: set[str], program: str) -> list[str]:
+    """Drop a prefix program's own options and assignments."""
+    rest = list(words)
+    while rest and (rest[0].startswith("-") or re.match(r"^[A-Za-z_]\w*=", rest[0])):
+        option = rest.pop(0)
+        if option == "--":
+            break
+        if option in with_value and rest:
+            rest.pop(0)
+    if program in {"timeout", "taskset"} and rest and not rest[0].startswith("-") and re.match(r"^[\d.x]", rest[0]):
+        rest.pop(0)
+    return rest
+
+
+def _from_runner(words: list[str], program: str, folder: Path, depth: int) -> Path:
+    rest = _after_options(words, _RUNNERS[program], program)
+    if rest and rest[0] in {"run", "exec"}:
+        rest = _after_options(rest[1:], _RUNNERS[program], program)
+    return _from_words(rest, folder, depth + 1)
+
+
+def _from_python(words: list[str], folder: Path, said: str, depth: int) -> Path:
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "-m" or (
+            word.startswith("-") and not word.startswith("--") and word.endswith("m") and len(word) <= 4
+        ):
+            return _from_module(rest, folder, said)
+        if word.startswith("-m") and len(word) > 2:
+            return _from_module([word[2:], *rest], folder, said)
+        if word == "-c" or word == "-":
+            raise EntryNotFound(
+                f"command {said!r}: expected a script, found code given in the command itself", hint=_HINT
+            )
+        if word in _PYTHON_VALUES:
+            rest = rest[1:]
+        elif not word.startswith("-"):
+            return _script(word, folder)
+    raise EntryNotFound(f"command {said!r}: expected a script after the interpreter, found none", hint=_HINT)
+
+
+def _from_module(words: list[str], folder: Path, said: str) -> Path:
+    if not words:
+        raise EntryNotFound(f"command {said!r}: expected a module after -m, found none", hint=_HINT)
+    module = words[0]
+    launcher = _MODULE_LAUNCHERS.get(module)
+    if launcher is not None:
+        return _from_launcher(words[1:], launcher, folder, said)
+    return _module_file(module, folder)
+
+
+def _module_file(module: str, folder: Path) -> Path:
+    parts = module.split(".")
+    for base in (folder, folder / "src"):
+        at = base.joinpath(*parts)
+        for path in (at.with_name(at.name + ".py"), at / "__main__.py"):
+            if path.is_file():
+                return path.resolve()
+    raise EntryNotFound(
+        f"module {module}: expected {'/'.join(parts)}.py or {'/'.join(parts)}/__main__.py in {folder}, found neither",
+        hint=f"run the command from the project's root, or {_HINT}",
+    )
+
+
+def _from_launcher(words: list[str], launcher: str, folder: Path, said: str) -> Path:
+    """Skip a launcher's options; those that are not known as switches take the next word unless it is a script."""
+    rest = list(words)
+    if rest and rest[0] in _SUBCOMMANDS:
+        rest.pop(0)
+    while rest:
+        word = rest.pop(0)
+        if word in {"-m", "--module"}:
+            return _module_file(rest[0], folder) if rest else _no_script(said)
+        if not word.startswith("-"):
+            return _launched(word, rest, folder, said)
+        takes_value = "=" not in word and word not in _LAUNCHERS[launcher]
+        if takes_value and rest and not rest[0].startswith("-") and not rest[0].endswith(".py"):
+            rest.pop(0)
+    return _no_script(said)
+
+
+def _launched(word: str, rest: list[str], folder: Path, said: str) -> Path:
+    if _PYTHON.match(word.rpartition("/")[2]):
+        return _from_python(rest, folder, said, 1)
+    return _script(word, folder)
+
+
+def _no_script(said: str) -> Path:
+    raise EntryNotFound(f"command {said!r}: expected a script after the launcher's options, found none", hint=_HINT)
+
+
+def _from_shell(words: list[str], folder: Path, said: str, depth: int) -> Path:
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if not option.startswith("--") and option.endswith("c") and rest:
+            return _from_lines(rest[0], folder, f"command {said!r}", depth)
+    if not rest:
+        raise EntryNotFound(f"command {said!r}: expected a shell script, found none", hint=_HINT)
+    return _from_shell_script(rest[0], folder, depth)
+
+
+def _from_shell_script(name: str, folder: Path, depth: int) -> Path:
+    path = folder / name
+    if not path.is_file():
+        raise EntryNotFound(f"shell script {name}: expected a file in {folder}, found nothing there", hint=_HINT)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise EntryNotPython(f"{name}: expected a shell script, found a file that is not text", hint=_HINT) from problem
+    return _from_lines(text, folder, f"shell script {name}", depth)
+
+
+def _from_lines(text: str, folder: Path, what: str, depth: int) -> Path:
+    """Read a shell script for the one Python script that it starts."""
+    found: dict[Path, None] = {}
+    for line in _commands(text):
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError:
+            continue
+        if any("$" in word or "`" in word for word in words[:1]) or not _starts_python(words):
+            continue
+        try:
+            found[_from_words(words, folder, depth + 1)] = None
+        except (EntryNotFound, EntryNotPython):
+            continue
+    if len(found) == 1:
+        return next(iter(found))
+    names = ", ".join(path.name for path in found)
+    state = f"several ({names})" if found else "none that can be read off it"
+    raise EntryNotFound(f"{what}: expected one Python script to be started, found {state}", hint=_HINT)
+
+
+def _commands(text: str) -> list[str]:
+    joined = re.sub(r"\\\r?\n", " ", text)
+    return [
+        part.strip()
+        for line in joined.splitlines()
+        for part in re.split(r"&&|\|\||;|\||(?<![>&])&(?!>)", line)
+        if part.strip()
+    ]
+
+
+def _starts_python(words: list[str]) -> bool:
+    names = {word.rpartition("/")[2] for word in words[:12]}
+    return any(_PYTHON.match(name) or name in _LAUNCHERS for name in names)
+
+
+def _from_file(word: str, folder: Path, said: str, depth: int) -> Path:
+    path = folder / word
+    if word.endswith(".py"):
+        return _script(word, folder)
+    if path.is_file():
+        with path.open("rb") as file:
+            first = file.readline(200)
+        if first.startswith(b"#!") and b"python" in first:
+            return path.resolve()
+        if word.endswith((".sh", ".bash")) or (first.startswith(b"#!") and re.search(rb"\b(ba|z|da|k)?sh\b", first)):
+            return _from_shell_script(word, folder, depth)
+        raise EntryNotPython(f"{word}: expected a Python or shell script, found something else", hint=_HINT)
+    raise EntryNotFound(f"command {said!r}: expected a Python script in it, found the program {word}", hint=_HINT)
+
+
+def _script(word: str, folder: Path) -> Path:
+    path = folder / word
+    if path.is_dir() and (path / "__main__.py").is_file():
+        return (path / "__main__.py").resolve()
+    return _checked(path, word)
+
+
+def _checked(path: Path, said: str) -> Path:
+    if path.is_dir():
+        raise EntryNotFound(f"entry {said}: expected a Python file, found a folder", hint=_HINT)
+    if not path.is_file():
+        raise EntryNotFound(f"entry {said}: expected a Python file, found nothing there", hint=_similar(path) or _HINT)
+    if path.suffix not in {".py", ".pyw"} and not _is_python_script(path):
+        raise EntryNotPython(
+            f"entry {said}: expected Python source (.py), found {path.suffix or 'no suffix'}", hint=_HINT
+        )
+    return path.resolve()
+
+
+def _is_python_script(path: Path) -> bool:
+    with path.open("rb") as file:
+        first = file.readline(200)
+    return first.startswith(b"#!") and b"python" in first
+
+
+def _similar(path: Path) -> str:
+    """Hint with the scripts that are there instead."""
+    try:
+        names = sorted(one.name for one in path.parent.glob("*.py"))[:5]
+    except OSError:
+        return ""
+    return f"scripts there: {', '.join(names)}" if names else ""

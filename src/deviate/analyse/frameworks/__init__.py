@@ -1,0 +1,1 @@
+"""What deep-learning frameworks report and run by themselves."""

@@ -1,0 +1,327 @@
+"""Build the index of one file in a single walk without recursion, so that no nesting is too deep."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from deviate.analyse.index import Binding, BindingKind, CallSite, ClassScope, Loop, ModuleIndex, Place, Scope, Unit
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
+_MUTATORS = {"append": "element", "add": "element", "appendleft": "element", "insert": "element", "push": "element",
+             "extend": "merge", "update": "merge", "put": "element", "update_state": "merge"}  # fmt: skip
+
+_Item = tuple[ast.AST, Scope, Place | None, ast.stmt | None]
+
+
+def index_module(file: str, dotted: str, tree: ast.Module, lines: list[str]) -> ModuleIndex:
+    """Index a parsed file."""
+    return _Indexer(ModuleIndex(file, dotted, lines, tree)).run()
+
+
+class _Indexer:
+    def __init__(self, module: ModuleIndex) -> None:
+        self.module = module
+        self.stack: list[_Item] = []
+        self.late: list[tuple[str, Binding, Scope]] = []
+        self.visitors: dict[type, Callable[[ast.AST, Scope, Place | None, ast.stmt | None], bool]] = {
+            kind: getattr(self, f"_{name}") for name, kinds in _VISITS.items() for kind in kinds
+        }
+
+    def run(self) -> ModuleIndex:
+        unit = self.module.unit
+        self._push_all(self.module.tree.body, unit, None)
+        while self.stack:
+            node, scope, place, statement = self.stack.pop()
+            if isinstance(node, ast.stmt):
+                statement = node
+            visit = self.visitors.get(type(node))
+            if visit is None or visit(node, scope, place, statement):
+                self._descend(node, scope, place, statement)
+        for name, binding, scope in self.late:
+            self._attach(name, binding, scope)
+        return self.module
+
+    def _attach(self, name: str, binding: Binding, scope: Scope) -> None:
+        at: Scope | None = scope
+        while at is not None:
+            if name in at.bindings and name not in at.outer_names:
+                at.bindings[name].append(binding)
+                return
+            at = at.parent
+        scope.module.unit.bindings.setdefault(name, []).append(binding)
+
+    def _descend(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> None:
+        items: list[_Item] = []
+        compound = isinstance(node, _COMPOUND)
+        for field in node._fields:
+            value = getattr(node, field, None)
+            inside = Place(node, field, place) if compound and isinstance(value, list) else place
+            if isinstance(value, list):
+                items.extend((one, scope, inside, statement) for one in value if isinstance(one, ast.AST))
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                items.append((value, scope, inside, statement))
+        items.reverse()
+        self.stack.extend(items)
+
+    def _push_all(self, nodes: list[ast.stmt], scope: Scope, place: Place | None) -> None:
+        self.stack.extend((node, scope, place, None) for node in reversed(nodes))
+
+    # Each visitor returns whether the generic descent into the node's children still has to happen.
+
+    def _name(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, ast.Name)
+        if isinstance(node.ctx, ast.Load):
+            scope.unit.loads.append((node, scope, place))
+        return False
+
+    def _attribute(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, ast.Attribute)
+        if isinstance(node.ctx, ast.Load):
+            scope.unit.loads.append((node, scope, place))
+        return True
+
+    def _constant(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        return False
+
+    def _call(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, ast.Call)
+        scope.unit.calls.append(CallSite(node, scope, place, statement))
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr in _MUTATORS and node.args:
+            kind: BindingKind = _MUTATORS[func.attr]  # type: ignore[assignment]
+            value = node.args[1] if func.attr == "insert" and len(node.args) > 1 else node.args[0]
+            self._mutate(func.value, Binding(kind, value, (), scope, place, node.lineno, statement=node))
+        return True
+
+    def _mutate(self, base: ast.expr, binding: Binding) -> None:
+        if isinstance(base, ast.Name):
+            self.late.append((base.id, binding, binding.scope))
+        elif isinstance(base, ast.Attribute):
+            self._store_attribute(base, binding)
+        elif (
+            (
+                isinstance(base, ast.Subscript)
+                and isinstance(base.value, ast.Name)
+                and isinstance(base.slice, ast.Constant)
+            )
+            and isinstance(base.slice.value, str)
+            and binding.kind == "element"
+        ):
+            binding.kind, binding.key = "key", base.slice.value
+            self._mutate(base.value, binding)
+
+    def _store_attribute(self, target: ast.Attribute, binding: Binding) -> None:
+        unit = binding.scope.unit
+        owner = _owner_of(unit)
+        if owner is not None and isinstance(target.value, ast.Name) and target.value.id == _self_name(unit):
+            owner.attributes.setdefault(target.attr, []).append(binding)
+        else:
+            self.module.attribute_stores.setdefault(target.attr, []).append(binding)
+
+    def _bind_target(self, target: ast.expr, binding: Binding, path: tuple[int, ...] = ()) -> None:
+        here = Binding(binding.kind, binding.value, path, binding.scope, binding.place, binding.line,
+                       binding.key, binding.target, binding.statement)  # fmt: skip
+        if isinstance(target, ast.Name):
+            binding.scope.bind(target.id, here)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for position, one in enumerate(target.elts):
+                self._bind_target(one, binding, (*path, position))
+        elif isinstance(target, ast.Starred):
+            self._bind_target(target.value, binding, path[:-1])
+        elif isinstance(target, ast.Attribute):
+            self._store_attribute(target, here)
+        elif isinstance(target, ast.Subscript):
+            key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+            here.kind, here.key = ("key", key) if isinstance(key, str) else ("element", "")
+            self._mutate(target.value, here)
+
+    def _assign(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if node.value is None:
+            return True
+        home = scope
+        while isinstance(node, ast.NamedExpr) and home.kind == "comprehension" and home.parent is not None:
+            home = home.parent
+        for target in targets:
+            binding = Binding("assign", node.value, (), home, place, node.lineno, statement=node)
+            self._bind_target(target, binding)
+            if isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(node, ast.stmt):
+                scope.unit.stores.append((target, node.value, scope, place, node))
+        return True
+
+    def _augment(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, ast.AugAssign)
+        self._bind_target(node.target, Binding("aug", node.value, (), scope, place, node.lineno, statement=node))
+        if isinstance(node.target, (ast.Attribute, ast.Subscript)):
+            scope.unit.stores.append((node.target, node.value, scope, place, node))
+        return True
+
+    def _loop(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, (ast.For, ast.AsyncFor, ast.While))
+        scope.unit.loops.append(Loop(node, scope, place))
+        if not isinstance(node, ast.While):
+            inside = Place(node, "body", place)
+            self._bind_target(node.target, Binding("for", node.iter, (), scope, inside, node.lineno, statement=node))
+        return True
+
+    def _with(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, (ast.With, ast.AsyncWith))
+        for item in node.items:
+            if item.optional_vars is not None:
+                binding = Binding("with", item.context_expr, (), scope, place, node.lineno, statement=node)
+                self._bind_target(item.optional_vars, binding)
+        return True
+
+    def _except(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, ast.ExceptHandler)
+        if node.name:
+            scope.bind(node.name, Binding("opaque", None, (), scope, place, node.lineno, key="text"))
+        inside = Place(node, "body", place)
+        self._push_all(node.body, scope, inside)
+        return False
+
+    def _import(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, (ast.Import, ast.ImportFrom))
+        self.module.imports.append((node, scope, place))
+        for alias in node.names:
+            dotted, bound = _import_target(node, alias)
+            if alias.name == "*":
+                self.module.stars.append(dotted)
+            else:
+                scope.bind(bound, Binding("import", None, (), scope, place, node.lineno, key=dotted, statement=node))
+        return False
+
+    def _function(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        owner = scope if isinstance(scope, ClassScope) else None
+        unit = Unit("function", node.name, node, scope, self.module, owner=owner, place=place)
+        self.module.units.append(unit)
+        scope.bind(node.name, Binding("def", None, (), scope, place, node.lineno, target=unit, statement=node))
+        if owner is not None:
+            owner.methods.setdefault(node.name, unit)
+        self._parameters(node.args, unit, scope, place, node)
+        items: list[_Item] = [(one, scope, place, statement) for one in node.decorator_list]
+        self._push_all(node.body, unit, None)
+        self.stack.extend(reversed(items))
+        return False
+
+    def _parameters(self, args: ast.arguments, unit: Scope, scope: Scope, place: Place | None, node: ast.AST) -> None:
+        plain = [*args.posonlyargs, *args.args]
+        defaults = dict(zip([one.arg for one in plain[len(plain) - len(args.defaults) :]], args.defaults, strict=True))
+        defaults.update(
+            {one.arg: value for one, value in zip(args.kwonlyargs, args.kw_defaults, strict=True) if value is not None}
+        )
+        names = [one.arg for one in (*plain, *args.kwonlyargs)]
+        extra = [one.arg for one in (args.vararg, args.kwarg) if one is not None]
+        line = getattr(node, "lineno", 1)
+        for name in (*names, *extra):
+            unit.bind(name, Binding("param", defaults.get(name), (), unit, None, line, key=name))
+        if isinstance(unit, Unit):
+            unit.parameters, unit.defaults = tuple(names), defaults
+            unit.vararg = args.vararg.arg if args.vararg else ""
+            unit.kwarg = args.kwarg.arg if args.kwarg else ""
+        self.stack.extend((value, scope, place, None) for value in defaults.values())
+
+    def _lambda(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, ast.Lambda)
+        inner = Scope("lambda", "<lambda>", node, scope, self.module)
+        self.module.inner[node] = inner
+        self._parameters(node.args, inner, scope, place, node)
+        self.stack.append((node.body, inner, place, statement))
+        return False
+
+    def _class(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, ast.ClassDef)
+        inner = ClassScope("class", node.name, node, scope, self.module, bases=list(node.bases))
+        self.module.classes.append(inner)
+        scope.bind(node.name, Binding("class", None, (), scope, place, node.lineno, target=inner, statement=node))
+        self._push_all(node.body, inner, place)
+        self.stack.extend((one, scope, place, statement) for one in (*node.decorator_list, *node.bases))
+        return False
+
+    def _comprehension(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, _COMPREHENSIONS)
+        inner = Scope("comprehension", "<comprehension>", node, scope, self.module)
+        self.module.inner[node] = inner
+        items: list[_Item] = []
+        for generator in node.generators:
+            binding = Binding("for", generator.iter, (), inner, place, node.lineno, statement=node)
+            self._bind_target(generator.target, binding)
+            items.extend((one, inner, place, statement) for one in (generator.iter, *generator.ifs))
+        parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
+        items.extend((one, inner, place, statement) for one in parts)
+        self.stack.extend(reversed(items))
+        return False
+
+    def _result(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom))
+        if node.value is not None:
+            kept = scope.unit.returns if isinstance(node, ast.Return) else scope.unit.yields
+            kept.append((node.value, scope))
+        return True
+
+    def _declare(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
+        assert isinstance(node, (ast.Global, ast.Nonlocal))
+        scope.outer_names.update(node.names)
+        return False
+
+
+_VISITS: dict[str, tuple[type, ...]] = {
+    "name": (ast.Name,),
+    "attribute": (ast.Attribute,),
+    "constant": (ast.Constant,),
+    "call": (ast.Call,),
+    "assign": (ast.Assign, ast.AnnAssign, ast.NamedExpr),
+    "augment": (ast.AugAssign,),
+    "loop": (ast.For, ast.AsyncFor, ast.While),
+    "with": (ast.With, ast.AsyncWith),
+    "except": (ast.ExceptHandler,),
+    "import": (ast.Import, ast.ImportFrom),
+    "function": (ast.FunctionDef, ast.AsyncFunctionDef),
+    "lambda": (ast.Lambda,),
+    "class": (ast.ClassDef,),
+    "comprehension": _COMPREHENSIONS,
+    "result": (ast.Return, ast.Yield, ast.YieldFrom),
+    "declare": (ast.Global, ast.Nonlocal),
+}
+
+
+def _owner_of(unit: Scope) -> ClassScope | None:
+    """Find the class whose method this is, or whose method encloses it."""
+    at: Scope | None = unit
+    while at is not None:
+        if isinstance(at, Unit) and at.owner is not None:
+            return at.owner
+        at = at.parent
+    return None
+
+
+def _self_name(unit: Scope) -> str:
+    at: Scope | None = unit
+    while at is not None:
+        if isinstance(at, Unit) and at.owner is not None:
+            return at.parameters[0] if at.parameters else ""
+        at = at.parent
+    return ""
+
+
+def _import_target(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, str]:
+    """Dotted name that is imported (leading dots kept) and the name it is bound to."""
+    if isinstance(node, ast.Import):
+        return (alias.name, alias.asname) if alias.asname else (alias.name.split(".")[0],) * 2
+    base = "." * node.level + (node.module or "")
+    if alias.name == "*":
+        return base, "*"
+    joined = base + alias.name if base.endswith(".") or not base else f"{base}.{alias.name}"
+    return joined, alias.asname or alias.name
+
+
+def iter_scopes(scope: Scope) -> Iterator[Scope]:
+    """Yield a scope and those around it."""
+    at: Scope | None = scope
+    while at is not None:
+        yield at
+        at = at.parent

@@ -1,0 +1,238 @@
+"""Turn reports into metrics and rejected values."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from deviate.analyse.abstract import METRIC_ORIGINS
+from deviate.analyse.capture import capture_of
+from deviate.analyse.findings import Reason, Rejected
+from deviate.analyse.index import Unit, enclosing_loops
+from deviate.analyse.judge import Verdict, judge
+from deviate.analyse.naming import label_for, name_of, plain_variable, unique, words_before
+from deviate.analyse.reports import Reports
+from deviate.analyse.roots import root_of
+from deviate.analyse.sinks import Report
+from deviate.analyse.spans import text_of
+from deviate.analyse.texts import Shown, dotted_text
+from deviate.analyse.words import is_clock_part, meaning_of, split_of
+from deviate.experiment import Capture, Direction, Kind, Metric
+
+if TYPE_CHECKING:
+    from deviate.analyse.values import Flow
+
+
+@dataclass(eq=False)
+class Finding:
+    """A shown value that is a metric, before it has its final name."""
+
+    shown: Shown
+    report: Report
+    verdict: Verdict
+    variable: str
+    name: str
+    capture: Capture | None
+    confidence: float
+    lines: list[int] = field(default_factory=list)
+
+    @property
+    def unit(self) -> Unit:
+        """Function whose code reports."""
+        return self.report.scope.unit
+
+
+class MetricFinder:
+    """Judges every shown value once and merges the reports of the same value."""
+
+    def __init__(self, flow: Flow, reports: Reports, trained: set[Unit]) -> None:
+        self.flow = flow
+        self.reports = reports
+        self.trained = trained
+        self.findings: list[Finding] = []
+        self.rejected: list[Rejected] = []
+
+    def judge_all(self) -> None:
+        """Judge all reports."""
+        for report in self.reports.found:
+            earlier = ""
+            roots = [(shown, root_of(self.flow, shown)) for shown in report.shown]
+            clock = sum(is_clock_part(variable) for _, variable in roots) > 1
+            for shown, variable in roots:
+                if clock and is_clock_part(variable):
+                    self._reject(report, variable, "identifier")
+                    continue
+                earlier = words_before(shown) or earlier
+                self._judge(report, shown, variable, earlier)
+        self.findings = self._merge()
+
+    def _judge(self, report: Report, shown: Shown, variable: str, earlier: str) -> None:
+        if not variable or self._is_served(shown):
+            return
+        verdict = judge(self.flow, shown, variable, report.sink, report.hint)
+        verdict = self._counted_cost(report, shown, verdict)
+        if verdict.reason is not None:
+            self._reject(report, variable, verdict.reason)
+            return
+        label = label_for(self.flow, shown, report.shown)
+        capture = capture_of(self.flow, shown, report, label)
+        kind = verdict.meaning.kind if verdict.meaning else ""
+        name = name_of(shown, variable, earlier, kind == "speed", not kind)
+        if label is not None and capture is not None and capture.label and "{" + capture.label + "}" not in name:
+            unnamed = not words_before(shown) and not shown.tag and name == plain_variable(variable)
+            name = "{" + capture.label + "}" + ("" if unnamed else " " + name)
+        confidence = verdict.confidence + (0.08 if report.scope.unit in self.trained else 0.0)
+        self.findings.append(
+            Finding(shown, report, verdict, variable, name, capture, min(confidence, 0.99), [report.line])
+        )
+
+    def _reject(self, report: Report, variable: str, reason: Reason) -> None:
+        file = report.scope.module.file
+        self.rejected.append(Rejected(variable=variable, file=file, line=report.line, reason=reason))
+
+    def _is_served(self, shown: Shown) -> bool:
+        """Whether the value only hands on an argument that was found where it is given."""
+        param = self.reports.passed_on.get(shown)
+        return param is not None and param in self.reports.served
+
+    def _counted_cost(self, report: Report, shown: Shown, verdict: Verdict) -> Verdict:
+        """Accept a counter shown after a loop that stops on a condition: it says how long that took."""
+        if verdict.reason != "counter" or not isinstance(shown.expr, ast.Name):
+            return verdict
+        around = enclosing_loops(report.place)
+        unit = report.scope.unit
+        for loop in unit.loops:
+            if loop.node in around or loop.node.lineno > report.line or enclosing_loops(loop.place) != around:
+                continue
+            if shown.expr.id in _counted_by(loop.node) and self._stops_on_value(loop.node, report):
+                return Verdict(0.6, "counts the iterations until the training converged", None)
+        return verdict
+
+    def _stops_on_value(self, loop: ast.AST, report: Report) -> bool:
+        tests = [node.test for node in ast.walk(loop) if isinstance(node, ast.If) and _breaks(node)]
+        if isinstance(loop, ast.While):
+            tests.append(loop.test)
+        return any(self.flow.resolved(test, report.scope).has(*METRIC_ORIGINS) for test in tests)
+
+    # One value reported in several places, or under several names, is one metric.
+
+    def _merge(self) -> list[Finding]:
+        groups: dict[tuple[object, ...], list[Finding]] = {}
+        for one in self.findings:
+            group = groups.setdefault((one.unit, one.variable, one.shown.mapping), [])
+            split = split_of(one.name)
+            same = next(
+                (at for at, other in enumerate(group) if not split or split_of(other.name) in {split, ""}), None
+            )
+            if same is None:
+                group.append(one)
+            else:
+                group[same] = _better(group[same], one)
+        return [one for group in groups.values() for one in group]
+
+    def metrics(self, reported: list[Metric]) -> list[Metric]:
+        """Return the metrics found, with what frameworks report, most certain first, under names that differ."""
+        found = [(metric_of(one), _hints(one)) for one in self.findings]
+        found.extend((one, ["", "", one.function, one.file]) for one in reported)
+        found.sort(key=lambda one: (-one[0].confidence, one[0].file, one[0].line, one[0].variable, one[0].name))
+        names = unique([metric.name for metric, _ in found], [hints for _, hints in found])
+        return [msgspec.structs.replace(metric, name=name) for (metric, _), name in zip(found, names, strict=True)]
+
+    def rejections(self) -> list[Rejected]:
+        """Return the values that are no metrics, by place."""
+        taken = {(one.report.scope.module.file, one.report.line, one.variable) for one in self.findings}
+        found = {(one.file, one.line, one.variable): one for one in self.rejected}
+        return [found[key] for key in sorted(found) if key not in taken]
+
+
+def _hints(one: Finding) -> list[str]:
+    """List what tells two metrics of one name apart, in the order in which it is tried."""
+    split = split_of(one.unit.shown_name) or split_of(one.variable)
+    return [split, plain_variable(one.variable), one.unit.shown_name, one.unit.module.file]
+
+
+def metric_of(one: Finding) -> Metric:
+    """Put a finding into the form that is stored."""
+    meaning = one.verdict.meaning
+    direction: Direction | None = meaning.direction if meaning else "lower"
+    kind = meaning.kind if meaning else "speed"
+    report = one.report
+    where = "in the main loop" if one.confidence - one.verdict.confidence > 0.01 else "outside the main loop"
+    why = f"{_said_by(report.sink)} {where}; {one.verdict.why}"
+    capture = one.capture
+    file, line, end_line, function = _place(one)
+    if capture is None:
+        why += "; cannot be recorded: its text has no exact place, or a compiler traces the function"
+    return Metric(
+        name=one.name, variable=one.variable, expression=_expression(one.shown), file=file, line=line,
+        end_line=end_line, function=function, sink=report.sink, kind=kind, direction=direction,
+        aggregate=aggregate_of(kind, direction),
+        confidence=round(one.confidence, 2), why=why, selected=capture is not None,
+        capture=capture or Capture(how="framework"),
+    )  # fmt: skip
+
+
+def _place(one: Finding) -> tuple[str, int, int, str]:
+    """Where it is reported; where the value enters the text, when that is another file than the one that reports."""
+    shown, report = one.shown, one.report
+    if shown.scope.module is report.scope.module:
+        return shown.scope.module.file, report.line, report.end_line, report.scope.unit.shown_name
+    node = shown.expr
+    return shown.scope.module.file, node.lineno, node.end_lineno or node.lineno, shown.scope.unit.shown_name
+
+
+def _expression(shown: Shown) -> str:
+    text = text_of(shown.expr)
+    return f"{text}.{shown.reads}" if shown.reads and dotted_text(shown.expr) else text
+
+
+def _said_by(sink: str) -> str:
+    words = {"print": "printed", "logging": "logged", "tqdm": "shown in the progress bar", "file": "written to a file",
+             "csv": "written to a table", "json": "written as JSON", "figure": "drawn"}  # fmt: skip
+    return words.get(sink, f"reported to {sink}")
+
+
+def _better(first: Finding, second: Finding) -> Finding:
+    """Choose the more telling of two reports of one value, at the place of the first."""
+
+    def worth(one: Finding) -> tuple[int, int, int, int]:
+        reads = f"{one.shown.reads} {_expression(one.shown)}"
+        return (
+            one.capture is not None, bool(enclosing_loops(one.report.place)),
+            "avg" in reads or "mean" in reads,
+            2 * (meaning_of(one.name) is not None) + (isinstance(one.shown.expr, ast.BinOp) and is_share(one)),
+        )  # fmt: skip
+
+    best = second if worth(second) > worth(first) else first
+    best.lines = sorted({*first.lines, *second.lines})
+    best.confidence = max(first.confidence, second.confidence)
+    return best
+
+
+def aggregate_of(kind: Kind, direction: Direction | None) -> str:
+    """Guess which number of a run stands for all its records."""
+    if kind == "quality" and direction is not None:
+        return "best"
+    return {"speed": "mean", "resource": "max"}.get(kind, "last")
+
+
+def is_share(one: Finding) -> bool:
+    """Whether arithmetic makes a share of a count: ``100 * correct / total`` says more than ``correct``."""
+    return one.verdict.meaning is not None and one.verdict.meaning.direction == "higher"
+
+
+def _counted_by(loop: ast.AST) -> set[str]:
+    names = set()
+    if isinstance(loop, (ast.For, ast.AsyncFor)):
+        names |= {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    for node in ast.walk(loop):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return names
+
+
+def _breaks(node: ast.If) -> bool:
+    return any(isinstance(one, ast.Break) for one in node.body)

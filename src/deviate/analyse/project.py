@@ -1,0 +1,98 @@
+"""Analyse a project: the one way into this package."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from deviate.analyse.callgraph import CallGraph
+from deviate.analyse.entry import find_entry
+from deviate.analyse.findings import Findings, Rejected
+from deviate.analyse.frameworks.reported import framework_metrics
+from deviate.analyse.imports import relative
+from deviate.analyse.index import Unit
+from deviate.analyse.loops import LoopFinder
+from deviate.analyse.metrics import MetricFinder
+from deviate.analyse.program import Program
+from deviate.analyse.reach import reached_units
+from deviate.analyse.reports import Reports
+from deviate.analyse.stack import with_deep_stack
+from deviate.analyse.values import Flow
+from deviate.errors import EntrySyntax
+from deviate.experiment import MainLoop, Metric
+
+
+def analyse_project(root: Path, entry: Path) -> Findings:
+    """Find main loop and metrics of the training that an entry script runs.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of the project; files outside it are not read.
+    entry : Path
+        The script that is started, absolute or relative to `root`.
+
+    Raises
+    ------
+    EntryNotFound, EntryNotPython, EntrySyntax
+        When the entry is missing, is not Python by name, or does not parse.
+    """
+    root = root.resolve()
+    entry = find_entry((), root, str(entry))
+    with _without_collection():
+        program = Program(root, entry)
+        if program.entry is None:
+            _refuse(program, relative(entry, root))
+        metrics, rejected, main_loop = with_deep_stack(lambda: read_program(program))
+    return Findings(
+        entry=relative(entry, root), main_loop=main_loop, metrics=metrics, rejected=rejected,
+        unreadable=sorted(program.imports.unreadable, key=lambda one: one.file),
+        files=[module.file for module in program.modules],
+    )  # fmt: skip
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keep the garbage collector from walking the growing trees again and again: a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None]:
+    """Run the steps of the analysis, each on what the ones before found."""
+    flow = Flow(program)
+    program.set_reached(reached_units(program))
+    graph = CallGraph(flow, program)
+    loops = LoopFinder(flow, program, graph)
+    main_loop = loops.find()
+    reports = Reports(flow, program)
+    reports.collect()
+    finder = MetricFinder(flow, reports, _trained(program, graph, main_loop))
+    finder.judge_all()
+    return finder.metrics(framework_metrics(flow, program, loops.fitting)), finder.rejections(), main_loop
+
+
+def _trained(program: Program, graph: CallGraph, main_loop: MainLoop | None) -> set[Unit]:
+    """Functions that the main loop runs, and the one it stands in."""
+    if main_loop is None:
+        return set()
+    for unit in program.reached:
+        for loop in unit.loops:
+            if unit.module.file == main_loop.file and loop.node.lineno == main_loop.line:
+                return {unit} | graph.inside(unit, loop.node)
+    return {unit for unit in program.reached if unit.owner is not None}
+
+
+def _refuse(program: Program, entry: str) -> None:
+    problem = program.imports.unreadable[0]
+    raise EntrySyntax(
+        f"{entry}, line {problem.line}: expected Python 3 source, found: {problem.error}",
+        hint="correct the line, or run the script with Python 3 once to see the same error",
+    )

@@ -1,0 +1,85 @@
+"""The entry script of the commands people type."""
+
+from __future__ import annotations
+
+import pytest
+
+from deviate.analyse.entry import find_entry
+from deviate.errors import EntryNotFound, EntryNotPython
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("train.py", "pkg/__init__.py", "pkg/mod.py", "pkg/__main__.py", "scripts/other.py"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    (tmp_path / "run.sh").write_text(
+        "#!/bin/bash\nset -e\nexport A=1\nCUDA_VISIBLE_DEVICES=0 python -u \\\n  train.py --lr 0.1\n"
+    )
+    (tmp_path / "two.sh").write_text("python train.py\npython scripts/other.py\n")
+    (tmp_path / "tool").write_text("#!/usr/bin/env python3\nprint()\n")
+    (tmp_path / "notes.txt").write_text("x")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("python train.py --epochs 3", "train.py"),
+        ("python3.11 -u -W ignore -X dev train.py", "train.py"),
+        ("/usr/bin/python train.py", "train.py"),
+        ("python -m pkg.mod --x 1", "pkg/mod.py"),
+        ("python -um pkg.mod", "pkg/mod.py"),
+        ("python -m pkg", "pkg/__main__.py"),
+        ("torchrun --standalone --nproc_per_node 2 train.py --lr 1", "train.py"),
+        ("torchrun --nproc_per_node=2 -m pkg.mod", "pkg/mod.py"),
+        ("python -m torch.distributed.run --nnodes 1 --nproc_per_node 2 train.py", "train.py"),
+        ("python -m torch.distributed.launch --use_env --nproc_per_node=4 train.py", "train.py"),
+        ("accelerate launch --num_processes 2 --multi_gpu train.py", "train.py"),
+        ("deepspeed --num_gpus 2 train.py --deepspeed c.json", "train.py"),
+        ("horovodrun -np 2 python train.py", "train.py"),
+        ("env A=b CUDA_VISIBLE_DEVICES=0 python train.py", "train.py"),
+        ("A=b python train.py", "train.py"),
+        ("uv run --with torch train.py", "train.py"),
+        ("uv run python -m pkg.mod", "pkg/mod.py"),
+        ("poetry run python train.py", "train.py"),
+        ("conda run -n torch python train.py", "train.py"),
+        ("nohup nice -n 5 python train.py", "train.py"),
+        ("bash run.sh", "train.py"),
+        ("./run.sh", "train.py"),
+        ("./tool", "tool"),
+        ("bash -c 'cd . && python train.py > log'", "train.py"),
+    ],
+)
+def test_entry_follows_from_the_command(folder, command, expected):
+    import shlex
+
+    assert find_entry(shlex.split(command), folder) == (folder / expected).resolve()
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("python missing.py", EntryNotFound),
+        ("python -m no.such", EntryNotFound),
+        ("python -c 'print(1)'", EntryNotFound),
+        ("python", EntryNotFound),
+        ("make train", EntryNotFound),
+        ("bash two.sh", EntryNotFound),
+        ("python notes.txt", EntryNotPython),
+        ("python scripts", EntryNotFound),
+        ("", EntryNotFound),
+    ],
+)
+def test_what_is_wrong_is_said_with_a_hint(folder, command, problem):
+    import shlex
+
+    with pytest.raises(problem) as caught:
+        find_entry(shlex.split(command), folder)
+    assert "expected" in caught.value.message
+    assert caught.value.hint
+
+
+def test_entry_named_by_the_user_is_right_whatever_the_command(folder):
+    assert find_entry(["make", "train"], folder, "train.py") == (folder / "train.py").resolve()

@@ -1,0 +1,122 @@
+"""Trainings that run inside a framework."""
+
+from __future__ import annotations
+
+from analysed_projects import analyse, names
+
+
+def test_keras_fit_reports_what_compile_names(tmp_path):
+    train = """
+    import keras
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile(optimizer='adam', loss='mse', metrics=['accuracy', keras.metrics.AUC(name='auc')])
+    model.fit(x, y, epochs=3, validation_data=(x, y))
+    """
+    found = analyse(tmp_path, train=train)
+    assert set(names(found)) == {
+        "fit:loss",
+        "fit:accuracy",
+        "fit:auc",
+        "fit:val_loss",
+        "fit:val_accuracy",
+        "fit:val_auc",
+    }
+    assert set(names(found).values()) == {"framework"}
+    assert (found.main_loop.kind, found.main_loop.line) == ("call", 5)
+
+
+def test_hugging_face_trainer_reports_losses_and_computed_metrics(tmp_path):
+    train = """
+    import transformers
+    def compute(pred):
+        return {'f1': score(pred)}
+    trainer = transformers.Trainer(model=model, train_dataset=a, eval_dataset=b, compute_metrics=compute)
+    trainer.train()
+    """
+    found = names(analyse(tmp_path, train=train))
+    assert {"fit:loss", "fit:eval_loss", "fit:eval_f1"} <= set(found)
+
+
+def test_lightning_logs_in_hooks_nobody_calls(tmp_path):
+    train = """
+    import lightning as L
+    class Net(L.LightningModule):
+        def training_step(self, batch, index):
+            loss = self.layer(batch).mean()
+            self.log('train_loss', loss)
+            return loss
+    L.Trainer(max_epochs=2).fit(Net(), loader)
+    """
+    found = analyse(tmp_path, train=train)
+    assert names(found) == {"loss": "value"}
+    assert found.main_loop.kind == "call"
+
+
+def test_tf1_summaries_are_the_framework_s(tmp_path):
+    train = """
+    import tensorflow as tf
+    tf.summary.scalar('xent', model.xent)
+    with tf.Session() as sess:
+        for step in range(100):
+            sess.run(train_op)
+            print('acc', sess.run(model.accuracy))
+    """
+    found = names(analyse(tmp_path, train=train))
+    assert found["model.xent"] == "framework"
+
+
+def test_ignite_handlers(tmp_path):
+    train = """
+    from ignite.engine import Engine, Events
+    trainer = Engine(step)
+    @trainer.on(Events.EPOCH_COMPLETED)
+    def told(engine):
+        metrics = engine.state.metrics
+        print(f"epoch {engine.state.epoch} accuracy {metrics['accuracy']:.2f}")
+    trainer.run(loader, max_epochs=3)
+    """
+    found = analyse(tmp_path, train=train)
+    assert names(found) == {"metrics['accuracy']": "value"}
+    assert found.main_loop.variable == "trainer.run"
+
+
+def test_numpy_loop_without_any_framework(tmp_path):
+    train = """
+    import numpy as np
+    w = np.zeros(3)
+    for it in range(100):
+        error = X.dot(w) - y
+        cost = (error ** 2).mean()
+        w -= 0.1 * lr * X.T.dot(error)
+        print(it, cost)
+    """
+    found = analyse(tmp_path, train=train)
+    assert names(found) == {"cost": "value"}
+    assert found.main_loop.variable == "it"
+
+
+def test_a_loop_over_seeds_is_not_the_main_loop(tmp_path):
+    train = """
+    for seed in range(5):
+        for epoch in range(3):
+            loss = model(x).mean()
+            loss.backward()
+            print('loss', loss.item())
+    """
+    assert analyse(tmp_path, train=train).main_loop.variable == "epoch"
+
+
+def test_compiled_functions_are_not_wrapped(tmp_path):
+    train = """
+    import torch
+    @torch.jit.script
+    def step(x):
+        loss = net(x).mean()
+        print('loss', loss.item())
+        return loss
+    for epoch in range(3):
+        step(x).backward()
+    """
+    found = analyse(tmp_path, train=train)
+    assert names(found) == {}
+    assert "cannot be recorded" in found.metrics[0].why

@@ -1,0 +1,139 @@
+"""Each way of reporting: what is found, what is rejected, and how it is recorded."""
+
+from __future__ import annotations
+
+import pytest
+from analysed_projects import analyse, looped, names
+
+IDIOMS = {
+    "print with commas": ("print('loss', loss.item(), 'epoch', epoch)", ""),
+    "f-string": ("print(f'epoch {epoch} loss {loss.item():.4f}')", ""),
+    "percent": ("print('epoch %d loss %.4f' % (epoch, loss.item()))", ""),
+    "str.format": ("print('epoch {} loss {:.4f}'.format(epoch, loss.item()))", ""),
+    "text added": ("print('loss ' + str(loss.item()))", ""),
+    "text built first": ("text = 'loss %.3f' % loss.item()\nprint(text)", ""),
+    "text grown": ("text = f'{epoch}: '\ntext += f'loss {loss.item():.3f}'\nprint(text)", ""),
+    "list of texts": ("parts = [f'loss {loss.item():.2f}']\nprint(' '.join(parts))", ""),
+    "stdout": ("sys.stdout.write('\\rloss %f' % loss.item())", "import sys"),
+    "logging": ("logging.info('epoch %d loss %f', epoch, loss.item())", "import logging"),
+    "named logger": ("log.info(f'loss {loss.item()}')", "import logging\nlog = logging.getLogger('x')"),
+    "own log function": ("log('loss %.3f' % loss.item())", "def log(text):\n    print('[run]', text)"),
+    "tensorboard": (
+        "w.add_scalar('train/loss', loss.item(), i)",
+        "from torch.utils.tensorboard import SummaryWriter\nw = SummaryWriter()",
+    ),
+    "wandb": ("wandb.log({'loss': loss.item(), 'epoch': epoch})", "import wandb"),
+    "mlflow": ("mlflow.log_metric('loss', loss.item(), step=i)", "import mlflow"),
+    "neptune": ("run['train/loss'].append(loss.item())", "import neptune\nrun = neptune.init_run()"),
+    "visdom": ("vis.line(Y=[loss.item()], X=[i], win='loss')", "import visdom\nvis = visdom.Visdom()"),
+    "ray tune": ("tune.report(loss=loss.item())", "from ray import tune"),
+    "tqdm postfix": ("bar.set_postfix(loss=loss.item(), epoch=epoch)", "from tqdm import tqdm\nbar = tqdm(loader)"),
+    "tqdm description": ("bar.set_description(f'loss {loss.item():.2f}')", "from tqdm import tqdm\nbar = tqdm(loader)"),
+    "bar suffix": ("bar.suffix = 'loss {:.3f}'.format(loss.item())", "bar = object()"),
+    "file": ("f.write(f'{epoch},{loss.item()}\\n')", "f = open('log.txt', 'w')"),
+    "csv": ("w.writerow([epoch, loss.item()])", "import csv\nw = csv.writer(open('a.csv', 'w'))"),
+    "json lines": ("f.write(json.dumps({'epoch': epoch, 'loss': loss.item()}))", "import json\nf = open('l', 'w')"),
+    "kept for a table": (
+        "rows.append({'epoch': epoch, 'loss': loss.item()})\npd.DataFrame(rows).to_csv('x')",
+        "import pandas as pd\nrows = []",
+    ),
+    "kept for a file": ("kept.append(loss.item())\nnp.savez('x', losses=kept)", "import numpy as np\nkept = []"),
+    "kept for a figure": (
+        "losses.append(loss.item())\nplt.plot(losses)",
+        "import matplotlib.pyplot as plt\nlosses = []",
+    ),
+    "dict filled by key": ("s = {}\ns['loss'] = loss.item()\nwandb.log(s)", "import wandb"),
+    "epoch logger": (
+        "logger.store(Loss=loss.item())\nlogger.log_tabular('Epoch', epoch)",
+        "from spinup.utils.logx import EpochLogger\nlogger = EpochLogger()",
+    ),
+    "event storage": ("storage.put_scalar('loss', loss.item())", "storage = get_event_storage()"),
+    "baselines": ("logger.logkv_mean('loss', loss.item())", "from baselines import logger"),
+}
+
+
+@pytest.mark.parametrize(("report", "before"), IDIOMS.values(), ids=IDIOMS.keys())
+def test_every_idiom_gives_the_loss_and_not_the_epoch(tmp_path, report, before):
+    found = names(analyse(tmp_path, train=looped(report, before)))
+    assert found == {"loss": "value"}
+
+
+def test_values_that_are_no_metrics_are_rejected_with_the_reason(tmp_path):
+    found = analyse(
+        tmp_path,
+        train=looped(
+            "print(epoch, i, args.lr, len(loader), path, optimizer.param_groups[0]['lr'], loss.item())",
+            "import argparse, os\nargs = argparse.ArgumentParser().parse_args()\npath = os.path.join('a', 'b')\n",
+        ),
+    )
+    reasons = {one.variable: one.reason for one in found.rejected}
+    assert reasons["epoch"] == reasons["i"] == "counter"
+    assert reasons["args.lr"] == reasons["optimizer.param_groups[0]['lr']"] == "setting"
+    assert reasons["path"] == "path"
+    assert reasons["loader"] == "constant"
+    assert list(names(found)) == ["loss"]
+
+
+def test_one_value_reported_twice_is_one_metric(tmp_path):
+    report = "print(loss.item())\nw.add_scalar('loss', loss.item(), i)"
+    found = analyse(
+        tmp_path, train=looped(report, "from torch.utils.tensorboard import SummaryWriter\nw = SummaryWriter()")
+    )
+    assert len(found.metrics) == 1
+
+
+def test_share_is_chosen_over_the_count_it_is_made_of(tmp_path):
+    report = """
+    correct += ((model(x) > 0) == (y > 0)).sum().item()
+    total += y.size(0)
+    print('acc %d/%d (%.1f%%)' % (correct, total, 100. * correct / total))
+    """
+    (metric,) = analyse(tmp_path, train=looped(report, "correct = 0\ntotal = 0")).metrics
+    assert (metric.variable, metric.expression) == ("correct", "100.0 * correct / total")
+    assert (metric.name, metric.kind, metric.direction, metric.aggregate) == ("acc", "quality", "higher", "best")
+
+
+def test_time_between_two_clock_readings_is_a_cost(tmp_path):
+    (metric,) = analyse(tmp_path, train=looped("print('took', time.time() - start)", "start = time.time()")).metrics
+    assert (metric.kind, metric.direction, metric.variable) == ("speed", "lower", "start")
+
+
+def test_a_dictionary_logged_whole_is_captured_as_a_mapping(tmp_path):
+    helper = "def evaluate(model):\n    return {k: v for k, v in library_metrics(model).items()}\n"
+    found = analyse(tmp_path, train=looped("stats = evaluate(model)\nwandb.log(stats)", "import wandb\n" + helper))
+    assert names(found) == {"stats": "mapping"}
+
+
+def test_text_that_tells_series_apart_becomes_a_label(tmp_path):
+    text = """
+    def report(split, score):
+        print('%s score: %.2f' % (split, model(score).mean().item()))
+    """
+    found = analyse(tmp_path, train=looped("report('train', x)\nreport('test', x)", text))
+    (metric,) = found.metrics
+    assert metric.name == "{split} score"
+    assert metric.capture.label == "split"
+
+
+def test_counter_shown_after_a_loop_that_converged_is_a_cost(tmp_path):
+    script = looped("if loss.item() < 1e-3:\n    break") + "\n    print('done after', i, 'batches')\n"
+    metrics = {one.variable: one for one in analyse(tmp_path, train=script).metrics}
+    assert metrics["i"].name == "batches"
+
+
+def test_names_are_unique(tmp_path):
+    script = looped("train(x)\ntest(x)", "def train(x):\n    print('loss', model(x).mean().item())\n"
+                    "def test(x):\n    print('loss', model(x).sum().item())\n")  # fmt: skip
+    found = [one.name for one in analyse(tmp_path, train=script).metrics]
+    assert sorted(found) == ["test loss", "train loss"]
+
+
+def test_results_are_the_same_each_time(tmp_path):
+    script = looped("print(f'{loss.item():.3f} {x.mean():.2f} {epoch}')")
+    assert analyse(tmp_path, train=script) == analyse(tmp_path, train=script)
+
+
+def test_most_certain_first(tmp_path):
+    script = looped("print('loss %.3f' % loss.item())") + "\nprint('score', library(model))\n"
+    confidences = [one.confidence for one in analyse(tmp_path, train=script).metrics]
+    assert confidences == sorted(confidences, reverse=True)
