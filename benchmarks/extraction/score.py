@@ -1,12 +1,13 @@
 """Score metric extraction against labelled training projects.
 
-    python benchmarks/extraction/score.py LABELS CHECKOUTS [--json FILE] [--verbose]
+    python benchmarks/extraction/score.py [CHECKOUTS] [--labels FOLDER] [--json FILE] [--verbose]
 
-LABELS holds one JSON file per project: ``repo``, ``commit``, ``root``, ``entry``, ``main_loop`` (a list of file and
-line, any of which is right) and ``metrics`` (file, variable, exprs, lines, function, level ``core`` or ``optional``,
-aliases).
 CHECKOUTS holds the projects as folders named owner+name, or as git directories of that name (bare or not), of which the
-labelled commit is then taken out into a temporary folder.
+labelled commit is then taken out into a temporary folder. A project that is not there is cloned into it from GitHub;
+without CHECKOUTS all are, into a temporary folder.
+The labels beside this script hold one JSON file per project: ``repo``, ``commit``, ``root``, ``entry``, ``main_loop``
+(a list of file and line, any of which is right) and ``metrics`` (file, variable, exprs, lines, function, level ``core``
+or ``optional``, aliases). They were made by reading the projects.
 
 A metric counts as found when one that is reported stands at a labelled place (the lines, or the function) and shares a
 name with the label: the variable, or a variable of the expression. One that matches no label is false; optional labels
@@ -32,6 +33,8 @@ from deviate.analyse.findings import Findings
 from deviate.analyse.project import analyse_project
 from deviate.errors import DeviateError
 from deviate.experiment import Metric
+
+LABELS = Path(__file__).parent / "labels"
 
 #: A report may stand so many lines below the line that its label names.
 LINES_BELOW = 12
@@ -108,6 +111,9 @@ def score(name: str, label: dict[str, Any], found: Findings) -> Score:
 def checkout(repo: str, commit: str, folder: Path, scratch: Path) -> Path:
     """Return the folder of a project, taken out of its git directory where it is not checked out."""
     here = folder / repo.replace("/", "+")
+    if not here.exists():
+        command = ["git", "clone", "--quiet", "--bare", "--filter=blob:none", f"https://github.com/{repo}", str(here)]
+        subprocess.run(command, check=True)
     if here.is_dir() and not (here / "HEAD").is_file():
         return here
     target = scratch / here.name
@@ -171,12 +177,13 @@ def table(scores: list[Score], verbose: bool) -> str:
 def main() -> int:
     """Print the table on standard error and one JSON object on standard output."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("labels", type=Path)
-    parser.add_argument("checkouts", type=Path)
+    parser.add_argument("checkouts", type=Path, nargs="?")
+    parser.add_argument("--labels", type=Path, default=LABELS)
     parser.add_argument("--json", type=Path, help="also write the JSON object to this file")
     parser.add_argument("--verbose", action="store_true", help="list every miss and every false report")
     options = parser.parse_args()
-    scores = run(options.labels, options.checkouts)
+    with tempfile.TemporaryDirectory() as scratch:
+        scores = run(options.labels, options.checkouts or Path(scratch))
     print(table(scores, options.verbose), file=sys.stderr)
     result = summary(scores)
     if options.json:

@@ -80,11 +80,12 @@ _DULL = frozenset({"cache", "version control", "workspace of Deviate"})
 def _run_line(run: RunFolder) -> str:
     from deviate.cli.progress import show_duration
     from deviate.replicate.outcome import Unfinished
+    from deviate.report.words import count
 
     outcome, info = run.read_outcome(), run.read_info()
     if outcome is None:
         return f"run          {run.run.folder:16} under way, or interrupted"
-    threads = f"{info.threads} threads" if info and info.threads else "threads as the program has them"
+    threads = count(info.threads, "thread") if info and info.threads else "threads as the program has them"
     seed = f"seed {info.seed}" if info and info.seed is not None else "its own seeds"
     reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""
     took = show_duration(outcome.seconds)
