@@ -41,6 +41,9 @@ _EITHER = frozenset(
 )
 _WEIGHT_WORD = re.compile(r"(?<![a-z])(checkpoint|ckpt|weights?|model|best|snapshot|optimi[sz]er)(?![a-z])")
 
+#: A file that says that it is data is an input, whatever its suffix: ``traindata.pt``.
+_DATA_WORD = re.compile(r"(?<!\.)data|corpus|vocab|feature|embedding|tokens")
+
 #: TensorFlow writes ``checkpoint``, ``NAME.index`` and ``NAME.data-00000-of-00001``.
 _TENSORFLOW = re.compile(
     r"checkpoint|.+\.data-\d{5}-of-\d{5}|.*(ckpt|cp-\d+|checkpoint).*\.(index|meta)|.+\.ckpt-\d+.*"
@@ -140,6 +143,8 @@ def is_checkpoint_like(path: str) -> bool:
 
 
 def _looks_saved(name: str) -> bool:
+    if _DATA_WORD.search(name):
+        return False
     if name.endswith(_WEIGHTS) or _TENSORFLOW.fullmatch(name):
         return True
     return PurePosixPath(name).suffix in _EITHER and _WEIGHT_WORD.search(name.replace("_", "-")) is not None

@@ -31,7 +31,8 @@ def test_what_trainings_save_looks_like_a_checkpoint(path):
     [
         "train.py", "model.py", "data.npz", "mnist.pkl", "train.h5", "data/processed/training.pt", "remodel.npz",
         "datasets/cora/data.pt", "pretrained/resnet.pth", "pretrained_models/bert/pytorch_model.bin", "checkpoint.py",
-        "checkpoints/__init__.py", "checkpoints/.gitkeep", "index.faiss", "corpus.index", "tokens.bin",
+        "checkpoints/__init__.py", "checkpoints/.gitkeep", "index.faiss", "corpus.index", "tokens.bin", "traindata.pt",
+        "valid_dataset.pth", "vocab.pt", "features.safetensors",
     ],
 )  # fmt: skip
 def test_source_and_data_do_not(path):
