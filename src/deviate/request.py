@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import platform
 from pathlib import Path
 
 import msgspec
 
 from deviate.config import read_config
-from deviate.errors import BadOption, EntryNotFound
+from deviate.errors import BadOption, EntryNotFound, EntrySyntax
 from deviate.factors import DEFAULT_VARIANT, parse_variant
 from deviate.replicate.leftout import SnapshotRules
 from deviate.target import Target, find_target
@@ -59,7 +61,19 @@ def check_request(request: Request) -> None:
 
 
 def find_requested(request: Request) -> Target:
-    """Find the project and the entry; an entry in ``deviate.toml`` helps where the command shows none."""
+    """Find the project and an entry that can run; one in ``deviate.toml`` helps where the command shows none.
+
+    Raises
+    ------
+    EntryNotFound, EntryNotPython, EntrySyntax
+        If there is none, or it is written in a Python that Deviate cannot instrument.
+    """
+    target = _find(request)
+    _refuse_old_syntax(target)
+    return target
+
+
+def _find(request: Request) -> Target:
     here = (request.here or Path.cwd()).resolve()
     try:
         return find_target(request.command, here, request.entry, request.project)
@@ -68,6 +82,19 @@ def find_requested(request: Request) -> Target:
         if request.entry or entry is None:
             raise
         return find_target(request.command, here, entry, request.project)
+
+
+def _refuse_old_syntax(target: Target) -> None:
+    """Refuse an entry that can be read, masked (see `deviate.analyse.source`), but neither instrumented nor run."""
+    try:
+        ast.parse((target.project / target.entry).read_bytes())
+    except SyntaxError as problem:
+        raise EntrySyntax(
+            f"{target.entry}:{problem.lineno}: Python {platform.python_version()} does not parse this: "
+            f"{(problem.text or '').strip()}",
+            hint="cuda(async=True) is cuda(non_blocking=True) since Python 3.7; for a newer syntax, install Deviate with "
+            "the Python that trains",
+        ) from problem
 
 
 def snapshot_rules(request: Request, project: Path) -> SnapshotRules:

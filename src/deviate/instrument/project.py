@@ -30,10 +30,13 @@ def instrument_project(root: Path, metrics: Sequence[Metric], main_loop: MainLoo
 
 def skipped_edits(instrumented: Mapping[str, Instrumented]) -> list[str]:
     """Say which values are not recorded because their place could not be wrapped, and why."""
+    lines: dict[tuple[str, str], list[int]] = {}
+    for file, result in instrumented.items():
+        for skipped in result.skipped:
+            lines.setdefault((file, skipped.message), []).append(skipped.edit.span.line)
     return [
-        f"{file}:{skipped.edit.span.line} is not recorded: {skipped.message}"
-        for file, result in instrumented.items()
-        for skipped in result.skipped
+        f"not recorded: {file}, line {', '.join(map(str, sorted(set(found))))}: {message}"
+        for (file, message), found in lines.items()
     ]
 
 
