@@ -92,8 +92,8 @@ def _refuse_old_syntax(target: Target) -> None:
         raise EntrySyntax(
             f"{target.entry}:{problem.lineno}: Python {platform.python_version()} does not parse this: "
             f"{(problem.text or '').strip()}",
-            hint="cuda(async=True) is cuda(non_blocking=True) since Python 3.7; for a newer syntax, install Deviate with "
-            "the Python that trains",
+            hint="cuda(async=True) is cuda(non_blocking=True) since Python 3.7; for a newer syntax, install Deviate "
+            "with the Python that trains",
         ) from problem
 
 
