@@ -3,7 +3,7 @@
 import json
 import os
 
-from .files import open_appending, own_path
+from .files import open_appending, own_path, own_stem
 
 #: Notes of one kind that a process writes; the last one says so.
 NOTES_OF_A_KIND = 5
@@ -12,12 +12,14 @@ NOTES_OF_A_KIND = 5
 class Events:
     """The events file. It is opened for each event: a program that closes every descriptor does no harm."""
 
-    __slots__ = ("folder", "describe", "path", "begun", "said")
+    __slots__ = ("folder", "describe", "path", "stem", "begun", "said")
 
     def __init__(self, folder, describe):
         self.folder = folder
         self.describe = describe
         self.path = None
+        #: Shared with the records file of the process.
+        self.stem = None
         self.begun = False
         #: Number of notes by slug, and the (slug, subject) pairs said.
         self.said = {}
@@ -25,7 +27,8 @@ class Events:
     def begin(self):
         """Create the file with its start event."""
         self.begun = True
-        self.path = own_path(self.folder, "events", "jsonl")
+        self.stem = own_stem()
+        self.path = own_path(self.folder, "events", self.stem, "jsonl")
         self.append(self.describe())
 
     def leave_to_parent(self):

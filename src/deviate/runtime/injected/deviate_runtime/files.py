@@ -4,9 +4,14 @@ import os
 import time
 
 
-def own_path(folder, kind, suffix):
-    """Return a path that no other process uses: process ids come again, so the time is in it too."""
-    return os.path.join(folder, "%s-%d-%d.%s" % (kind, os.getpid(), time.time() * 1000, suffix))
+def own_stem():
+    """Return what the names of this process's files share: process ids come again, so the time is in it too."""
+    return "%d-%d" % (os.getpid(), time.time() * 1000)
+
+
+def own_path(folder, kind, stem, suffix):
+    """Return the path of one of this process's files."""
+    return os.path.join(folder, "%s-%s.%s" % (kind, stem, suffix))
 
 
 def open_appending(path):

@@ -74,9 +74,9 @@ class Records:
     def open(self):
         """Open the file under a high descriptor."""
         if self.path is None:
-            self.path = own_path(self.folder, "records", "bin")
             if not self.process.events.begun:
                 self.process.events.begin()
+            self.path = own_path(self.folder, "records", self.process.events.stem, "bin")
         low = open_appending(self.path)
         self.descriptor = raise_descriptor(low)
         found = os.fstat(self.descriptor)
