@@ -54,7 +54,7 @@ def run_training(training: Training, parent: Path) -> list[Finished]:
     folder = shutil.copytree(
         EXAMPLES / training.folder,
         parent / training.folder,
-        ignore=shutil.ignore_patterns("checkpoints", "__pycache__"),
+        ignore=shutil.ignore_patterns("checkpoints", "__pycache__", ".deviate"),
     )
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "KERAS_BACKEND": "jax", "PYTHONDONTWRITEBYTECODE": "1"}
     return [
