@@ -12,7 +12,7 @@ setup: $(VENV)/.ready ## Make the virtual environment with all that demo, test a
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --constraint constraints.txt --editable ".[examples,test]"
+	$(PIP) install --quiet --constraint constraints.txt --editable ".[examples,frameworks,test]"
 	touch $@
 
 demo: setup ## Train examples/digits_mlp 8 times and say how much the runs differ

@@ -1,6 +1,6 @@
 """Draw the README's picture from the experiment that `make demo` made: python docs/make_pictures.py."""
 
-import io
+import os
 from pathlib import Path
 
 from rich.console import Console
@@ -12,8 +12,9 @@ ROOT = Path(__file__).parents[1]
 
 if __name__ == "__main__":
     document = deviate.load("train", project=ROOT / "examples" / "digits_mlp").document()
-    console = Console(record=True, width=92, file=io.StringIO())
-    print_document(document, console)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        console = Console(record=True, width=92, file=nowhere, force_terminal=True, color_system="truecolor")
+        print_document(document, console)
     picture = ROOT / "docs" / "images" / "demo.svg"
     picture.parent.mkdir(exist_ok=True)
     # No font is fetched when the picture is shown: the reader's own monospace font does.

@@ -211,3 +211,20 @@ def test_extract_shows_the_instrumented_source(project):
 def test_public_names_are_these():
     assert package.__all__ == ["DeviateError", "StoredExperiment", "load", "names", "run"]
     assert all(getattr(package, name) for name in package.__all__)
+
+
+def test_names_known_at_run_time_only_are_those_of_the_metrics(project):
+    (project / "train.py").write_text(
+        "import random, time\n"
+        "def evaluate(split, loss):\n"
+        "    print('%s loss: %.3f' % (split, loss))\n"
+        "time.sleep(0.02)  # the process has started some time before it reports\n"
+        "loss = 1.0\n"
+        "for epoch in range(2):\n"
+        "    loss -= 0.1 * random.random()\n"
+        "    for split in ('train', 'test'):\n"
+        "        evaluate(split, loss)\n"
+    )
+    found = metrics_of(deviate("run", "-n", "2", "--json", *COMMAND))
+    assert {"train loss", "test loss"} <= found.keys()
+    assert found["train loss"]["n"] == 2

@@ -45,7 +45,9 @@ def test_keras_reports_its_epochs(run: Run, backend: str) -> None:
     assert outcome.values(TICK) == [0.0, 1.0]
 
 
-def test_a_loop_of_the_source_takes_precedence_over_epochs(run: Run, tmp_path: Path) -> None:
+@pytest.fixture
+def stand_in(tmp_path: Path) -> Path:
+    """A folder with a package that looks like Keras from the runtime's side; its end of an epoch raises."""
     package = tmp_path / "stand-in" / "keras" / "src" / "callbacks"
     package.mkdir(parents=True)
     for folder in (package, package.parent, package.parent.parent):
@@ -55,6 +57,24 @@ def test_a_loop_of_the_source_takes_precedence_over_epochs(run: Run, tmp_path: P
         "    def on_epoch_begin(self, epoch, logs=None): pass\n"
         "    def on_epoch_end(self, epoch, logs=None): raise ValueError('mine')\n"
     )
+    return tmp_path / "stand-in"
+
+
+def test_schedules_and_counters_in_the_logs_are_no_metrics(run: Run, stand_in: Path) -> None:
+    source = """
+    from keras.src.callbacks.callback_list import CallbackList
+    logs = {"loss": 1.0, "learning_rate": 0.1, "lr": 0.1, "epoch": 3, 7: 2.0}
+    try:
+        CallbackList().on_epoch_end(0, logs)
+    except ValueError:
+        print(sorted(map(str, logs)))
+    """
+    outcome = run(textwrap.dedent(source), path=(stand_in,))
+    assert outcome.stdout == "['7', 'epoch', 'learning_rate', 'loss', 'lr']\n"
+    assert [event["name"] for event in outcome.of("name")] == ["fit:loss", "fit:7"]
+
+
+def test_a_loop_of_the_source_takes_precedence_over_epochs(run: Run, stand_in: Path) -> None:
     source = """
     from keras.src.callbacks.callback_list import CallbackList
     def fit():
@@ -68,7 +88,7 @@ def test_a_loop_of_the_source_takes_precedence_over_epochs(run: Run, tmp_path: P
     for fold in __dv_loop__(range(2)):
         fit()
     """
-    outcome = run(textwrap.dedent(source), path=(tmp_path / "stand-in",))
+    outcome = run(textwrap.dedent(source), path=(stand_in,))
     assert (outcome.stdout, outcome.stderr) == ("mine\n" * 3, "")
     assert outcome.values(TICK) == [0.0, 1.0, 2.0]
     assert (outcome.named("fit:loss"), outcome.values(FRAMEWORK)) == ([1.0] * 3, [2.0] * 3)

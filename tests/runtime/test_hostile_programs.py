@@ -357,7 +357,8 @@ class TestTraces:
 
     def test_a_failed_import_is_told_as_it_would_be(self, run: Run) -> None:
         outcome = run(
-            "try:\n    import keras.src.callbacks.nothing_here, torch\nexcept ImportError as e:\n    print(e.name)"
+            "try:\n    import keras.src.callbacks.nothing_here, torch\nexcept ImportError as e:\n    print(e.name)",
+            environment={"KERAS_BACKEND": "jax"},
         )
         assert outcome.stderr == ""
         assert outcome.notes("library-unattended") == []

@@ -37,7 +37,7 @@ def test_what_float_reads_is_recorded(run: Run, expression: str, value: float) -
 
 @pytest.mark.parametrize(
     "expression",
-    ["None", "'epoch 3'", "[1.0, 2.0]", "{'a': 1}", "object()", "1j", "10 ** 400", "''", "'%'", "b''"],
+    ["None", "'epoch 3'", "[1.0, 2.0]", "{1.0}", "object()", "1j", "10 ** 400", "''", "'%'", "b''"],
 )
 def test_what_is_no_number_is_handed_on_and_noted_once(run: Run, expression: str) -> None:
     outcome = run(f"v = {expression}\nfor _ in range(3):\n    assert __dv__(0, v) is v\nprint('on')")
@@ -45,6 +45,18 @@ def test_what_is_no_number_is_handed_on_and_noted_once(run: Run, expression: str
     assert outcome.values() == []
     (message,) = outcome.notes("value-unreadable")
     assert message.startswith("loss: ")
+
+
+def test_of_a_value_that_turns_out_to_be_a_dictionary_the_numbers_in_it_are_recorded(run: Run, python: str) -> None:
+    source = """
+    stats = {"loss": 0.5, "epoch": "first", "top": {"1": 90.0}}
+    assert __dv__(0, stats) is stats
+    assert __dv__(2, stats, lambda: "test") is stats
+    """
+    outcome = run(textwrap.dedent(source), python=python)
+    assert (outcome.named("loss"), outcome.named("top/1")) == ([0.5], [90.0])
+    assert (outcome.named("test/loss"), outcome.named("test/top/1")) == ([0.5], [90.0])
+    assert outcome.notes("value-unreadable") == []
 
 
 def test_a_value_whose_float_raises_is_noted_and_the_training_goes_on(run: Run, python: str) -> None:

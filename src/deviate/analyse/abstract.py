@@ -18,6 +18,7 @@ CLOCK = "clock"
 COUNT = "count"
 TOTAL = "total"  # sizes, lengths
 SETTING = "setting"
+RANDOM = "random"  # drawn by a generator of random numbers
 SCHEDULE = "schedule"  # learning rates
 CONSTANT = "constant"
 TEXT = "text"

@@ -20,6 +20,9 @@ class Edge:
 
     place: Place | None
     target: Unit
+    line: int
+    #: False where it is only named.
+    called: bool = True
 
 
 class CallGraph:
@@ -43,7 +46,7 @@ class CallGraph:
             if unit.module is not self.program.entry and under_main_guard(site.place):
                 continue
             targets = self.program.targets(self.flow, site) or self._by_method_name(site.node, unit)
-            found.extend(Edge(site.place, target) for target in targets)
+            found.extend(Edge(site.place, target, site.node.lineno) for target in targets)
         return found
 
     def _by_method_name(self, call: ast.Call, unit: Unit) -> list[Unit]:
@@ -64,16 +67,20 @@ class CallGraph:
         for node, scope, place in unit.loads:
             if isinstance(node, ast.Name) or node.attr in self.program.methods:
                 refs = self.flow.value(node, scope).refs
-                found.extend(Edge(place, ref) for ref in refs if isinstance(ref, Unit) and ref is not unit)
+                found.extend(
+                    Edge(place, ref, node.lineno, called=False)
+                    for ref in refs
+                    if isinstance(ref, Unit) and ref is not unit
+                )
         return found
 
-    def closure(self, roots: list[Unit]) -> set[Unit]:
-        """Return everything that functions run, directly or not."""
+    def closure(self, roots: list[Unit], constructors: bool = True) -> set[Unit]:
+        """Return everything that functions run, directly or not; without `constructors`, not what those run."""
         found: set[Unit] = set()
         waiting = list(roots)
         while waiting:
             unit = waiting.pop()
-            if unit not in found:
+            if unit not in found and (constructors or unit.name != "__init__"):
                 found.add(unit)
                 waiting.extend(edge.target for edge in self.edges(unit))
         return found

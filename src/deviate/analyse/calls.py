@@ -157,8 +157,10 @@ def _argument(flow: Flow, unit: Unit, name: str, call: ast.Call, scope: Scope) -
     given = passed_for(call, unit, name)
     if given:
         return join([flow.value(one, scope) for one in given])
-    if any(isinstance(one, ast.Starred) for one in call.args) or any(key.arg is None for key in call.keywords):
-        return of(UNKNOWN)
+    spread = [one.value for one in call.args if isinstance(one, ast.Starred)]
+    spread.extend(key.value for key in call.keywords if key.arg is None)
+    if spread:
+        return mixed([of(UNKNOWN), *(element_of(flow.value(one, scope)) for one in spread)])
     return flow.default_value(unit.defaults[name], unit) if name in unit.defaults else of(Param(unit, name))
 
 

@@ -79,6 +79,16 @@ def _of_binding(flow: Flow, binding: Binding, home: Scope, name: str, depth: int
     return None
 
 
+def _picked(binding: Binding) -> ast.expr | None:
+    """Find what one name gets of an assignment; None where that is not written out."""
+    value = binding.value
+    for position in binding.path:
+        if not isinstance(value, (ast.Tuple, ast.List)) or not 0 <= position < len(value.elts):
+            return None
+        value = value.elts[position]
+    return value
+
+
 def _is_container(home: Scope, name: str) -> bool:
     """Whether a name holds a list or mapping, rather than an object that is fed."""
     made = [one.value for one in home.bindings.get(name, []) if one.kind == "assign"]
@@ -103,8 +113,9 @@ def _of_attribute(flow: Flow, expr: ast.Attribute, scope: Scope, depth: int) -> 
         for ref in flow.value(expr.value, scope).refs:
             if isinstance(ref, Instance) and expr.value.id == "self":
                 for binding in ref.cls.attributes.get(expr.attr, []):
-                    if binding.kind == "assign" and binding.value is not None and not binding.path:
-                        param = source_param(flow, binding.value, binding.scope, depth + 1)
+                    given = _picked(binding) if binding.kind == "assign" else None
+                    if given is not None:
+                        param = source_param(flow, given, binding.scope, depth + 1)
                         if param is not None:
                             return param
     return source_param(flow, expr.value, scope, depth + 1)

@@ -105,6 +105,8 @@ class Unit(Scope):
     stores: list[tuple[ast.expr, ast.expr, Scope, Place | None, ast.stmt]] = field(default_factory=list)
     owner: ClassScope | None = None
     parameters: tuple[str, ...] = ()
+    #: So many of them can be given by position.
+    positional: int = 0
     defaults: dict[str, ast.expr] = field(default_factory=dict)
     vararg: str = ""
     kwarg: str = ""

@@ -220,7 +220,7 @@ class _Indexer:
         for name in (*names, *extra):
             unit.bind(name, Binding("param", defaults.get(name), (), unit, None, line, key=name))
         if isinstance(unit, Unit):
-            unit.parameters, unit.defaults = tuple(names), defaults
+            unit.parameters, unit.positional, unit.defaults = tuple(names), len(plain), defaults
             unit.vararg = args.vararg.arg if args.vararg else ""
             unit.kwarg = args.kwarg.arg if args.kwarg else ""
         self.stack.extend((value, scope, place, None) for value in defaults.values())

@@ -18,6 +18,7 @@ from deviate.analyse.abstract import (
     METRIC_ORIGINS,
     OBJECT,
     PATH,
+    RANDOM,
     SCHEDULE,
     SETTING,
     TEXT,
@@ -32,7 +33,15 @@ from deviate.analyse.index import lookup
 from deviate.analyse.naming import text_name
 from deviate.analyse.program import called_name
 from deviate.analyse.texts import Shown, dotted_text
-from deviate.analyse.words import Meaning, is_counting, is_metric_word, is_schedule, meaning_of, words_of
+from deviate.analyse.words import (
+    Meaning,
+    is_counting,
+    is_episode_length,
+    is_metric_word,
+    is_schedule,
+    meaning_of,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from deviate.analyse.values import Flow
@@ -142,6 +151,8 @@ def judge(flow: Flow, shown: Shown, variable: str, sink: str, hint: str = "") ->
         return _of_training(value, shown, variable, said, sink)
     if _is_open(value):
         return _by_words(value, shown, variable, said, sink)
+    if value.has(COUNT) and is_episode_length(said):
+        return Verdict(0.6, "the length of an episode", meaning_of(said))
     return Verdict(reason=reason_of(value))
 
 
@@ -162,14 +173,14 @@ def shown_value(flow: Flow, shown: Shown) -> Value:
 
 def _is_open(value: Value) -> bool:
     """Whether the analysis cannot tell where the value comes from."""
-    return not value.plain() or value.has(UNKNOWN, OBJECT, DATA, WEIGHTS)
+    return not value.plain() or value.has(UNKNOWN, OBJECT, DATA, WEIGHTS, RANDOM)
 
 
 def reason_of(value: Value) -> Reason:
     """Say why a value that does not come from the training is no metric."""
     table: list[tuple[str, Reason]] = [
-        (SCHEDULE, "setting"), (PATH, "path"), (COUNT, "counter"), (SETTING, "setting"), (TEXT, "identifier"),
-        (CLOCK, "identifier"), (TOTAL, "constant"), (CONSTANT, "constant"),
+        (SCHEDULE, "setting"), (PATH, "path"), (COUNT, "counter"), (SETTING, "setting"), (RANDOM, "setting"),
+        (TEXT, "identifier"), (CLOCK, "identifier"), (TOTAL, "constant"), (CONSTANT, "constant"),
     ]  # fmt: skip
     return next((reason for origin, reason in table if value.has(origin)), "identifier")
 
@@ -178,7 +189,8 @@ def _of_training(value: Value, shown: Shown, variable: str, said: str, sink: str
     named = is_metric_word(variable) or is_metric_word(said) or meaning_of(last_name(variable)) is not None
     if is_schedule(variable) or (is_schedule(said) and not is_metric_word(variable)):
         return Verdict(reason="setting")
-    if is_counting(last_name(variable)) and not is_metric_word(said) and not value.has(DURATION, MEMORY):
+    measured = value.has(DURATION) or (value.has(MEMORY) and meaning_of(f"{variable} {said}") is not None)
+    if is_counting(last_name(variable)) and not is_metric_word(said) and not measured:
         return Verdict(reason="counter")
     if value.has(TEXT) and not (named or _is_number(shown, sink)) and not shown.mapping:
         return Verdict(reason="identifier")
@@ -198,7 +210,7 @@ def _by_words(value: Value, shown: Shown, variable: str, said: str, sink: str) -
         return Verdict(reason="setting")
     if shown.mapping:
         if meaning_of(last) is not None or sink in _SCALAR_SINKS:
-            return Verdict(0.4, "a mapping of values", meaning_of(last))
+            return Verdict(0.4, "a mapping of values", meaning_of(last) or Meaning("quality", None))
         return Verdict(reason="identifier")
     if _from_items(shown) and (meaning_of(said) or _mapping_words(shown)):
         return Verdict(0.45, "an item of a mapping of values", _meaning(value, variable, said))
@@ -288,6 +300,9 @@ def _meaning(value: Value, variable: str, said: str) -> Meaning:
     if value.has(MEMORY) and not value.has(LIVE):
         return Meaning("resource", "lower")
     found = meaning_of(said) or meaning_of(variable)
+    if found is not None and found.kind == "resource" and value.has(LIVE):
+        found = meaning_of(variable) if not value.has(MEMORY) else found
+        found = None if found is not None and found.kind == "resource" and not value.has(MEMORY) else found
     if value.has(DURATION) and not value.has(LIVE) and (found is None or found.kind not in {"speed", "loss"}):
         return Meaning("speed", "lower")
     return (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from deviate.analyse.callgraph import CallGraph, stands_in
 from deviate.analyse.frameworks.fitting import is_fitting_call
-from deviate.analyse.index import CallSite, Loop, Unit, under_main_guard
-from deviate.analyse.program import Program
+from deviate.analyse.index import CallSite, Loop, Place, Unit, under_main_guard
+from deviate.analyse.program import Program, called_name
 from deviate.analyse.spans import span_of, text_of
 from deviate.analyse.training import training_places
 from deviate.analyse.words import words_of
@@ -35,6 +35,12 @@ _ASIDE = re.compile(r"pretrain|warm_?up|init|burn|finetune_head|teacher|test|eva
                     r"find_lr|baseline", re.IGNORECASE)  # fmt: skip
 
 
+#: Signs that say that gradients are computed, not that weights change.
+_GRADIENTS = {"backward", "grad", "GradientTape"}
+_COUNTS = {"range", "xrange", "count", "trange", "enumerate", "arange", "tqdm", "track", "progress_bar", "Progbar"}
+_OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]ptimi[sz]ers?\w*)$")
+
+
 @dataclass(eq=False)
 class Candidate:
     """A loop, or a call into a library's loop, that trains."""
@@ -47,6 +53,8 @@ class Candidate:
     sign: str
     #: Trains only by a library's own loop inside it.
     indirect: bool = False
+    #: Taken because it reports, not because it trains.
+    reports: bool = False
 
 
 class LoopFinder:
@@ -58,6 +66,8 @@ class LoopFinder:
         self.graph = graph
         self._training = {unit: places for unit in program.reached if (places := training_places(unit))}
         self.fitting = self._fitting_calls()
+        #: Loops that train and do not repeat whole trainings, once the main loop was looked for.
+        self.usable: list[Candidate] = []
 
     def _fitting_calls(self) -> list[CallSite]:
         return [
@@ -78,12 +88,69 @@ class LoopFinder:
         loops = [one for unit in self._units() for loop in unit.loops if (one := self._candidate(unit, loop))]
         calls = [self._call_candidate(site) for site in self.fitting]
         usable = [one for one in [*loops, *calls] if not (one.indirect and not self._counts(one))]
-        usable = [one for one in usable if not self._repeats(one)]
+        usable = [one for one in usable if not self._repeats(one) and not self._starts_anew(one, usable)]
+        self.usable = usable
+        ranked = self._ranked(usable)
+        return self._describe(ranked[0]) if ranked else None
+
+    def find_reporting(
+        self, places: list[tuple[Unit, Place | None]], counted: set[tuple[str, int, str]]
+    ) -> MainLoop | None:
+        """Return the outermost loop that reports metrics and counts, where nothing is known to train."""
+        usable = [
+            one
+            for unit in self._units()
+            for loop in unit.loops
+            if (one := self._reporting(unit, loop, places, counted)) and not self._repeats(one)
+        ]
+        ranked = self._ranked(usable)
+        return self._describe(ranked[0]) if ranked else None
+
+    def _reporting(
+        self, unit: Unit, loop: Loop, places: list[tuple[Unit, Place | None]], counted: set[tuple[str, int, str]]
+    ) -> Candidate | None:
+        if not self._runs(loop.place, unit):
+            return None
+        inside = self.graph.inside(unit, loop.node)
+        if not any(one in inside or (one is unit and stands_in(place, loop.node)) for one, place in places):
+            return None
+        found = Candidate(loop.node, unit, loop, inside, "", reports=True)
+        if not (_words(self._variable(found)) & _EPOCHS or (_is_counted(loop) and self._is_told(found, counted))):
+            return None
+        return found
+
+    def _is_told(self, one: Candidate, counted: set[tuple[str, int, str]]) -> bool:
+        """Whether what the loop counts is named like a step, or is reported within it."""
+        if self._counts(one):
+            return True
+        first, last = one.node.lineno, one.node.end_lineno or one.node.lineno
+        variable, file = self._variable(one), one.unit.module.file
+        return any(at == file and first < line <= last and name in variable for at, line, name in counted)
+
+    def training_loops(self) -> list[tuple[Unit, Loop]]:
+        """List the loops in which weights change, without those that repeat whole trainings."""
+        return [(one.unit, one.loop) for one in self.usable if one.loop is not None and self._changes_weights(one)]
+
+    def _changes_weights(self, one: Candidate) -> bool:
+        own = [sign for place, sign in self._training.get(one.unit, []) if stands_in(place, one.node)]
+        called = [sign for unit in one.inside for _, sign in self._training.get(unit, [])]
+        return not _GRADIENTS.issuperset((*own, *called))
+
+    def _ranked(self, usable: list[Candidate]) -> list[Candidate]:
         outermost = [
             one for one in usable if not any(self._encloses(other, one) for other in usable if other is not one)
         ]
-        ranked = sorted(outermost or usable, key=self._rank)
-        return self._describe(ranked[0]) if ranked else None
+        return sorted(outermost or usable, key=self._rank)
+
+    def _starts_anew(self, one: Candidate, others: list[Candidate]) -> bool:
+        """Whether a loop that does not count epochs makes a new optimiser for each run of a loop that does."""
+        if one.loop is None or _words(self._variable(one)) & _EPOCHS:
+            return False
+        return any(
+            other.unit is not one.unit and other.unit in one.inside and one.unit not in other.inside
+            and bool(_words(self._variable(other)) & _EPOCHS) and _makes_optimiser(other.unit, other.node)
+            for other in others if other.loop is not None
+        )  # fmt: skip
 
     def _candidate(self, unit: Unit, loop: Loop) -> Candidate | None:
         if not self._runs(loop.place, unit):
@@ -152,8 +219,26 @@ class LoopFinder:
         header = one.node.test if isinstance(one.node, ast.While) else one.node.iter
         return MainLoop(
             file=module.file, line=one.node.lineno, variable=self._variable(one), kind=kind,  # type: ignore[arg-type]
-            why=f"the outermost loop that trains ({one.sign})", span=span_of(header, module),
+            why=_reason(one), span=span_of(header, module),
         )  # fmt: skip
+
+
+def _reason(one: Candidate) -> str:
+    if one.reports:
+        return "the outermost loop that reports metrics; nothing in it is known to train"
+    return f"the outermost loop that trains ({one.sign})"
+
+
+def _is_counted(loop: Loop) -> bool:
+    """Whether a loop counts: over numbers, or ``while``."""
+    if isinstance(loop.node, ast.While):
+        return True
+    return isinstance(loop.node.iter, ast.Call) and called_name(loop.node.iter) in _COUNTS
+
+
+def _makes_optimiser(unit: Unit, loop: ast.AST) -> bool:
+    """Whether a function makes an optimiser outside its loop."""
+    return any(_OPTIMISER.search(called_name(site.node)) and not stands_in(site.place, loop) for site in unit.calls)
 
 
 def _words(name: str) -> set[str]:

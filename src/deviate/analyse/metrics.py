@@ -9,21 +9,29 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from deviate.analyse.abstract import METRIC_ORIGINS
+from deviate.analyse.aggregate import aggregate_of
 from deviate.analyse.capture import capture_of
 from deviate.analyse.findings import Reason, Rejected
-from deviate.analyse.index import Unit, enclosing_loops
+from deviate.analyse.index import Place, Unit, enclosing_loops
 from deviate.analyse.judge import Verdict, judge
 from deviate.analyse.naming import label_for, name_of, plain_variable, unique, words_before
+from deviate.analyse.phases import Phases
 from deviate.analyse.reports import Reports
 from deviate.analyse.roots import root_of
 from deviate.analyse.sinks import Report
 from deviate.analyse.spans import text_of
 from deviate.analyse.texts import Shown, dotted_text
 from deviate.analyse.words import is_clock_part, meaning_of, split_of
-from deviate.experiment import Capture, Direction, Kind, Metric
+from deviate.experiment import Capture, Direction, Metric
 
 if TYPE_CHECKING:
     from deviate.analyse.values import Flow
+
+
+#: Metrics of lower confidence are listed and not selected.
+SELECTED_FROM = 0.38
+#: What is left of the confidence in a value that code beside the training reports.
+ASIDE = 0.35
 
 
 @dataclass(eq=False)
@@ -38,6 +46,8 @@ class Finding:
     capture: Capture | None
     confidence: float
     lines: list[int] = field(default_factory=list)
+    #: Reported by code that neither runs within the main loop nor after it.
+    aside: bool = False
 
     @property
     def unit(self) -> Unit:
@@ -48,10 +58,9 @@ class Finding:
 class MetricFinder:
     """Judges every shown value once and merges the reports of the same value."""
 
-    def __init__(self, flow: Flow, reports: Reports, trained: set[Unit]) -> None:
+    def __init__(self, flow: Flow, reports: Reports) -> None:
         self.flow = flow
         self.reports = reports
-        self.trained = trained
         self.findings: list[Finding] = []
         self.rejected: list[Rejected] = []
 
@@ -67,6 +76,21 @@ class MetricFinder:
                     continue
                 earlier = words_before(shown) or earlier
                 self._judge(report, shown, variable, earlier)
+
+    def places(self) -> list[tuple[Unit, Place | None]]:
+        """Return where metrics are reported."""
+        return [(one.unit, one.report.place) for one in self.findings]
+
+    def counted(self) -> set[tuple[str, int, str]]:
+        """Return file, line and name of reported counters."""
+        return {(one.file, one.line, one.variable) for one in self.rejected if one.reason == "counter"}
+
+    def weigh(self, trained: set[Unit], phases: Phases | None) -> None:
+        """Raise the confidence of what the training reports, lower that of what only prepares it; then merge."""
+        for one in self.findings:
+            one.aside = phases is not None and _is_aside(one, phases)
+            bonus = 0.08 if one.unit in trained and not one.aside else 0.0
+            one.confidence = min(one.confidence + bonus, 0.99) * (ASIDE if one.aside else 1)
         self.findings = self._merge()
 
     def _judge(self, report: Report, shown: Shown, variable: str, earlier: str) -> None:
@@ -84,10 +108,8 @@ class MetricFinder:
         if label is not None and capture is not None and capture.label and "{" + capture.label + "}" not in name:
             unnamed = not words_before(shown) and not shown.tag and name == plain_variable(variable)
             name = "{" + capture.label + "}" + ("" if unnamed else " " + name)
-        confidence = verdict.confidence + (0.08 if report.scope.unit in self.trained else 0.0)
-        self.findings.append(
-            Finding(shown, report, verdict, variable, name, capture, min(confidence, 0.99), [report.line])
-        )
+        found = Finding(shown, report, verdict, variable, name, capture, verdict.confidence, [report.line])
+        self.findings.append(found)
 
     def _reject(self, report: Report, variable: str, reason: Reason) -> None:
         file = report.scope.module.file
@@ -108,7 +130,7 @@ class MetricFinder:
             if loop.node in around or loop.node.lineno > report.line or enclosing_loops(loop.place) != around:
                 continue
             if shown.expr.id in _counted_by(loop.node) and self._stops_on_value(loop.node, report):
-                return Verdict(0.6, "counts the iterations until the training converged", None)
+                return Verdict(0.6, "counts the iterations until a computed condition held", None)
         return verdict
 
     def _stops_on_value(self, loop: ast.AST, report: Report) -> bool:
@@ -148,6 +170,15 @@ class MetricFinder:
         return [found[key] for key in sorted(found) if key not in taken]
 
 
+def _is_aside(one: Finding, phases: Phases) -> bool:
+    """Whether a value is reported beside the training; of a measured model, only where a function does."""
+    unit = one.unit
+    if not phases.is_aside(unit, one.report.line, one.report.place):
+        return False
+    meaning = one.verdict.meaning
+    return not (phases.leads_to_loop(unit) and meaning is not None and meaning.kind in {"quality", "loss"})
+
+
 def _hints(one: Finding) -> list[str]:
     """List what tells two metrics of one name apart, in the order in which it is tried."""
     split = split_of(one.unit.shown_name) or split_of(one.variable)
@@ -161,6 +192,7 @@ def metric_of(one: Finding) -> Metric:
     kind = meaning.kind if meaning else "speed"
     report = one.report
     where = "in the main loop" if one.confidence - one.verdict.confidence > 0.01 else "outside the main loop"
+    where = "by code that runs neither in the main loop nor after it" if one.aside else where
     why = f"{_said_by(report.sink)} {where}; {one.verdict.why}"
     capture = one.capture
     file, line, end_line, function = _place(one)
@@ -169,8 +201,8 @@ def metric_of(one: Finding) -> Metric:
     return Metric(
         name=one.name, variable=one.variable, expression=_expression(one.shown), file=file, line=line,
         end_line=end_line, function=function, sink=report.sink, kind=kind, direction=direction,
-        aggregate=aggregate_of(kind, direction),
-        confidence=round(one.confidence, 2), why=why, selected=capture is not None,
+        aggregate="last" if meaning is None else aggregate_of(kind),
+        confidence=round(one.confidence, 2), why=why, selected=capture is not None and one.confidence >= SELECTED_FROM,
         capture=capture or Capture(how="framework"),
     )  # fmt: skip
 
@@ -198,10 +230,10 @@ def _said_by(sink: str) -> str:
 def _better(first: Finding, second: Finding) -> Finding:
     """Choose the more telling of two reports of one value, at the place of the first."""
 
-    def worth(one: Finding) -> tuple[int, int, int, int]:
+    def worth(one: Finding) -> tuple[int, int, int, int, int]:
         reads = f"{one.shown.reads} {_expression(one.shown)}"
         return (
-            one.capture is not None, bool(enclosing_loops(one.report.place)),
+            not one.aside, one.capture is not None, bool(enclosing_loops(one.report.place)),
             "avg" in reads or "mean" in reads,
             2 * (meaning_of(one.name) is not None) + (isinstance(one.shown.expr, ast.BinOp) and is_share(one)),
         )  # fmt: skip
@@ -209,14 +241,8 @@ def _better(first: Finding, second: Finding) -> Finding:
     best = second if worth(second) > worth(first) else first
     best.lines = sorted({*first.lines, *second.lines})
     best.confidence = max(first.confidence, second.confidence)
+    best.aside = first.aside and second.aside
     return best
-
-
-def aggregate_of(kind: Kind, direction: Direction | None) -> str:
-    """Guess which number of a run stands for all its records."""
-    if kind == "quality" and direction is not None:
-        return "best"
-    return {"speed": "mean", "resource": "max"}.get(kind, "last")
 
 
 def is_share(one: Finding) -> bool:

@@ -19,6 +19,8 @@ _BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s-+\s|={2,}|-{2,}|>{2,}| {3,}|\
 _CALLS = re.compile(r"\b\w+\((?:[^()\s]|\([^()\s]*\))*\)")
 _TRIM = " :=-_/\\.,'\"~+@!?&%$^`→"
 MAX_WORDS = 6
+#: A clock reading that a duration is measured from.
+_START = re.compile(r"(^|[._])(start|begin|since|tic|last|prev|t0)([._]|$)|^(t|t\d|end|starttime|startTime)$")
 
 
 def name_of(shown: Shown, variable: str, earlier: str, speed: bool = False, cost: bool = False) -> str:
@@ -43,11 +45,13 @@ def name_of(shown: Shown, variable: str, earlier: str, speed: bool = False, cost
         return _tidy_tag(shown.tag)
     if cost:
         return _words_after(shown) or words_before(shown) or plain_variable(variable)
-    own = words_before(shown) or earlier or _words_after(shown)
+    own = words_before(shown) or (_words_after(shown) if _only_links(shown) else "") or earlier or _words_after(shown)
     if meaning_of(own) is None and meaning_of(earlier) is not None and meaning_of(variable) is not None:
         own = earlier
     if meaning_of(own) is None and (speed or len(own) <= 2):
         own = "" if meaning_of(variable) is not None or not speed else "time"
+    if speed and not own and _START.search(variable):
+        return "time"
     return own or plain_variable(variable)
 
 
@@ -79,7 +83,13 @@ def _words_after(shown: Shown) -> str:
     return " ".join(words) if 0 < len(words) <= 3 and len("".join(words)) > 1 else ""
 
 
-_LINKING = {"of", "after", "in", "at", "to", "by", "within", "for", "with", "is", "are", "was", "from", "on",
+def _only_links(shown: Shown) -> bool:
+    """Whether the words before a value only link it to the value before: ``after {} batches``."""
+    words = re.findall(r"[A-Za-z]+", _ESCAPES.sub("", shown.before))
+    return bool(words) and shown.position > 0 and all(word.lower() in _LINKING for word in words)
+
+
+_LINKING = {"of", "all", "after", "in", "at", "to", "by", "within", "for", "with", "is", "are", "was", "from", "on",
     "over", "than", "took",
             "runs", "has", "reached", "now", "equals", "and", "the", "be", "takes", "as", "out", "until"}  # fmt: skip
 _ARTICLES = {"the", "a", "an", "and", "with", "new", "current", "model", "got", "its"}
@@ -106,8 +116,14 @@ def _tidy_tag(tag: str) -> str:
 
 def plain_variable(variable: str) -> str:
     """Variable as a name: without ``self.``, calls and quotes."""
-    short = re.sub(r"\['?([^'\]]*)'?\]", r" \1", variable.removeprefix("self."))
+    short = re.sub(r"\[(?:['\"]([^'\"\]]*)['\"]|(\d+)|[^\]]*)\]", _index_word, variable.removeprefix("self."))
     return re.sub(r"\(\)|[\"']", "", short).strip() or variable
+
+
+def _index_word(found: re.Match[str]) -> str:
+    """Key or number of an index; nothing for an index that varies."""
+    word = found[1] or found[2]
+    return f" {word}" if word else ""
 
 
 def label_for(flow: Flow, shown: Shown, others: list[Shown]) -> ast.expr | None:

@@ -175,7 +175,7 @@ def called_name(call: ast.Call) -> str:
 def passed_for(call: ast.Call, unit: Unit, name: str) -> list[ast.expr]:
     """Return the arguments a call gives for one parameter of a function."""
     skipped = 1 if unit.is_method and not _through_class(call, unit) else 0
-    positional = list(unit.parameters[skipped:])
+    positional = list(unit.parameters[skipped : unit.positional])
     if name == unit.kwarg:
         return [one.value for one in call.keywords if one.arg is None or one.arg not in unit.parameters]
     if name == unit.vararg:

@@ -15,10 +15,12 @@ from deviate.analyse.imports import relative
 from deviate.analyse.index import Unit
 from deviate.analyse.loops import LoopFinder
 from deviate.analyse.metrics import MetricFinder
+from deviate.analyse.phases import Phases, loop_at
 from deviate.analyse.program import Program
 from deviate.analyse.reach import reached_units
 from deviate.analyse.reports import Reports
 from deviate.analyse.stack import with_deep_stack
+from deviate.analyse.unreached import unreached
 from deviate.analyse.values import Flow
 from deviate.errors import EntrySyntax
 from deviate.experiment import MainLoop, Metric
@@ -71,23 +73,27 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     program.set_reached(reached_units(program))
     graph = CallGraph(flow, program)
     loops = LoopFinder(flow, program, graph)
-    main_loop = loops.find()
     reports = Reports(flow, program)
     reports.collect()
-    finder = MetricFinder(flow, reports, _trained(program, graph, main_loop))
+    finder = MetricFinder(flow, reports)
     finder.judge_all()
-    return finder.metrics(framework_metrics(flow, program, loops.fitting)), finder.rejections(), main_loop
+    main_loop = loops.find() or loops.find_reporting(finder.places(), finder.counted())
+    finder.weigh(*_weights(program, graph, loops, main_loop))
+    rejected = [*finder.rejections(), *unreached(flow, program, reports)]
+    return finder.metrics(framework_metrics(flow, program, loops.fitting)), rejected, main_loop
 
 
-def _trained(program: Program, graph: CallGraph, main_loop: MainLoop | None) -> set[Unit]:
-    """Functions that the main loop runs, and the one it stands in."""
+def _weights(
+    program: Program, graph: CallGraph, loops: LoopFinder, main_loop: MainLoop | None
+) -> tuple[set[Unit], Phases | None]:
+    """Functions that train, and, where the main loop is the project's own, what runs when."""
     if main_loop is None:
-        return set()
-    for unit in program.reached:
-        for loop in unit.loops:
-            if unit.module.file == main_loop.file and loop.node.lineno == main_loop.line:
-                return {unit} | graph.inside(unit, loop.node)
-    return {unit for unit in program.reached if unit.owner is not None}
+        return set(), None
+    found = loop_at(program.reached, main_loop.file, main_loop.line) if main_loop.kind != "call" else None
+    if found is None:
+        return {unit for unit in program.reached if unit.owner is not None}, None
+    phases = Phases(program, graph, *found, loops.training_loops())
+    return {found[0]} | graph.inside(found[0], found[1].node), phases
 
 
 def _refuse(program: Program, entry: str) -> None:

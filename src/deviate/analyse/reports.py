@@ -94,6 +94,10 @@ class Reports:
             return any(one.name in named for one in targets)
         return bool(targets)
 
+    def shown_in(self, unit: Unit) -> Iterator[Report]:
+        """Yield what a function's own code reports, whether it runs or not."""
+        yield from self._direct(unit)
+
     # Channels.
 
     def _open_channels(self, report: Report) -> Iterator[Unit]:
@@ -239,7 +243,10 @@ def _stores_by_key(unit: Unit, flow: Flow, name: str) -> bool:
 
 
 def _feeds_by_key(call: ast.Call) -> bool:
-    """``self.meters[key].update(value)``."""
+    """``self.meters[key].update(value)``, ``self.rows.setdefault(key, []).append(value)``."""
     func = call.func
-    named = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Subscript)
+    named = isinstance(func, ast.Attribute) and (
+        isinstance(func.value, ast.Subscript)
+        or (isinstance(func.value, ast.Call) and called_name(func.value) == "setdefault")
+    )
     return named and bool(call.args) and called_name(call) in {"update", "append", "add"}

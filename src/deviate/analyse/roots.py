@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from deviate.analyse.abstract import COUNT, LIVE, METRIC_ORIGINS, TOTAL
+from deviate.analyse.abstract import COUNT, DURATION, LIVE, MEMORY, METRIC_ORIGINS, TOTAL
 from deviate.analyse.index import Scope, lookup
 from deviate.analyse.program import called_name
 from deviate.analyse.spans import text_of
@@ -122,7 +122,7 @@ def _operand(flow: Flow, node: ast.BinOp, scope: Scope) -> ast.expr:
             rank = 5
         elif rank == 2 and isinstance(one, ast.Call) and value.has("clock"):
             rank = 4
-        if rank < 5 and is_counting(text_of(one).rpartition(".")[2]):
+        if rank < 5 and not value.has(DURATION, MEMORY) and is_counting(text_of(one).rpartition(".")[2]):
             rank = 6
         if best is None or rank < best[0]:
             best = (rank, one)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 #: Texts built from texts are followed this far.
 MAX_DEPTH = 6
+#: Sums of constant texts are followed this far, repeated ones to this length.
+MAX_TEXT_DEPTH = 60
+MAX_TEXT = 10_000
 _PERCENT = re.compile(r"%(?:\((?P<key>[^)]*)\))?(?P<flags>[-+ #0]*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+))?[hlL]?"
                       r"(?P<kind>[diouxXeEfFgGcrsa%])")  # fmt: skip
 _TEXT_METHODS = {"strip", "rstrip", "lstrip", "ljust", "rjust", "center", "upper", "lower", "title", "replace", "zfill",
@@ -118,24 +121,32 @@ def is_textual(flow: Flow, expr: ast.expr, scope: Scope, depth: int = 0) -> bool
     return isinstance(expr, ast.JoinedStr)
 
 
-def constant_string(flow: Flow, expr: ast.expr, scope: Scope) -> str | None:
-    """Text of a constant string, of constants added, or of a name bound once to such."""
+def constant_string(flow: Flow, expr: ast.expr, scope: Scope, depth: int = 0) -> str | None:
+    """Text of a constant string, of constants added or repeated, or of a name bound once to such."""
     if isinstance(expr, ast.Constant):
         return expr.value if isinstance(expr.value, str) else None
-    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Add):
-        left, right = constant_string(flow, expr.left, scope), constant_string(flow, expr.right, scope)
-        return left + right if left is not None and right is not None else None
+    if depth > MAX_TEXT_DEPTH:
+        return None
+    if isinstance(expr, ast.BinOp):
+        return _computed_string(flow, expr, scope, depth)
     if isinstance(expr, ast.Name):
         found = lookup(expr.id, scope)
-        if (
-            found
-            and len(found[1]) == 1
-            and found[1][0].kind == "assign"
-            and isinstance(found[1][0].value, ast.Constant)
-        ):
-            text = found[1][0].value.value
-            return text if isinstance(text, str) else None
+        if found and len(found[1]) == 1 and found[1][0].kind == "assign" and not found[1][0].path:
+            binding = found[1][0]
+            if isinstance(binding.value, (ast.Constant, ast.BinOp)):
+                return constant_string(flow, binding.value, binding.scope, depth + 1)
     return None
+
+
+def _computed_string(flow: Flow, expr: ast.BinOp, scope: Scope, depth: int) -> str | None:
+    left = constant_string(flow, expr.left, scope, depth + 1)
+    if left is None:
+        return None
+    if isinstance(expr.op, ast.Add):
+        right = constant_string(flow, expr.right, scope, depth + 1)
+        return left + right if right is not None else None
+    times = expr.right.value if isinstance(expr.op, ast.Mult) and isinstance(expr.right, ast.Constant) else None
+    return left * times if isinstance(times, int) and 0 <= times * len(left) <= MAX_TEXT else None
 
 
 def _percent(flow: Flow, text: str, right: ast.expr, scope: Scope, depth: int) -> list[Part]:
@@ -267,6 +278,8 @@ def _mapping(flow: Flow, expr: ast.Dict, scope: Scope, depth: int) -> list[Part]
 
 def tag_of(flow: Flow, key: ast.expr, scope: Scope) -> tuple[str, ast.expr | None]:
     """Text of a tag, with ``{name}`` where a part of it is dynamic, and the first such part."""
+    while isinstance(key, ast.IfExp):
+        key = key.orelse if dotted_text(key.body) else key.body
     parts = take_apart(flow, key, scope, 1)
     dynamic = [one for one in parts if isinstance(one, Shown)]
     text = "".join(one if isinstance(one, str) else "{" + dotted_text(one.expr) + "}" for one in parts)

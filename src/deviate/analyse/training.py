@@ -16,7 +16,8 @@ _CALLS = {
 }  # fmt: skip
 _OPTIMISERS = re.compile(r"(optim|(^|[._])opt($|[._\d])|scaler|solver|trainer$)", re.IGNORECASE)
 _TRAIN_OPS = re.compile(r"train|optim|(^|[._])opt|minimi[sz]|solver|update", re.IGNORECASE)
-_RATES = re.compile(r"(^|[._])(lr|learning_rate|eta|alpha|step_size|rate)\b", re.IGNORECASE)
+_RATES = re.compile(r"(^|[._])(lr|learning_rate|eta|alpha|step_size|rate|grads?|gradients?|d[wb]|grad_\w+)\b",
+                    re.IGNORECASE)  # fmt: skip
 
 
 def training_places(unit: Unit) -> list[tuple[Place | None, str]]:
@@ -69,7 +70,7 @@ def _manual_updates(unit: Unit) -> list[tuple[Place | None, str]]:
 
 
 def is_scaled_step(node: ast.expr) -> bool:
-    """Whether a product has a learning rate in it."""
+    """Whether a product has a learning rate or a gradient in it."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Mult, ast.Div)):
         return False
     for one in ast.walk(node):

@@ -13,6 +13,7 @@ from deviate.analyse.abstract import (
     NOTHING,
     OBJECT,
     SETTING,
+    TOTAL,
     UNKNOWN,
     External,
     Instance,
@@ -235,7 +236,7 @@ class Flow:
         statement = binding.statement
         assert isinstance(statement, ast.AugAssign)
         if (
-            value.plain() <= {CONSTANT, SETTING, COUNT}
+            value.plain() <= {CONSTANT, SETTING, COUNT, TOTAL}
             and not value.params()
             and isinstance(statement.op, (ast.Add, ast.Sub))
         ):

@@ -25,28 +25,28 @@ def _table(kind: Kind, direction: Direction | None, words: str) -> dict[str, Mea
 
 _MEANINGS: dict[str, Meaning] = {
     **_table("quality", "higher",
-             "acc accuracy accuracies prec precision recall f1 fscore auc auroc auprc roc ap map miou iou "
-             "dice bleu rouge "
-             "meteor cider score scores reward rewards return returns r2 psnr ssim top1 top5 prec1 prec5 acc1 acc5 top "
-             "success correct mrr ndcg hits win wins winrate elo em kappa mcc spearman pearson sensitivity specificity "
-             "jaccard fitness likelihood elbo modularity ari nmi silhouette coverage explained confidence ll auc "
-             "corrects right hit mrr ev solved accs"),
+             "acc accuracy accuracies prec precision recall f1 fscore auc auroc auprc roc ap map miou iou map50 map75 "
+             "ap50 ap75 dice bleu rouge "
+             "meteor cider score scores reward rewards return returns ret rets r2 psnr ssim top1 top5 prec1 prec5 acc1 "
+             "acc5 top success correct mrr ndcg hits win wins winrate elo em kappa mcc spearman pearson sensitivity "
+             "specificity jaccard fitness likelihood elbo modularity ari nmi silhouette coverage explained confidence "
+             "ll auc corrects right hit mrr ev solved accs"),
     **_table("quality", "lower",
              "err error errors wer cer fid kid mae mse rmse mape perplexity ppl bpc bpd regret lpips epe violation "
              "violations mistakes wrong msre rmsle deviation residual distance gap brier ece failures"),
     **_table("loss", "lower",
-             "loss losses cost costs nll kl xent ce bce crossentropy objective penalty hinge mloss objs obj "
-             "los energy kld "
+             "loss losses cost costs nll xent ce bce crossentropy objective penalty hinge mloss objs obj "
+             "los energy "
              "adv triplet contrastive"),
     **_table("quality", None,
-             "entropy grad gradient norm logit logits sparsity advantage advantages qvalue qvalues q value "
-             "ratio clipfrac "
+             "entropy kl kld grad gradient norm logit logits sparsity advantage advantages qvals vvals qvalue qvalues "
+             "q value ratio clipfrac "
              "variance std metric metrics stat stats result results performance margin similarity alpha snr divergence "
-             "correlation eval validation temperature sharpness eigenvalue rank density length episodic ret rets drift "
+             "correlation eval validation temperature sharpness eigenvalue rank density length episodic drift "
              "convergence converged batches evaluation kurtosis weight params"),
     **_table("speed", "lower",
-             "time times elapsed duration eta sec secs second seconds ms minutes hours latency dt overhead "
-             "timer took timing"),
+             "time times elapse elapsed runtime walltime duration eta sec secs "
+             "second seconds ms minutes hours latency dt overhead timer took timing"),
     **_table("speed", "higher", "throughput speed fps mfu ips sps tps qps rate hfu tflops gflops"),
     **_table("resource", "lower", "mem memory vram ram allocated reserved peak usage rss gpumem footprint peaked used"),
 }  # fmt: skip
@@ -193,7 +193,9 @@ _HIGHER_RATES = re.compile(r"(per|/)[ _]?(s|sec|second)\b|(it|its|iters?|steps?|
                            r"images?)_per_s")  # fmt: skip
 
 
-_EPISODE_LENGTH = re.compile(r"\bep(isode|isodic|s)?[_ /]?len(gth)?s?\b")
+_CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
+_WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
+_EPISODE_LENGTH = re.compile(r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b")
 
 
 @lru_cache(maxsize=20_000)
@@ -221,6 +223,10 @@ def meaning_of(text: str) -> Meaning | None:
         return Meaning("speed", "higher")
     if _EPISODE_LENGTH.search(text.lower()):
         return Meaning("quality", None)
+    if _WIN_RATE.search(text.lower()):
+        return Meaning("quality", "higher")
+    if _CROSS_ENTROPY.search(text.lower()):
+        return Meaning("loss", "lower")
     strong = weak = None
     for word in words_of(text):
         meaning = _MEANINGS.get(word) or _compound(word)
@@ -229,6 +235,8 @@ def meaning_of(text: str) -> Meaning | None:
                 weak = meaning
             elif strong is None or not _less_telling(meaning, strong):
                 strong = meaning
+    if strong is not None and weak is not None and strong.direction is None and weak.kind == "quality":
+        return weak if weak.direction is not None else strong
     return strong or weak
 
 
@@ -252,9 +260,14 @@ def _compound(word: str) -> Meaning | None:
     )
 
 
+def is_episode_length(text: str) -> bool:
+    """Whether a text names the length of an episode."""
+    return _EPISODE_LENGTH.search(text.lower()) is not None
+
+
 def is_metric_word(text: str) -> bool:
     """Whether a text names a metric by itself, without evidence from the value."""
-    return _EPISODE_LENGTH.search(text.lower()) is not None or any(
+    return is_episode_length(text) or any(
         (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None for word in words_of(text)
     )
 

@@ -16,36 +16,80 @@ if TYPE_CHECKING:
     from deviate.experiment import Metric
 
 
-@click.command("extract")
-@click.argument("entry")
+class _BeforeCommand(click.Command):
+    """A sub-command whose own words end at ``--``; what follows is a command of the user's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what stands before ``--`` and keep what stands behind it as it is."""
+        place = args.index("--") if "--" in args else len(args)
+        left = super().parse_args(ctx, args[:place])
+        if ctx.params["command"]:
+            raise click.UsageError(f"unexpected argument {ctx.params['command'][0]!r}: one ENTRY, then -- COMMAND", ctx)
+        ctx.params["command"] = tuple(args[place + 1 :])
+        return left
+
+
+@click.command("extract", cls=_BeforeCommand)
+@click.argument("entry", required=False)
+@click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
 @click.option(
     "--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project [default: .]."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
 @click.option("--diff", is_flag=True, help="Show how the source is instrumented.")
 @click.option("--write", is_flag=True, help="Put the metrics into deviate.toml, where they can be edited.")
 @click.option("--review", is_flag=True, help="Tick, rename and aggregate the metrics in the terminal, then --write.")
-@click.option("--all", "everything", is_flag=True, help="Show also what was found and not kept, with the reason.")
-def command(
-    entry: str, project: Path | None, as_json: bool, diff: bool, write: bool, review: bool, everything: bool
-) -> None:
-    """Find the main loop and the metrics that ENTRY reports."""
+@click.option("--all", is_flag=True, help="Show also what was found and not kept, with the reason.")
+@click.option("--verify", is_flag=True, help="Run COMMAND for a short while and say which metrics yield values.")
+@click.option("--limit", type=float, metavar="SECONDS", help="With --verify: end the command then  [default: 60]")
+def command(entry: str | None, command: tuple[str, ...], project: Path | None, **asked: Any) -> int:
+    """Find the main loop and the metrics that ENTRY reports.
+
+    With --verify, ENTRY can be left away where COMMAND shows it: deviate extract --verify -- python train.py
+    """
+    if asked["verify"]:
+        return _verify(entry, command, project, asked)
+    if command or asked["limit"] is not None:
+        raise BadOption("a command or --limit is only of use with --verify", hint="add --verify, or leave it away")
+    if entry is None:
+        raise BadOption("no ENTRY to read", hint="name the script that trains: deviate extract train.py")
+    _extract(entry, project, **asked)
+    return 0
+
+
+def _verify(entry: str | None, words: tuple[str, ...], project: Path | None, asked: dict[str, Any]) -> int:
+    from deviate.cli.verify import verify_metrics
+    from deviate.request import Request
+    from deviate.verification import DEFAULT_LIMIT
+
+    if others := [f"--{name}" for name in ("diff", "write", "review", "all") if asked[name]]:
+        raise BadOption(f"--verify and {others[0]} exclude each other", hint="type one after the other")
+    if not words:
+        raise BadOption(
+            "no command to verify with", hint="type it after --: deviate extract --verify -- python train.py"
+        )
+    request = Request(command=list(words), entry=entry, project=project)
+    limit = DEFAULT_LIMIT if asked["limit"] is None else asked["limit"]
+    return verify_metrics(request, limit, as_json=asked["json"])
+
+
+def _extract(entry: str, project: Path | None, **asked: Any) -> None:
     from deviate.extraction import extract, show_edits
 
     project = (project or Path.cwd()).resolve()
     findings = extract(project, os.path.relpath(entry, project) if Path(entry).exists() else entry)
-    if review:
+    if asked["review"]:
         from deviate.cli.review import review_metrics
 
         findings = review_metrics(findings)
-    if write or review:
+    if asked["write"] or asked["review"]:
         _write(project, findings)
-    if as_json:
+    if asked["json"]:
         click.echo(json.dumps(contract(findings), indent=1))
-    elif diff:
+    elif asked["diff"]:
         click.echo("".join(show_edits(project, findings)), nl=False)
     else:
-        click.echo(_listing(project, findings, everything))
+        click.echo(_listing(project, findings, asked["all"]))
 
 
 def contract(findings: Findings) -> dict[str, Any]:

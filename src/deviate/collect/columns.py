@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,55 @@ SCHEMA = pa.schema(
 )
 
 
+class RunNames:
+    """Names for the ids in the records of a run.
+
+    A key that belongs to several metrics (``loss`` in the dictionaries ``train_stats`` and ``val_stats``), or that
+    another metric is named, is told apart by its metric's name: ``val_stats/loss``.
+
+    Parameters
+    ----------
+    metrics : sequence of str
+        Names of the experiment's metrics; the position is the id.
+    processes : iterable of Process
+        Those that are the run.
+    """
+
+    def __init__(self, metrics: Sequence[str], processes: Iterable[Process]) -> None:
+        self.metrics = metrics
+        self._owners: dict[str, set[int]] = {}
+        for position, name in enumerate(metrics):
+            self._owners.setdefault(name, set()).add(position)
+        for process in processes:
+            for metric, name in process.dynamic_names().values():
+                if metric is not None:
+                    self._owners.setdefault(name, set()).add(metric)
+
+    def of(self, identifier: int, dynamic: Mapping[int, tuple[int | None, str]]) -> tuple[int, str]:
+        """Return the metric's position in the experiment (-1: none) and its name.
+
+        Parameters
+        ----------
+        identifier : int
+            The id in the record.
+        dynamic : mapping
+            The names that the record's process learnt at run time.
+        """
+        if identifier == TICK:
+            return -1, TICK_NAME
+        if identifier >= FIRST_DYNAMIC:
+            metric, name = dynamic.get(identifier, (None, f"unnamed {identifier}"))
+            return (-1, name) if metric is None else (metric, self._told_apart(metric, name))
+        known = 0 <= identifier < len(self.metrics)
+        return (identifier, self.metrics[identifier]) if known else (-1, f"unnamed {identifier}")
+
+    def _told_apart(self, metric: int, name: str) -> str:
+        own = self.metrics[metric] if metric < len(self.metrics) else ""
+        # A name with a placeholder was made to be filled: `{split} loss` of two places is one metric.
+        clear = len(self._owners[name]) == 1 or own == name or "{" in own
+        return name if clear else f"{own}/{name}"
+
+
 def run_table(folder: RunFolder, metrics: Sequence[str]) -> pa.Table:
     """Return the records of the processes that are the run, in the order they were written.
 
@@ -41,7 +90,8 @@ def run_table(folder: RunFolder, metrics: Sequence[str]) -> pa.Table:
     """
     members = [process for process in run_processes(folder) if process.record_file is not None]
     first = min((process.started for process in members if process.started is not None), default=None)
-    tables = [_process_table(process, metrics, _offset(process, first)) for process in members]
+    names = RunNames(metrics, members)
+    tables = [_process_table(process, names, _offset(process, first)) for process in members]
     if not tables:
         return SCHEMA.empty_table()
     table = pa.concat_tables(tables).unify_dictionaries()
@@ -53,10 +103,11 @@ def _offset(process: Process, first: float | None) -> float:
     return 0.0 if first is None or process.started is None else process.started - first
 
 
-def _process_table(process: Process, metrics: Sequence[str], offset: float) -> pa.Table:
+def _process_table(process: Process, names: RunNames, offset: float) -> pa.Table:
     records = parse_records(process.record_file.read_bytes()) if process.record_file else parse_records(b"")
     ids, positions = np.unique(records["id"], return_inverse=True)
-    named = [_name(int(identifier), metrics, process.dynamic_names()) for identifier in ids]
+    dynamic = process.dynamic_names()
+    named = [names.of(int(identifier), dynamic) for identifier in ids]
     sources = np.array([source for source, _ in named], dtype=np.int32)
     columns = {
         "metric": _dictionary(positions, [name for _, name in named]),
@@ -75,17 +126,6 @@ def _dictionary(positions: NDArray[np.generic], words: list[str]) -> pa.Dictiona
     places = np.array([unique.index(word) for word in words], dtype=np.int32)
     indices = places[positions.astype(np.int64)] if len(words) else np.empty(0, np.int32)
     return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), pa.array(unique, pa.string()))
-
-
-def _name(identifier: int, metrics: Sequence[str], dynamic: dict[int, tuple[int | None, str]]) -> tuple[int, str]:
-    """Return the metric's position in the experiment (-1: none) and its name."""
-    if identifier == TICK:
-        return -1, TICK_NAME
-    if identifier >= FIRST_DYNAMIC:
-        metric, name = dynamic.get(identifier, (None, f"unnamed {identifier}"))
-        return -1 if metric is None else metric, name
-    known = 0 <= identifier < len(metrics)
-    return (identifier, metrics[identifier]) if known else (-1, f"unnamed {identifier}")
 
 
 def _by_time(table: pa.Table) -> pa.Table:

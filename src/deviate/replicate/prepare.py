@@ -32,6 +32,7 @@ _REMOVED = ".removed-"
 class RuntimeMetric(msgspec.Struct, frozen=True, kw_only=True):
     """What the runtime needs to know of a metric; its id is its position."""
 
+    #: Of what a framework reports, the name under which it does (``fit:loss``), whatever the user calls it.
     name: str
     how: str
     reads: str
@@ -132,7 +133,8 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
 
 def _runtime_metric(metric: Metric) -> RuntimeMetric:
     capture = metric.capture
-    return RuntimeMetric(name=metric.name, how=capture.how, reads=capture.reads, label=capture.label)
+    name = metric.variable if capture.how == "framework" else metric.name
+    return RuntimeMetric(name=name, how=capture.how, reads=capture.reads, label=capture.label)
 
 
 def _launch(source: Source, folder: RunFolder, copy: Path, slot: Slot, order: RuntimeOrder) -> Launch:

@@ -1,6 +1,7 @@
 """The one place that names the files and folders below ``.deviate/``.
 
     .deviate/lock
+    .deviate/verification/                          a verification that goes on, or was killed
     .deviate/experiments/NAME/experiment.json       what was asked for
     .deviate/experiments/NAME/snapshot/             the project as it was
     .deviate/experiments/NAME/snapshot.json         what is in it, what was left out and why
@@ -199,6 +200,11 @@ class Workspace:
     def lock_file(self) -> Path:
         """Held while a tool writes."""
         return self.path / "lock"
+
+    @property
+    def verification(self) -> ExperimentFolder:
+        """Where a command is tried out; nothing of it stays, and it is no experiment."""
+        return ExperimentFolder(self.path / "verification" / "trial")
 
     def check_usable(self) -> None:
         """Make sure that the workspace can be written, without writing.

@@ -90,7 +90,7 @@ def test_share_is_chosen_over_the_count_it_is_made_of(tmp_path):
     """
     (metric,) = analyse(tmp_path, train=looped(report, "correct = 0\ntotal = 0")).metrics
     assert (metric.variable, metric.expression) == ("correct", "100.0 * correct / total")
-    assert (metric.name, metric.kind, metric.direction, metric.aggregate) == ("acc", "quality", "higher", "best")
+    assert (metric.name, metric.kind, metric.direction, metric.aggregate) == ("acc", "quality", "higher", "last")
 
 
 def test_time_between_two_clock_readings_is_a_cost(tmp_path):

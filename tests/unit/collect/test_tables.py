@@ -115,6 +115,32 @@ def test_names_learnt_at_run_time_take_after_their_metric(tmp_path):
     assert collect.missing_metrics(folder.read_experiment(), collect.recorded_names(folder)) == []
 
 
+def test_a_key_that_several_metrics_have_is_told_apart_by_its_metric(tmp_path):
+    folder = make_experiment(tmp_path, [metric("train_stats"), metric("val_stats"), metric("acc")])
+    named = [
+        {"event": "name", "id": 1000000, "metric": 0, "name": "loss"},
+        {"event": "name", "id": 1000001, "metric": 1, "name": "loss"},
+        {"event": "name", "id": 1000002, "metric": 1, "name": "acc"},
+        {"event": "name", "id": 1000003, "metric": 1, "name": "f1"},
+    ]
+    rows = [*series(1000000, [1.0]), *series(1000001, [2.0]), *series(1000002, [3.0]), *series(2, [4.0])]
+    make_run(folder, 0, [*rows, *series(1000003, [5.0])], events=named)
+    names = ("train_stats/loss", "val_stats/loss", "val_stats/acc", "acc", "f1")
+    assert [values(folder, name) for name in names] == [{0: value} for value in (1.0, 2.0, 3.0, 4.0, 5.0)]
+    assert "loss" not in [name for name, _ in collect.recorded_names(folder)]
+
+
+def test_a_key_named_like_its_own_metric_and_a_filled_name_stay_as_they_are(tmp_path):
+    folder = make_experiment(tmp_path, [metric("mae"), metric("{split} loss"), metric("{phase} loss")])
+    named = [
+        {"event": "name", "id": 1000000, "metric": 0, "name": "mae"},
+        {"event": "name", "id": 1000001, "metric": 1, "name": "test loss"},
+        {"event": "name", "id": 1000002, "metric": 2, "name": "test loss"},
+    ]
+    make_run(folder, 0, [*series(1000000, [1.0]), *series(1000001, [2.0]), *series(1000002, [3.0])], events=named)
+    assert {name for name, _ in collect.recorded_names(folder)} == {"mae", "test loss"}
+
+
 def test_what_a_framework_reports_may_have_been_foreseen_by_name(tmp_path):
     folder = make_experiment(tmp_path, [metric("fit:val_loss", "best", "lower", "loss")])
     named = [{"event": "name", "id": 1000000, "metric": None, "name": "fit:val_loss"}]

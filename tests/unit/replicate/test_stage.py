@@ -5,6 +5,7 @@ import os
 import signal
 
 import pytest
+from msgspec import structs
 from scripted import Clock, ScriptedExecutor, ScriptedTraining, write_training
 
 from deviate.errors import CommandNotFound, WorkspaceUnusable
@@ -100,6 +101,14 @@ def test_each_run_is_told_its_seed_and_its_room(folder, clock):
         assert launch.environment.get("PYTHONHASHSEED") == (None if seed is None else str(seed))
         assert ("CUBLAS_WORKSPACE_CONFIG" in launch.environment) == (variant == "control")
         assert launch.environment["PWD"] == str(launch.cwd)
+
+
+def test_a_metric_of_a_framework_is_told_under_the_name_the_framework_reports(folder, clock):
+    reported = structs.replace(METRIC, name="my loss", variable="fit:loss", capture=Capture(how="framework"))
+    executor, events = make(folder, clock, works(clock), runs=1, metrics=[reported])
+    list(events)
+    order = json.loads(executor.launches[0].runtime_file.read_text())
+    assert order["metrics"] == [{"name": "fit:loss", "how": "framework", "reads": "", "label": ""}]
 
 
 def test_as_is_alone_on_the_machine_touches_nothing(folder, clock):

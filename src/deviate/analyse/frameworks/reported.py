@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from deviate.analyse.abstract import External, Instance
+from deviate.analyse.aggregate import aggregate_of
 from deviate.analyse.index import CallSite, Unit, lookup
 from deviate.analyse.program import Program, called_name
 from deviate.analyse.spans import text_of
@@ -153,12 +154,6 @@ def _metric(site: CallSite, name: str, sink: str, confidence: float) -> Metric:
         name=name, variable=f"fit:{name}", expression=f"fit:{name}", file=site.scope.module.file, line=site.node.lineno,
         end_line=site.node.end_lineno or site.node.lineno, function=site.scope.unit.shown_name, sink=sink, kind=kind,
         direction=direction,
-        aggregate=_aggregate(kind, direction),
+        aggregate=aggregate_of(kind),
         confidence=confidence, why=f"reported by {text_of(site.node.func)} itself", capture=Capture(how="framework"),
     )  # fmt: skip
-
-
-def _aggregate(kind: Kind, direction: Direction | None) -> str:
-    if kind == "quality" and direction is not None:
-        return "best"
-    return "mean" if kind == "speed" else "last"

@@ -51,10 +51,13 @@ class Recorder:
         self.paths = {number: m["reads"] for number, m in enumerate(self.metrics) if m.get("reads")}
 
     def value(self, metric, value, label):
-        """Record the number that `value` is."""
+        """Record the number that `value` is; of a dictionary, which only running it tells, those under its keys."""
         path = self.paths.get(metric)
         if path is not None and type(value) is not float:
             value = read_attributes(value, path)
+        if isinstance(value, dict):
+            self.mapping(metric, value, "" if label is None else "%s/" % (label(),))
+            return
         number = read_number(value)
         if label is not None:
             metric = self.names.fill(metric, label())

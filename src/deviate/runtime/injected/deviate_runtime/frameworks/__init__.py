@@ -24,6 +24,13 @@ def attentions(process):
     return [(name, __name__ + "." + part, observer) for name, part in PARTS]
 
 
+#: Put before the keys under which a framework reports.
+PREFIX = "fit:"
+
+#: What frameworks log beside the metrics: schedules and counters. Recorded only where the user chose them.
+BOOKKEEPING = frozenset(("epoch", "step", "global_step", "learning_rate", "lr", "total_flos"))
+
+
 class Observer:
     """Records what a framework reports; a failure is noted and the framework goes on."""
 
@@ -31,11 +38,13 @@ class Observer:
         self.process = process
 
     def report(self, logs):
-        """Record each number in `logs` as ``fit:KEY``."""
+        """Record each number in `logs` as ``fit:KEY``, bookkeeping left out."""
         recorder = self.process.recorder
         try:
-            if logs:
-                recorder.mapping(None, logs, "fit:")
+            statics = recorder.names.statics
+            kept = {key: logs[key] for key in logs or () if key not in BOOKKEEPING or PREFIX + key in statics}
+            if kept:
+                recorder.mapping(None, kept, PREFIX)
         except Exception as error:
             recorder.failed(None, error)
 

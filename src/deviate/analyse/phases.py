@@ -1,0 +1,112 @@
+"""What runs before, during and after the main loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from deviate.analyse.callgraph import CallGraph, Edge, stands_in
+from deviate.analyse.index import Loop, Place, Unit, enclosing_loops
+
+if TYPE_CHECKING:
+    from deviate.analyse.program import Program
+
+
+class Phases:
+    """Tells code that only prepares the training, or serves something else, from code that trains or judges it.
+
+    Code after the loop counts, because it may report what the training led to; so does code whose callers are not
+    known, such as hooks that a library runs.
+
+    Parameters
+    ----------
+    unit : Unit
+        Function the main loop stands in.
+    loop : Loop
+        The main loop.
+    training : iterable of (Unit, Loop)
+        All loops that train: a pre-training, and the ones that other settings choose.
+    """
+
+    def __init__(
+        self, program: Program, graph: CallGraph, unit: Unit, loop: Loop, training: Iterable[tuple[Unit, Loop]]
+    ) -> None:
+        self.graph = graph
+        self.unit = unit
+        self.loop = loop
+        self._reached = sorted(program.reached, key=lambda one: (one.module.file, getattr(one.node, "lineno", 0)))
+        self._edges = [(one, edge) for one in self._reached for edge in graph.edges(one)]
+        #: Functions that run within the main loop, and hooks.
+        self.during = self._within(unit, loop) | self._closure(self._hooks())
+        for other, its_loop in training:
+            self.during |= {other} | self._within(other, its_loop)
+        #: Line of the loop or of the call that leads to it, in each function on the way to the loop.
+        self._ways: dict[Unit, list[tuple[int, Place | None]]] = {unit: [(loop.node.lineno, loop.place)]}
+        self._find_ways()
+        self.during |= self._closure(self._handed_on())
+        self.after = self._closure(self._called_later())
+
+    def _closure(self, roots: Iterable[Unit]) -> set[Unit]:
+        """Follow calls, except into constructors: those set something up, whenever they run."""
+        return self.graph.closure(list(roots), constructors=False)
+
+    def _within(self, unit: Unit, loop: Loop) -> set[Unit]:
+        return self._closure(edge.target for edge in self.graph.edges(unit) if stands_in(edge.place, loop.node))
+
+    def _hooks(self) -> list[Unit]:
+        """Methods that nothing of the project calls by a name the analysis can follow."""
+        called = {edge.target for _, edge in self._edges}
+        return [one for one in self._reached if one.owner is not None and one not in called]
+
+    def _find_ways(self) -> None:
+        """Follow the calls that lead to the loop outwards."""
+        callers: dict[Unit, list[tuple[Unit, Edge]]] = {}
+        for caller, edge in self._edges:
+            callers.setdefault(edge.target, []).append((caller, edge))
+        waiting = [self.unit]
+        while waiting:
+            for caller, edge in callers.get(waiting.pop(), []):
+                if caller not in self._ways:
+                    self._ways[caller] = []
+                    waiting.append(caller)
+                if caller is not self.unit:
+                    self._ways[caller].append((edge.line, edge.place))
+
+    def _handed_on(self) -> Iterable[Unit]:
+        """Functions that are named and not called on the way to the loop: callbacks."""
+        for unit in self._ways:
+            called = {edge.target for edge in self.graph.edges(unit) if edge.called}
+            yield from (edge.target for edge in self.graph.edges(unit) if edge.target not in called | self._ways.keys())
+
+    def _called_later(self) -> Iterable[Unit]:
+        for unit in self._ways:
+            for edge in self.graph.edges(unit):
+                if edge.target not in self._ways and self._is_later(unit, edge.line, edge.place):
+                    yield edge.target
+
+    def _is_later(self, unit: Unit, line: int, place: Place | None) -> bool:
+        """Whether code of a function on the way to the loop runs after it, or in a loop around it."""
+        around = enclosing_loops(place)
+        return any(
+            line > at or any(loop in around for loop in enclosing_loops(way)) for at, way in self._ways.get(unit, [])
+        )
+
+    def leads_to_loop(self, unit: Unit) -> bool:
+        """Whether a function holds the main loop or calls what leads to it."""
+        return unit in self._ways
+
+    def is_aside(self, unit: Unit, line: int, place: Place | None) -> bool:
+        """Whether code neither runs within the main loop nor after it."""
+        if unit in self.during or unit in self.after:
+            return False
+        if unit in self._ways:
+            return not (stands_in(place, self.loop.node) or self._is_later(unit, line, place))
+        return True
+
+
+def loop_at(units: Iterable[Unit], file: str, line: int) -> tuple[Unit, Loop] | None:
+    """Find the loop whose header stands at a line."""
+    return next(
+        ((unit, loop) for unit in units if unit.module.file == file for loop in unit.loops if loop.node.lineno == line),
+        None,
+    )

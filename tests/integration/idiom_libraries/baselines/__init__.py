@@ -1,0 +1,1 @@
+"""Prints what the library of this name would show."""

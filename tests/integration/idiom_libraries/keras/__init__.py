@@ -1,0 +1,1 @@
+"""A mean, as the library of this name has."""

@@ -1,0 +1,9 @@
+"""Prints what the library of this name would draw."""
+
+
+class SummaryWriter:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def add_scalar(self, tag, value, step):
+        print(f"{tag} {value!r} at {step}")

@@ -1,0 +1,1 @@
+"""A meter, as the library of this name has."""

@@ -1,0 +1,17 @@
+"""A metric for MLflow."""
+
+# expect loss = loss[ =:]+(\S+?)[,\s]
+
+import random
+
+import mlflow
+
+rng = random.Random(0)
+weight = 0.0
+
+for epoch in range(3):
+    x = rng.gauss(0, 1)
+    gradient = 2 * x * x * (weight - 3)
+    weight -= 0.1 * gradient
+    loss = (weight - 3) ** 2
+    mlflow.log_metric('loss', loss, step=epoch)

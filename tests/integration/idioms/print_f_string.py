@@ -1,0 +1,15 @@
+"""An f-string with a format."""
+
+# expect loss = loss[ =:]+(\S+?)[,\s]
+
+import random
+
+rng = random.Random(0)
+weight = 0.0
+
+for epoch in range(3):
+    x = rng.gauss(0, 1)
+    gradient = 2 * x * x * (weight - 3)
+    weight -= 0.1 * gradient
+    loss = (weight - 3) ** 2
+    print(f'epoch {epoch} loss {loss:.6f}')

@@ -1,0 +1,16 @@
+"""Text written to standard output."""
+
+# expect loss = loss[ =:]+(\S+?)[,\s]
+
+import random
+import sys
+
+rng = random.Random(0)
+weight = 0.0
+
+for epoch in range(3):
+    x = rng.gauss(0, 1)
+    gradient = 2 * x * x * (weight - 3)
+    weight -= 0.1 * gradient
+    loss = (weight - 3) ** 2
+    sys.stdout.write('\rloss: %f \n' % loss)

@@ -1,0 +1,131 @@
+"""Small programs, one for each way of reporting: analysed, instrumented, run bare and instrumented.
+
+The programs in ``idioms`` say in comments which metrics to expect and where their own output shows the values; what is
+recorded must be what they show. ``idiom_libraries`` stands for the reporting libraries and prints what it is given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from deviate.analyse.project import analyse_project
+from deviate.instrument.project import instrument_project
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted((HERE / "idioms").glob("*.py"))
+LIBRARIES = HERE / "idiom_libraries"
+INJECTED = HERE.parents[1] / "src" / "deviate" / "runtime" / "injected"
+RECORD = struct.Struct("<iidd")
+EXPECTED = re.compile(r"^# expect (.+?) = (.+)$", re.MULTILINE)
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a run printed and wrote, and what was recorded of it by name."""
+
+    stdout: str
+    files: dict[str, str]
+    recorded: dict[str, list[float]]
+    ticks: int
+
+    def shown(self, pattern: str) -> list[str]:
+        """Find texts in what was printed; where it shows none, in the files that were written."""
+        return re.findall(pattern, self.stdout) or re.findall(pattern, "\n".join(self.files.values()))
+
+
+def run_program(folder: Path, records: Path | None, config: Path | None) -> Seen:
+    """Run ``program.py`` in a folder, with the runtime where there is a configuration."""
+    before = set(folder.iterdir())
+    path = [str(LIBRARIES)] if config is None else [str(INJECTED), str(LIBRARIES)]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DEVIATE"))}
+    variables = {**kept, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    if config is not None:
+        variables["DEVIATE_RUNTIME"] = str(config)
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=folder, env=variables, capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    written = {one.name: one.read_bytes().decode() for one in sorted(set(folder.iterdir()) - before) if one.is_file()}
+    recorded, ticks = read_records(records) if records is not None else ({}, 0)
+    return Seen(done.stdout.decode(), written, recorded, ticks)
+
+
+def read_records(folder: Path) -> tuple[dict[str, list[float]], int]:
+    """Read values by metric id or name given at run time, and the number of iterations."""
+    events = [json.loads(line) for path in folder.glob("events-*.jsonl") for line in path.read_text().splitlines()]
+    names = {event["id"]: event["name"] for event in events if event["event"] == "name"}
+    data = b"".join(path.read_bytes() for path in sorted(folder.glob("records-*.bin")))
+    found: dict[str, list[float]] = {}
+    ticks = 0
+    for metric, _, _, value in RECORD.iter_unpack(data):
+        if metric == -1:
+            ticks += 1
+        else:
+            found.setdefault(names.get(metric, str(metric)), []).append(value)
+    return found, ticks
+
+
+def instrumented_run(tmp_path: Path, source: str) -> Seen:
+    """Analyse and instrument a program, and run it with the runtime in its process."""
+    original, overlay, records = tmp_path / "original", tmp_path / "overlay", tmp_path / "records"
+    for folder in (original, overlay, records):
+        folder.mkdir()
+    (original / "program.py").write_text(source, encoding="utf-8")
+    found = analyse_project(original, Path("program.py"))
+    metrics = [metric for metric in found.metrics if metric.selected]
+    shutil.copy(original / "program.py", overlay)
+    for file, result in instrument_project(original, metrics, found.main_loop).items():
+        (overlay / file).write_text(result.text, encoding="utf-8")
+    listed = [
+        {"name": metric.name, "how": metric.capture.how, "reads": metric.capture.reads, "label": metric.capture.label}
+        for metric in metrics
+    ]
+    config = {
+        "schema": 1, "records": str(records), "original": str(original), "overlay": str(overlay), "kept": [],
+        "seed": None, "hold_impl": False, "threads": None, "metrics": listed,
+    }  # fmt: skip
+    (tmp_path / "runtime.json").write_text(json.dumps(config))
+    seen = run_program(overlay, records, tmp_path / "runtime.json")
+    by_name = {metrics[int(key)].name if key.isdigit() else key: values for key, values in seen.recorded.items()}
+    return Seen(seen.stdout, seen.files, by_name, seen.ticks)
+
+
+def bare_run(tmp_path: Path, source: str) -> Seen:
+    folder = tmp_path / "bare"
+    folder.mkdir()
+    (folder / "program.py").write_text(source, encoding="utf-8")
+    return run_program(folder, None, None)
+
+
+def assert_same_numbers(recorded: list[float], shown: list[str]) -> None:
+    """Compare recorded numbers to texts of them, as exactly as their decimals tell."""
+    assert len(recorded) == len(shown)
+    for value, text in zip(recorded, shown, strict=True):
+        decimals = len(text.partition(".")[2]) if "e" not in text else 17
+        assert value == pytest.approx(float(text), abs=0.5001 * 10**-decimals, rel=1e-15)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_output_stays_the_same_and_records_are_what_it_shows(program, tmp_path):
+    source = program.read_text(encoding="utf-8")
+    expected = dict(EXPECTED.findall(source))
+    bare, seen = bare_run(tmp_path, source), instrumented_run(tmp_path, source)
+    assert (seen.stdout, seen.files) == (bare.stdout, bare.files)
+    assert seen.recorded.keys() == expected.keys()
+    assert seen.ticks >= 3
+    for name, pattern in expected.items():
+        shown = bare.shown(pattern)
+        assert shown, f"{name}: the program shows no value that matches {pattern}"
+        assert_same_numbers(seen.recorded[name], shown)
