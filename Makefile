@@ -10,12 +10,19 @@ help: ## Show this list
 
 setup: $(VENV)/.ready ## Make the virtual environment with all that demo, test and lint need
 
-$(VENV)/.ready: pyproject.toml constraints.txt
+$(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
+
+# The demo needs a part of what the tests need, and is there sooner for it.
+$(VENV)/.examples: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install --quiet --constraint constraints.txt --editable ".[examples]"
+	touch $@
+
+$(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) install --quiet --constraint constraints.txt --editable ".[examples,frameworks,test]"
 	touch $@
 
-demo: setup ## Train examples/digits_mlp 8 times and say how much the runs differ
+demo: $(VENV)/.examples ## Train examples/digits_mlp 8 times and say how much the runs differ
 	cd examples/digits_mlp && ../../$(BIN)/deviate run -n 8 -- ../../$(BIN)/python train.py
 
 test: setup ## Run all tests
