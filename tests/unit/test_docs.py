@@ -21,7 +21,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((RO
 
 def command_page():
     """Return ``docs/commands.md`` as the command line's own help has it."""
-    context = click.Context(group, info_name="deviate", terminal_width=100, max_content_width=100)
+    settings = {**group.context_settings, "terminal_width": 100, "max_content_width": 100}
+    context = click.Context(group, info_name="deviate", **settings)
     parts = ["# Commands\n", "What `--help` says.\n", block("deviate", group, context)]
     for name in COMMANDS:
         command = group.get_command(context, name)
