@@ -11,23 +11,19 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from deviate.analyse.findings import Findings
 from deviate.errors import NameTaken
 from deviate.experiment import Experiment
 from deviate.factors import parse_variant
 from deviate.instrument.project import instrument_project, skipped_edits
 from deviate.replicate.snapshot import Snapshot, changes, read_snapshot, take
 from deviate.replicate.workspace import ExperimentFolder, Workspace
-from deviate.request import Request
-from deviate.target import Target
+from deviate.request import Prepared, Request
 
 #: Edited files that are named where a name is taken.
 PATHS_SHOWN = 3
 
 
-def open_experiment(
-    request: Request, target: Target, findings: Findings, workspace: Workspace, snapshot: Snapshot, now: datetime
-) -> ExperimentFolder:
+def open_experiment(request: Request, prepared: Prepared, workspace: Workspace, now: datetime) -> ExperimentFolder:
     """Return the experiment that `request` continues, grown to what it asks for; or a new one with its snapshot.
 
     Raises
@@ -35,11 +31,12 @@ def open_experiment(
     NameTaken
         If the experiment named by the request is of another command or source.
     """
-    proposal = _propose(request, target, findings, snapshot, now)
+    proposal = _propose(request, prepared, now)
+    snapshot = prepared.snapshot
     name = request.name
     folder = _named(name, workspace, proposal, snapshot) if name else _same(workspace, proposal)
     if folder is None:
-        name = name or _free_name(workspace, target.entry)
+        name = name or _free_name(workspace, proposal.entry)
         return _create(workspace.experiment(name), msgspec.structs.replace(proposal, name=name), snapshot)
     _grow(folder, proposal)
     return folder
@@ -50,7 +47,8 @@ def requested_runs(request: Request) -> dict[str, int]:
     return {parse_variant(variant).name: request.runs for variant in request.variants}
 
 
-def _propose(request: Request, target: Target, findings: Findings, snapshot: Snapshot, now: datetime) -> Experiment:
+def _propose(request: Request, prepared: Prepared, now: datetime) -> Experiment:
+    target, findings = prepared.target, prepared.findings
     return Experiment(
         name="",
         command=target.command,
@@ -58,7 +56,7 @@ def _propose(request: Request, target: Target, findings: Findings, snapshot: Sna
         entry=target.entry,
         metrics=[metric for metric in findings.metrics if metric.selected],
         main_loop=findings.main_loop,
-        source=snapshot.source,
+        source=prepared.snapshot.source,
         seed=request.seed,
         planned=requested_runs(request),
         created=now.isoformat(timespec="seconds"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
@@ -10,22 +9,18 @@ from datetime import datetime
 import msgspec
 
 from deviate.errors import NothingRecorded
-from deviate.extraction import extract
 from deviate.instrument.project import instrument_project
 from deviate.opening import open_experiment, requested_runs
-from deviate.replicate.command import find_program
 from deviate.replicate.events import Event, RunEnded
 from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.lock import locked
 from deviate.replicate.outcome import Completed
 from deviate.replicate.replicate import ReplicateOptions, replicate
-from deviate.replicate.snapshot import describe as survey
 from deviate.replicate.workspace import ExperimentFolder, Workspace
 from deviate.report.document import build_document
 from deviate.report.gather import gather
 from deviate.report.parts import Document
-from deviate.request import Request, check_request, find_requested, snapshot_rules
-from deviate.selection import require_metrics
+from deviate.request import Request, check_request, prepare_request
 
 Observe = Callable[[Event], None]
 
@@ -33,18 +28,13 @@ Observe = Callable[[Event], None]
 def run(request: Request, observe: Observe = lambda event: None) -> ExperimentFolder:
     """Do the whole job up to the last record; `observe` hears of every run that starts, goes on and ends."""
     check_request(request)
-    target = find_requested(request)
-    find_program(target.command[0], target.project / target.folder, os.environ)
-    findings = require_metrics(extract(target.project, target.entry))
-    workspace = Workspace(target.project)
-    workspace.check_usable()
+    prepared = prepare_request(request)
+    workspace = Workspace(prepared.target.project)
     if request.name is not None:
         workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
-    rules = snapshot_rules(request, target.project)
-    snapshot = survey(target.project, rules, folder=target.folder, words=target.command)
     workspace.prepare()
-    with locked(workspace, ["deviate", "run", "--", *target.command]):
-        folder = open_experiment(request, target, findings, workspace, snapshot, datetime.now().astimezone())
+    with locked(workspace, ["deviate", "run", "--", *prepared.target.command]):
+        folder = open_experiment(request, prepared, workspace, datetime.now().astimezone())
         for event in _replicate(request, folder):
             observe(event)
             _stop_if_silent(folder, event)

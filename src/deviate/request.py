@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ast
+import os
 import platform
 from pathlib import Path
 
 import msgspec
 
+from deviate.analyse.findings import Findings
 from deviate.config import read_config
 from deviate.errors import BadOption, EntryNotFound, EntrySyntax
+from deviate.extraction import extract
 from deviate.factors import DEFAULT_VARIANT, parse_variant
+from deviate.replicate.command import find_program
 from deviate.replicate.leftout import SnapshotRules
+from deviate.replicate.snapshot import Snapshot, describe
+from deviate.replicate.workspace import Workspace
+from deviate.selection import require_metrics
 from deviate.target import Target, find_target
 
 #: Runs of a variant where the user does not say: for a first look. With 10 the SD is known within 0.69 to 1.83 of
@@ -58,6 +65,34 @@ def check_request(request: Request) -> None:
         raise BadOption(f"--timeout must be above 0 seconds, found {request.timeout:g}", hint="leave it away for none")
     for variant in request.variants:
         parse_variant(variant)
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is known of a request before anything is written."""
+
+    target: Target
+    #: What the first word of the command stands for.
+    program: Path
+    findings: Findings
+    #: What a snapshot of the project would hold.
+    snapshot: Snapshot
+
+
+def prepare_request(request: Request) -> Prepared:
+    """Find what a request is about and refuse what cannot be run; nothing is written.
+
+    Raises
+    ------
+    BadInput
+        If the command, the entry, the configuration or the workspace is not as it must be, or there is no metric.
+    """
+    target = find_requested(request)
+    program = find_program(target.command[0], target.project / target.folder, os.environ)
+    findings = require_metrics(extract(target.project, target.entry))
+    Workspace(target.project).check_usable()
+    rules = snapshot_rules(request, target.project)
+    snapshot = describe(target.project, rules, folder=target.folder, words=target.command)
+    return Prepared(target=target, program=program, findings=findings, snapshot=snapshot)
 
 
 def find_requested(request: Request) -> Target:

@@ -9,19 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 
-from deviate.analyse.findings import Findings
 from deviate.collect.events import notes
 from deviate.collect.measured import missing_metrics
 from deviate.collect.tally import RunTallies
 from deviate.errors import BadOption, CommandNotFound, WorkspaceUnusable
 from deviate.experiment import Experiment, Run
-from deviate.extraction import extract
 from deviate.instrument.project import instrument_project, skipped_edits
-from deviate.replicate.command import find_program
 from deviate.replicate.executors import Executor
 from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.interrupts import StopRequests, listening
@@ -29,13 +25,10 @@ from deviate.replicate.judge import judge
 from deviate.replicate.lock import locked
 from deviate.replicate.outcome import Outcome, Unfinished
 from deviate.replicate.prepare import Ready, Source, prepare_run
-from deviate.replicate.snapshot import Snapshot, take
-from deviate.replicate.snapshot import describe as survey
+from deviate.replicate.snapshot import take
 from deviate.replicate.supervise import Ended, Watch
 from deviate.replicate.workspace import ExperimentFolder, Workspace
-from deviate.request import Request, find_requested, snapshot_rules
-from deviate.selection import require_metrics
-from deviate.target import Target
+from deviate.request import Prepared, Request, prepare_request
 from deviate.verified import Ending, Found, Verification, came, unforeseen
 
 #: Seconds a command is tried out where the user does not say.
@@ -47,15 +40,6 @@ TRIAL = Run(variant="as-is", index=0)
 #: Seconds between two looks at the process, and at what it recorded.
 LOOK_EVERY = 0.05
 COUNT_EVERY = 0.25
-
-
-class _Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known before anything is written."""
-
-    target: Target
-    program: Path
-    findings: Findings
-    snapshot: Snapshot
 
 
 def verify(request: Request, limit: float = DEFAULT_LIMIT, executor: Executor | None = None) -> Verification:
@@ -81,7 +65,7 @@ def verify(request: Request, limit: float = DEFAULT_LIMIT, executor: Executor | 
     """
     if not 0 < limit < math.inf:
         raise BadOption(f"--limit must be a number of seconds above 0, found {limit:g}", hint="type --limit 60")
-    prepared = _prepare(request)
+    prepared = prepare_request(request)
     workspace = Workspace(prepared.target.project)
     workspace.prepare()
     executor = executor or LocalExecutor(1)
@@ -91,16 +75,6 @@ def verify(request: Request, limit: float = DEFAULT_LIMIT, executor: Executor | 
     if stop.count:
         raise KeyboardInterrupt
     return verification
-
-
-def _prepare(request: Request) -> _Prepared:
-    target = find_requested(request)
-    program = find_program(target.command[0], target.project / target.folder, os.environ)
-    findings = require_metrics(extract(target.project, target.entry))
-    Workspace(target.project).check_usable()
-    rules = snapshot_rules(request, target.project)
-    snapshot = survey(target.project, rules, folder=target.folder, words=target.command)
-    return _Prepared(target=target, program=program, findings=findings, snapshot=snapshot)
 
 
 @contextmanager
@@ -125,7 +99,7 @@ def _remove(folder: ExperimentFolder, executor: Executor) -> None:
 
 
 def _try_out(
-    prepared: _Prepared, folder: ExperimentFolder, executor: Executor, limit: float, stop: StopRequests
+    prepared: Prepared, folder: ExperimentFolder, executor: Executor, limit: float, stop: StopRequests
 ) -> Verification:
     experiment = _experiment(prepared)
     snapshot = take(prepared.snapshot, folder)
@@ -145,7 +119,7 @@ def _try_out(
     return msgspec.structs.replace(verification, notes=[*skipped_edits(instrumented), *verification.notes])
 
 
-def _experiment(prepared: _Prepared) -> Experiment:
+def _experiment(prepared: Prepared) -> Experiment:
     target, findings = prepared.target, prepared.findings
     return Experiment(
         name="verification",
