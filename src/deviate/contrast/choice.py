@@ -1,0 +1,65 @@
+"""Which test answers a question: chosen by how the runs were made, never by how the values look.
+
+A choice made after looking at the values (normal or not, equal SDs or not) is a test itself: at few runs it sees
+nothing, and what follows it no longer keeps its level [1]_.
+
+References
+----------
+.. [1] D. W. Zimmerman, "A note on preliminary tests of equality of variances", British Journal of Mathematical and
+   Statistical Psychology 57, 2004.
+.. [2] C. Colas, O. Sigaud and P.-Y. Oudeyer, "A hitchhiker's guide to statistical comparisons of reinforcement learning
+   algorithms", 2019.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+#: Of the runs of the larger side, the share that must have a partner for pairs to be compared.
+LEAST_PAIRED = 0.8
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """The test that decides, and why this one."""
+
+    test: str
+    #: What a sentence calls it.
+    label: str
+    reason: str
+
+
+WELCH = Choice(
+    test="welch_t",
+    label="Welch's t test",
+    reason="it does not assume equal SDs, and raises no more false alarms between equal recipes than it promises",
+)
+
+PAIRED = Choice(
+    test="paired_t",
+    label="paired t test",
+    reason="runs of one index share draws, so differences within pairs are what varies",
+)
+
+BROWN_FORSYTHE = Choice(
+    test="brown_forsythe",
+    label="Brown-Forsythe test",
+    reason="of the tests of spread it is the one that keeps its level with heavy tails",
+)
+
+
+def choose_location(n_a: int, n_b: int, pairs: int) -> Choice:
+    """Choose the test of the means.
+
+    Parameters
+    ----------
+    n_a, n_b : int
+        Runs of each side.
+    pairs : int
+        Runs that have a partner on the other side with which they share draws; 0 where pairing is not real.
+
+    Examples
+    --------
+    >>> choose_location(8, 8, 0).test, choose_location(8, 8, 8).test, choose_location(30, 8, 8).test
+    ('welch_t', 'paired_t', 'welch_t')
+    """
+    return PAIRED if pairs >= 2 and pairs >= LEAST_PAIRED * max(n_a, n_b) else WELCH

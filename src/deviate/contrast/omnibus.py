@@ -1,0 +1,70 @@
+"""Whether more than two sides differ at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from deviate.contrast.results import Tested, outcome, quiet
+from deviate.measure.sample import Floats, finite_sample, is_identical, unit_scale
+
+
+def welch_anova(samples: Sequence[ArrayLike]) -> Tested:
+    """Test for equal means of several sides without assuming equal SDs.
+
+    Parameters
+    ----------
+    samples : sequence of array_like of float, shapes (n_i,)
+        One sample per side, one finite value per run.
+
+    Returns
+    -------
+    Tested
+        Unknown where a side has fewer than two runs or is constant: its weight would be infinite.
+
+    References
+    ----------
+    .. [1] B. L. Welch, "On the comparison of several mean values: an alternative approach", Biometrika 38, 1951.
+    """
+    values = _scaled(samples)
+    if any(sample.size < 2 for sample in values):
+        return Tested(reason="a test needs two runs or more on each side")
+    if any(is_identical(sample) for sample in values):
+        return Tested(reason="the runs of one side gave exactly the same value, so its weight would be infinite")
+    from statsmodels.stats.oneway import anova_oneway
+
+    with quiet():
+        found = anova_oneway(values, use_var="unequal", welch_correction=True)
+    return outcome(float(found.statistic), float(found.pvalue))
+
+
+def kruskal_wallis(samples: Sequence[ArrayLike]) -> Tested:
+    """Test by ranks whether values of some side tend to be higher.
+
+    Parameters
+    ----------
+    samples : sequence of array_like of float, shapes (n_i,)
+        One sample per side, one finite value per run.
+
+    References
+    ----------
+    .. [1] W. H. Kruskal and W. A. Wallis, "Use of ranks in one-criterion variance analysis", JASA 47, 1952.
+    """
+    values = _scaled(samples)
+    if any(sample.size < 2 for sample in values):
+        return Tested(reason="a test needs two runs or more on each side")
+    if is_identical(np.concatenate(values)):
+        return Tested(reason="all runs of all sides gave exactly the same value")
+    found = stats.kruskal(*values)
+    return outcome(found.statistic, found.pvalue, "chi-square approximation")
+
+
+def _scaled(samples: Sequence[ArrayLike]) -> list[Floats]:
+    if len(samples) < 2:
+        raise ValueError(f"a comparison has two sides or more, not {len(samples)}")
+    finite = [finite_sample(sample) for sample in samples]
+    scaled, _ = unit_scale(np.concatenate(finite))
+    return np.split(scaled, np.cumsum([sample.size for sample in finite])[:-1])

@@ -1,0 +1,295 @@
+"""How many runs a question needs, and what a number of runs can show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+from scipy import optimize, stats
+
+from deviate.contrast.guards import MOST_RUNS
+from deviate.contrast.results import quiet
+from deviate.measure.intervals import DEFAULT_LEVEL, sd_factors
+
+#: Probability of showing a difference that is there, where the user names none.
+DEFAULT_POWER = 0.8
+
+DEFAULT_ALPHA = 0.05
+
+#: Pairs of samples from which the power of the Brown-Forsythe test is simulated: a standard error of up to 0.8 points.
+SIMULATED = 4000
+
+#: Effects are looked for up to this many SDs.
+_LARGEST_EFFECT = 1e3
+
+
+class Precision(msgspec.Struct, frozen=True, kw_only=True):
+    """How well `n` runs determine mean and SD."""
+
+    n: int
+    #: Half-width of the t interval of the mean, in SDs.
+    mean_half_width: float
+    #: Ends of the chi-square interval of the SD, as multiples of the SD.
+    sd_low: float
+    sd_high: float
+
+
+def t_power(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA) -> float:
+    """Give the probability that a two-sided t test shows a difference of `effect` SDs.
+
+    Parameters
+    ----------
+    effect : float
+        Difference of the means in SDs, 0 or above.
+    n, m : int
+        Runs of each side, 2 or more.
+    alpha : float, optional
+        Share of false alarms, in (0, 1).
+
+    Returns
+    -------
+    float
+        In [alpha, 1], for normal values with equal SDs; Welch's test has about the same.
+
+    Examples
+    --------
+    >>> round(t_power(1.0, 17, 17), 3)
+    0.807
+    """
+    from statsmodels.stats.power import TTestIndPower
+
+    with quiet():
+        return _certain(float(TTestIndPower().power(effect, n, alpha, ratio=m / n, alternative="two-sided")))
+
+
+def paired_t_power(effect: float, pairs: int, alpha: float = DEFAULT_ALPHA) -> float:
+    """Give the probability that a two-sided paired t test shows a mean difference of `effect` SDs of the differences.
+
+    Parameters
+    ----------
+    effect : float
+        0 or above.
+    pairs : int
+        2 or more.
+    alpha : float, optional
+        Share of false alarms, in (0, 1).
+    """
+    from statsmodels.stats.power import TTestPower
+
+    with quiet():
+        return _certain(float(TTestPower().power(effect, pairs, alpha, alternative="two-sided")))
+
+
+def detectable_difference(
+    n: int, m: int, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER, *, paired: bool = False
+) -> float:
+    """Give the smallest difference, in SDs, that so many runs show with probability `power`.
+
+    Parameters
+    ----------
+    n, m : int
+        Runs of each side, 2 or more.
+    alpha, power : float, optional
+        In (0, 1), with ``alpha < power``.
+    paired : bool, optional
+        Runs belong together; the difference is then in SDs of the differences.
+
+    Examples
+    --------
+    >>> [round(detectable_difference(n, n), 2) for n in (3, 5, 8, 16, 30)]
+    [3.07, 2.02, 1.51, 1.02, 0.74]
+    """
+    _check(alpha, power)
+
+    def lacking(effect: float) -> float:
+        return (paired_t_power(effect, n, alpha) if paired else t_power(effect, n, m, alpha)) - power
+
+    return float(optimize.brentq(lacking, 0.0, _LARGEST_EFFECT, xtol=1e-6))
+
+
+def runs_for_difference(
+    effect: float, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER, *, paired: bool = False
+) -> int | None:
+    """Give the runs a side that show a difference of `effect` SDs with probability `power`.
+
+    Parameters
+    ----------
+    effect : float
+        Difference of the means in SDs (of the differences, where `paired`); its sign does not matter.
+    alpha, power : float, optional
+        In (0, 1), with ``alpha < power``.
+    paired : bool, optional
+        Runs belong together two by two.
+
+    Returns
+    -------
+    int or None
+        2 or more; None where `MOST_RUNS` are not enough.
+
+    Examples
+    --------
+    >>> [runs_for_difference(effect) for effect in (0.5, 0.8, 1.0, 1.5, 2.0)]
+    [64, 26, 17, 9, 6]
+    """
+    _check(alpha, power)
+    size = abs(effect)
+    return _first(lambda n: (paired_t_power(size, n, alpha) if paired else t_power(size, n, n, alpha)) >= power)
+
+
+def sd_ratio_power(
+    ratio: float, n: int, m: int, rng: np.random.Generator, alpha: float = DEFAULT_ALPHA, repeats: int = SIMULATED
+) -> float:
+    """Simulate the probability that the Brown-Forsythe test shows an SD ratio between normal samples.
+
+    Parameters
+    ----------
+    ratio : float
+        Of the SDs, above 0.
+    n, m : int
+        Runs of each side, 3 or more.
+    rng : numpy.random.Generator
+        Draws the samples.
+    alpha : float, optional
+        Share of false alarms, in (0, 1).
+    repeats : int, optional
+        Number of pairs of samples.
+
+    Returns
+    -------
+    float
+        In [0, 1], with a standard error of ``sqrt(p (1 - p) / repeats)``.
+    """
+    a, b = ratio * rng.standard_normal((repeats, n)), rng.standard_normal((repeats, m))
+    distances = [np.abs(x - np.median(x, axis=1, keepdims=True)) for x in (a, b)]
+    return float(np.mean(stats.f_oneway(*distances, axis=1).pvalue <= alpha))
+
+
+def runs_for_sd_ratio(
+    ratio: float, seed: int = 0, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER
+) -> int | None:
+    """Give the runs a side that show an SD ratio with probability `power`, by the Brown-Forsythe test.
+
+    Parameters
+    ----------
+    ratio : float
+        Of the SDs, above 0 and not 1; 2 and 0.5 ask the same.
+    seed : int, optional
+        Of the simulation.
+    alpha, power : float, optional
+        In (0, 1), with ``alpha < power``.
+
+    Returns
+    -------
+    int or None
+        To about 3 % (simulation); None where more than 2,000 runs would be needed.
+    """
+    _check(alpha, power)
+    larger = max(ratio, 1 / ratio) if ratio > 0 else math.nan
+    if not larger > 1:
+        raise ValueError(f"an SD ratio to be shown is above 0 and not 1; got {ratio}")
+
+    def enough(n: int) -> bool:
+        return sd_ratio_power(larger, n, n, np.random.default_rng([seed, n]), alpha) >= power
+
+    return _first(enough, start=3, most=_MOST_SIMULATED)
+
+
+def detectable_sd_ratio(
+    n: int, seed: int = 0, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER
+) -> float | None:
+    """Give the smallest SD ratio that `n` runs a side show with probability `power`, by the Brown-Forsythe test.
+
+    Parameters
+    ----------
+    n : int
+        Runs a side, 3 or more.
+    seed : int, optional
+        Of the simulation.
+    alpha, power : float, optional
+        In (0, 1), with ``alpha < power``.
+
+    Returns
+    -------
+    float or None
+        Above 1, to about 3 % (simulation); None where even a ratio of 100 would be missed.
+    """
+    _check(alpha, power)
+
+    def lacking(log_ratio: float) -> float:
+        return sd_ratio_power(math.exp(log_ratio), n, n, np.random.default_rng([seed, n]), alpha) - power
+
+    if lacking(math.log(_LARGEST_RATIO)) < 0:
+        return None
+    return math.exp(optimize.bisect(lacking, 0.0, math.log(_LARGEST_RATIO), xtol=1e-3))
+
+
+def precision(n: int, level: float = DEFAULT_LEVEL) -> Precision:
+    """Give how well `n` runs determine mean and SD, for normal values.
+
+    Parameters
+    ----------
+    n : int
+        Number of runs, 2 or more.
+    level : float, optional
+        Confidence level of both intervals, in (0, 1).
+
+    Examples
+    --------
+    >>> found = precision(8)
+    >>> round(found.mean_half_width, 2), round(found.sd_low, 2), round(found.sd_high, 2)
+    (0.84, 0.66, 2.04)
+    """
+    low, high = sd_factors(n, level)
+    return Precision(n=n, mean_half_width=_half_width(n, level), sd_low=low, sd_high=high)
+
+
+def runs_for_precision(half_width: float, level: float = DEFAULT_LEVEL) -> int | None:
+    """Give the runs after which the t interval of the mean is expected to be no wider than ``± half_width`` SDs.
+
+    Parameters
+    ----------
+    half_width : float
+        In SDs, above 0.
+    level : float, optional
+        Confidence level, in (0, 1).
+
+    Examples
+    --------
+    >>> runs_for_precision(0.5)
+    18
+    """
+    return _first(lambda n: _half_width(n, level) <= half_width)
+
+
+_MOST_SIMULATED = 2000
+_LARGEST_RATIO = 100.0
+
+
+def _half_width(n: int, level: float) -> float:
+    return float(stats.t.ppf((1 + level) / 2, n - 1)) / math.sqrt(n)
+
+
+def _first(enough: Callable[[int], bool], start: int = 2, most: int = MOST_RUNS) -> int | None:
+    """Find the first number of runs that is enough, where more never are less."""
+    high = start
+    while not enough(high):
+        if high >= most:
+            return None
+        high = min(2 * high, most)
+    low = start - 1 if high == start else high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _certain(power: float) -> float:
+    """Take as 1 what is so far beyond certainty that the noncentral t distribution is not a number there."""
+    return power if math.isfinite(power) else 1.0
+
+
+def _check(alpha: float, power: float) -> None:
+    if not 0 < alpha < power < 1:
+        raise ValueError(f"alpha and power lie between 0 and 1, alpha below power; got {alpha} and {power}")

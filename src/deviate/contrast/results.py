@@ -1,0 +1,96 @@
+"""What a test, an effect and a pair of samples are to the rest of the package."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import SupportsFloat
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from deviate.measure.intervals import Interval
+from deviate.measure.sample import Floats, finite_sample, is_identical, unit_scale
+
+
+class Tested(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a test, or the reason why there is none."""
+
+    statistic: float | None = None
+    #: Two-sided, in [0, 1].
+    p: float | None = None
+    #: How p was computed, where there is more than one way.
+    method: str = ""
+    #: Empty where p is known.
+    reason: str = ""
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """The size of a difference with its confidence interval; None where unknown."""
+
+    value: float | None = None
+    interval: Interval
+    #: Why the value is unknown; the interval has a reason of its own.
+    reason: str = ""
+
+
+class TwoSamples(msgspec.Struct, frozen=True, kw_only=True):
+    """Two samples on one scale, on which no square overflows or vanishes."""
+
+    #: Values of each side divided by ``2**exponent``, shapes ``(n_a,)`` and ``(n_b,)``.
+    a: Floats
+    b: Floats
+    exponent: int
+    #: Why no test can be made; empty where one can.
+    reason: str = ""
+
+    def back(self, value: float) -> float:
+        """Return a number of the common scale in the unit of the values; infinite where it is too large."""
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(value, self.exponent))
+
+
+def two_samples(a: ArrayLike, b: ArrayLike) -> TwoSamples:
+    """Bring two samples to one scale and say whether they can be tested against each other.
+
+    Parameters
+    ----------
+    a, b : array_like of float, shapes (n_a,) and (n_b,)
+        One finite value per run.
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite.
+    """
+    first, second = finite_sample(a), finite_sample(b)
+    scaled, exponent = unit_scale(np.concatenate([first, second]))
+    one, other = scaled[: first.size], scaled[first.size :]
+    return TwoSamples(a=one, b=other, exponent=exponent, reason=_why_untestable(one, other))
+
+
+def _why_untestable(a: Floats, b: Floats) -> str:
+    if min(a.size, b.size) < 2:
+        return "a test needs two runs or more on each side"
+    if is_identical(a) and is_identical(b):
+        return "the runs of each side gave exactly the same value, so nothing shows how much runs vary"
+    return ""
+
+
+def outcome(statistic: SupportsFloat, p: SupportsFloat, method: str = "", *, why_not: str = "") -> Tested:
+    """Return a test whose statistic and p are known, or else the reason `why_not`."""
+    found, probability = float(statistic), float(p)
+    if not (math.isfinite(found) and math.isfinite(probability)):
+        return Tested(reason=why_not or "the statistic is not finite for these values")
+    return Tested(statistic=found, p=min(max(probability, 0.0), 1.0), method=method)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence what libraries warn of where the result itself tells: constant sides, cancellation, division by zero."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield

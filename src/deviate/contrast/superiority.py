@@ -1,0 +1,103 @@
+"""How often a run of one side beats a run of the other."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize, stats
+
+from deviate.contrast.results import Effect
+from deviate.measure.intervals import DEFAULT_LEVEL, Interval
+from deviate.measure.sample import finite_sample
+
+METHOD = "Newcombe 5"
+
+#: A side whose runs win this often is better in a sense that matters, not only in a sense that can be shown [1]_.
+#:
+#: .. [1] X. Bouthillier et al., "Accounting for variance in machine learning benchmarks", MLSys 2021.
+MEANINGFUL = 0.75
+
+
+def p_superiority(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
+    """Give the probability that a run of `a` has a higher value than one of `b`, ties counted half.
+
+    Parameters
+    ----------
+    a, b : array_like of float, shapes (n_a,) and (n_b,)
+        One finite value per run.
+    level : float, optional
+        Confidence level in (0, 1).
+
+    Returns
+    -------
+    Effect
+        ``U / (n_a n_b)``, in [0, 1]. The interval holds the theta with ``(theta - estimate)**2 <= z**2 V(theta)``,
+        where ``V(theta) = theta (1-theta) (1 + N ((1-theta)/(2-theta) + theta/(1+theta))) / (n_a n_b)`` and
+        ``N = (n_a + n_b) / 2 - 1`` [1]_. At 95 % it covers 93 to 97 % for equal numbers of runs
+        (``benchmarks/statistics``), also where the sides do not overlap, where the intervals of Brunner and Munzel and
+        of the bootstrap have no width; less where both numbers and SDs are unequal.
+
+    References
+    ----------
+    .. [1] R. G. Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2:
+       asymptotic methods and evaluation", Statistics in Medicine 25, 2006.
+
+    Examples
+    --------
+    >>> found = p_superiority([4.0, 5.0, 6.0], [1.0, 2.0, 4.0])
+    >>> round(found.value, 3), round(found.interval.low, 2)
+    (0.944, 0.45)
+    """
+    first, second = finite_sample(a), finite_sample(b)
+    if min(first.size, second.size) < 2:
+        reason = "it needs two runs or more on each side"
+        return Effect(interval=Interval(level=level, method=METHOD, reason=reason), reason=reason)
+    value = float((1 + np.sign(np.subtract.outer(first, second)).mean()) / 2)
+    low, high = newcombe_ends(value, first.size, second.size, level)
+    return Effect(value=value, interval=Interval(low=low, high=high, level=level, method=METHOD))
+
+
+def cliff_delta(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
+    """Give ``P(a > b) - P(a < b)``, in [-1, 1]: twice `p_superiority` less one, and so its interval.
+
+    Parameters
+    ----------
+    a, b : array_like of float, shapes (n_a,) and (n_b,)
+        One finite value per run.
+    level : float, optional
+        Confidence level in (0, 1).
+
+    References
+    ----------
+    .. [1] N. Cliff, "Dominance statistics: ordinal analyses to answer ordinal questions", Psychological Bulletin 114,
+       1993.
+
+    Examples
+    --------
+    >>> round(cliff_delta([4.0, 5.0, 6.0], [1.0, 2.0, 4.0]).value, 3)
+    0.889
+    """
+    found = p_superiority(a, b, level)
+    low, high = found.interval.low, found.interval.high
+    if found.value is None or low is None or high is None:
+        return found
+    interval = Interval(low=2 * low - 1, high=2 * high - 1, level=level, method=METHOD)
+    return Effect(value=2 * found.value - 1, interval=interval)
+
+
+def newcombe_ends(estimate: float, n: int, m: int, level: float) -> tuple[float, float]:
+    """Solve for the ends of the interval; an end beside an estimate of 0 or 1 is 0 or 1."""
+    z = float(stats.norm.ppf((1 + level) / 2))
+
+    def excess(theta: float) -> float:
+        half = (n + m) / 2 - 1
+        bracket = 1 + half * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        return (theta - estimate) ** 2 - z**2 * theta * (1 - theta) * bracket / (n * m)
+
+    low = float(optimize.brentq(excess, 0.0, estimate, xtol=1e-14)) if 0 < estimate < 1 else estimate
+    high = float(optimize.brentq(excess, estimate, 1.0, xtol=1e-14)) if 0 < estimate < 1 else estimate
+    if estimate == 1:
+        low = float(optimize.brentq(lambda theta: excess(theta) / (1 - theta), 0.0, 1 - 1e-12, xtol=1e-14))
+    if estimate == 0:
+        high = float(optimize.brentq(lambda theta: excess(theta) / theta, 1e-12, 1.0, xtol=1e-14))
+    return low, high
