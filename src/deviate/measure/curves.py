@@ -60,6 +60,58 @@ def curve_band(curves: Sequence[tuple[ArrayLike, ArrayLike]], band: float = DEFA
     return CurveBand(iterations=grid, n=np.isfinite(table).sum(axis=0), low=low, median=median, high=high)
 
 
+class Parting(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the curves of several runs stop being the same."""
+
+    #: First iteration at which two runs are further apart than `tolerance`; None where they never are.
+    iteration: int | None
+    #: Largest minus smallest value there, in the unit of the metric; None where runs never part.
+    apart: float | None = None
+    #: Iterations at which two runs or more have a finite value.
+    compared: int
+    tolerance: float
+
+
+def parting(curves: Sequence[tuple[ArrayLike, ArrayLike]], tolerance: float = 0.0) -> Parting:
+    """Tell at which iteration runs part.
+
+    Parameters
+    ----------
+    curves : sequence of (array_like of int, array_like of float)
+        As for `curve_band`.
+    tolerance : float, optional
+        Largest difference that is still called the same, 0 or more, in the unit of the metric. With 0 the first bit
+        that differs parts the runs, as it does two trainings that differ in one bit of one weight [1]_.
+
+    Returns
+    -------
+    Parting
+        Only iterations that two runs or more reached are compared.
+
+    References
+    ----------
+    .. [1] C. Summers and M. J. Dinneen, "Nondeterminism and instability in neural network optimization", ICML 2021.
+
+    Examples
+    --------
+    >>> runs = [([0, 1, 2], [1.0, 0.5, 0.25]), ([0, 1, 2], [1.0, 0.5, 0.5])]
+    >>> parting(runs).iteration, parting(runs, tolerance=0.3).iteration
+    (2, None)
+    """
+    if tolerance < 0:
+        raise ValueError(f"a tolerance is 0 or more; got {tolerance}")
+    grid, table = _aligned(curves)
+    shared = np.isfinite(table).sum(axis=0) > 1
+    grid, table = grid[shared], table[:, shared]
+    # Halved before they are subtracted: the difference of two large floats may overflow.
+    apart = (np.nanmax(table / 2, axis=0) - np.nanmin(table / 2, axis=0)) * 2 if grid.size else np.empty(0)
+    beyond = np.flatnonzero(apart > tolerance)
+    if not beyond.size:
+        return Parting(iteration=None, compared=int(grid.size), tolerance=tolerance)
+    first = beyond[0]
+    return Parting(iteration=int(grid[first]), apart=float(apart[first]), compared=int(grid.size), tolerance=tolerance)
+
+
 def _aligned(curves: Sequence[tuple[ArrayLike, ArrayLike]]) -> tuple[Any, Floats]:
     """Lay the runs on their common iterations: shape ``(n_runs, k)``, NaN where a run has no finite value."""
     pairs = [_finite_part(np.asarray(steps, dtype=np.int64), np.asarray(values, float)) for steps, values in curves]

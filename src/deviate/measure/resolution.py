@@ -57,3 +57,55 @@ def resolution(accuracy: float, examples: int, full: float = 1.0) -> Resolution:
         raise ValueError(f"an accuracy lies between 0 and {full:g}; got {accuracy:g}")
     standard_error = full * math.sqrt(share * (1 - share) / examples)
     return Resolution(examples=examples, step=full / examples, standard_error=standard_error)
+
+
+class FiniteTest(msgspec.Struct, frozen=True, kw_only=True):
+    """How a spread between runs compares with what the finite test set does by itself."""
+
+    #: Binomial standard error of one run's value, in the unit of the metric.
+    standard_error: float
+    #: The SD between runs in units of that error, 0 or more.
+    sd_in_errors: float | None
+    #: Largest share of the variance between runs that the finite test set can account for, in [0, 1].
+    share_at_most: float | None
+
+
+def finite_test(sd: float, found: Resolution) -> FiniteTest:
+    """Compare the SD between runs with the binomial standard error of the test set.
+
+    Parameters
+    ----------
+    sd : float
+        Standard deviation between runs, in the unit of the metric.
+    found : Resolution
+        Of their mean accuracy.
+
+    Returns
+    -------
+    FiniteTest
+        ``sd / SE`` and ``min(1, (SE / sd)**2)``; both None where they are not defined (an SE or an SD of zero).
+
+    Notes
+    -----
+    Let run after run be right on example i with probability q_i, independently across examples. The variance between
+    runs on *this* test set is ``sum(q_i (1 - q_i)) / n**2``, which is at most ``p (1 - p) / n``, the squared binomial
+    SE of the mean accuracy p, because q (1 - q) is concave. So the share is an upper bound: examples that every run
+    gets right or wrong take no part. An SD above the SE shows that errors of a run go together across examples: the
+    models differ as wholes, and no larger test set will take that away [1]_.
+
+    References
+    ----------
+    .. [1] K. Jordan, "On the variance of neural network training with respect to test sets and distributions",
+       arXiv:2304.01910.
+
+    Examples
+    --------
+    >>> finite_test(3.0, resolution(90.0, examples=400, full=100.0))
+    FiniteTest(standard_error=1.5, sd_in_errors=2.0, share_at_most=0.25)
+    """
+    error = found.standard_error
+    return FiniteTest(
+        standard_error=error,
+        sd_in_errors=sd / error if error > 0 else None,
+        share_at_most=min(1.0, (error / sd) ** 2) if sd > 0 else None,
+    )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.measure.curves import curve_band
+from deviate.measure.curves import curve_band, parting
 
 RUN = st.lists(st.floats(min_value=-1e3, max_value=1e3) | st.just(float("nan")), max_size=12)
 RUNS = st.lists(RUN.map(lambda values: (list(range(len(values))), values)), max_size=8)
@@ -52,3 +52,29 @@ def test_wrong_arguments_are_refused():
         curve_band([([0, 1], [1.0])])
     with pytest.raises(ValueError, match="share of the runs"):
         curve_band([], band=1.0)
+
+
+@given(RUNS, st.floats(min_value=0, max_value=100))
+def test_runs_part_where_pandas_finds_the_first_range_beyond_the_tolerance(runs, tolerance):
+    rows = [(step, value) for steps, values in runs for step, value in zip(steps, values, strict=True)]
+    grouped = pd.DataFrame(rows, columns=["step", "value"], dtype=float).dropna().groupby("step")["value"]
+    ranges = (grouped.max() - grouped.min())[grouped.count() > 1]
+    near = (ranges - tolerance).abs() < 1e-9 * (1 + ranges)
+    found = parting(runs, tolerance)
+    assert found.compared == len(ranges)
+    if not near.any():
+        beyond = ranges[ranges > tolerance]
+        assert found.iteration == (None if beyond.empty else beyond.index[0])
+        assert found.apart is None or found.apart == pytest.approx(beyond.iloc[0])
+
+
+def test_one_bit_parts_runs():
+    found = parting([([0, 1], [1.0, 0.5]), ([0, 1], [1.0, np.nextafter(0.5, 1)])])
+    assert (found.iteration, found.apart) == (1, np.nextafter(0.5, 1) - 0.5)
+
+
+def test_runs_that_share_no_iteration_never_part():
+    assert parting([([0], [1.0]), ([1], [2.0])]).compared == 0
+    assert parting([]).iteration is None
+    with pytest.raises(ValueError, match="0 or more"):
+        parting([], tolerance=-1.0)

@@ -8,7 +8,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deviate.measure.bootstrap import bootstrap_mean_interval, bootstrap_sd_interval
+from deviate.measure.bootstrap import (
+    bootstrap_mean_interval,
+    bootstrap_mean_intervals,
+    bootstrap_sd_interval,
+    bootstrap_sd_intervals,
+)
 from deviate.measure.intervals import c4, mean_interval, sd_factors, sd_interval
 
 SAMPLES = st.lists(st.floats(min_value=-1e3, max_value=1e3).map(lambda x: round(x, 4)), min_size=2, max_size=30)
@@ -97,6 +102,24 @@ def test_bootstrap_says_why_there_is_none(interval_of):
     assert interval_of([1.0], rng).reason == "an interval needs two runs or more"
     assert interval_of([1.0, 2.0, 3.0, 4.0], rng).reason == "a bootstrap interval needs 5 runs or more"
     assert interval_of([2.0] * 6, rng).reason == "all 6 runs gave exactly the same value"
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [(bootstrap_mean_interval, bootstrap_mean_intervals), (bootstrap_sd_interval, bootstrap_sd_intervals)],
+)
+def test_several_samples_together_give_what_each_gives_alone(one, many):
+    """Samples of one length share their draws, so each is as if it were the first; others keep their reasons."""
+    # So many that no resample is the sample itself: up to rounding it would tie, and the order of summing decide.
+    drawn = np.random.default_rng(2).normal(size=(2, 25))
+    samples = [drawn[0], [1.0], drawn[1], [2.0] * 6, [1.0, 2.0, 3.0]]
+    found = many(samples, np.random.default_rng(8), resamples=999)
+    for sample, interval in zip(samples, found, strict=True):
+        alone = one(sample, np.random.default_rng(8), resamples=999)
+        assert interval.reason == alone.reason
+        if alone.known:
+            assert interval.low == pytest.approx(alone.low, rel=1e-12)
+            assert interval.high == pytest.approx(alone.high, rel=1e-12)
 
 
 @BOTH

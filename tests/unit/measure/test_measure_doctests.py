@@ -5,7 +5,7 @@ import importlib
 
 import pytest
 
-MODULES = ("sample", "spread", "intervals", "bootstrap", "resolution", "curves")
+MODULES = ("sample", "spread", "intervals", "bootstrap", "resolution", "curves", "weak", "reach")
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,11 +1,14 @@
 """Resolution of an accuracy, against the binomial distribution."""
 
+import math
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deviate.measure.resolution import resolution
+from deviate.measure.resolution import finite_test, resolution
 
 
 @given(st.integers(min_value=0, max_value=1000).map(lambda k: k / 1000), st.integers(min_value=1, max_value=10**6))
@@ -26,3 +29,36 @@ def test_a_percentage_is_a_hundred_times_the_share(accuracy, examples):
 def test_impossible_arguments_are_refused(accuracy, examples):
     with pytest.raises(ValueError, match=r"lies between|1 example or more"):
         resolution(accuracy, examples)
+
+
+@given(
+    st.lists(st.floats(min_value=0, max_value=1), min_size=1, max_size=40),
+    st.floats(min_value=1e-3, max_value=1.0),
+)
+def test_independent_errors_never_spread_more_than_the_standard_error(shares, sd):
+    """The bound's proof, in numbers: sum q(1-q)/n² <= p(1-p)/n for any examples."""
+    probabilities = np.asarray(shares)
+    between_runs = math.sqrt(float(np.sum(probabilities * (1 - probabilities)))) / len(shares)
+    found = finite_test(sd, resolution(float(probabilities.mean()), len(shares)))
+    assert between_runs <= found.standard_error + 1e-12
+    assert 0 <= found.share_at_most <= 1
+
+
+@given(st.floats(min_value=1e-3, max_value=10), st.floats(min_value=0.5, max_value=99.5))
+def test_percent_and_share_give_the_same_comparison(sd, accuracy):
+    percent = finite_test(sd, resolution(accuracy, 500, full=100))
+    share = finite_test(sd / 100, resolution(accuracy / 100, 500))
+    assert percent.sd_in_errors == pytest.approx(share.sd_in_errors, rel=1e-9)
+    assert percent.share_at_most == pytest.approx(share.share_at_most, rel=1e-9)
+
+
+def test_runs_whose_errors_are_coin_flips_spread_by_one_standard_error():
+    rng = np.random.default_rng(0)
+    accuracies = rng.binomial(1000, 0.9, 4000) / 1000
+    found = finite_test(accuracies.std(ddof=1), resolution(accuracies.mean(), 1000))
+    assert found.sd_in_errors == pytest.approx(1, abs=0.03)
+
+
+def test_what_is_not_defined_is_unknown():
+    assert finite_test(0.0, resolution(0.5, 100)).share_at_most is None
+    assert finite_test(0.1, resolution(1.0, 100)).sd_in_errors is None

@@ -1,0 +1,80 @@
+"""Weak runs, against SciPy's MAD, a published example and by property."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from deviate.measure.weak import MAD_CUTOFF, MEAN_DEVIATION_TO_SD, weak_beyond, weak_by_mad
+
+VALUES = st.lists(st.floats(min_value=-1e3, max_value=1e3).map(lambda x: round(x, 3)), min_size=5, max_size=30)
+
+
+@pytest.mark.parametrize(("sign", "weak"), [("<", [1, 3]), ("<=", [1, 2, 3]), (">", [0, 3]), (">=", [0, 2, 3])])
+def test_a_bar_parts_the_runs_and_nan_is_weak_on_either_side(sign, weak):
+    assert weak_beyond([90.0, 10.0, 50.0, float("nan")], sign, 50.0).places == weak
+
+
+def test_an_infinity_is_weak_whatever_the_bar():
+    assert weak_beyond([1.0, float("inf"), float("-inf")], "<", 0.0).places == [1, 2]
+
+
+@given(VALUES)
+def test_the_robust_rule_is_the_modified_z_score(values):
+    """Iglewicz and Hoaglin: 0.6745 (x - median) / MAD, beyond 3.5, as SciPy's MAD gives it."""
+    mad = stats.median_abs_deviation(values, scale="normal")
+    if mad == 0:
+        return
+    scores = np.abs(np.asarray(values) - np.median(values)) / mad
+    clear = np.abs(scores - MAD_CUTOFF) > 1e-9
+    found = weak_by_mad(values)
+    assert [place for place in np.flatnonzero(scores > MAD_CUTOFF) if clear[place]] == [
+        place for place in found.places if clear[place]
+    ]
+
+
+def test_hampels_outlier_is_found_where_the_standard_score_masks_it():
+    """Two gross errors inflate the SD so much that neither is beyond 3 SDs; the median does not move."""
+    values = [2.1, 2.6, 2.4, 2.5, 2.3, 2.1, 2.3, 2.6, 8.2, 8.3]
+    assert np.abs(stats.zscore(values)).max() < 3
+    assert weak_by_mad(values).places == [8, 9]
+
+
+def test_only_the_worse_side_is_weak():
+    values = [90.0, 90.1, 89.9, 90.2, 10.0, 170.0]
+    assert weak_by_mad(values, "higher").places == [4]
+    assert weak_by_mad(values, "lower").places == [5]
+    assert weak_by_mad(values).places == [4, 5]
+
+
+def test_where_most_runs_are_equal_the_mean_deviation_takes_over():
+    values = [90.0] * 20 + [10.0]
+    assert stats.median_abs_deviation(values) == 0
+    scale = MEAN_DEVIATION_TO_SD * np.mean(np.abs(np.asarray(values) - 90.0))
+    assert 80.0 / scale > MAD_CUTOFF
+    assert weak_by_mad(values).places == [20]
+    assert weak_by_mad([90.0] * 6).reason == "all finite values are equal"
+
+
+def test_mean_deviation_of_the_normal_distribution():
+    assert pytest.approx(1 / stats.norm.expect(abs), rel=1e-9) == MEAN_DEVIATION_TO_SD
+
+
+def test_too_few_runs_are_not_judged_but_nan_is_weak():
+    found = weak_by_mad([1.0, 2.0, float("nan"), 99.0])
+    assert found.places == [2]
+    assert "5 finite values" in found.reason
+
+
+@given(VALUES, st.floats(min_value=0.1, max_value=10), st.floats(min_value=-50, max_value=50))
+def test_shift_and_scale_do_not_change_who_is_weak(values, scale, shift):
+    sample = np.asarray(values)
+    spread = stats.median_abs_deviation(sample, scale="normal") or MEAN_DEVIATION_TO_SD * np.mean(
+        np.abs(sample - np.median(sample))
+    )
+    if spread < 1e-2 or (np.abs(np.abs(sample - np.median(sample)) / spread - MAD_CUTOFF) < 1e-6).any():
+        return
+    if stats.median_abs_deviation(sample) == 0:
+        return
+    assert weak_by_mad(sample).places == weak_by_mad(scale * sample + shift).places
