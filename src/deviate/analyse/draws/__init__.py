@@ -1,0 +1,3 @@
+"""Draws of random numbers in the project's own files: where they are, and which factor each is of."""
+
+from deviate.analyse.draws.draws import find_draws as find_draws

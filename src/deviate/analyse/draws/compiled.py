@@ -1,0 +1,77 @@
+"""Code that a compiler reads: a call to an unknown function would break it, or cut it into other pieces."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from deviate.analyse.abstract import External, Instance
+from deviate.analyse.callgraph import CallGraph
+from deviate.analyse.index import ClassScope, Unit
+from deviate.analyse.program import called_name
+
+if TYPE_CHECKING:
+    from deviate.analyse.values import Flow
+
+_READERS = re.compile(r"^torch\.(compile|jit\.script(_if_tracing)?)$|^torch\._dynamo\.optimize$")
+_FUNCTION_READERS = re.compile(
+    r"^(numba|nb)\.\w+$|^tensorflow\.(function|autograph\.\w+)$|^torch\.(compile|jit\.script)$"
+)
+_KERAS = re.compile(r"(^|\.)keras(\.\w+)*\.(Model|Layer|Sequential)$|^tensorflow\.(Module|keras)\b")
+_MODULES = re.compile(r"(^|\.)(nn\.Module|\w*LightningModule|PreTrainedModel)$|^torch\.nn\.")
+
+
+class Compiled:
+    """Tells which functions compilers read, as far as calls say so; decorators are seen when a file is written."""
+
+    def __init__(self, flow: Flow, graph: CallGraph) -> None:
+        self.flow = flow
+        self.graph = graph
+        self.units = graph.closure(list(self._roots()), constructors=False)
+
+    def _roots(self) -> set[Unit]:
+        found: set[Unit] = set()
+        modules = False
+        for unit in self.flow.program.reached:
+            for site in unit.calls:
+                name = called_name(site.node)
+                if name in {"compile", "script", "optimize", "njit", "jit", "function", "vectorize", "map"}:
+                    dotted = [
+                        ref.dotted for ref in self.flow.value(site.node.func, site.scope).refs
+                        if isinstance(ref, External) and not ref.made
+                    ]  # fmt: skip
+                    modules = modules or any(_READERS.search(one) for one in dotted) or _compiles_itself(site.node)
+                    if any(_FUNCTION_READERS.search(one) for one in dotted) or _maps_dataset(site.node, dotted):
+                        found |= self._functions(site.node, site.scope)
+        for cls in self.flow.program.classes:
+            if self._is_read(cls, modules):
+                found |= {unit for name, unit in cls.methods.items() if name not in {"__init__", "build"}}
+        return found & self.flow.program.reached
+
+    def _functions(self, call: ast.Call, scope: object) -> set[Unit]:
+        refs = [ref for one in call.args for ref in self.flow.value(one, scope).refs]  # type: ignore[arg-type]
+        return {ref for ref in refs if isinstance(ref, Unit)} | {
+            unit for ref in refs if isinstance(ref, Instance) for unit in ref.cls.methods.values()
+        }
+
+    def _is_read(self, cls: ClassScope, modules: bool) -> bool:
+        bases = self.flow.program.external_bases(self.flow, cls)
+        if any(_KERAS.search(one) for one in bases):
+            return True
+        return modules and any(_MODULES.search(one) for one in bases)
+
+
+def _compiles_itself(call: ast.Call) -> bool:
+    """Whether it is ``model.compile()`` of PyTorch, not that of Keras."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "compile" or call.args:
+        return False
+    return {key.arg for key in call.keywords} <= {"mode", "fullgraph", "dynamic", "backend", "options", "disable"}
+
+
+def _maps_dataset(call: ast.Call, dotted: list[str]) -> bool:
+    """Whether a function is given to ``Dataset.map`` of TensorFlow, which reads its source."""
+    keywords = {key.arg for key in call.keywords}
+    return called_name(call) == "map" and (
+        "num_parallel_calls" in keywords or any(one.startswith("tensorflow.") for one in dotted)
+    )

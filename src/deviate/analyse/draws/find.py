@@ -1,0 +1,170 @@
+"""Find the calls that draw random numbers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deviate.analyse.abstract import External, Instance
+from deviate.analyse.draws import tables
+from deviate.analyse.draws.makers import Makers
+from deviate.analyse.draws.tables import Gives
+from deviate.analyse.index import CallSite, ClassScope, ModuleIndex, Unit, under_main_guard
+from deviate.analyse.program import called_name
+from deviate.analyse.shown import dotted_text
+from deviate.analyse.spans import text_of
+
+if TYPE_CHECKING:
+    from deviate.analyse.values import Flow
+
+_STARTS = ("make_", "random_", "stateless_", "sample_distorted")
+_AUGMENTERS = re.compile(r"mix_?up|cut_?mix|aug|transform|erasing", re.IGNORECASE)
+#: What a library's own boundary covers.
+_FETCHES = {"__getitem__", "__getitems__", "__call__"}
+_SPACES = {"action_space", "single_action_space", "observation_space"}
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A call that draws."""
+
+    site: CallSite
+    #: Dotted name of what is called where it is known, else as it is written.
+    call: str
+    gives: Gives
+    #: What the draw is put into, where it does not return it: ``idx`` of ``shuffle(idx)``, ``w`` of ``w.normal_()``.
+    into: ast.expr | None = None
+
+    @property
+    def unit(self) -> Unit:
+        """The function it stands in."""
+        return self.site.scope.unit
+
+
+def find_drawn(flow: Flow) -> list[Drawn]:
+    """Return the calls of the running code that draw, in the order of files and lines."""
+    finder = _Finder(flow)
+    program = flow.program
+    found = [
+        drawn
+        for module in program.modules
+        for unit in module.units
+        if unit in program.reached
+        for site in unit.calls
+        if finder.may_draw(site) and (drawn := finder.look(site)) is not None
+    ]
+    return sorted(found, key=lambda one: (one.unit.module.file, one.site.node.lineno, one.site.node.col_offset))
+
+
+class _Finder:
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.makers = Makers(flow)
+        aliases = flow.program.aliases
+        self.names = tables.NAMES.union(*(aliases.get(name, ()) for name in tables.NAMES))
+        self._is_other_main: dict[ModuleIndex, bool] = {}
+
+    def may_draw(self, site: CallSite) -> bool:
+        """Tell by the name alone whether a call is worth a look."""
+        name = called_name(site.node)
+        if name not in self.names and not name.startswith(_STARTS) and not name.endswith("Split"):
+            return bool(_AUGMENTERS.search(name))
+        return True
+
+    def look(self, site: CallSite) -> Drawn | None:
+        """Return the draw that a call is."""
+        if site.scope.module is not self.flow.program.entry and under_main_guard(site.place):
+            return None
+        refs = self.flow.value(site.node.func, site.scope).refs
+        if any(isinstance(ref, (Unit, ClassScope)) for ref in refs):
+            return None
+        for ref in refs:
+            if isinstance(ref, External) and not ref.made and (found := self._by_dotted(site, ref.dotted)):
+                return found
+        if any(isinstance(ref, External) and not ref.made for ref in refs):
+            return None
+        if isinstance(site.node.func, ast.Attribute):
+            return self._method(site, site.node.func)
+        return self._augmenter(site)
+
+    def _by_dotted(self, site: CallSite, dotted: str) -> Drawn | None:
+        gives = tables.known_call(dotted)
+        if tables.SHUFFLED_FOLDS.search(dotted) and _says_true(site.node, "shuffle"):
+            gives = "data"
+        if gives is None:
+            return None
+        into = site.node.args[0] if dotted.endswith("random.shuffle") and site.node.args else None
+        return Drawn(site, dotted, gives, None if dotted.startswith(("tensorflow.", "keras.", "jax.")) else into)
+
+    def _method(self, site: CallSite, func: ast.Attribute) -> Drawn | None:
+        name, written = func.attr, text_of(func)
+        if name in tables.FILLS:
+            return Drawn(site, f"Tensor.{name}", "values", func.value)
+        if self._is_own(site, func):
+            return None
+        for maker in self.makers.of(func.value, site.scope):
+            methods = tables.methods_of(maker)
+            if methods is not None and name in methods:
+                into = site.node.args[0] if name == "shuffle" and site.node.args else None
+                return Drawn(site, written, methods[name], into)
+            if name == "sample" and tables.BUFFERS.search(maker):
+                return Drawn(site, written, "batch")
+        return self._named_method(site, func, written) or self._augmenter(site)
+
+    def _is_own(self, site: CallSite, func: ast.Attribute) -> bool:
+        """Whether the method is one of the project's own."""
+        refs = self.flow.value(func.value, site.scope).refs
+        return any(
+            isinstance(ref, Instance) and self.flow.program.method(self.flow, ref.cls, func.attr) for ref in refs
+        )
+
+    def _named_method(self, site: CallSite, func: ast.Attribute, written: str) -> Drawn | None:
+        """Tell a method by its name and what it is called on, where the making of that is not found."""
+        name, call = func.attr, site.node
+        receiver = dotted_text(func.value).rpartition(".")[2]
+        if name in tables.ANY_METHODS and tables.GENERATOR_NAMES.match(receiver):
+            into = call.args[0] if name == "shuffle" and call.args else None
+            return Drawn(site, written, tables.ANY_METHODS[name], into)
+        if name == "sample" and receiver in _SPACES:
+            return Drawn(site, written, "action")
+        if name == "rsample" or (name == "sample" and tables.DISTRIBUTION_NAMES.search(receiver)):
+            return Drawn(site, written, "values")
+        if name == "sample" and {"frac", "random_state"} & {key.arg for key in call.keywords}:
+            return Drawn(site, written, "order")
+        if name == "rvs":
+            return Drawn(site, written, "values")
+        if name in {"multinomial", "bernoulli"}:
+            return Drawn(site, f"Tensor.{name}", "integers" if name == "multinomial" else "values")
+        if name == "train_test_split":
+            return Drawn(site, written, "data")
+        return self._keyed(site, func, written)
+
+    def _keyed(self, site: CallSite, func: ast.Attribute, written: str) -> Drawn | None:
+        """Find the parameters, and the stochastic layers, of a model that is handed its keys."""
+        call = site.node
+        if func.attr in {"init", "init_with_output"} and call.args:
+            first = call.args[0]
+            key = dotted_text(first.func if isinstance(first, ast.Call) else first).rpartition(".")[2]
+            if tables.KEY_NAMES.search(key) or key in {"PRNGKey", "key", "next_rng_key"}:
+                return Drawn(site, written, "init")
+        if func.attr == "apply" and any(key.arg == "rngs" for key in call.keywords):
+            return Drawn(site, written, "layers")
+        return None
+
+    def _augmenter(self, site: CallSite) -> Drawn | None:
+        """Find the call of an object of a library that augments."""
+        func = site.node.func
+        fetches = site.scope.unit.owner is not None and site.scope.unit.name in _FETCHES
+        if fetches or not site.node.args or not _AUGMENTERS.search(called_name(site.node)):
+            return None
+        if any(tables.AUGMENTERS.search(one) for one in self.makers.of(func, site.scope)):
+            return Drawn(site, text_of(func), "augment")
+        return None
+
+
+def _says_true(call: ast.Call, name: str) -> bool:
+    return any(
+        key.arg == name and not (isinstance(key.value, ast.Constant) and not key.value.value) for key in call.keywords
+    )

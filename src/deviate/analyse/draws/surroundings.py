@@ -1,0 +1,48 @@
+"""What surrounds an expression in its file, and where names are read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from deviate.analyse.index import ClassScope, ModuleIndex, Place, Scope, Unit
+
+Load = tuple[ast.Name | ast.Attribute, Scope, Place | None]
+
+
+class ModuleFacts:
+    """What surrounds each node of a file, and where each name is read."""
+
+    def __init__(self, module: ModuleIndex) -> None:
+        self.module = module
+        self.parents: dict[ast.AST, ast.AST] = {
+            child: parent for parent in ast.walk(module.tree) for child in ast.iter_child_nodes(parent)
+        }
+        self.names: dict[str, list[Load]] = {}
+        self.attributes: dict[str, list[Load]] = {}
+        for unit in module.units:
+            for load in unit.loads:
+                node = load[0]
+                if isinstance(node, ast.Name):
+                    self.names.setdefault(node.id, []).append(load)
+                else:
+                    self.attributes.setdefault(node.attr, []).append(load)
+
+
+def owner_of(unit: Unit) -> ClassScope | None:
+    """Return the class whose method a function is, or stands in."""
+    at: Scope | None = unit
+    while at is not None:
+        if isinstance(at, Unit) and at.owner is not None:
+            return at.owner
+        at = at.parent
+    return None
+
+
+def iter_names(node: ast.AST) -> Iterator[str]:
+    """Yield the names and attributes in an expression."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name):
+            yield one.id
+        elif isinstance(one, ast.Attribute):
+            yield one.attr
