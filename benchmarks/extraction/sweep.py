@@ -3,9 +3,10 @@
     python benchmarks/extraction/sweep.py FOLDER... [--json FILE]
 
 By default the folders are those of the standard library and of the installed packages. Each file is analysed as an
-entry of its own, in a folder by itself. Then not only the metrics found are wrapped but every argument of every call,
-every field of every f-string and every loop header (at most 300 a file), and the result must parse, have as many lines
-as before and mean the same with the wraps taken off. Prints counts, every fault, and one JSON object.
+entry of its own, in a folder by itself, and its draws are wrapped. Then not only the metrics found are wrapped but
+every argument of every call, what it calls, every field of every f-string and every loop header (at most 300 a file),
+and the result must parse, have as many lines as before and mean the same with the wraps taken off. Prints counts,
+every fault, and one JSON object.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from deviate.errors import DeviateError
 from deviate.experiment import Span
 from deviate.instrument.edits import Edit
 from deviate.instrument.overlay import instrument_source
+from deviate.instrument.project import instrument_project
 
 MOST_EDITS = 300
 
@@ -42,6 +44,7 @@ def wrappable(tree: ast.Module) -> Iterator[Edit]:
         if isinstance(node, ast.Call):
             shown = [argument for argument in node.args if not isinstance(argument, ast.Starred)]
             yield from (edit(each, "__dv__(0, ") for each in shown)
+            yield edit(node.func, "__dv_draw__(0, ")
         elif isinstance(node, ast.FormattedValue):
             yield edit(node.value, "__dv__(0, ")
         elif isinstance(node, ast.For):
@@ -70,12 +73,16 @@ def look(path: Path, alone: Path, counts: Counter[str]) -> None:
         counts["refused as an entry (does not parse)"] += 1
         return
     counts["metrics"] += len(findings.metrics)
+    counts.update(f"draws: {draw.factor}" for draw in findings.draws)
     counts["unreadable"] += len(findings.unreadable)
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError):
         counts["parses only masked"] += 1
         return
+    drawn = instrument_project(alone, [], None, findings.draws).values()
+    counts["draws wrapped"] += sum(len(result.done) for result in drawn)
+    counts.update(f"draw skipped: {skipped.reason}" for result in drawn for skipped in result.skipped)
     result = instrument_source(data, list(dict.fromkeys(wrappable(tree)))[:MOST_EDITS])
     counts["edits"] += len(result.done)
     counts.update(f"skipped: {skipped.reason}" for skipped in result.skipped)

@@ -13,6 +13,9 @@ Status = Literal["completed", "failed", "timed-out", "cancelled", "not-instrumen
 #: Version of every file and JSON object Deviate writes.
 SCHEMA = 1
 
+#: The variant of runs that Deviate did not make: what varied between them is not known.
+IMPORTED = "imported"
+
 
 class Span(msgspec.Struct, frozen=True):
     """A piece of source text as `ast` counts it: lines from 1, columns in UTF-8 bytes from 0."""
@@ -41,6 +44,9 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     reads: str = ""
     #: A bare name in scope whose text at run time fills ``{name}`` in the metric's name (``split``).
     label: str = ""
+    #: Name under which a framework reports the value, where one does: ``fit:val_loss``, or the tag of a TensorFlow 1
+    #: summary. A part in braces stands for any text. What the source yields itself is not recorded again under it.
+    key: str = ""
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +64,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     sink: str
     kind: Kind
     direction: Direction | None
-    #: ``last``, ``best``, ``mean``, ``max``, ``min`` or ``at ITERATION``.
+    #: ``last``, ``best``, ``mean``, ``max``, ``min``, ``area`` or ``at ITERATION``.
     aggregate: str
     confidence: float
     why: str
@@ -78,6 +84,22 @@ class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
     span: Span | None = None
 
 
+class Draw(msgspec.Struct, frozen=True, kw_only=True):
+    """A call in the project's own files that draws random numbers."""
+
+    #: Relative to the project, with forward slashes.
+    file: str
+    line: int
+    function: str
+    #: What is called, by its dotted name where that is known: ``torch.randperm``; else as it is written.
+    call: str
+    #: The factor it is of; ``seed`` where its value becomes a seed.
+    factor: str
+    why: str
+    #: The callee, which is wrapped: ``rng.permutation`` of ``rng.permutation(n)``; None where it is left as it is.
+    span: Span | None
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One training of an experiment."""
 
@@ -88,6 +110,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def folder(self) -> str:
         """Name of the run's folder and the word users type for it."""
         return f"{self.variant}-{self.index}"
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the results of an experiment came from that Deviate did not run."""
+
+    #: ``csv``, ``json``, ``tensorboard``, ``mlflow``, ``wandb`` or ``log``.
+    format: str
+    #: Paths as the user typed them.
+    sources: list[str]
+    #: What the source calls each run, by its index.
+    labels: dict[str, str]
+    #: What a reader of the results has to know about how they were read.
+    notes: list[str] = []
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +137,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     entry: str
     metrics: list[Metric]
     main_loop: MainLoop | None
+    #: Draws in the project's own files; one's id is its place.
+    draws: list[Draw] = []
     #: Digest of the snapshot: runs of two different sources never mix.
     source: str
     #: All seeds of all runs derive from it.
@@ -112,3 +149,5 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     created: str
     #: What could not be instrumented, and why.
     notes: list[str] = []
+    #: None for what Deviate ran.
+    imported: Imported | None = None

@@ -20,4 +20,4 @@ def extract(project: Path, entry: str) -> Findings:
 def show_edits(project: Path, findings: Findings) -> Iterable[str]:
     """Return how each file of the project is instrumented, as differences."""
     chosen = [metric for metric in findings.metrics if metric.selected]
-    return project_diff(project, instrument_project(project, chosen, findings.main_loop))
+    return project_diff(project, instrument_project(project, chosen, findings.main_loop, findings.draws))

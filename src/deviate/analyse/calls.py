@@ -42,7 +42,7 @@ FIXED_ORIGINS = frozenset({COUNT, TOTAL, SETTING, PATH, CLOCK, MEMORY, SCHEDULE,
 
 def call_value(flow: Flow, node: ast.Call, scope: Scope) -> Value:
     """Evaluate a call."""
-    func = flow.value(node.func, scope)
+    func = _called(flow, node.func, scope)
     args = [flow.value(one, scope) for one in (*node.args, *(key.value for key in node.keywords))]
     special = _special(flow, node, scope, func, args)
     if special is not None:
@@ -54,6 +54,14 @@ def call_value(flow: Flow, node: ast.Call, scope: Scope) -> Value:
     if isinstance(node.func, ast.Attribute) and not _is_kept(flow, node.func, scope):
         return _method(flow, node, node.func, scope, args)
     return _unknown_function(func, args)
+
+
+def _called(flow: Flow, node: ast.expr, scope: Scope) -> Value:
+    """Evaluate what is called; a function or model that was passed on is what callers pass."""
+    func = flow.value(node, scope)
+    if func.refs or not func.params() or (isinstance(node, ast.Attribute) and not _is_kept(flow, node, scope)):
+        return func
+    return Value(func.origins, flow.resolve(func).refs)
 
 
 def _is_kept(flow: Flow, func: ast.Attribute, scope: Scope) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from deviate.analyse.abstract import External, Instance
+from deviate.analyse.frameworks.logged import handed_over, key_of
 from deviate.analyse.index import ClassScope, Unit, lookup
 from deviate.analyse.program import called_name
 from deviate.analyse.sinks import Report
@@ -26,11 +27,18 @@ _TEXT_CALLS = {"str", "timedelta", "format", "int", "repr", "strftime"}
 
 def capture_of(flow: Flow, shown: Shown, report: Report, label: ast.expr | None) -> Capture | None:
     """Say how a shown value is recorded; None when nothing in the source yields it."""
-    if report.sink == "tf1-summary":
-        return Capture(how="framework")
+    named = dotted_text(label) if label is not None else ""
+    handed = handed_over(flow, shown, report, named)
+    if handed is not None:
+        return handed
     if _is_traced(shown):
         return None
-    named = dotted_text(label) if label is not None else ""
+    found = _source_capture(flow, shown, report, named)
+    key = key_of(shown, report)
+    return msgspec.structs.replace(found, key=key) if found is not None and key else found
+
+
+def _source_capture(flow: Flow, shown: Shown, report: Report, named: str) -> Capture | None:
     span = span_of(shown.expr, shown.scope.module)
     if shown.mapping:
         return Capture(how="mapping", span=span) if span else None

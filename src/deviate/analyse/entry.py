@@ -7,71 +7,18 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from deviate.analyse.launchers import (
+    LAUNCHERS,
+    MODULE_LAUNCHERS,
+    PREFIXES,
+    PYTHON,
+    PYTHON_VALUES,
+    RUNNERS,
+    SHELLS,
+    SUBCOMMANDS,
+)
 from deviate.errors import EntryNotFound, EntryNotPython
 
-_PYTHON = re.compile(r"^(pypy|python)[\d.]*(w|t|d)?(\.exe)?$")
-_SHELLS = {"bash", "sh", "zsh", "dash", "ksh"}
-#: Options of the interpreter that take the next word.
-_PYTHON_VALUES = {"-W", "-X", "--check-hash-based-pycs"}
-#: Programs that start another command after their own options: options that take the next word.
-_PREFIXES: dict[str, set[str]] = {
-    "env": {"-u", "--unset", "-C", "--chdir"},
-    "time": {"-o", "-f"},
-    "nice": {"-n", "--adjustment"},
-    "nohup": set(),
-    "stdbuf": {"-i", "-o", "-e"},
-    "timeout": {"-s", "-k", "--signal", "--kill-after"},
-    "taskset": {"-c"},
-    "numactl": set(),
-    "srun": {"-n", "-N", "-p", "-c", "-t", "-J", "--ntasks", "--nodes", "--partition", "--gres"},
-    "xvfb-run": {"-s", "-n", "-e", "-f", "-p", "-w"},
-    "mpirun": {"-n", "-np", "-H", "--host", "--hostfile", "-x", "--bind-to", "--map-by"},
-    "mpiexec": {"-n", "-np", "-host", "-hosts", "-f"},
-    "exec": {"-a"},
-    "catchsegv": set(),
-    "sudo": {"-u", "-g"},
-}
-#: The same with a sub-command between (``uv run``).
-_RUNNERS: dict[str, set[str]] = {
-    "uv": {"--with", "--python", "-p", "--extra", "--group", "--project", "--directory", "--env-file", "--index"},
-    "poetry": {"-C", "-P", "--directory", "--project"},
-    "pipenv": set(),
-    "pdm": {"-p", "--project"},
-    "rye": set(),
-    "hatch": {"-e", "--env", "-p"},
-    "conda": {"-n", "--name", "-p", "--prefix", "--cwd"},
-    "mamba": {"-n", "--name", "-p", "--prefix"},
-    "micromamba": {"-n", "--name", "-p", "--prefix"},
-    "pixi": {"-e", "--environment", "--manifest-path"},
-    "ray": set(),
-}
-#: Programs, or modules run with -m, that start a script after their own options: options without a value.
-_LAUNCHERS: dict[str, set[str]] = {
-    "torchrun": {"--standalone", "--no-python", "--no_python", "--run-path", "--run_path", "--use-env", "--use_env"},
-    "accelerate": {"--multi_gpu", "--multi-gpu", "--cpu", "--tpu", "--use_fsdp", "--use_deepspeed", "--use_megatron_lm",
-                   "--use_xpu", "--debug", "--quiet", "-q", "--same_network", "--no_python", "--no-python", "--ipex",
-                   "--mps", "--main_training_function_", "--enable_cpu_affinity", "--use_fp8"},
-    "deepspeed": {"--force_multi", "--enable_each_rank_log_", "--no_python", "--no_local_rank",
-        "--no_ssh_check", "--no_ssh",
-                  "--save_pid", "--bind_cores_to_rank"},
-    "horovodrun": {"--verbose", "--disable-cache", "--gloo", "--mpi", "--js", "-cb", "--check-build", "--autotune",
-                   "--timeline-mark-cycles", "--no-stall-check", "--tcp", "--elastic-timeout_"},
-    "lightning": set(),
-    "fabric": set(),
-    "composer": {"--verbose", "-v", "-m_"},
-    "colossalai": set(),
-    "ipython": {"--no-banner", "--pylab_"},
-    "coverage": {"--parallel-mode", "-p", "--append", "-a", "--branch"},
-    "kernprof": {"-l", "-v", "-b"},
-}  # fmt: skip
-_MODULE_LAUNCHERS = {
-    "torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
-    "accelerate.commands.launch": "accelerate",
-    "torch.distributed.elastic": "torchrun", "deepspeed.launcher.runner": "deepspeed", "coverage": "coverage",
-    "accelerate": "accelerate", "cProfile": "kernprof", "kernprof": "kernprof", "pdb": "kernprof",
-    "torch_xla.distributed.xla_dist": "torchrun", "torch.utils.bottleneck": "kernprof",
-}  # fmt: skip
-_SUBCOMMANDS = {"launch", "run"}
 _HINT = "name the script that trains, for example --entry train.py"
 
 
@@ -111,15 +58,15 @@ def _from_words(words: list[str], folder: Path, depth: int) -> Path:
     program = words[0].rpartition("/")[2]
     if re.match(r"^[A-Za-z_]\w*=", words[0]):
         return _from_words(words[1:], folder, depth + 1)
-    if _PYTHON.match(program):
+    if PYTHON.match(program):
         return _from_python(words[1:], folder, said, depth)
-    if program in _PREFIXES:
-        return _from_words(_after_options(words[1:], _PREFIXES[program], program), folder, depth + 1)
-    if program in _RUNNERS:
+    if program in PREFIXES:
+        return _from_words(_after_options(words[1:], PREFIXES[program], program), folder, depth + 1)
+    if program in RUNNERS:
         return _from_runner(words[1:], program, folder, depth)
-    if program in _LAUNCHERS:
+    if program in LAUNCHERS:
         return _from_launcher(words[1:], program, folder, said)
-    if program in _SHELLS:
+    if program in SHELLS:
         return _from_shell(words[1:], folder, said, depth)
     return _from_file(words[0], folder, said, depth)
 
@@ -139,9 +86,9 @@ def _after_options(words: list[str], with_value: set[str], program: str) -> list
 
 
 def _from_runner(words: list[str], program: str, folder: Path, depth: int) -> Path:
-    rest = _after_options(words, _RUNNERS[program], program)
+    rest = _after_options(words, RUNNERS[program], program)
     if rest and rest[0] in {"run", "exec"}:
-        rest = _after_options(rest[1:], _RUNNERS[program], program)
+        rest = _after_options(rest[1:], RUNNERS[program], program)
     return _from_words(rest, folder, depth + 1)
 
 
@@ -159,7 +106,7 @@ def _from_python(words: list[str], folder: Path, said: str, depth: int) -> Path:
             raise EntryNotFound(
                 f"command {said!r}: expected a script, found code given in the command itself", hint=_HINT
             )
-        if word in _PYTHON_VALUES:
+        if word in PYTHON_VALUES:
             rest = rest[1:]
         elif not word.startswith("-"):
             return _script(word, folder)
@@ -170,7 +117,7 @@ def _from_module(words: list[str], folder: Path, said: str) -> Path:
     if not words:
         raise EntryNotFound(f"command {said!r}: expected a module after -m, found none", hint=_HINT)
     module = words[0]
-    launcher = _MODULE_LAUNCHERS.get(module)
+    launcher = MODULE_LAUNCHERS.get(module)
     if launcher is not None:
         return _from_launcher(words[1:], launcher, folder, said)
     return _module_file(module, folder)
@@ -192,7 +139,7 @@ def _module_file(module: str, folder: Path) -> Path:
 def _from_launcher(words: list[str], launcher: str, folder: Path, said: str) -> Path:
     """Skip a launcher's options; those that are not known as switches take the next word unless it is a script."""
     rest = list(words)
-    if rest and rest[0] in _SUBCOMMANDS:
+    if rest and rest[0] in SUBCOMMANDS:
         rest.pop(0)
     while rest:
         word = rest.pop(0)
@@ -200,14 +147,14 @@ def _from_launcher(words: list[str], launcher: str, folder: Path, said: str) -> 
             return _module_file(rest[0], folder) if rest else _no_script(said)
         if not word.startswith("-"):
             return _launched(word, rest, folder, said)
-        takes_value = "=" not in word and word not in _LAUNCHERS[launcher]
+        takes_value = "=" not in word and word not in LAUNCHERS[launcher]
         if takes_value and rest and not rest[0].startswith("-") and not rest[0].endswith(".py"):
             rest.pop(0)
     return _no_script(said)
 
 
 def _launched(word: str, rest: list[str], folder: Path, said: str) -> Path:
-    if _PYTHON.match(word.rpartition("/")[2]):
+    if PYTHON.match(word.rpartition("/")[2]):
         return _from_python(rest, folder, said, 1)
     return _script(word, folder)
 
@@ -271,7 +218,7 @@ def _commands(text: str) -> list[str]:
 
 def _starts_python(words: list[str]) -> bool:
     names = {word.rpartition("/")[2] for word in words[:12]}
-    return any(_PYTHON.match(name) or name in _LAUNCHERS for name in names)
+    return any(PYTHON.match(name) or name in LAUNCHERS for name in names)
 
 
 def _from_file(word: str, folder: Path, said: str, depth: int) -> Path:

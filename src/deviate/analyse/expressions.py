@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from deviate.analyse.values import Flow
 
 
-def _constant(flow: Flow, node: ast.expr, scope: Scope) -> Value:
-    assert isinstance(node, ast.Constant)
-    return of(TEXT) if isinstance(node.value, (str, bytes)) else of(CONSTANT)
+_A_TEXT, _A_CONSTANT = of(TEXT), of(CONSTANT)
+
+
+def constant_value(node: ast.Constant) -> Value:
+    """Evaluate a literal."""
+    return _A_TEXT if isinstance(node.value, (str, bytes)) else _A_CONSTANT
 
 
 def _text(flow: Flow, node: ast.expr, scope: Scope) -> Value:
@@ -131,9 +134,8 @@ def _call(flow: Flow, node: ast.expr, scope: Scope) -> Value:
     return call_value(flow, node, scope)
 
 
-#: How each kind of expression but a name is evaluated.
+#: How each kind of expression but a name and a literal is evaluated.
 HANDLERS: dict[type, Callable[[Flow, ast.expr, Scope], Value]] = {
-    ast.Constant: _constant,
     ast.JoinedStr: _text,
     ast.BinOp: _operation,
     ast.Compare: _several,

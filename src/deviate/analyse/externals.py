@@ -83,7 +83,7 @@ _SETTING_METHODS = {"parse_args", "parse_known_args", "parse_args_into_dataclass
 
 _SHAPE_ATTRIBUTES = {"shape", "ndim", "dtype", "device", "nnz", "num_nodes", "num_classes", "batch_size", "n_samples",
                      "num_features", "num_edges", "num_examples", "num_graphs", "num_batches", "itemsize",
-                     "nbytes"}  # fmt: skip
+                     "nbytes", "total_memory"}  # fmt: skip
 _TEXT_ATTRIBUTES = {
     "__name__",
     "__class__",
@@ -153,6 +153,8 @@ def external_call(dotted: str, args: list[Value]) -> Value:
 
 def method_call(receiver: Value, name: str, args: list[Value]) -> Value:
     """Say what calling a method of something outside the project gives."""
+    if receiver.has(CLOCK) and name in {"replace", "timestamp", "astimezone"}:
+        return of(CLOCK)
     fixed = _method_origin(name)
     if fixed is not None:
         return of(fixed)
@@ -217,6 +219,17 @@ def element_of(value: Value) -> Value:
     if value.has(OBJECT, UNKNOWN) and not value.has(LIVE):
         return Value(value.origins - {OBJECT, UNKNOWN} | {DATA})
     return value
+
+
+def item_of(value: Value, position: int) -> Value:
+    """Take one position of an unpacked value."""
+    if value.items is not None and -len(value.items) <= position < len(value.items):
+        return value.items[position]
+    if value.element is not None:
+        return value.element
+    if value.has(OBJECT) and not value.has(LIVE):
+        return Value(value.origins - {OBJECT} | {UNKNOWN})
+    return Value(value.origins, value.refs)
 
 
 def subtract(left: Value, right: Value) -> Value:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.experiment import SCHEMA, MainLoop, Metric
+from deviate.experiment import SCHEMA, Draw, MainLoop, Metric
 
 Reason = Literal["setting", "counter", "identifier", "path", "constant", "unreached"]
 
@@ -36,6 +36,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     main_loop: MainLoop | None
     metrics: list[Metric]
     rejected: list[Rejected] = []
+    #: Calls in the project's own files that draw random numbers, with the factor each is of.
+    draws: list[Draw] = []
     unreadable: list[Unreadable] = []
     #: Files of the project that were read, relative to it.
     files: list[str] = []

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from deviate.analyse.abstract import Instance, Param
-from deviate.analyse.index import Binding, Scope, Unit, lookup
+from deviate.analyse.index import Binding, Place, Scope, Unit, lookup
 from deviate.analyse.program import called_name
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def source_param(flow: Flow, expr: ast.expr, scope: Scope, depth: int = 0) -> Pa
 
 def _source(flow: Flow, expr: ast.expr, scope: Scope, depth: int) -> Param | None:
     if isinstance(expr, ast.Name):
-        return _of_name(flow, expr.id, scope, depth)
+        return _of_name(flow, expr, scope, depth)
     if isinstance(expr, ast.Attribute):
         return _of_attribute(flow, expr, scope, depth)
     if isinstance(expr, (ast.Subscript, ast.Starred)):
@@ -54,16 +54,33 @@ def _source(flow: Flow, expr: ast.expr, scope: Scope, depth: int) -> Param | Non
     return None
 
 
-def _of_name(flow: Flow, name: str, scope: Scope, depth: int) -> Param | None:
-    found = lookup(name, scope)
+def _of_name(flow: Flow, node: ast.Name, scope: Scope, depth: int) -> Param | None:
+    found = lookup(node.id, scope)
     if found is None:
         return None
     home, bindings = found
-    for one in bindings:
-        param = _of_binding(flow, one, home, name, depth)
+    for one in _in_force(node, bindings):
+        param = _of_binding(flow, one, home, node.id, depth)
         if param is not None:
             return param
     return None
+
+
+def _in_force(node: ast.Name, bindings: list[Binding]) -> list[Binding]:
+    """Leave out what a name was bound to before a statement that surely runs just before the name is read."""
+    sure = [one for one in bindings if one.kind == "assign" and one.line < node.lineno and _is_around(one.place, node)]
+    last = max((one.line for one in sure), default=0)
+    return [one for one in bindings if one.line >= last or one.kind not in {"assign", "param"}]
+
+
+def _is_around(place: Place | None, node: ast.Name) -> bool:
+    """Whether the branch that holds a statement holds a later expression too."""
+    if place is None:
+        return True
+    branch = getattr(place.node, place.branch, None)
+    if not isinstance(branch, list) or not branch or not isinstance(branch[-1], ast.stmt):
+        return False
+    return node.lineno <= (branch[-1].end_lineno or 0)
 
 
 def _of_binding(flow: Flow, binding: Binding, home: Scope, name: str, depth: int) -> Param | None:
@@ -79,7 +96,7 @@ def _of_binding(flow: Flow, binding: Binding, home: Scope, name: str, depth: int
     return None
 
 
-def _picked(binding: Binding) -> ast.expr | None:
+def picked(binding: Binding) -> ast.expr | None:
     """Find what one name gets of an assignment; None where that is not written out."""
     value = binding.value
     for position in binding.path:
@@ -113,7 +130,7 @@ def _of_attribute(flow: Flow, expr: ast.Attribute, scope: Scope, depth: int) -> 
         for ref in flow.value(expr.value, scope).refs:
             if isinstance(ref, Instance) and expr.value.id == "self":
                 for binding in ref.cls.attributes.get(expr.attr, []):
-                    given = _picked(binding) if binding.kind == "assign" else None
+                    given = picked(binding) if binding.kind == "assign" else None
                     if given is not None:
                         param = source_param(flow, given, binding.scope, depth + 1)
                         if param is not None:
@@ -127,6 +144,8 @@ def _of_call(flow: Flow, expr: ast.Call, scope: Scope, depth: int) -> Param | No
         base = source_param(flow, func.value, scope, depth + 1)
         if base is not None:
             return base if func.attr in _FORMS else None
+        if func.attr == "join" and len(expr.args) == 1:
+            return source_param(flow, expr.args[0], scope, depth + 1)
     if len(expr.args) == 1 and not isinstance(expr.args[0], ast.Starred) and _hands_back(flow, expr, scope, depth):
         return source_param(flow, expr.args[0], scope, depth + 1)
     return None

@@ -12,7 +12,8 @@ from deviate.analyse.index import ModuleIndex
 from deviate.analyse.indexer import index_module
 from deviate.analyse.source import UnreadableSourceError, read_source
 
-_TARGET = re.compile(r"""_target_["']?\s*:\s*["']?([A-Za-z_][\w.]*)""")
+#: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
+_TARGET = re.compile(r"""(?:_target_|\btarget|\bclass_path)["']?\s*:\s*["']?([A-Za-z_]\w*(?:\.\w+)+)""")
 #: Bounds that keep a huge tree from being searched for configurations or plug-ins.
 MAX_CONFIG_FILES = 400
 MAX_PLUGIN_FILES = 60
@@ -28,9 +29,9 @@ class Imports:
         self.unreadable: list[Unreadable] = []
         self.search: list[Path] = [entry.parent]
         self._add_search([root, root / "src"])
-        self._found: dict[tuple[str, Path], ModuleIndex | None] = {}
+        self._found: dict[tuple[str, str], ModuleIndex | None] = {}
         self._exists: dict[Path, bool] = {}
-        self._has_hydra = False
+        self._is_configured = False
         #: Dotted names that configuration files ask to be called.
         self.targets: list[str] = []
 
@@ -66,10 +67,10 @@ class Imports:
 
     def find(self, dotted: str, importer: ModuleIndex) -> ModuleIndex | None:
         """Find the project's module of a dotted name as seen from another one."""
-        base = (self.root / importer.file).parent
-        key = (dotted, base if dotted.startswith(".") else self.root)
+        # What is not relative is the same wherever it is asked for.
+        key = (dotted, importer.file.rpartition("/")[0] if dotted.startswith(".") else "")
         if key not in self._found:
-            path = self._locate(dotted, base)
+            path = self._locate(dotted, (self.root / importer.file).parent)
             self._found[key] = self.load(path) if path is not None else None
         return self._found[key]
 
@@ -115,7 +116,7 @@ class Imports:
         name = dotted.lstrip(".")
         dots = "." * (len(dotted) - len(name))
         parts = name.split(".") if name else []
-        self._has_hydra = self._has_hydra or parts[:1] == ["hydra"]
+        self._is_configured = self._is_configured or parts[:1] == ["hydra"]
         for end in range(1, len(parts) + 1):
             if (
                 self.find(dots + ".".join(parts[:end]), module) is None
@@ -158,8 +159,10 @@ class Imports:
                 name = _called_name(site.node)
                 if name in {"import_module", "__import__"} and site.node.args:
                     self._load_pattern(site.node.args[0], module)
-        if self._has_hydra:
-            self._has_hydra = False
+                    # A name that is computed may stand in a configuration file, as Hydra's do.
+                    self._is_configured = self._is_configured or not isinstance(site.node.args[0], ast.Constant)
+        if self._is_configured:
+            self._is_configured = False
             self.targets = self._config_targets()
             for dotted in self.targets:
                 self._load_dotted(dotted, module)

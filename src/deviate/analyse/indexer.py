@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from deviate.analyse.index import Binding, BindingKind, CallSite, ClassScope, Loop, ModuleIndex, Place, Scope, Unit
+from deviate.analyse.binder import Binder
+from deviate.analyse.index import (
+    Binding,
+    CallSite,
+    ClassScope,
+    Loop,
+    ModuleIndex,
+    Place,
+    Scope,
+    Unit,
+)
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
-_MUTATORS = {"append": "element", "add": "element", "appendleft": "element", "insert": "element", "push": "element",
-             "extend": "merge", "update": "merge", "put": "element", "update_state": "merge"}  # fmt: skip
 
 _Item = tuple[ast.AST, Scope, Place | None, ast.stmt | None]
 
@@ -24,7 +32,7 @@ class _Indexer:
     def __init__(self, module: ModuleIndex) -> None:
         self.module = module
         self.stack: list[_Item] = []
-        self.late: list[tuple[str, Binding, Scope]] = []
+        self.binder = Binder(module)
         self.visitors: dict[type, Callable[[ast.AST, Scope, Place | None, ast.stmt | None], bool]] = {
             kind: getattr(self, f"_{name}") for name, kinds in _VISITS.items() for kind in kinds
         }
@@ -39,18 +47,8 @@ class _Indexer:
             visit = self.visitors.get(type(node))
             if visit is None or visit(node, scope, place, statement):
                 self._descend(node, scope, place, statement)
-        for name, binding, scope in self.late:
-            self._attach(name, binding, scope)
+        self.binder.finish()
         return self.module
-
-    def _attach(self, name: str, binding: Binding, scope: Scope) -> None:
-        at: Scope | None = scope
-        while at is not None:
-            if name in at.bindings and name not in at.outer_names:
-                at.bindings[name].append(binding)
-                return
-            at = at.parent
-        scope.module.unit.bindings.setdefault(name, []).append(binding)
 
     def _descend(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> None:
         items: list[_Item] = []
@@ -89,53 +87,9 @@ class _Indexer:
         assert isinstance(node, ast.Call)
         scope.unit.calls.append(CallSite(node, scope, place, statement))
         func = node.func
-        if isinstance(func, ast.Attribute) and func.attr in _MUTATORS and node.args:
-            kind: BindingKind = _MUTATORS[func.attr]  # type: ignore[assignment]
-            value = node.args[1] if func.attr == "insert" and len(node.args) > 1 else node.args[0]
-            self._mutate(func.value, Binding(kind, value, (), scope, place, node.lineno, statement=node))
+        if isinstance(func, ast.Attribute):
+            self.binder.feed(func, node, scope, place)
         return True
-
-    def _mutate(self, base: ast.expr, binding: Binding) -> None:
-        if isinstance(base, ast.Name):
-            self.late.append((base.id, binding, binding.scope))
-        elif isinstance(base, ast.Attribute):
-            self._store_attribute(base, binding)
-        elif (
-            (
-                isinstance(base, ast.Subscript)
-                and isinstance(base.value, ast.Name)
-                and isinstance(base.slice, ast.Constant)
-            )
-            and isinstance(base.slice.value, str)
-            and binding.kind == "element"
-        ):
-            binding.kind, binding.key = "key", base.slice.value
-            self._mutate(base.value, binding)
-
-    def _store_attribute(self, target: ast.Attribute, binding: Binding) -> None:
-        unit = binding.scope.unit
-        owner = _owner_of(unit)
-        if owner is not None and isinstance(target.value, ast.Name) and target.value.id == _self_name(unit):
-            owner.attributes.setdefault(target.attr, []).append(binding)
-        else:
-            self.module.attribute_stores.setdefault(target.attr, []).append(binding)
-
-    def _bind_target(self, target: ast.expr, binding: Binding, path: tuple[int, ...] = ()) -> None:
-        here = Binding(binding.kind, binding.value, path, binding.scope, binding.place, binding.line,
-                       binding.key, binding.target, binding.statement)  # fmt: skip
-        if isinstance(target, ast.Name):
-            binding.scope.bind(target.id, here)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            for position, one in enumerate(target.elts):
-                self._bind_target(one, binding, (*path, position))
-        elif isinstance(target, ast.Starred):
-            self._bind_target(target.value, binding, path[:-1])
-        elif isinstance(target, ast.Attribute):
-            self._store_attribute(target, here)
-        elif isinstance(target, ast.Subscript):
-            key = target.slice.value if isinstance(target.slice, ast.Constant) else None
-            here.kind, here.key = ("key", key) if isinstance(key, str) else ("element", "")
-            self._mutate(target.value, here)
 
     def _assign(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
         assert isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))
@@ -145,16 +99,20 @@ class _Indexer:
         home = scope
         while isinstance(node, ast.NamedExpr) and home.kind == "comprehension" and home.parent is not None:
             home = home.parent
+        module = _imported_by_call(node.value)
         for target in targets:
+            if module and isinstance(target, ast.Name):
+                home.bind(target.id, Binding("import", None, (), home, place, node.lineno, key=module, statement=node))
+                continue
             binding = Binding("assign", node.value, (), home, place, node.lineno, statement=node)
-            self._bind_target(target, binding)
+            self.binder.bind(target, binding)
             if isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(node, ast.stmt):
                 scope.unit.stores.append((target, node.value, scope, place, node))
         return True
 
     def _augment(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
         assert isinstance(node, ast.AugAssign)
-        self._bind_target(node.target, Binding("aug", node.value, (), scope, place, node.lineno, statement=node))
+        self.binder.bind(node.target, Binding("aug", node.value, (), scope, place, node.lineno, statement=node))
         if isinstance(node.target, (ast.Attribute, ast.Subscript)):
             scope.unit.stores.append((node.target, node.value, scope, place, node))
         return True
@@ -164,7 +122,7 @@ class _Indexer:
         scope.unit.loops.append(Loop(node, scope, place))
         if not isinstance(node, ast.While):
             inside = Place(node, "body", place)
-            self._bind_target(node.target, Binding("for", node.iter, (), scope, inside, node.lineno, statement=node))
+            self.binder.bind(node.target, Binding("for", node.iter, (), scope, inside, node.lineno, statement=node))
         return True
 
     def _with(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
@@ -172,7 +130,7 @@ class _Indexer:
         for item in node.items:
             if item.optional_vars is not None:
                 binding = Binding("with", item.context_expr, (), scope, place, node.lineno, statement=node)
-                self._bind_target(item.optional_vars, binding)
+                self.binder.bind(item.optional_vars, binding)
         return True
 
     def _except(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> bool:
@@ -249,7 +207,7 @@ class _Indexer:
         items: list[_Item] = []
         for generator in node.generators:
             binding = Binding("for", generator.iter, (), inner, place, node.lineno, statement=node)
-            self._bind_target(generator.target, binding)
+            self.binder.bind(generator.target, binding)
             items.extend((one, inner, place, statement) for one in (generator.iter, *generator.ifs))
         parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
         items.extend((one, inner, place, statement) for one in parts)
@@ -289,23 +247,14 @@ _VISITS: dict[str, tuple[type, ...]] = {
 }
 
 
-def _owner_of(unit: Scope) -> ClassScope | None:
-    """Find the class whose method this is, or whose method encloses it."""
-    at: Scope | None = unit
-    while at is not None:
-        if isinstance(at, Unit) and at.owner is not None:
-            return at.owner
-        at = at.parent
-    return None
-
-
-def _self_name(unit: Scope) -> str:
-    at: Scope | None = unit
-    while at is not None:
-        if isinstance(at, Unit) and at.owner is not None:
-            return at.parameters[0] if at.parameters else ""
-        at = at.parent
-    return ""
+def _imported_by_call(node: ast.expr) -> str:
+    """Return the module in ``importlib.import_module("package.module")``, empty for anything else."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1:
+        return ""
+    func, name = node.func, node.args[0]
+    called = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    is_text = isinstance(name, ast.Constant) and isinstance(name.value, str)
+    return name.value if called == "import_module" and is_text else ""  # type: ignore[attr-defined]
 
 
 def _import_target(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple[str, str]:
@@ -317,11 +266,3 @@ def _import_target(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> tuple
         return base, "*"
     joined = base + alias.name if base.endswith(".") or not base else f"{base}.{alias.name}"
     return joined, alias.asname or alias.name
-
-
-def iter_scopes(scope: Scope) -> Iterator[Scope]:
-    """Yield a scope and those around it."""
-    at: Scope | None = scope
-    while at is not None:
-        yield at
-        at = at.parent

@@ -29,16 +29,27 @@ from deviate.analyse.abstract import (
     Value,
 )
 from deviate.analyse.findings import Reason
-from deviate.analyse.index import lookup
+from deviate.analyse.forms import (
+    NUMERIC_SPEC,
+    SCALAR_SINKS,
+    is_item,
+    is_item_of_report,
+    is_number,
+    is_slice_of_mappings,
+    joins_settings,
+)
+from deviate.analyse.mappings import is_list
 from deviate.analyse.naming import text_name
 from deviate.analyse.program import called_name
-from deviate.analyse.texts import Shown, dotted_text
+from deviate.analyse.texts import Shown
 from deviate.analyse.words import (
+    UNNAMED,
     Meaning,
     is_counting,
     is_episode_length,
     is_metric_word,
     is_schedule,
+    is_settings_name,
     meaning_of,
     words_of,
 )
@@ -46,87 +57,13 @@ from deviate.analyse.words import (
 if TYPE_CHECKING:
     from deviate.analyse.values import Flow
 
-_NUMERIC_SPEC = re.compile(r"[deEfFgGn%]$|^\.\d+$")
-_SCALAR_SINKS = {
-    "tensorboard",
-    "tf1-summary",
-    "wandb",
-    "mlflow",
-    "tracker",
-    "lightning",
-    "keras",
-    "accelerate",
-    "tqdm",
-    "logger",
-    "csv",
-    "json",
-}
-_NUMBER_METHODS = {"item", "mean", "sum", "norm", "avg", "total_seconds", "result", "compute", "std", "median", "value"}
-_NUMBER_CALLS = {
-    "float",
-    "int",
-    "round",
-    "mean",
-    "sum",
-    "exp",
-    "sqrt",
-    "len",
-    "max",
-    "min",
-    "average",
-    "median",
-    "abs",
-    "std",
-}
 _SAMPLES = {
-    "pred",
-    "preds",
-    "prediction",
-    "predictions",
-    "output",
-    "outputs",
-    "target",
-    "targets",
-    "label",
-    "labels",
-    "sample",
-    "samples",
-    "text",
-    "texts",
-    "prompt",
-    "sentence",
-    "sentences",
-    "image",
-    "images",
-    "word",
-    "words",
-    "token",
-    "tokens",
-    "input",
-    "inputs",
-    "batch",
-    "data",
-    "completion",
-    "response",
-    "answer",
-    "question",
-    "caption",
-    "state_dict",
-    "model",
-    "optimizer",
-    "scheduler",
-    "dataset",
-    "loader",
-    "tokenizer",
-    "device",
-    "shape",
-    "dtype",
-    "path",
-    "file",
-    "filename",
-    "dir",
-    "genotype",
-}
+    "pred", "preds", "prediction", "predictions", "output", "outputs", "target", "targets", "label", "labels",
+    "sample", "samples", "text", "texts", "prompt", "sentence", "sentences", "image", "images", "word", "words",
+    "token", "tokens", "input", "inputs", "batch", "data", "completion", "response", "answer", "question",
+    "caption", "state_dict", "model", "optimizer", "scheduler", "dataset", "loader", "tokenizer", "device", "shape",
+    "dtype", "path", "file", "filename", "dir", "genotype",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -139,14 +76,34 @@ class Verdict:
     reason: Reason | None = None
 
 
-def judge(flow: Flow, shown: Shown, variable: str, sink: str, hint: str = "") -> Verdict:
-    """Judge one shown value by where it comes from, then by its names and format."""
+def judge(flow: Flow, shown: Shown, variable: str, sink: str, hint: str = "", earlier: str = "") -> Verdict:
+    """Judge one shown value by where it comes from, then by its names and format.
+
+    Parameters
+    ----------
+    flow : Flow
+        Evaluates it.
+    shown : Shown
+        The value, with the text around it.
+    variable : str
+        Its root.
+    sink : str
+        What it is reported to.
+    hint : str
+        Name and class of the project's object that is told.
+    earlier : str
+        Name that the text gave to the value before, where that names this one too.
+    """
     value = shown_value(flow, shown)
-    said = f"{shown.tag} {text_name(shown, variable)} {hint}"
+    said = f"{shown.tag} {text_name(shown, variable, earlier)} {hint}"
     if isinstance(shown.expr, ast.Constant):
         return Verdict(reason="constant")
     if isinstance(shown.expr, ast.Call) and value.has(OBJECT) and value.refs and called_name(shown.expr)[:1].isupper():
         return Verdict(reason="identifier")
+    if is_list(flow, shown.expr, shown.scope) if shown.mapping else is_slice_of_mappings(flow, shown):
+        return Verdict(reason="identifier")
+    if joins_settings(flow, shown):
+        return Verdict(reason="setting")
     if value.has(*METRIC_ORIGINS):
         return _of_training(value, shown, variable, said, sink)
     if _is_open(value):
@@ -192,14 +149,16 @@ def _of_training(value: Value, shown: Shown, variable: str, said: str, sink: str
     measured = value.has(DURATION) or (value.has(MEMORY) and meaning_of(f"{variable} {said}") is not None)
     if is_counting(last_name(variable)) and not is_metric_word(said) and not measured:
         return Verdict(reason="counter")
-    if value.has(TEXT) and not (named or _is_number(shown, sink)) and not shown.mapping:
+    if value.has(TEXT) and not (named or is_number(shown, sink)) and not shown.mapping:
         return Verdict(reason="identifier")
-    if not shown.mapping and not named and not _is_number(shown, sink) and not value.has(DURATION, MEMORY):
+    if not shown.mapping and not named and not is_number(shown, sink) and not value.has(DURATION, MEMORY):
+        return Verdict(reason="identifier")
+    if shown.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:
         return Verdict(reason="identifier")
     if not named and not value.has(DURATION, MEMORY) and _names_samples(variable) and not shown.mapping:
         return Verdict(reason="identifier")
     meaning = _meaning(value, variable, said)
-    confidence = 0.62 + 0.15 * named + 0.06 * bool(_NUMERIC_SPEC.search(shown.spec)) + 0.05 * (sink in _SCALAR_SINKS)
+    confidence = 0.62 + 0.15 * named + 0.06 * bool(NUMERIC_SPEC.search(shown.spec)) + 0.05 * (sink in SCALAR_SINKS)
     return Verdict(confidence, _origin_words(value, meaning), meaning)
 
 
@@ -208,61 +167,24 @@ def _by_words(value: Value, shown: Shown, variable: str, said: str, sink: str) -
     last = last_name(variable)
     if is_schedule(variable) or is_schedule(said):
         return Verdict(reason="setting")
+    if shown.mapping and is_settings_name(last):
+        return Verdict(reason="setting")
     if shown.mapping:
-        if meaning_of(last) is not None or sink in _SCALAR_SINKS:
-            return Verdict(0.4, "a mapping of values", meaning_of(last) or Meaning("quality", None))
+        if meaning_of(last) is not None or sink in SCALAR_SINKS:
+            return Verdict(0.4, "a mapping of values", meaning_of(last) or UNNAMED)
         return Verdict(reason="identifier")
-    if _from_items(shown) and (meaning_of(said) or _mapping_words(shown)):
+    if is_item(shown) and (meaning_of(said) or is_item_of_report(shown)):
         return Verdict(0.45, "an item of a mapping of values", _meaning(value, variable, said))
     if is_counting(last) or _is_count_word(last):
         return Verdict(reason="counter" if is_counting(last) else "constant")
     by_name = is_metric_word(variable)
-    by_text = is_metric_word(said) or (sink in _SCALAR_SINKS and meaning_of(shown.tag) is not None)
-    number = _is_number(shown, sink)
+    by_text = is_metric_word(said) or (sink in SCALAR_SINKS and meaning_of(shown.tag) is not None)
+    number = is_number(shown, sink)
     if (by_name and (number or not value.has(OBJECT, DATA))) or (by_text and number):
         return Verdict(
             0.42 + 0.1 * (by_name and by_text) + 0.05 * number, "named like a metric", _meaning(value, variable, said)
         )
     return Verdict(reason="setting" if value.has(SETTING) else "identifier")
-
-
-_MAPPINGS = re.compile(r"log|metric|stat|result|summar|score|loss|histor|record|report|perf|eval|acc", re.IGNORECASE)
-
-
-def _from_items(shown: Shown) -> bool:
-    """Whether the value is the second variable of a loop over a mapping's items."""
-    return _items_source(shown) is not None
-
-
-def _mapping_words(shown: Shown) -> bool:
-    source = _items_source(shown)
-    return source is not None and bool(_MAPPINGS.search(dotted_text(source) or called_name_of(source)))
-
-
-def called_name_of(node: ast.expr) -> str:
-    """Name of what is called, for a call."""
-    return called_name(node) if isinstance(node, ast.Call) else ""
-
-
-def _items_source(shown: Shown) -> ast.expr | None:
-    node = shown.expr
-    while isinstance(node, (ast.Call, ast.Attribute)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    if isinstance(shown.expr, ast.Call) and isinstance(node, ast.Name) and called_name(shown.expr) in _NUMBER_CALLS:
-        node = shown.expr.args[0] if shown.expr.args else node
-    if not isinstance(node, ast.Name):
-        return None
-    found = lookup(node.id, shown.scope)
-    for binding in found[1] if found else ():
-        value = binding.value
-        if (
-            binding.kind == "for"
-            and binding.path == (1,)
-            and isinstance(value, ast.Call)
-            and called_name(value) == "items"
-        ):
-            return value.func.value if isinstance(value.func, ast.Attribute) else None
-    return None
 
 
 def last_name(variable: str) -> str:
@@ -279,23 +201,6 @@ def _names_samples(variable: str) -> bool:
     return bool(words) and words[-1] in _SAMPLES
 
 
-def _is_number(shown: Shown, sink: str) -> bool:
-    """Whether format, sink or form of the expression say that it is one number."""
-    if shown.reads or sink in _SCALAR_SINKS or _NUMERIC_SPEC.search(shown.spec):
-        return True
-    node = shown.expr
-    if isinstance(node, ast.BinOp):
-        return isinstance(node.op, (ast.Div, ast.Mult, ast.Sub, ast.Pow, ast.FloorDiv, ast.Add))
-    if isinstance(node, ast.Call):
-        name = called_name(node)
-        return (
-            name in _NUMBER_METHODS
-            if isinstance(node.func, ast.Attribute) and name in _NUMBER_METHODS
-            else name in _NUMBER_CALLS
-        )
-    return isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"}
-
-
 def _meaning(value: Value, variable: str, said: str) -> Meaning:
     if value.has(MEMORY) and not value.has(LIVE):
         return Meaning("resource", "lower")
@@ -305,11 +210,7 @@ def _meaning(value: Value, variable: str, said: str) -> Meaning:
         found = None if found is not None and found.kind == "resource" and not value.has(MEMORY) else found
     if value.has(DURATION) and not value.has(LIVE) and (found is None or found.kind not in {"speed", "loss"}):
         return Meaning("speed", "lower")
-    return (
-        found or Meaning("speed", "lower")
-        if value.has(DURATION) and not value.has(LIVE)
-        else found or Meaning("quality", None)
-    )
+    return found or Meaning("speed", "lower") if value.has(DURATION) and not value.has(LIVE) else found or UNNAMED
 
 
 def _origin_words(value: Value, meaning: Meaning) -> str:

@@ -250,12 +250,20 @@ def _order(unit: Unit) -> tuple[str, int]:
 
 
 def _advanced(loop: ast.While) -> str:
-    """Name that a ``while`` loop counts by hand."""
+    """Name that a ``while`` loop counts by hand: one that its condition reads, where there is one."""
+    found = _counted_by_hand(loop)
+    tested = [text for text in found if text in {text_of(node) for node in ast.walk(loop.test)
+                                                 if isinstance(node, (ast.Name, ast.Attribute))}]  # fmt: skip
+    return next(iter([*tested, *found]), "")
+
+
+def _counted_by_hand(loop: ast.While) -> list[str]:
+    found = []
     for node in ast.walk(loop):
         if (
             isinstance(node, ast.AugAssign)
             and isinstance(node.op, ast.Add)
             and isinstance(node.target, (ast.Name, ast.Attribute))
         ) and isinstance(node.value, ast.Constant):
-            return text_of(node.target)
-    return ""
+            found.append(text_of(node.target))
+    return found

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from deviate.analyse.abstract import METRIC_ORIGINS
+from deviate.analyse.abstract import METRIC_ORIGINS, SETTING
 from deviate.analyse.aggregate import aggregate_of
 from deviate.analyse.capture import capture_of
+from deviate.analyse.conditions import split_at, switches
 from deviate.analyse.findings import Reason, Rejected
+from deviate.analyse.found import Finding
+from deviate.analyse.frameworks.logged import is_handed_over, is_read_back
 from deviate.analyse.index import Place, Unit, enclosing_loops
 from deviate.analyse.judge import Verdict, judge
-from deviate.analyse.naming import label_for, name_of, plain_variable, unique, words_before
+from deviate.analyse.merging import merge
+from deviate.analyse.naming import (
+    label_for,
+    name_of,
+    names_also,
+    plain_variable,
+    unique,
+    without_settings,
+    words_before,
+)
 from deviate.analyse.phases import Phases
 from deviate.analyse.reports import Reports
 from deviate.analyse.roots import root_of
 from deviate.analyse.sinks import Report
-from deviate.analyse.spans import text_of
-from deviate.analyse.texts import Shown, dotted_text
-from deviate.analyse.words import is_clock_part, meaning_of, split_of
+from deviate.analyse.texts import Shown
+from deviate.analyse.words import UNNAMED, is_clock_part, meaning_of, split_of
 from deviate.experiment import Capture, Direction, Metric
 
 if TYPE_CHECKING:
@@ -32,27 +43,6 @@ if TYPE_CHECKING:
 SELECTED_FROM = 0.38
 #: What is left of the confidence in a value that code beside the training reports.
 ASIDE = 0.35
-
-
-@dataclass(eq=False)
-class Finding:
-    """A shown value that is a metric, before it has its final name."""
-
-    shown: Shown
-    report: Report
-    verdict: Verdict
-    variable: str
-    name: str
-    capture: Capture | None
-    confidence: float
-    lines: list[int] = field(default_factory=list)
-    #: Reported by code that neither runs within the main loop nor after it.
-    aside: bool = False
-
-    @property
-    def unit(self) -> Unit:
-        """Function whose code reports."""
-        return self.report.scope.unit
 
 
 class MetricFinder:
@@ -67,7 +57,7 @@ class MetricFinder:
     def judge_all(self) -> None:
         """Judge all reports."""
         for report in self.reports.found:
-            earlier = ""
+            earlier = last = ""
             roots = [(shown, root_of(self.flow, shown)) for shown in report.shown]
             clock = sum(is_clock_part(variable) for _, variable in roots) > 1
             for shown, variable in roots:
@@ -75,7 +65,12 @@ class MetricFinder:
                     self._reject(report, variable, "identifier")
                     continue
                 earlier = words_before(shown) or earlier
-                self._judge(report, shown, variable, earlier)
+                same = variable == last or names_also(earlier, variable)
+                found = self._judge(report, shown, variable, earlier if same or not meaning_of(variable) else "", same)
+                if found is not None:
+                    found.split = split_of(found.name) or split_of(earlier) or split_at(report.place)
+                    self.findings.append(found)
+                last = variable
 
     def places(self) -> list[tuple[Unit, Place | None]]:
         """Return where metrics are reported."""
@@ -91,25 +86,32 @@ class MetricFinder:
             one.aside = phases is not None and _is_aside(one, phases)
             bonus = 0.08 if one.unit in trained and not one.aside else 0.0
             one.confidence = min(one.confidence + bonus, 0.99) * (ASIDE if one.aside else 1)
-        self.findings = self._merge()
+        self.findings = merge(self.flow, self.findings)
 
-    def _judge(self, report: Report, shown: Shown, variable: str, earlier: str) -> None:
+    def _judge(self, report: Report, shown: Shown, variable: str, earlier: str, same: bool) -> Finding | None:
         if not variable or self._is_served(shown):
-            return
-        verdict = judge(self.flow, shown, variable, report.sink, report.hint)
+            return None
+        verdict = judge(self.flow, shown, variable, report.sink, report.hint, earlier if same else "")
         verdict = self._counted_cost(report, shown, verdict)
         if verdict.reason is not None:
             self._reject(report, variable, verdict.reason)
-            return
+            return None
         label = label_for(self.flow, shown, report.shown)
+        if label is not None and self.flow.resolved(label, shown.scope).plain() == {SETTING}:
+            label = None  # the same in every report: it tells nothing apart
         capture = capture_of(self.flow, shown, report, label)
         kind = verdict.meaning.kind if verdict.meaning else ""
         name = name_of(shown, variable, earlier, kind == "speed", not kind)
+        if capture is not None and not capture.label:
+            name = without_settings(name)
         if label is not None and capture is not None and capture.label and "{" + capture.label + "}" not in name:
             unnamed = not words_before(shown) and not shown.tag and name == plain_variable(variable)
             name = "{" + capture.label + "}" + ("" if unnamed else " " + name)
-        found = Finding(shown, report, verdict, variable, name, capture, verdict.confidence, [report.line])
-        self.findings.append(found)
+        if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
+            verdict = replace(verdict, meaning=meaning)
+        found = Finding(shown, report, verdict, variable, name, capture, verdict.confidence)
+        found.switches = switches(self.flow, report.place, report.scope)
+        return found
 
     def _reject(self, report: Report, variable: str, reason: Reason) -> None:
         file = report.scope.module.file
@@ -118,7 +120,9 @@ class MetricFinder:
     def _is_served(self, shown: Shown) -> bool:
         """Whether the value only hands on an argument that was found where it is given."""
         param = self.reports.passed_on.get(shown)
-        return param is not None and param in self.reports.served
+        if param is not None and param in self.reports.served:
+            return True
+        return shown.label is not None and self.reports.shows_kept(shown)
 
     def _counted_cost(self, report: Report, shown: Shown, verdict: Verdict) -> Verdict:
         """Accept a counter shown after a loop that stops on a condition: it says how long that took."""
@@ -139,25 +143,13 @@ class MetricFinder:
             tests.append(loop.test)
         return any(self.flow.resolved(test, report.scope).has(*METRIC_ORIGINS) for test in tests)
 
-    # One value reported in several places, or under several names, is one metric.
-
-    def _merge(self) -> list[Finding]:
-        groups: dict[tuple[object, ...], list[Finding]] = {}
-        for one in self.findings:
-            group = groups.setdefault((one.unit, one.variable, one.shown.mapping), [])
-            split = split_of(one.name)
-            same = next(
-                (at for at, other in enumerate(group) if not split or split_of(other.name) in {split, ""}), None
-            )
-            if same is None:
-                group.append(one)
-            else:
-                group[same] = _better(group[same], one)
-        return [one for group in groups.values() for one in group]
-
     def metrics(self, reported: list[Metric]) -> list[Metric]:
         """Return the metrics found, with what frameworks report, most certain first, under names that differ."""
-        found = [(metric_of(one), _hints(one)) for one in self.findings]
+        sinks = {one.sink for one in reported} | {
+            one.report.sink for one in self.findings if is_handed_over(one.capture)
+        }
+        kept = [one for one in self.findings if not is_read_back(one.shown.expr, one.shown.scope, sinks)]
+        found = [(metric_of(one), _hints(one)) for one in kept]
         found.extend((one, ["", "", one.function, one.file]) for one in reported)
         found.sort(key=lambda one: (-one[0].confidence, one[0].file, one[0].line, one[0].variable, one[0].name))
         names = unique([metric.name for metric, _ in found], [hints for _, hints in found])
@@ -176,12 +168,14 @@ def _is_aside(one: Finding, phases: Phases) -> bool:
     if not phases.is_aside(unit, one.report.line, one.report.place):
         return False
     meaning = one.verdict.meaning
-    return not (phases.leads_to_loop(unit) and meaning is not None and meaning.kind in {"quality", "loss"})
+    if meaning is None or meaning.kind not in {"quality", "loss"}:
+        return True
+    return not (phases.leads_to_loop(unit) or (unit in phases.made_during and meaning.direction is not None))
 
 
 def _hints(one: Finding) -> list[str]:
     """List what tells two metrics of one name apart, in the order in which it is tried."""
-    split = split_of(one.unit.shown_name) or split_of(one.variable)
+    split = one.split or split_of(one.unit.shown_name) or split_of(one.variable)
     return [split, plain_variable(one.variable), one.unit.shown_name, one.unit.module.file]
 
 
@@ -194,12 +188,14 @@ def metric_of(one: Finding) -> Metric:
     where = "in the main loop" if one.confidence - one.verdict.confidence > 0.01 else "outside the main loop"
     where = "by code that runs neither in the main loop nor after it" if one.aside else where
     why = f"{_said_by(report.sink)} {where}; {one.verdict.why}"
+    if one.aliases:
+        why += f"; also reported as {', '.join(dict.fromkeys(one.aliases))}"
     capture = one.capture
     file, line, end_line, function = _place(one)
     if capture is None:
         why += "; cannot be recorded: its text has no exact place, or a compiler traces the function"
     return Metric(
-        name=one.name, variable=one.variable, expression=_expression(one.shown), file=file, line=line,
+        name=one.name, variable=one.variable, expression=one.expression, file=file, line=line,
         end_line=end_line, function=function, sink=report.sink, kind=kind, direction=direction,
         aggregate="last" if meaning is None else aggregate_of(kind),
         confidence=round(one.confidence, 2), why=why, selected=capture is not None and one.confidence >= SELECTED_FROM,
@@ -216,38 +212,10 @@ def _place(one: Finding) -> tuple[str, int, int, str]:
     return shown.scope.module.file, node.lineno, node.end_lineno or node.lineno, shown.scope.unit.shown_name
 
 
-def _expression(shown: Shown) -> str:
-    text = text_of(shown.expr)
-    return f"{text}.{shown.reads}" if shown.reads and dotted_text(shown.expr) else text
-
-
 def _said_by(sink: str) -> str:
     words = {"print": "printed", "logging": "logged", "tqdm": "shown in the progress bar", "file": "written to a file",
              "csv": "written to a table", "json": "written as JSON", "figure": "drawn"}  # fmt: skip
     return words.get(sink, f"reported to {sink}")
-
-
-def _better(first: Finding, second: Finding) -> Finding:
-    """Choose the more telling of two reports of one value, at the place of the first."""
-
-    def worth(one: Finding) -> tuple[int, int, int, int, int]:
-        reads = f"{one.shown.reads} {_expression(one.shown)}"
-        return (
-            not one.aside, one.capture is not None, bool(enclosing_loops(one.report.place)),
-            "avg" in reads or "mean" in reads,
-            2 * (meaning_of(one.name) is not None) + (isinstance(one.shown.expr, ast.BinOp) and is_share(one)),
-        )  # fmt: skip
-
-    best = second if worth(second) > worth(first) else first
-    best.lines = sorted({*first.lines, *second.lines})
-    best.confidence = max(first.confidence, second.confidence)
-    best.aside = first.aside and second.aside
-    return best
-
-
-def is_share(one: Finding) -> bool:
-    """Whether arithmetic makes a share of a count: ``100 * correct / total`` says more than ``correct``."""
-    return one.verdict.meaning is not None and one.verdict.meaning.direction == "higher"
 
 
 def _counted_by(loop: ast.AST) -> set[str]:

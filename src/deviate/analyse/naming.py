@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from deviate.analyse.abstract import METRIC_ORIGINS, TEXT, UNKNOWN
 from deviate.analyse.texts import Shown
-from deviate.analyse.words import is_metric_word, meaning_of, split_of
+from deviate.analyse.words import is_metric_word, meaning_of, split_of, words_of
 
 if TYPE_CHECKING:
     from deviate.analyse.values import Flow
@@ -48,6 +49,8 @@ def name_of(shown: Shown, variable: str, earlier: str, speed: bool = False, cost
     own = words_before(shown) or (_words_after(shown) if _only_links(shown) else "") or earlier or _words_after(shown)
     if meaning_of(own) is None and meaning_of(earlier) is not None and meaning_of(variable) is not None:
         own = earlier
+    if speed and own and meaning_of(own) is None and set(words_of(own)) < set(words_of(variable)):
+        return f"{own} time"
     if meaning_of(own) is None and (speed or len(own) <= 2):
         own = "" if meaning_of(variable) is not None or not speed else "time"
     if speed and not own and _START.search(variable):
@@ -55,13 +58,18 @@ def name_of(shown: Shown, variable: str, earlier: str, speed: bool = False, cost
     return own or plain_variable(variable)
 
 
-def text_name(shown: Shown, variable: str) -> str:
+def text_name(shown: Shown, variable: str, earlier: str = "") -> str:
     """Name in the text around a value; empty when the text names nothing."""
     before = words_before(shown)
-    if before:
-        return before
+    if before or earlier:
+        return before or earlier
     after = _words_after(shown)
     return after if after and (is_metric_word(after) or meaning_of(variable) is None) else ""
+
+
+def names_also(earlier: str, variable: str) -> bool:
+    """Whether the name of the value before says the same as a variable: ``Train loss 12 0.3``."""
+    return bool(earlier) and meaning_of(earlier) is not None and meaning_of(earlier) == meaning_of(variable)
 
 
 def words_before(shown: Shown) -> str:
@@ -106,12 +114,22 @@ def _last_clause(text: str) -> str:
     if not named:
         return ""
     split = split_of(named[0]) if len(named) > 1 and len(named[0].split()) <= 2 else ""
+    # ``Memory in use (peak - start): `` has a remark in parentheses.
+    remark = len(named) > 1 and clean.rstrip(" :=").endswith(")") and meaning_of(named[-1]) is None
+    if remark and meaning_of(named[-2]) is not None:
+        return " ".join(named[-2].split()[-MAX_WORDS - 2 :])
     chosen = " ".join(named[-1].split()[-MAX_WORDS:])
     return f"{split} {chosen}" if split and not split_of(chosen) else chosen
 
 
 def _tidy_tag(tag: str) -> str:
     return re.sub(r"\s+", " ", tag).strip(" :/=") or tag
+
+
+def without_settings(tag: str) -> str:
+    """Leave parts out of a tag that nothing fills at run time: ``run_{args.name}/losses/box``."""
+    parts = [part for part in tag.split("/") if "{" not in part]
+    return "/".join(parts) if any(re.search(r"[A-Za-z]", part) for part in parts) else tag
 
 
 def plain_variable(variable: str) -> str:
@@ -148,11 +166,11 @@ LABEL_NAMES = {"split", "phase", "mode", "stage", "name", "key", "k", "tag", "me
 
 
 def unique(names: list[str], hints: list[list[str]]) -> list[str]:
-    """Make names differ by adding the first hint that tells them apart, then a number."""
+    """Make names differ by more than case: add the first hint that tells them apart, then a number."""
     found = list(names)
     for level in range(max((len(one) for one in hints), default=0)):
-        for name in {one for one in found if found.count(one) > 1}:
-            at = [index for index, one in enumerate(found) if one == name]
+        for name, count in Counter(one.lower() for one in found).items():
+            at = [index for index, one in enumerate(found) if one.lower() == name] if count > 1 else []
             extra = [hints[index][level] if level < len(hints[index]) else "" for index in at]
             if len(set(extra)) > 1:
                 for index, word in zip(at, extra, strict=True):
@@ -160,7 +178,7 @@ def unique(names: list[str], hints: list[list[str]]) -> list[str]:
                         found[index] = f"{word} {found[index]}" if level == 0 else f"{found[index]} ({word})"
     seen: dict[str, int] = {}
     for index, name in enumerate(found):
-        seen[name] = seen.get(name, 0) + 1
-        if seen[name] > 1:
-            found[index] = f"{name} #{seen[name]}"
+        seen[name.lower()] = seen.get(name.lower(), 0) + 1
+        if seen[name.lower()] > 1:
+            found[index] = f"{name} #{seen[name.lower()]}"
     return found

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from deviate.analyse.callgraph import CallGraph, Edge, stands_in
 from deviate.analyse.index import Loop, Place, Unit, enclosing_loops
+from deviate.analyse.shown import dotted_text
 
 if TYPE_CHECKING:
     from deviate.analyse.program import Program
+
+
+_REGISTERING = re.compile(r"(^|[._])(on|register|hook|event|handler|handles|callback|listen|subscribe)([._]|er|$)")
 
 
 class Phases:
@@ -45,6 +51,8 @@ class Phases:
         self._find_ways()
         self.during |= self._closure(self._handed_on())
         self.after = self._closure(self._called_later())
+        #: What runs within the main loop only because an object is made there.
+        self.made_during = graph.inside(unit, loop.node) - self.during
 
     def _closure(self, roots: Iterable[Unit]) -> set[Unit]:
         """Follow calls, except into constructors: those set something up, whenever they run."""
@@ -54,9 +62,9 @@ class Phases:
         return self._closure(edge.target for edge in self.graph.edges(unit) if stands_in(edge.place, loop.node))
 
     def _hooks(self) -> list[Unit]:
-        """Methods that nothing of the project calls by a name the analysis can follow."""
-        called = {edge.target for _, edge in self._edges}
-        return [one for one in self._reached if one.owner is not None and one not in called]
+        """List methods that nothing of the project calls by a name the analysis can follow: some are handed on."""
+        called = {edge.target for _, edge in self._edges if edge.called}
+        return [one for one in self._reached if (one.owner is not None or _is_registered(one)) and one not in called]
 
     def _find_ways(self) -> None:
         """Follow the calls that lead to the loop outwards."""
@@ -91,6 +99,11 @@ class Phases:
             line > at or any(loop in around for loop in enclosing_loops(way)) for at, way in self._ways.get(unit, [])
         )
 
+    @property
+    def ways(self) -> Mapping[Unit, list[tuple[int, Place | None]]]:
+        """The functions on the way to the main loop, with the lines and places of the loop or of the calls to it."""
+        return self._ways
+
     def leads_to_loop(self, unit: Unit) -> bool:
         """Whether a function holds the main loop or calls what leads to it."""
         return unit in self._ways
@@ -102,6 +115,12 @@ class Phases:
         if unit in self._ways:
             return not (stands_in(place, self.loop.node) or self._is_later(unit, line, place))
         return True
+
+
+def _is_registered(unit: Unit) -> bool:
+    """Whether a decorator keeps the function for later: ``@engine.on(EPOCH_COMPLETED)``."""
+    decorators = [one.func for one in getattr(unit.node, "decorator_list", []) if isinstance(one, ast.Call)]
+    return any(_REGISTERING.search(dotted_text(one)) for one in decorators)
 
 
 def loop_at(units: Iterable[Unit], file: str, line: int) -> tuple[Unit, Loop] | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deviate.analyse.abstract import External, Instance, Param, Ref
+from deviate.analyse.abstract import NOTHING, External, Instance, Param, Ref
 from deviate.analyse.imports import Imports
 from deviate.analyse.index import CallSite, ClassScope, ModuleIndex, Scope, Unit
 
@@ -21,6 +22,31 @@ COMMON_METHODS = {"get", "items", "append", "keys", "values", "format", "join", 
                   "update", "run", "close", "write", "add", "log", "cuda", "forward", "fit", "pop", "copy",
                   "item", "extend",
                   "insert", "read", "open", "reset", "sum", "mean", "max", "min", "index", "count", "sort"}  # fmt: skip
+
+
+class CallsByName:
+    """All calls by one name, by the functions they reach: each is looked at once, however many share the name."""
+
+    def __init__(self, sites: list[CallSite]) -> None:
+        self.order = {site: position for position, site in enumerate(sites)}
+        self.reaching: dict[Unit, list[CallSite]] = {}
+        #: Reach nothing that is known.
+        self.open: list[CallSite] = []
+        self._waiting = list(sites)
+
+    def sort_out(self, targets: Callable[[CallSite], list[Unit] | None]) -> None:
+        """Look at the calls not looked at yet; again later at those whose targets are not known yet (None)."""
+        later: list[CallSite] = []
+        while self._waiting:
+            site = self._waiting.pop()
+            found = targets(site)
+            if found is None:
+                later.append(site)
+            elif not found:
+                self.open.append(site)
+            for unit in dict.fromkeys(found or ()):
+                self.reaching.setdefault(unit, []).append(site)
+        self._waiting = later
 
 
 class Program:
@@ -45,6 +71,7 @@ class Program:
         self._bases: dict[ClassScope, list[Ref]] = {}
         self._subclasses: dict[ClassScope, list[ClassScope]] | None = None
         self._callers: dict[Unit, list[CallSite]] = {}
+        self._named: dict[str, CallsByName] = {}
 
     def _import_aliases(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
@@ -58,7 +85,7 @@ class Program:
     def set_reached(self, units: set[Unit]) -> None:
         """Tell which code runs: only its calls count."""
         self.reached = units
-        self.calls = {}
+        self.calls, self._named = {}, {}
         for module in self.modules:
             for unit in module.units:
                 if unit in units:
@@ -132,19 +159,30 @@ class Program:
         if unit.owner is not None and unit.name == "__init__":
             for cls in self.family(flow, unit.owner):
                 names |= {cls.name} | self.aliases.get(cls.name, set())
-        found = [site for name in sorted(names) for site in self.calls.get(name, []) if self._reaches(flow, site, unit)]
+        found = [site for name in sorted(names) for site in self._calling(flow, name, unit)]
         self._callers[unit] = found
         return found
 
-    def _reaches(self, flow: Flow, site: CallSite, unit: Unit) -> bool:
-        called = self.targets(flow, site)
-        if called:
-            return unit in called
-        if unit.owner is not None and isinstance(site.node.func, ast.Attribute) and unit.name not in COMMON_METHODS:
-            if flow.value(site.node.func.value, site.scope).refs:
-                return False
-            return len(self.methods.get(unit.name, [])) <= MAX_SAME_NAMED
-        return False
+    def _calling(self, flow: Flow, name: str, unit: Unit) -> list[CallSite]:
+        """Find the calls by a name that reach a function."""
+        if name not in self._named:
+            self._named[name] = CallsByName(self.calls.get(name, []))
+        named = self._named[name]
+        named.sort_out(lambda site: self._sure_targets(flow, site))
+        found = named.reaching.get(unit, [])
+        by_name = unit.owner is not None and unit.name not in COMMON_METHODS
+        if by_name and len(self.methods.get(unit.name, [])) <= MAX_SAME_NAMED:
+            found = [*found, *(site for site in named.open if self._may_be_method(flow, site))]
+        return sorted(found, key=lambda site: named.order[site])
+
+    def _sure_targets(self, flow: Flow, site: CallSite) -> list[Unit] | None:
+        """Targets of a call; None where what is called is only being evaluated."""
+        found = self.targets(flow, site)
+        return found if found or flow.value(site.node.func, site.scope) is not NOTHING else None
+
+    def _may_be_method(self, flow: Flow, site: CallSite) -> bool:
+        func = site.node.func
+        return isinstance(func, ast.Attribute) and not flow.value(func.value, site.scope).refs
 
     def targets(self, flow: Flow, site: CallSite) -> list[Unit]:
         """Find the functions of the project that a call may run."""

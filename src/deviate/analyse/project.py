@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deviate.analyse.callgraph import CallGraph
+from deviate.analyse.draws import find_draws
 from deviate.analyse.entry import find_entry
 from deviate.analyse.findings import Findings, Rejected
 from deviate.analyse.frameworks.reported import framework_metrics
@@ -23,7 +24,7 @@ from deviate.analyse.stack import with_deep_stack
 from deviate.analyse.unreached import unreached
 from deviate.analyse.values import Flow
 from deviate.errors import EntrySyntax
-from deviate.experiment import MainLoop, Metric
+from deviate.experiment import Draw, MainLoop, Metric
 
 
 def analyse_project(root: Path, entry: Path) -> Findings:
@@ -47,9 +48,9 @@ def analyse_project(root: Path, entry: Path) -> Findings:
         program = Program(root, entry)
         if program.entry is None:
             _refuse(program, relative(entry, root))
-        metrics, rejected, main_loop = with_deep_stack(lambda: read_program(program))
+        metrics, rejected, main_loop, draws = with_deep_stack(lambda: read_program(program))
     return Findings(
-        entry=relative(entry, root), main_loop=main_loop, metrics=metrics, rejected=rejected,
+        entry=relative(entry, root), main_loop=main_loop, metrics=metrics, rejected=rejected, draws=draws,
         unreadable=sorted(program.imports.unreadable, key=lambda one: one.file),
         files=[module.file for module in program.modules],
     )  # fmt: skip
@@ -67,7 +68,7 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None]:
+def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw]]:
     """Run the steps of the analysis, each on what the ones before found."""
     flow = Flow(program)
     program.set_reached(reached_units(program))
@@ -78,9 +79,11 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     finder = MetricFinder(flow, reports)
     finder.judge_all()
     main_loop = loops.find() or loops.find_reporting(finder.places(), finder.counted())
-    finder.weigh(*_weights(program, graph, loops, main_loop))
+    training, phases = _weights(program, graph, loops, main_loop)
+    finder.weigh(training, phases)
     rejected = [*finder.rejections(), *unreached(flow, program, reports)]
-    return finder.metrics(framework_metrics(flow, program, loops.fitting)), rejected, main_loop
+    metrics = finder.metrics(framework_metrics(flow, program, loops.fitting))
+    return metrics, rejected, main_loop, find_draws(flow, graph, phases, main_loop)
 
 
 def _weights(

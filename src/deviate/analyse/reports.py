@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from deviate.analyse.abstract import COUNT, TEXT, Instance, Param
 from deviate.analyse.handing import source_param
 from deviate.analyse.index import CallSite, Unit, under_main_guard
+from deviate.analyse.kept import elements_of
 from deviate.analyse.program import Program, called_name, passed_for
 from deviate.analyse.sinks import Report, report_of_call, report_of_store, with_tag
-from deviate.analyse.texts import Part, Shown, dotted_text, elements_of, surround, tagged
+from deviate.analyse.texts import Part, Shown, dotted_text, surround, tagged
 from deviate.analyse.words import meaning_of, words_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Reports:
         self.passed_on: dict[Shown, Param] = {}
         #: Channels through which a caller's own value was found.
         self.served: set[Param] = set()
+        #: Methods that keep their arguments under keys until another method shows them.
+        self.keeping: dict[Unit, set[str]] = {}
 
     def collect(self) -> list[Report]:
         """Find all reports of the running code."""
@@ -142,6 +145,19 @@ class Reports:
             if unit.module in reporting or _has_text(unit):
                 for param, tag in self._kept_under_key(unit):
                     self.channels.setdefault(unit, []).append(Channel(param, "logger", tag))
+                    self.keeping[unit] = _keyed_attributes(unit)
+
+    def shows_kept(self, shown: Shown) -> bool:
+        """Whether a value under a name that varies was kept by its name elsewhere, where it was found."""
+        unit = shown.scope.unit
+        if unit.owner is None or unit in self.keeping:
+            return False
+        family = self.program.family(self.flow, unit.owner)
+        stored = [names for one, names in self.keeping.items() if one.owner in family and self._is_served(one)]
+        return any(names & _keyed_attributes(unit) for names in stored)
+
+    def _is_served(self, unit: Unit) -> bool:
+        return any(one.unit is unit for one in self.served)
 
     def _kept_under_key(self, unit: Unit) -> Iterator[tuple[str, str]]:
         if unit.kwarg and _stores_by_key(unit, self.flow, unit.kwarg):
@@ -190,7 +206,8 @@ class Reports:
         if channel.param == unit.kwarg:
             named = [key for key in call.keywords if key.arg is None or key.arg not in unit.parameters]
             return [part for key in named for part in [*tagged(self.flow, key.arg, key.value, scope), "\n"]]
-        tags = passed_for(call, unit, channel.tag) if channel.tag else []
+        # A list of pairs brings its tags along.
+        tags = passed_for(call, unit, channel.tag) if channel.tag not in {"", channel.param} else []
         parts: list[Part] = []
         for value in passed_for(call, unit, channel.param):
             if tags:
@@ -240,6 +257,16 @@ def _stores_by_key(unit: Unit, flow: Flow, name: str) -> bool:
     return any(
         _feeds_by_key(site.node) and wanted in flow.value(site.node.args[0], site.scope).origins for site in unit.calls
     )
+
+
+def _keyed_attributes(unit: Unit) -> set[str]:
+    """Attributes of the object whose items a method reads or writes under keys that vary: ``self.rows[key]``."""
+    return {
+        node.value.attr
+        for node in ast.walk(unit.node)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute)
+        and not isinstance(node.slice, (ast.Constant, ast.Slice))
+    }  # fmt: skip
 
 
 def _feeds_by_key(call: ast.Call) -> bool:

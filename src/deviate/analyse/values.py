@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from deviate.analyse.abstract import (
     CLOCK,
     CONSTANT,
     COUNT,
     LIVE,
-    NOTHING,
-    OBJECT,
     SETTING,
     TOTAL,
     UNKNOWN,
@@ -24,19 +22,13 @@ from deviate.analyse.abstract import (
     of,
     trimmed,
 )
-from deviate.analyse.expressions import HANDLERS
-from deviate.analyse.externals import element_of, subtract
-from deviate.analyse.index import Binding, ClassScope, ModuleIndex, Place, Scope, Unit, lookup
+from deviate.analyse.expressions import HANDLERS, constant_value
+from deviate.analyse.externals import element_of, item_of, subtract
+from deviate.analyse.index import Binding, ModuleIndex, Place, Scope, Unit, lookup
+from deviate.analyse.memory import Memory
 from deviate.analyse.program import Program
 from deviate.analyse.training import is_scaled_step
 from deviate.analyse.words import is_settings_name
-
-#: So often may a value inside a circle be evaluated anew before what is there is taken.
-MAX_REPEATS = 400
-_NOT_MET = 1 << 30
-
-#: Deeper expressions are left unknown rather than run into Python's recursion limit.
-MAX_DEPTH = 1500
 
 
 class Flow:
@@ -44,12 +36,7 @@ class Flow:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._known: dict[object, Value] = {}
-        #: What is being evaluated, with its depth.
-        self._busy: dict[object, int] = {}
-        #: Depth of the outermost evaluation in progress that was met again.
-        self._lowest = _NOT_MET
-        self._budget = 0
+        self._memory = Memory()
         #: Answers of `handing.source_param`; names that `texts.take_apart` is following.
         self.handed: dict[ast.AST, Param | None] = {}
         self.followed: set[tuple[int, str]] = set()
@@ -58,45 +45,20 @@ class Flow:
         """Evaluate an expression; parameters stay symbolic."""
         if node is None:
             return of(UNKNOWN)
-        return self.once(node, lambda: self._evaluate(node, scope))
+        if isinstance(node, ast.Name):
+            return self._name(node, scope)  # remembered by the name, for all places that read it
+        if isinstance(node, ast.Constant):
+            return constant_value(node)
+        known = self._memory.known.get(node)
+        return known if known is not None else self.once(node, lambda: self._evaluate(node, scope))
 
     def _evaluate(self, node: ast.expr, scope: Scope) -> Value:
-        if isinstance(node, ast.Name):
-            return self._name(node, scope)
         handler = HANDLERS.get(type(node))
         return handler(self, node, scope) if handler else of(UNKNOWN)
 
     def once(self, key: object, compute: Callable[[], Value]) -> Value:
-        """Evaluate something and remember it.
-
-        What is met again while it is evaluated counts as nothing. A value computed from such a nothing is kept only by
-        the evaluation that was met again,
-        for which it is complete; the ones in between are evaluated anew when asked for.
-        """
-        known = self._known.get(key)
-        if known is not None:
-            return known
-        met = self._busy.get(key)
-        if met is not None:
-            self._lowest = min(self._lowest, met)
-            return NOTHING
-        depth = len(self._busy)
-        if depth >= MAX_DEPTH:
-            return of(UNKNOWN)
-        if depth == 0:
-            self._budget = MAX_REPEATS
-        self._busy[key] = depth
-        outer, self._lowest = self._lowest, _NOT_MET
-        try:
-            found = compute()
-        finally:
-            del self._busy[key]
-            lowest, self._lowest = self._lowest, min(outer, self._lowest if self._lowest < depth else _NOT_MET)
-        if lowest >= depth or self._budget <= 0:
-            self._known[key] = found
-        else:
-            self._budget -= 1
-        return found
+        """Evaluate something and remember it."""
+        return self._memory.once(key, compute)
 
     def resolved(self, node: ast.expr, scope: Scope) -> Value:
         """Evaluate an expression with its parameters replaced by what callers pass."""
@@ -128,11 +90,10 @@ class Flow:
         value = self.value(default, unit.parent or unit)
         return value if value.refs else of(SETTING)
 
-    def _name(self, node: ast.expr, scope: Scope) -> Value:
-        assert isinstance(node, ast.Name)
+    def _name(self, node: ast.Name, scope: Scope) -> Value:
         found = lookup(node.id, scope)
         if found is None:
-            return self._unbound(node.id, scope)
+            return self.once((id(scope.module), "unbound", node.id), lambda: self._unbound(node.id, scope))
         home, bindings = found
         return self.once((id(home), node.id), lambda: self._bound(node.id, bindings))
 
@@ -267,22 +228,6 @@ class Flow:
                 values.append(Value(inner.origins, element=inner))
             return trimmed(join(values)) if values else of(CONSTANT)
         return of(UNKNOWN)
-
-
-def item_of(value: Value, position: int) -> Value:
-    """Take one position of an unpacked value."""
-    if value.items is not None and -len(value.items) <= position < len(value.items):
-        return value.items[position]
-    if value.element is not None:
-        return value.element
-    if value.has(OBJECT) and not value.has(LIVE):
-        return Value(value.origins - {OBJECT} | {UNKNOWN})
-    return Value(value.origins, value.refs)
-
-
-def class_family(cls: ClassScope, flow: Flow) -> Iterable[ClassScope]:
-    """Yield a class, its bases and its subclasses within the project."""
-    return flow.program.family(flow, cls)
 
 
 def _compares_values(test: ast.expr) -> bool:

@@ -19,6 +19,10 @@ class Meaning:
     direction: Direction | None
 
 
+#: Of a value that no word says anything of.
+UNNAMED = Meaning("quality", None)
+
+
 def _table(kind: Kind, direction: Direction | None, words: str) -> dict[str, Meaning]:
     return dict.fromkeys(words.split(), Meaning(kind, direction))
 
@@ -53,146 +57,34 @@ _MEANINGS: dict[str, Meaning] = {
 
 #: Words too weak to make a metric without other evidence.
 _WEAK = {
-    "q",
-    "ret",
-    "value",
-    "ratio",
-    "variance",
-    "std",
-    "stat",
-    "stats",
-    "result",
-    "results",
-    "alpha",
-    "weight",
-    "params",
-    "length",
-    "density",
-    "time",
-    "times",
-    "second",
-    "seconds",
-    "sec",
-    "top",
-    "rank",
-    "map",
-    "rate",
-    "return",
-    "returns",
-    "em",
-    "ap",
-    "ev",
-    "hit",
-    "hits",
-    "right",
-    "win",
-    "used",
-    "usage",
-    "obj",
-    "norm",
-    "eval",
-    "evaluation",
-    "validation",
-    "confidence",
-    "distance",
-    "temperature",
-    "energy",
-    "batches",
-    "peak",
-    "ce",
-    "adv",
-    "ll",
-    "ms",
-    "cer",
-    "ram",
-}
+    "q", "ret", "value", "ratio", "variance", "std", "stat", "stats", "result", "results", "alpha", "weight",
+    "params", "length", "density", "time", "times", "second", "seconds", "sec", "top", "rank", "map", "rate",
+    "return", "returns", "em", "ap", "ev", "hit", "hits", "right", "win", "used", "usage", "obj", "norm", "eval",
+    "evaluation", "validation", "confidence", "distance", "temperature", "energy", "batches", "peak", "ce", "adv",
+    "ll", "ms", "cer", "ram",
+}  # fmt: skip
 
 _COUNTING = {
-    "epoch",
-    "epochs",
-    "step",
-    "steps",
-    "iter",
-    "iters",
-    "iteration",
-    "iterations",
-    "batch",
-    "idx",
-    "index",
-    "i",
-    "j",
-    "k",
-    "n",
-    "num",
-    "count",
-    "counter",
-    "counts",
-    "total",
-    "totals",
-    "size",
-    "sizes",
-    "len",
-    "seed",
-    "rank",
-    "gpu",
-    "gpus",
-    "device",
-    "devices",
-    "world",
-    "patience",
-    "wait",
-    "current",
-    "cur",
-    "n_iter",
-    "round",
-    "rounds",
-    "param",
-    "params",
-    "parameters",
-    "classes",
-    "class",
-    "samples",
-    "examples",
-    "tokens",
-    "images",
-    "frames",
-    "frame",
-    "timesteps",
-    "timestep",
-    "it",
-}
+    "epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "iterations", "batch", "idx", "index", "i",
+    "j", "k", "n", "num", "count", "counter", "counts", "cnt", "cnts", "total", "totals", "size", "sizes", "len",
+    "seed", "rank", "gpu", "gpus", "device", "devices", "world", "patience", "wait", "current", "cur", "n_iter",
+    "round", "rounds", "param", "params", "parameters", "classes", "class", "samples", "examples", "tokens",
+    "images", "frames", "frame", "timesteps", "timestep", "it",
+}  # fmt: skip
 _SETTINGS_NAMES = {
-    "args",
-    "arg",
-    "opt",
-    "opts",
-    "options",
-    "option",
-    "cfg",
-    "cfgs",
-    "config",
-    "configs",
-    "configuration",
-    "conf",
-    "params",
-    "hparams",
-    "hyperparams",
-    "hyperparameters",
-    "hp",
-    "flags",
-    "settings",
-    "arguments",
-    "parser",
-    "parsed",
-    "namespace",
-    "setting",
-}
+    "args", "arg", "opt", "opts", "options", "option", "cfg", "cfgs", "config", "configs", "configuration", "conf",
+    "params", "hparams", "hyperparams", "hyperparameters", "hp", "flags", "settings", "arguments", "parser",
+    "parsed", "namespace", "setting",
+}  # fmt: skip
+_NUMBER_OF = re.compile("n[a-z]")
 _SCHEDULE = {"lr", "lrs", "learning", "momentum", "decay", "beta", "warmup", "anneal", "wd"}
 _HIGHER_RATES = re.compile(r"(per|/)[ _]?(s|sec|second)\b|(it|its|iters?|steps?|samples?|examples?|img|images?|tokens?|"
                            r"tok|words|frames?|imgs)s?[ _]?/[ _]?s|(steps?|samples?|examples?|iters?|tokens?|"
-                           r"images?)_per_s")  # fmt: skip
+                           r"images?)_per_s|(imgs?|images?|samples?|tokens?|examples?|"
+                           r"steps?|frames?)_s(ec)?(_|\b)")  # fmt: skip
 
 
+_TIME_SPENT = re.compile(r"\b(time[ _-]?(cost|lost|spent|used)|cost[ _-]?time)\b")
 _CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
 _EPISODE_LENGTH = re.compile(r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b")
@@ -221,6 +113,8 @@ def meaning_of(text: str) -> Meaning | None:
     """Find what kind of metric a text speaks of; the last strong word wins, a weak one only alone."""
     if _HIGHER_RATES.search(text.lower()):
         return Meaning("speed", "higher")
+    if _TIME_SPENT.search(text.lower()):
+        return Meaning("speed", "lower")
     if _EPISODE_LENGTH.search(text.lower()):
         return Meaning("quality", None)
     if _WIN_RATE.search(text.lower()):
@@ -274,7 +168,10 @@ def is_metric_word(text: str) -> bool:
 
 def is_counting(text: str) -> bool:
     """Whether a name counts something and names no metric."""
-    return any(word in _COUNTING for word in words_of(text)) and not is_metric_word(text)
+    words = words_of(text)
+    # ``nt``, ``nb``: a number of targets, of batches.
+    counts = any(word in _COUNTING for word in words) or (len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])))
+    return counts and not is_metric_word(text)
 
 
 def is_settings_name(name: str) -> bool:

@@ -48,8 +48,90 @@ def test_lightning_logs_in_hooks_nobody_calls(tmp_path):
     L.Trainer(max_epochs=2).fit(Net(), loader)
     """
     found = analyse(tmp_path, train=train)
-    assert names(found) == {"loss": "value"}
+    assert names(found) == {"loss": "framework"}
+    (metric,) = found.metrics
+    assert (metric.name, metric.capture.key) == ("train_loss", "fit:train_loss")
     assert found.main_loop.kind == "call"
+
+
+def test_lightning_logs_under_a_name_made_at_run_time(tmp_path):
+    train = """
+    import lightning as L
+    class Net(L.LightningModule):
+        def step(self, batch, stage):
+            loss = self.layer(batch).mean()
+            self.log(f'{stage}/loss', loss)
+            return loss
+        def training_step(self, batch, index):
+            return self.step(batch, 'train')
+        def validation_step(self, batch, index):
+            metrics = measured(self.step(batch, 'val'))
+            self.log_dict(metrics)
+    L.Trainer(max_epochs=2).fit(Net(), loader)
+    """
+    found = analyse(tmp_path, train=train)
+    assert {(one.variable, one.capture.key, one.capture.label) for one in found.metrics} == {
+        ("loss", "fit:{stage}/loss", "stage"),
+        ("metrics", "fit:{}", ""),
+    }
+
+
+def test_what_lightning_collected_is_not_listed_again(tmp_path):
+    train = """
+    import lightning as L
+    class Net(L.LightningModule):
+        def validation_step(self, batch, index):
+            self.log('val_loss', self.layer(batch).mean())
+    class Table(L.Callback):
+        def on_train_epoch_end(self, trainer, module):
+            print({name: value.item() for name, value in trainer.callback_metrics.items()})
+            for name, value in trainer.logged_metrics.items():
+                print(name, value)
+            seen = trainer.callback_metrics
+            print('loss', seen['val_loss'])
+    trainer = L.Trainer(max_epochs=2, callbacks=[Table()])
+    trainer.fit(Net(), loader)
+    print(trainer.callback_metrics, trainer.callback_metrics['val_loss'].item())
+    """
+    assert [one.capture.key for one in analyse(tmp_path, train=train).metrics] == ["fit:val_loss"]
+
+
+def test_what_the_source_yields_is_known_under_the_framework_s_key_too(tmp_path):
+    train = """
+    import keras
+    class Margin(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            logs['val_margin'] = abs(self.model.predict(x) - y).max()
+    model.compile(optimizer='adam', loss='mse')
+    model.fit(x, y, epochs=3, callbacks=[Margin()])
+    """
+    found = {one.name: (one.capture.how, one.capture.key) for one in analyse(tmp_path, train=train).metrics}
+    assert found == {"loss": ("framework", ""), "val_margin": ("value", "fit:val_margin")}
+
+
+def test_a_loop_of_an_object_that_a_configuration_makes_is_the_main_loop(tmp_path):
+    train = """
+    import importlib
+    import hydra
+    task = importlib.import_module('task')
+    def main(cfg):
+        hydra.utils.instantiate(cfg.trainer).fit(task.make_model())
+    main(config)
+    """
+    task = """
+    class Trainer:
+        def fit(self, model):
+            for epoch in range(3):
+                loss = model(x).mean()
+                loss.backward()
+                print('loss', loss.item())
+    def make_model():
+        return net
+    """
+    (tmp_path / "conf.yaml").write_text("trainer:\n  _target_: task.Trainer\n")
+    found = analyse(tmp_path, train=train, task=task)
+    assert (found.main_loop.file, found.main_loop.kind) == ("task.py", "for")
+    assert names(found) == {"loss": "value"}
 
 
 def test_tf1_summaries_are_the_framework_s(tmp_path):
@@ -61,8 +143,8 @@ def test_tf1_summaries_are_the_framework_s(tmp_path):
             sess.run(train_op)
             print('acc', sess.run(model.accuracy))
     """
-    found = names(analyse(tmp_path, train=train))
-    assert found["model.xent"] == "framework"
+    found = {one.variable: (one.capture.how, one.capture.key) for one in analyse(tmp_path, train=train).metrics}
+    assert found["model.xent"] == ("framework", "xent")
 
 
 def test_ignite_handlers(tmp_path):

@@ -46,6 +46,8 @@ def is_fitting_call(flow: Flow, program: Program, site: CallSite) -> bool:
     made = [ref.dotted for ref in flow.value(site.node.func.value, site.scope).refs if isinstance(ref, External)]
     made.extend(base for ref in flow.value(site.node.func.value, site.scope).refs if isinstance(ref, Instance)
                 for base in program.external_bases(flow, ref.cls))  # fmt: skip
+    if not made and _is_own_loop(program, name):
+        return False
     typed = any(_TRAINER_TYPES.search(one.rpartition(".")[2]) for one in made)
     if name in _FITS:
         if _NOT_MODELS.search(said) or any(one.startswith("sklearn.") for one in made):
@@ -60,3 +62,8 @@ def is_fitting_call(flow: Flow, program: Program, site: CallSite) -> bool:
         and (name != "run" or bool(site.node.args or keywords))
         and not said.endswith("sess")
     )
+
+
+def _is_own_loop(program: Program, name: str) -> bool:
+    """Whether a call of unknown object may run a loop of the project: one that a configuration makes, say."""
+    return any(unit in program.reached and unit.loops for unit in program.methods.get(name, []))

@@ -1,0 +1,156 @@
+"""One value reported in several places or under several names is one metric, at the place that surely runs."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from analysed_projects import analyse, looped
+
+HEAD = "wandb_log = False\nimport wandb\nwriter = library.Writer()\n"
+
+
+def selected(found):
+    return {one.name: one for one in found.metrics if one.selected}
+
+
+@pytest.mark.parametrize(
+    "second",
+    ["wandb.log({'test/accuracy': value})", "accelerator.log({'test/accuracy': value.item()})",
+     "writer.add_scalar('test/accuracy', (model(x) > 0).float().mean(), epoch)"],
+)  # fmt: skip
+def test_a_value_printed_and_tracked_under_another_name_is_one_metric_with_an_alias(tmp_path, second):
+    report = f"value = (model(x) > 0).float().mean()\nprint('Accuracy: %.2f' % (100. * value))\n{second}"
+    found = analyse(tmp_path, train=looped(report, HEAD))
+    (metric,) = selected(found).values()
+    alias = {"Accuracy": "test/accuracy", "test/accuracy": "Accuracy"}[metric.name]
+    assert f"also reported as '{alias}'" in metric.why
+
+
+def test_a_value_handed_to_the_only_logger_that_shows_it_is_one_metric(tmp_path):
+    log = """
+    def log_training(reduced, step):
+        writer.add_scalar('training.loss', reduced, step)
+    """
+    report = "mean = loss.item()\nprint('Train loss {} {:.6f}'.format(i, mean))\nlog_training(mean, i)"
+    found = analyse(tmp_path, train=looped(report, HEAD + "\n" + dedent(log)))
+    assert [(one.name, one.kind) for one in selected(found).values()] == [("Train loss", "loss")]
+
+
+def test_two_names_given_equal_calls_are_two_metrics(tmp_path):
+    helper = "def score():\n    return (model(loader[0][0]) > 0).float().mean().item()\n"
+    report = "before = score()\noptimizer.step()\nafter = score()\nprint(f'accuracy {before:.3f} then {after:.3f}')"
+    assert len(selected(analyse(tmp_path, train=looped(report, helper)))) == 2
+
+
+def test_the_report_that_surely_runs_is_preferred_to_one_that_a_setting_switches_on(tmp_path):
+    report = "if wandb_log:\n    wandb.log({'gap': loss.item()})\nprint(f'gap {loss.item():.3f}')"
+    (metric,) = selected(analyse(tmp_path, train=looped(report, HEAD))).values()
+    assert metric.sink == "print"
+
+
+@pytest.mark.parametrize("test", ["i % 10 == 0", "rank == 0", "loss.item() < 1"])
+def test_conditions_of_progress_of_rank_and_of_results_switch_nothing_on(tmp_path, test):
+    report = f"if {test}:\n    wandb.log({{'gap': loss.item()}})\nprint(f'gap {{loss.item():.3f}}')"
+    (metric,) = selected(analyse(tmp_path, train=looped(report, HEAD + "rank = 0\n"))).values()
+    assert metric.sink == "wandb"
+
+
+def test_what_branches_for_training_and_validation_report_is_told_apart(tmp_path):
+    log = """
+    class Log:
+        def __init__(self):
+            self.is_train, self.sums = True, {}
+        def add(self, loss):
+            self.sums['loss'] = loss.sum().item()
+        def flush(self):
+            if self.is_train:
+                loss = self.sums['loss'] / 3
+                print(f'{loss:.4f}')
+            else:
+                loss = self.sums['loss'] / 3
+                print(f'{loss:.4f}')
+
+    log = Log()
+    """
+    report = "log.add(loss)\nlog.flush()"
+    found = analyse(tmp_path, train=looped(report, dedent(log)))
+    assert sorted(selected(found)) == ["train loss", "val loss"]
+
+
+def test_what_is_stored_under_a_key_and_shown_later_is_one_metric(tmp_path):
+    log = """
+    class Logger:
+        def __init__(self):
+            self.rows = {}
+        def store(self, **values):
+            for key, value in values.items():
+                self.rows.setdefault(key, []).append(value)
+                self.rows[key] = self.rows[key]
+        def show(self, key):
+            mean = sum(self.rows[key]) / len(self.rows[key])
+            print('Average' + key, mean)
+
+    logger = Logger()
+    """
+    report = "logger.store(LossPi=loss.item())\nlogger.show('LossPi')"
+    found = analyse(tmp_path, train=looped(report, dedent(log)))
+    assert list(selected(found)) == ["LossPi"]
+
+
+def test_names_that_differ_in_case_alone_are_told_apart(tmp_path):
+    train = looped("print('loss %.3f' % loss.item())\ncheck()", """
+    def check():
+        error = ((model(loader[0][0]) - 1) ** 2).mean()
+        print('Loss {:.3f}'.format(error))
+    """)  # fmt: skip
+    found = selected(analyse(tmp_path, train=train))
+    assert len({name.lower() for name in found}) == len(found) == 2
+
+
+def test_a_tag_loses_the_settings_that_stand_in_it(tmp_path):
+    before = "import argparse\nargs = argparse.ArgumentParser().parse_args()\n" + HEAD
+    report = "writer.add_scalar('run_{}/losses/box'.format(args.session), loss.item(), i)"
+    assert list(selected(analyse(tmp_path, train=looped(report, before)))) == ["losses/box"]
+
+
+def test_pairs_of_a_text_and_a_value_are_values_under_tags(tmp_path):
+    log = """
+    def summary(pairs, step):
+        for tag, value in pairs:
+            writer.add_scalar(tag, value, step)
+    """
+    before = HEAD + dedent(log)
+    report = "summary([('train/box', loss.item()), ('train/gap', (model(x) - y).abs().mean().item())], i)"
+    assert sorted(selected(analyse(tmp_path, train=looped(report, before)))) == ["train/box", "train/gap"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "directions"),
+    [
+        ("'Top 1-err {m.val:.4f} ({m.avg:.4f})'.format(m=top1)", ["Top 1-err"], {"lower"}),
+        ("'Peak memory in use (max-begin): {}'.format(peak)", ["Peak memory in use"], {"lower"}),
+        ("'time cost: %f' % (time.time() - start)", ["time cost"], {"lower"}),
+        ("'Data: {m.val:.3f} ({m.avg:.3f})'.format(m=data_time)", ["Data time"], {"lower"}),
+    ],
+)
+def test_names_and_directions_follow_the_text_that_names_the_value_first(tmp_path, text, names, directions):
+    meter = """
+    class Meter:
+        def __init__(self):
+            self.val = self.avg = 0
+        def update(self, value):
+            self.val = self.avg = value
+
+    top1, data_time, start = Meter(), Meter(), time.time()
+    """
+    report = f"""
+    top1.update((model(x) > 0).float().mean().item())
+    data_time.update(time.time() - start)
+    peak = torch.cuda.max_memory_allocated()
+    print({text})
+    """
+    found = selected(analyse(tmp_path, train=looped(report, dedent(meter))))
+    assert list(found) == names
+    assert {one.direction for one in found.values()} == directions
+    assert {one.kind for one in found.values()} <= {"quality", "resource", "speed"}
