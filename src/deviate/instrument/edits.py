@@ -39,6 +39,7 @@ SKIP_REASONS = {
     "not-a-value": "the expression at the span is assigned to, or is no value of its own",
     "position-inexact": "the text at the span is not the expression that the parser places there",
     "not-a-loop-header": "the span is not the iterable of a for loop or the condition of a while loop",
+    "not-a-callee": "the span is not what a call calls",
     "compiled": "the code around it is compiled by a decorator, which would meet the wrap",
     "debug-field": "the f-string field shows its own text and cannot be rewritten on its line",
     "no-quote": "the f-string around it uses every kind of quote",

@@ -100,5 +100,5 @@ def compose(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Sk
     if slot is not None and functions:
         preamble = slot.before + write_preamble(functions) + slot.after
         # Of all that may start at this place, the preamble comes first.
-        changes.add(Change(slot.offset, slot.offset, preamble, (-2, 0) if slot.after else (2, 0)))
+        changes.add(Change(slot.offset, slot.offset, preamble, (-2, 0, 0) if slot.after else (2, 0, 0)))
     return apply_changes(source.text, changes), skipped

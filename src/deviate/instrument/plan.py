@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deviate.experiment import MainLoop, Metric
+from deviate.experiment import Draw, MainLoop, Metric
 from deviate.instrument.edits import Edit
 
 LOOP_FUNCTIONS = {"for": "__dv_loop__", "while": "__dv_while__"}
 
 
-def plan_edits(metrics: Sequence[Metric], main_loop: MainLoop | None) -> dict[str, list[Edit]]:
-    """Return the edits of each file; a metric's id is its place in `metrics`.
+def plan_edits(
+    metrics: Sequence[Metric], main_loop: MainLoop | None, draws: Sequence[Draw] = ()
+) -> dict[str, list[Edit]]:
+    """Return the edits of each file; the id of a metric or a draw is its place in `metrics` or `draws`.
 
     Parameters
     ----------
@@ -19,6 +21,8 @@ def plan_edits(metrics: Sequence[Metric], main_loop: MainLoop | None) -> dict[st
         All metrics of the experiment: those not selected and those of a framework are not wrapped.
     main_loop : MainLoop or None
         A framework's own loop (``call``) is not wrapped.
+    draws : sequence of Draw
+        All draws of the experiment.
     """
     edits: dict[str, list[Edit]] = {}
     for number, metric in enumerate(metrics):
@@ -28,6 +32,9 @@ def plan_edits(metrics: Sequence[Metric], main_loop: MainLoop | None) -> dict[st
     if main_loop is not None and main_loop.span is not None and main_loop.kind in LOOP_FUNCTIONS:
         header = Edit(span=main_loop.span, before=f"{LOOP_FUNCTIONS[main_loop.kind]}(")
         edits.setdefault(main_loop.file, []).append(header)
+    for number, draw in enumerate(draws):
+        if draw.span is not None:
+            edits.setdefault(draw.file, []).append(Edit(span=draw.span, before=f"__dv_draw__({number}, "))
     return edits
 
 

@@ -16,6 +16,7 @@ from deviate.instrument.source import Source
 
 RECORDS = "lambda i, v, *r: v"
 COUNTS = "lambda v: v"
+DRAWS = "lambda i, f: f"
 
 #: What each function is where the runtime is absent.
 PASS_THROUGH = {
@@ -24,6 +25,7 @@ PASS_THROUGH = {
     "__dv_beside__": RECORDS,
     "__dv_loop__": COUNTS,
     "__dv_while__": COUNTS,
+    "__dv_draw__": DRAWS,
 }
 
 #: A line that the interpreter reads before it parses (PEP 263, and the kernel's ``#!``).

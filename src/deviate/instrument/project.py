@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from deviate.experiment import MainLoop, Metric
+from deviate.experiment import Draw, MainLoop, Metric
 from deviate.instrument.diff import unified_diff
 from deviate.instrument.edits import Instrumented
 from deviate.instrument.overlay import instrument_source
 from deviate.instrument.plan import plan_edits
+from deviate.instrument.sites import DRAW
+
+METRIC_SKIPPED = "not recorded"
+DRAW_SKIPPED = "draws with the code around it"
 
 
-def instrument_project(root: Path, metrics: Sequence[Metric], main_loop: MainLoop | None) -> dict[str, Instrumented]:
-    """Return the instrumented text of each file that reports a metric or holds the main loop; nothing is written.
+def instrument_project(
+    root: Path, metrics: Sequence[Metric], main_loop: MainLoop | None, draws: Sequence[Draw] = ()
+) -> dict[str, Instrumented]:
+    """Return the instrumented text of each file with a metric, the main loop or a draw in it; nothing is written.
 
     Parameters
     ----------
@@ -23,20 +29,23 @@ def instrument_project(root: Path, metrics: Sequence[Metric], main_loop: MainLoo
         A metric's id is its place.
     main_loop : MainLoop or None
         Its header is wrapped too.
+    draws : sequence of Draw
+        Calls that draw random numbers; a draw's id is its place.
     """
-    edits = plan_edits(metrics, main_loop)
+    edits = plan_edits(metrics, main_loop, draws)
     return {file: instrument_source((root / file).read_bytes(), listed) for file, listed in sorted(edits.items())}
 
 
 def skipped_edits(instrumented: Mapping[str, Instrumented]) -> list[str]:
-    """Say which values are not recorded because their place could not be wrapped, and why."""
-    lines: dict[tuple[str, str], list[int]] = {}
+    """Say which values are not recorded, and which draws not told apart, because they could not be wrapped, and why."""
+    lines: dict[tuple[str, str, str], list[int]] = {}
     for file, result in instrumented.items():
         for skipped in result.skipped:
-            lines.setdefault((file, skipped.message), []).append(skipped.edit.span.line)
+            what = DRAW_SKIPPED if skipped.edit.function == DRAW else METRIC_SKIPPED
+            lines.setdefault((what, file, skipped.message), []).append(skipped.edit.span.line)
     return [
-        f"not recorded: {file}, line {', '.join(map(str, sorted(set(found))))}: {message}"
-        for (file, message), found in lines.items()
+        f"{what}: {file}, line {', '.join(map(str, sorted(set(found))))}: {message}"
+        for (what, file, message), found in lines.items()
     ]
 
 

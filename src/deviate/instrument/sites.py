@@ -13,6 +13,7 @@ from deviate.instrument.source import Source
 Parents = dict[ast.AST, ast.AST]
 
 LOOPS = ("__dv_loop__", "__dv_while__")
+DRAW = "__dv_draw__"
 
 #: Decorators whose compilers read the function's source or bytecode: a call to an unknown function breaks them, or
 #: makes them cut the code into other pieces.
@@ -20,6 +21,9 @@ COMPILER = re.compile(
     r"\b(n?jit|pjit|pmap|guvectorize|(tf|tensorflow)\.function|torch\.(compile|jit\.script\w*)"
     r"|(numba|nb|triton|ti|taichi)\.\w+)\b"
 )
+
+#: Those that run the function to see what it does: they only meet what a draw gives.
+TRACER = re.compile(r"\b(jax|nnx|eqx|equinox)\.|\bpmap\b")
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,9 @@ def locate(edit: Edit, source: Source, tree: Tree) -> Site | str:
     if edit.function in LOOPS and not is_header(edit.function, node, tree.parents):
         return "not-a-loop-header"
     around = ancestors(node, tree.parents)
-    if any(is_compiled(parent) for parent in around):
+    if edit.function == DRAW and not is_callee(node, tree.parents):
+        return "not-a-callee"
+    if any(is_compiled(parent, draws=edit.function == DRAW) for parent in around):
         return "compiled"
     fields = tuple(parent for parent in around if isinstance(parent, ast.FormattedValue))
     return Site(edit, node, start, end, fields)
@@ -125,8 +131,20 @@ def ancestors(node: ast.AST, parents: Parents) -> list[ast.AST]:
     return around
 
 
-def is_compiled(node: ast.AST) -> bool:
-    """Tell whether `node` is a function that a decorator compiles."""
+def is_callee(node: ast.expr, parents: Parents) -> bool:
+    """Tell whether `node` is what a call calls.
+
+    That of a decorator is none: Python before 3.9 knows decorators in one form only.
+    """
+    call = parents[node]
+    if not isinstance(call, ast.Call) or call.func is not node:
+        return False
+    return call not in getattr(parents[call], "decorator_list", ())
+
+
+def is_compiled(node: ast.AST, draws: bool = False) -> bool:
+    """Tell whether `node` is a function that a decorator compiles; for `draws`, one that only traces it is left out."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
-    return any(COMPILER.search(ast.unparse(decorator)) for decorator in node.decorator_list)
+    decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+    return any(COMPILER.search(one) and not (draws and TRACER.search(one)) for one in decorators)

@@ -22,7 +22,7 @@ class Change:
     end: int
     text: str
     #: Orders changes at one place, smallest first.
-    order: tuple[int, int] = (0, 0)
+    order: tuple[int, int, int] = (0, 0, 0)
 
 
 def wrap(site: Site, number: int, source: Source, parents: Parents, self_reliant: bool) -> list[Change] | str:
@@ -51,8 +51,8 @@ def wrap(site: Site, number: int, source: Source, parents: Parents, self_reliant
     if re.match(r"\w", source.text[start - 1 : start]) or source.text[start - 1 : start] in ("'", '"'):
         before = " " + before  # return(a + b).c
     length = end - start
-    head = Change(start, start, before + opening, (1, -length * 1000 - number))
-    tail = Change(end, end, closing + site.edit.after, (-1, length * 1000 + number))
+    head = Change(start, start, before + opening, (1, -length, -number))
+    tail = Change(end, end, closing + site.edit.after, (-1, length, number))
     fields = [rewrite_field(field, source) for field in site.fields]
     if None in fields:
         return "debug-field"

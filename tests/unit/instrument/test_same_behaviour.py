@@ -79,6 +79,7 @@ def with_runtime() -> Iterator[Path]:
         sys.path.remove(str(INJECTED))
     with tempfile.TemporaryDirectory() as folder, without_runtime():
         process = process_module.Process({"records": folder, "metrics": []})
+        process.streams = None  # nothing is switched
         process.events.begin()
         wraps.install(process)
         yield Path(folder)
@@ -93,6 +94,11 @@ def draw_edits(data: st.DataObject, source: str) -> list[Edit]:
     edits = [
         Edit(span=span_of(node), before=f"__dv__({number}, ", after=data.draw(afters))
         for number, node in enumerate(chosen)
+    ]
+    edits += [
+        Edit(span=span_of(node.func), before="__dv_draw__(0, ")
+        for node in chosen
+        if isinstance(node, ast.Call) and data.draw(st.booleans())
     ]
     edits += [
         Edit(span=span_of(node.iter), before="__dv_loop__(")
