@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import INJECTED, METRICS, Outcome, Run, clean_environment, other_pythons, read_outcome
+from programs import FACTORS, INJECTED, METRICS, Outcome, Run, clean_environment, other_pythons, read_outcome
 
 
 @pytest.fixture
@@ -34,6 +34,7 @@ def run(tmp_path: Path, work: Path) -> Run:
         runtime: bool = True,
         environment: dict[str, str] | None = None,
         path: tuple[Path, ...] = (),
+        seed: int | None = None,
         **config: Any,
     ) -> Outcome:
         folder = tmp_path / "records"
@@ -46,7 +47,9 @@ def run(tmp_path: Path, work: Path) -> Run:
             "original": str(tmp_path / "original"),
             "overlay": str(work),
             "kept": [],
-            "seed": None,
+            "control": None if seed is None else "streams",
+            "seeds": None if seed is None else dict.fromkeys(FACTORS, seed),
+            "varying": list(FACTORS),
             "hold_impl": False,
             "threads": None,
             "metrics": METRICS,

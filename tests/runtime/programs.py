@@ -15,6 +15,8 @@ from typing import Any
 INJECTED = Path(__file__).parents[2] / "src" / "deviate" / "runtime" / "injected"
 RECORD = struct.Struct("<iidd")
 
+FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
+
 #: Metrics that the test programs refer to by their place.
 METRICS = [
     {"name": "loss", "how": "value", "reads": "", "label": ""},

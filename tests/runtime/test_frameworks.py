@@ -26,6 +26,7 @@ def test_keras_reports_its_epochs(run: Run, backend: str) -> None:
     require(backend)
     source = """
     import keras, numpy as np
+    keras.utils.set_random_seed(5)
     x = np.linspace(0, 1, 64, dtype="float32").reshape(16, 4); y = (x.sum(1) > 2).astype("float32")
     class Extra(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
@@ -38,7 +39,7 @@ def test_keras_reports_its_epochs(run: Run, backend: str) -> None:
     """
     source = textwrap.dedent(source)
     environment = {"KERAS_BACKEND": backend}
-    outcome, again = (run(source, seed=5, environment=environment) for _ in range(2))
+    outcome, again = (run(source, environment=environment) for _ in range(2))
     assert outcome.stdout == again.stdout
     assert outcome.stdout.startswith(f"{outcome.values(FRAMEWORK)} {outcome.named('fit:loss')} ")
     assert outcome.named("fit:extra") == [0.0, 2.0]
@@ -92,6 +93,90 @@ def test_a_loop_of_the_source_takes_precedence_over_epochs(run: Run, stand_in: P
     assert (outcome.stdout, outcome.stderr) == ("mine\n" * 3, "")
     assert outcome.values(TICK) == [0.0, 1.0, 2.0]
     assert (outcome.named("fit:loss"), outcome.values(FRAMEWORK)) == ([1.0] * 3, [2.0] * 3)
+
+
+def test_what_the_source_yields_is_not_recorded_again(run: Run, stand_in: Path) -> None:
+    source = """
+    from keras.src.callbacks.callback_list import CallbackList
+    logs = {"margin": __dv__(0, 1.0), "loss": 2.0}
+    try:
+        CallbackList().on_epoch_end(0, logs)
+    except ValueError:
+        pass
+    """
+    metrics = [{"name": "margin", "how": "value", "reads": "", "label": "", "key": "fit:margin"}]
+    outcome = run(textwrap.dedent(source), path=(stand_in,), metrics=metrics)
+    assert [event["name"] for event in outcome.of("name")] == ["fit:loss"]
+    assert (outcome.values(0), outcome.named("fit:loss")) == ([1.0], [2.0])
+
+
+def test_a_name_foreseen_in_part_belongs_to_its_metric(run: Run, stand_in: Path) -> None:
+    source = """
+    from keras.src.callbacks.callback_list import CallbackList
+    for epoch in range(2):
+        try:
+            CallbackList().on_epoch_end(epoch, {"val/a.loss": 1.0, "val/acc": 2.0, "other": 3.0})
+        except ValueError:
+            pass
+    """
+    keys = ["fit:{}", "fit:{self.stage}/a.loss", "fit:val/acc"]
+    metrics = [{"name": key, "how": "framework", "reads": "", "label": ""} for key in keys]
+    outcome = run(textwrap.dedent(source), path=(stand_in,), metrics=metrics)
+    assert [(event["name"], event["metric"]) for event in outcome.of("name")] == [("val/a.loss", 1), ("other", 0)]
+    assert outcome.named("val/a.loss") == [1.0, 1.0]
+    assert outcome.values(2) == [2.0, 2.0]
+
+
+SUMMARIES = """
+class Value:
+    def __init__(self, tag, simple_value=None):
+        self.tag, self.simple_value = tag, simple_value
+    def HasField(self, name):
+        return getattr(self, name) is not None
+class Summary:
+    def __init__(self, *value):
+        self.value = value
+    @classmethod
+    def FromString(cls, text):
+        return cls(*(Value(*word.split(b"=")) for word in text.split()))
+class summary_pb2:
+    Summary = Summary
+class SummaryToEventTransformer:
+    def __init__(self, event_writer):
+        self.event_writer = event_writer
+    def add_summary(self, summary, global_step=None):
+        print("written")
+class EventWriter:
+    def __init__(self, folder):
+        self.folder = folder
+    def get_logdir(self):
+        return self.folder
+"""
+
+
+def test_summaries_of_a_graph_are_told_apart_by_writer_and_scope(run: Run, tmp_path: Path) -> None:
+    package = tmp_path / "stand-in" / "tensorflow" / "python" / "summary" / "writer"
+    package.mkdir(parents=True)
+    for folder in [package, *package.parents[:3]]:
+        (folder / "__init__.py").write_text("")
+    (package / "writer.py").write_text(SUMMARIES)
+    source = """
+    from tensorflow.python.summary.writer.writer import *
+    train = SummaryToEventTransformer(EventWriter("logs/train/"))
+    train.add_summary(Summary(Value("loss", 1.0), Value("weights"), Value("tower/accuracy_1", 0.5), Value("lr", 0.1)))
+    test = SummaryToEventTransformer(EventWriter(b"logs/test"))
+    test.add_summary(Summary(Value("loss", 2.0)), 1)
+    test.add_summary(Summary(Value("other", 3.0)), global_step=1)
+    test.event_writer = None
+    test.add_summary(Summary(Value("loss", 4.0)))
+    """
+    metrics = [{"name": name, "how": "framework", "reads": "", "label": ""} for name in ("loss", "accuracy")]
+    outcome = run(textwrap.dedent(source), path=(tmp_path / "stand-in",), metrics=metrics)
+    assert (outcome.stdout, outcome.stderr) == ("written\n" * 4, "")
+    assert outcome.values(0) == [1.0]
+    named = {event["name"]: (event["metric"], outcome.named(event["name"])) for event in outcome.of("name")}
+    assert named == {"tower/accuracy_1": (1, [0.5]), "test/loss": (0, [2.0]), "test/other": (None, [3.0])}
+    assert outcome.notes("value-unreadable")
 
 
 def test_lightning_reports_what_modules_log(run: Run) -> None:

@@ -13,20 +13,31 @@ Environment variables ``RANK``, ``OMPI_COMM_WORLD_RANK``, ``PMI_RANK``, ``SLURM_
     ``original``   the project, and ``overlay``, the copy of it that this run works on: imports under the one come from
                    the other
     ``kept``       folders under ``original`` that are not redirected
-    ``seed``       int: every seed of the program is derived from it; null: the program's seeds are left alone
+    ``control``    ``streams``: every factor draws from a stream of its own; ``observe``: nothing is replaced, only
+                   told; null: nothing
+    ``seeds``      seed of each factor's streams, by factor
+    ``varying``    factors that vary between the runs of the variant
+    ``bit``        int: chooses the weight that is changed by one unit in the last place before the first update
+    ``strict``     true: operations without a deterministic form raise an error
+    ``draws``      ``[{"factor", "file", "line", "call"}]``; the id of a place that draws is its place
     ``hold_impl``  true: deterministic kernels are asked of the frameworks
     ``threads``    int: the threads torch may use; null: left alone
-    ``metrics``    ``[{"name", "how", "reads", "label"}]``; a metric's id is its place
+    ``metrics``    ``[{"name", "how", "reads", "label", "key"}]``; a metric's id is its place. ``how`` ``framework``:
+                   the
+                   name is the one under which a framework reports it; otherwise ``key`` is, and may be absent
 
 Outputs
 -------
 ``builtins``
-    ``__dv__``, ``__dv_map__``, ``__dv_beside__``, ``__dv_loop__``, ``__dv_while__``: what an overlay calls.
+    ``__dv__``, ``__dv_map__``, ``__dv_beside__``, ``__dv_loop__``, ``__dv_while__``, ``__dv_draw__``: what an overlay
+    calls.
 ``records-PID-STAMP.bin``
     ``<iidd``: metric id, iteration (-1 before the main loop), elapsed seconds, value. Id -1: the main loop went on.
     Ids from 1,000,000: names known at run time only.
 ``events-PID-STAMP.jsonl``
-    ``start``, ``name``, ``seed``, ``rank``, ``environment``, ``switch``, ``note``, ``end``, one JSON object a line.
+    ``start``, ``name``, ``seed``, ``draw``, ``fingerprint``, ``bit``, ``rank``, ``environment``, ``switch``,
+    ``nondeterministic`` (an operation without a deterministic form was asked for), ``note``, ``end``, one JSON object a
+    line.
 
 No failure in here ends or changes a training: it is noted as an event, or dropped where even that fails. No random
 number is drawn, no thread started, no signal handled, no reference to a value kept.

@@ -9,7 +9,8 @@ LIBRARIES = (
 
 VARIABLES = (
     "OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS PYTHONHASHSEED CUBLAS_WORKSPACE_CONFIG CUDA_VISIBLE_DEVICES "
-    "XLA_FLAGS TF_DETERMINISTIC_OPS KERAS_BACKEND"
+    "XLA_FLAGS TF_DETERMINISTIC_OPS KERAS_BACKEND TORCHINDUCTOR_DETERMINISTIC FLASH_ATTENTION_DETERMINISTIC NCCL_ALGO "
+    "NVIDIA_TF32_OVERRIDE TORCH_ALLOW_TF32_CUBLAS_OVERRIDE MKL_CBWR ATEN_CPU_CAPABILITY ONEDNN_MAX_CPU_ISA"
 ).split()
 
 
@@ -30,6 +31,7 @@ def describe_environment(modules):
         "cpu_capability": cpu_capability(torch),
         "cores": core_count(),
         "threads": torch.get_num_threads() if hasattr(torch, "get_num_threads") else None,
+        "torch": describe_torch(torch),
         "gpu": describe_gpus(torch),
     }
 
@@ -65,6 +67,34 @@ def cpu_capability(torch):
     return cpu.get_cpu_capability() if hasattr(cpu, "get_cpu_capability") else None
 
 
+def describe_torch(torch):
+    """Return the settings of torch that change what it computes, as they are at the end; None without torch."""
+    if not hasattr(torch, "get_num_interop_threads"):
+        return None
+    backends = torch.backends
+    settings = {
+        "interop_threads": torch.get_num_interop_threads,
+        "matmul_precision": lambda: torch.get_float32_matmul_precision(),
+        "default_dtype": lambda: str(torch.get_default_dtype()),
+        "deterministic": torch.are_deterministic_algorithms_enabled,
+        "mkldnn": lambda: backends.mkldnn.is_available() and torch._C._get_mkldnn_enabled(),
+        "matmul_tf32": lambda: backends.cuda.matmul.allow_tf32,
+        "cudnn_tf32": lambda: backends.cudnn.allow_tf32,
+        "cudnn_benchmark": lambda: backends.cudnn.benchmark,
+        "cudnn_deterministic": lambda: backends.cudnn.deterministic,
+        "reduced_precision": lambda: str(backends.cuda.matmul.allow_fp16_reduced_precision_reduction),
+    }
+    return {name: read(setting) for name, setting in settings.items()}
+
+
+def read(setting):
+    """Return a setting, None where this version of torch does not have it."""
+    try:
+        return setting()
+    except Exception:
+        return None
+
+
 def describe_gpus(torch):
     """Return the GPUs that torch has started, None where it has started none."""
     cuda = getattr(torch, "cuda", None)
@@ -73,6 +103,11 @@ def describe_gpus(torch):
     return {
         "names": [cuda.get_device_name(index) for index in range(cuda.device_count())],
         "cuda": torch.version.cuda,
+        "cudnn": read(lambda: torch.backends.cudnn.version()),
+        "nccl": read(lambda: str(torch.cuda.nccl.version())),
+        "capability": read(
+            lambda: [list(torch.cuda.get_device_capability(n)) for n in range(torch.cuda.device_count())]
+        ),
         "driver": driver_version(),
     }
 

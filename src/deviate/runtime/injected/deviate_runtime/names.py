@@ -1,24 +1,34 @@
 """Number the names of metrics that are known at run time only."""
 
+import re
+
 FIRST_ID = 1000000
 
 #: A name that changes with every record (a step in it, say) is no metric's.
 MOST_NAMES = 2000
 LONGEST_NAME = 200
 
+#: Put before the keys under which a framework's training loop reports.
+PREFIX = "fit:"
+
 
 class Names:
     """Ids of the names this process met."""
 
-    __slots__ = ("process", "ids", "statics", "made")
+    __slots__ = ("process", "ids", "statics", "patterns", "sourced", "made")
 
     def __init__(self, process):
         self.process = process
         self.ids = {}
         self.made = 0
         metrics = process.config["metrics"]
-        #: Names that a framework reports and the analysis foresaw.
-        self.statics = {m["name"]: number for number, m in enumerate(metrics) if m["how"] == "framework"}
+        reported = [(m["name"], number) for number, m in enumerate(metrics) if m["how"] == "framework"]
+        #: Names that a framework reports and the analysis foresaw, whole or in part (``fit:{stage}_loss``).
+        self.statics = {name: number for name, number in reported if "{" not in name}
+        partly = sorted((one for one in reported if "{" in one[0]), key=lambda one: -len(one[0]))
+        self.patterns = [(pattern_of(name), number) for name, number in partly]
+        #: Names that a framework reports of what the source yields as well.
+        self.sourced = {m["key"] for m in metrics if m.get("key")}
 
     def forget(self):
         """Be as before the first name: a forked child writes its own events."""
@@ -31,8 +41,13 @@ class Names:
         known = self.ids.get((metric, name))
         if known is not None:
             return known
-        if metric is None and name in self.statics:
-            return self.ids.setdefault((None, name), self.statics[name])
+        if metric is None:
+            if name in self.statics:
+                return self.ids.setdefault((None, name), self.statics[name])
+            owner = next((number for pattern, number in self.patterns if pattern.match(name)), None)
+            if owner is not None:
+                shown = name[len(PREFIX) :] if name.startswith(PREFIX) else name
+                return self.ids.setdefault((None, name), self.number(owner, shown))
         if self.made >= MOST_NAMES:
             self.process.events.note(
                 "too-many-names", "more than %d names; %r is left out" % (MOST_NAMES, name), metric
@@ -54,3 +69,9 @@ class Names:
         if type(label) is str and number is not None:
             self.ids[metric, label] = number
         return number
+
+
+def pattern_of(name):
+    """Return what matches `name` with any text for each part in braces."""
+    parts = re.split(r"\{[^{}]*\}", name)
+    return re.compile("(.+)".join(map(re.escape, parts)) + "$")

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from . import rank, watch
+from . import rank, streams, watch
 from .events import Events
 from .records import Records
 from .wraps import install
@@ -33,8 +33,8 @@ class Process:
         "rank",
         "recorder",
         "records",
-        "seeds",
         "started",
+        "streams",
     )
 
     def __init__(self, config):
@@ -61,10 +61,11 @@ class Process:
     def begin(self):
         """Say that the process started, make the overlay's functions known and watch imports."""
         self.events.begin()
-        install(self)
-        watch.install(self)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=self.before_fork, after_in_child=self.after_fork)
+        self.streams = streams.start(self)
+        install(self)
+        watch.install(self)
         atexit.register(self.end)
 
     def describe(self):
@@ -97,6 +98,8 @@ class Process:
         self.iteration += 1
         if self.rank is None and self.iteration < rank.LOOKS:
             self.learn_rank()
+        if self.iteration == 1 and self.streams is not None:
+            self.streams.fingerprints.flush()
 
     def learn_rank(self):
         """Look whether the process has got a rank since it started."""
@@ -117,6 +120,8 @@ class Process:
             if self.rank is None:
                 self.learn_rank()
             self.records.report_losses()
+            if self.streams is not None:
+                self.streams.fingerprints.finish()
             self.events.write(describe_environment(sys.modules))
         except Exception as error:
             self.events.note("environment-unreadable", repr(error))

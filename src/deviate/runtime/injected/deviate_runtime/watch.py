@@ -2,16 +2,16 @@
 
 import sys
 
-from . import frameworks, seeds
+from . import frameworks, streams
 from .redirect import Redirect
 
-SWITCHED = ("torch", "tensorflow")
+SWITCHED = ("torch", "torch._inductor.config", "tensorflow")
 
 
 def install(process):
     """Watch imports; what is loaded already is attended to at once."""
     watched = {}
-    wanted = seeds.attentions(process) + frameworks.attentions(process)
+    wanted = streams.attentions(process) + frameworks.attentions(process)
     if process.config.get("threads") or process.config.get("hold_impl"):
         wanted += [(name, __package__ + ".switches", process) for name in SWITCHED]
     for name, part, argument in wanted:

@@ -9,6 +9,7 @@ from .interruption import raised_by_handler
 from .names import Names
 from .reading import NotANumberError, read_attributes, read_number
 from .records import RECORD
+from .sites import make_draw
 
 #: The id under which iterations of the main loop are recorded.
 MAIN_LOOP = -1
@@ -184,5 +185,6 @@ def install(process):
     """Put the functions into `builtins`."""
     wraps, recorder = make_wraps(process)
     process.recorder = recorder
+    wraps["__dv_draw__"] = make_draw(process)
     for name, function in wraps.items():
         setattr(builtins, name, function)

@@ -8,8 +8,12 @@ def attend(module, observer):
     callbacks = getattr(module, "CallbackList", None)
     if callbacks is None:
         return
-    before(callbacks, "on_epoch_begin", lambda *args, **kwargs: observer.tick())
-    after(callbacks, "on_epoch_end", lambda self, epoch, logs=None: observer.report(final_logs(self, epoch, logs)))
+
+    def report(self, epoch, logs=None):
+        observer.report(final_logs(self, epoch, logs))
+
+    before(observer, callbacks, "on_epoch_begin", lambda *args, **kwargs: observer.tick())
+    after(observer, callbacks, "on_epoch_end", report)
 
 
 def final_logs(callbacks, epoch, logs):

@@ -1,27 +1,29 @@
-"""Look on as a method is called."""
+"""Look on as a method is called. What fails while looking is noted, and the method goes on."""
 
 import functools
 
 
-def before(owner, name, look):
+def before(observer, owner, name, look):
     """Have ``look(*args)`` called before ``owner.name(*args)``."""
-    plain = getattr(owner, name, None)
-    if plain is None or hasattr(plain, "_deviate"):
+    plain = plain_method(owner, name)
+    if plain is None:
         return
 
     @functools.wraps(plain)
     def method(*args, **kwargs):
-        look(*args, **kwargs)
+        try:
+            look(*args, **kwargs)
+        except Exception as error:
+            observer.failed(error)
         return plain(*args, **kwargs)
 
-    method._deviate = True
-    setattr(owner, name, method)
+    replace(owner, name, method)
 
 
-def after(owner, name, look):
+def after(observer, owner, name, look):
     """Have ``look(*args)`` called after ``owner.name(*args)``, also where that raised: the values were reported."""
-    plain = getattr(owner, name, None)
-    if plain is None or hasattr(plain, "_deviate"):
+    plain = plain_method(owner, name)
+    if plain is None:
         return
 
     @functools.wraps(plain)
@@ -29,7 +31,21 @@ def after(owner, name, look):
         try:
             return plain(*args, **kwargs)
         finally:
-            look(*args, **kwargs)
+            try:
+                look(*args, **kwargs)
+            except Exception as error:
+                observer.failed(error)
 
+    replace(owner, name, method)
+
+
+def plain_method(owner, name):
+    """Return a method that is not looked on yet, None where there is none."""
+    plain = getattr(owner, name, None)
+    return None if hasattr(plain, "_deviate") else plain
+
+
+def replace(owner, name, method):
+    """Put `method` in the place of the one it calls."""
     method._deviate = True
     setattr(owner, name, method)

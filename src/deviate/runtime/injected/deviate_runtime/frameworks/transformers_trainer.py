@@ -6,6 +6,6 @@ from .observe import before
 def attend(module, observer):
     """Observe the logs, or the start of epochs."""
     if hasattr(module, "Trainer"):
-        before(module.Trainer, "log", lambda self, logs, *args, **kwargs: observer.report(logs))
+        before(observer, module.Trainer, "log", lambda self, logs, *args, **kwargs: observer.report(logs))
     if hasattr(module, "CallbackHandler"):
-        before(module.CallbackHandler, "on_epoch_begin", lambda *args, **kwargs: observer.tick())
+        before(observer, module.CallbackHandler, "on_epoch_begin", lambda *args, **kwargs: observer.tick())

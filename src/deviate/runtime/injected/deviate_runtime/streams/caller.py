@@ -7,13 +7,24 @@ import sys
 SEEDED = ("torch", "keras", "tf_keras", "tensorflow", "numpy", "jax")
 
 #: Files that seed on the program's behalf in functions without "seed" in their name.
-ON_BEHALF = ("flax/nnx/rnglib.py",)
+ON_BEHALF = (
+    "flax/nnx/rnglib.py",
+    "torch/utils/data/distributed.py",
+    "accelerate/data_loader.py",
+    "transformers/trainer_pt_utils.py",
+)
 
 #: Once torch's compiler is loaded, ``torch.manual_seed`` is called through it.
 FORWARDERS = ("/torch/_dynamo/", "/torch/_compile.py")
 
 LIBRARY_FOLDERS = ("/site-packages/", "/dist-packages/")
 STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__))
+
+#: Files that TensorFlow makes of the program's functions, with lines of their own.
+GENERATED = "__autograph_generated_file"
+
+#: What stands between the program and a library is neither.
+RUNTIME = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
 class Callers:
@@ -24,13 +35,39 @@ class Callers:
         self.known = {}
 
     def place(self, frame):
-        """Return the file and line that seed, None where a library seeds for its own purposes."""
+        """Return where the program seeds: ``file``, ``line`` and whether a ``library`` does it by a seed of its own.
+
+        Where the program calls a library's function that seeds, the place is the program's; where it calls something
+        else, which seeds without being asked to, it is the library's, and ``through`` the program's. None where a
+        library seeds for its own purposes.
+        """
         frame = past_forwarders(frame)
-        if frame is None or not (self.is_program(frame) or seeds_on_behalf(frame.f_code)):
+        if frame is None:
             return None
+        if self.is_program(frame):
+            return dict(self.line(frame), library=False)
+        if not seeds_on_behalf(frame.f_code):
+            return None
+        library, asked = frame, True
         while frame is not None and not self.is_program(frame):
+            asked = asked and is_seeding(frame.f_code)
             frame = frame.f_back
-        return None if frame is None else (self.relative(frame.f_code.co_filename), frame.f_lineno)
+        if frame is None:
+            return None
+        if asked:
+            return dict(self.line(frame), library=False)
+        inside = inside_library(library.f_code.co_filename)
+        through = "%(file)s:%(line)d" % self.line(frame)
+        return {"file": inside, "line": library.f_lineno, "library": True, "through": through}
+
+    def library_place(self, frame):
+        """Return the place of a library's."""
+        file = frame.f_code.co_filename
+        return {"file": inside_library(file) or file, "line": frame.f_lineno, "library": True}
+
+    def line(self, frame):
+        """Return the place where `frame` is."""
+        return {"file": self.relative(frame.f_code.co_filename), "line": frame.f_lineno}
 
     def is_program(self, frame):
         """Tell whether `frame` runs a file of the program."""
@@ -47,6 +84,8 @@ class Callers:
         path = os.path.abspath(file)
         if path.startswith(self.overlay):
             return True
+        if path.startswith(RUNTIME) or GENERATED in file:
+            return False
         path = path.replace(os.sep, "/")
         return not path.startswith(STANDARD_LIBRARY) and not any(folder in path for folder in LIBRARY_FOLDERS)
 
@@ -73,10 +112,21 @@ def forwards(frame):
 
 def seeds_on_behalf(code):
     """Tell whether a library's function seeds because the program asked for it (``set_seed``, ``seed_everything``)."""
-    file = code.co_filename.replace(os.sep, "/")
-    if file.endswith(ON_BEHALF):
-        return True
-    inside = next((file.rpartition(folder)[2] for folder in LIBRARY_FOLDERS if folder in file), None)
-    if inside is None or inside.partition("/")[0] in SEEDED:
+    inside = inside_library(code.co_filename)
+    if inside is None or inside in ON_BEHALF:
+        return inside is not None
+    if inside.partition("/")[0] in SEEDED:
         return False
-    return "seed" in code.co_name and "worker" not in code.co_name
+    return is_seeding(code)
+
+
+def is_seeding(code):
+    """Tell by its name whether a function is there to seed."""
+    name = code.co_name
+    return ("seed" in name or "determinism" in name) and "worker" not in name
+
+
+def inside_library(file):
+    """Return the path of `file` within the folder that libraries are installed in, None where it is elsewhere."""
+    file = file.replace(os.sep, "/")
+    return next((file.rpartition(folder)[2] for folder in LIBRARY_FOLDERS if folder in file), None)

@@ -1,0 +1,181 @@
+"""What all generators have in common: one state per factor."""
+
+import collections
+import weakref
+
+from .derive import mix
+
+#: States that were handed to the program and may be handed back.
+SNAPSHOTS = 1024
+
+
+class Generator:
+    """A generator with one state per factor.
+
+    A subclass says how the live state is read (`live`), set (`put`), made from a seed (`fresh`), copied (`copy`) and
+    told from others (`mark`). What a state is, is its own affair.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in a fingerprint's sources.
+    key : tuple
+        What it was last seeded with.
+    seeded : dict or None
+        Where, None where nobody did.
+    at : str
+        Factor whose state is live.
+    planted : bool
+        Whether the live state is one of ours, and not what a library seeded for its own purposes.
+    """
+
+    name = ""
+
+    def __init__(self, streams, key=None):
+        self.streams = streams
+        self.key = key or (*streams.lineage, "start")
+        self.states = {}
+        self.seeded = None
+        self.at = streams.current
+        self.planted = streams.controls
+        self.snapshots = collections.OrderedDict()
+
+    def switch(self, factor):
+        """Keep the state of one factor and go on with that of another."""
+        if self.at != factor:
+            state = self.state(factor)
+            self.states[self.at] = self.live()
+            self.put(state)
+            self.at = factor
+
+    def state(self, factor):
+        """Return the state of a factor that does not draw now."""
+        if factor not in self.states:
+            self.states[factor] = self.fresh(self.streams.seed(factor, self.key))
+        return self.states[factor]
+
+    def reset(self, key):
+        """Seed every factor's state anew."""
+        self.key = key
+        self.states = {}
+        self.planted = True
+        self.streams.fingerprints.restart(self)
+        self.plant()
+
+    def plant(self):
+        """Go on with the state of the current factor, whatever the live one is."""
+        current = self.streams.current
+        self.put(self.state(current))
+        self.at = current
+
+    def initial_seed(self):
+        """Return what to tell a program that asks for the seed: the one it gave, or one that is the same in every run.
+
+        A factor's own seed would carry that factor into whatever the program seeds with it.
+        """
+        text = self.key[1] if self.key[0] == "given" else ""
+        return int(text) if text.lstrip("-").isdigit() else mix("initial", *self.key)
+
+    def copy(self, state):
+        """Return a state that stays what it is while the generator goes on."""
+        return state
+
+    def start(self):
+        """Begin to be switched, in the state of the current factor."""
+        self.streams.fingerprints.restart(self)
+        if self.streams.controls:
+            self.plant()
+        self.streams.fingerprints.overlook([self])
+        self.keep()
+
+    def keep(self):
+        """Take a place among the generators that are switched."""
+        self.streams.generators.append(self)
+
+    def hand_out(self, token):
+        """Remember what the state stands for that the program is given: all factors' states, not just one."""
+        if not self.streams.controls:
+            return
+        self.states[self.at] = self.live()
+        copies = {factor: self.copy(state) for factor, state in self.states.items()}
+        self.snapshots[token] = (self.at, self.key, self.planted, copies)
+        self.snapshots.move_to_end(token)
+        while len(self.snapshots) > SNAPSHOTS:
+            self.snapshots.popitem(last=False)
+
+    def hand_back(self, token, jump=False):
+        """Restore what the state stands for; False where it was not handed out here.
+
+        Parameters
+        ----------
+        jump : bool
+            Go on with the factor that drew when the state was handed out: a library that computes again what was
+            computed then (activation checkpointing) draws for it, wherever it is called from.
+        """
+        found = self.snapshots.get(token)
+        if not self.streams.controls:
+            return False
+        if found is None:
+            self.streams.process.events.note(
+                "state-unknown", "%s: a state of another process is restored for one factor only" % self.name, self.name
+            )
+            return False
+        factor, self.key, self.planted, copies = found
+        if jump:
+            self.streams.enter(factor)
+        self.states = {factor: self.copy(state) for factor, state in copies.items()}
+        self.plant()
+        return True
+
+
+class Made:
+    """For a generator that the program made: switched as long as the program holds the object."""
+
+    def watch(self, item):
+        """Remember the object without keeping it."""
+        self.number = id(item)
+        self.item = weakref.ref(item, lambda _: self.streams.made.pop(self.number, None))
+
+    def keep(self):
+        """Take a place among the generators that are switched."""
+        self.streams.made[self.number] = self
+
+
+def is_switched(streams):
+    """Tell whether a generator made now is switched; else it draws for the factor that makes it."""
+    from .streams import MADE_LIMIT, OTHER
+
+    return streams.current == OTHER and len(streams.made) < MADE_LIMIT
+
+
+def bound_seed(streams, key):
+    """Return the seed of a generator that draws for the factor that makes it."""
+    seed = streams.seed(streams.current, key)
+    streams.fingerprints.drawn(streams.current, mix(seed))
+    return seed
+
+
+def stand_for(plain, module):
+    """Return the metaclass of a subclass of `plain` that stands in its place: instances of `plain` are its instances.
+
+    Parameters
+    ----------
+    plain : type
+        A class that cannot be changed itself, being one of C.
+    module : str
+        ``__module__`` of the subclass; classes that the program derives from it are asked as usual.
+    """
+
+    def stands(cls):
+        return cls.__base__ is plain and cls.__module__ == module
+
+    class Stand(type(plain)):
+        """Answers for `plain`."""
+
+        def __instancecheck__(cls, instance):
+            return isinstance(instance, plain) if stands(cls) else type.__instancecheck__(cls, instance)
+
+        def __subclasscheck__(cls, other):
+            return issubclass(other, plain) if stands(cls) else type.__subclasscheck__(cls, other)
+
+    return Stand

@@ -1,0 +1,58 @@
+"""Keras and TensorFlow: observed, a program draws as it would alone; seeded again, it repeats its draws."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from programs import Run
+
+pytest.importorskip("keras")
+SEEDS = dict.fromkeys(("init", "shuffle", "augment", "layers", "other", "data"), 7)
+QUIET = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
+
+SOURCE = textwrap.dedent("""
+    import keras, numpy as np, tensorflow as tf, warnings
+    keras.utils.set_random_seed(3)
+    warnings.simplefilter("error")
+
+    def draws():
+        dense = keras.layers.Dense(2, kernel_initializer=keras.initializers.HeNormal(seed=5))
+        dense.build((None, 2))
+        dropout = keras.layers.Dropout(0.5, seed=6)
+        yield dense.kernel.numpy()
+        yield dropout(np.ones((2, 8)), training=True).numpy()
+        yield keras.layers.RandomFlip()(np.arange(18.0).reshape(1, 3, 3, 2), training=True).numpy()
+        yield keras.random.normal((2,)).numpy()
+        yield keras.random.normal((2,), seed=4).numpy()
+        yield tf.random.normal((2,)).numpy()
+        yield tf.random.uniform((2,), seed=9).numpy()
+        yield tf.random.Generator.from_seed(4).normal((2,)).numpy()
+        data = tf.data.Dataset.range(6).shuffle(6).map(lambda i: tf.cast(i, tf.float32) + tf.random.uniform(()))
+        yield np.array([[float(x) for x in data] for _ in range(2)])
+        assert keras.layers.Dropout.from_config(dropout.get_config()).seed == 6
+        assert dense.kernel_initializer.get_config()["seed"] == 5 == dense.kernel_initializer.clone()._init_seed
+
+    first = list(draws())
+    keras.utils.set_random_seed(3)
+    print([np.array_equal(a, b) for a, b in zip(first, draws())])
+    print([a.round(5).tolist() for a in first])
+    """)
+
+
+def test_draws_repeat_when_seeded_again(run: Run) -> None:
+    pytest.importorskip("tensorflow")
+    outcome = run(SOURCE, control="streams", seeds=SEEDS, varying=[], environment=QUIET)
+    assert outcome.status == 0, outcome.stderr
+    assert not outcome.of("note")
+    assert outcome.stdout.splitlines()[0] == str([True] * 9)
+    told = {(event["line"], event["given"]) for event in outcome.of("seed") if event["replaced"]}
+    assert {(3, "3"), (7, "5"), (9, "6"), (14, "4"), (16, "9"), (17, "4")} <= told
+
+
+def test_observed_a_program_draws_as_it_would_alone(run: Run) -> None:
+    pytest.importorskip("tensorflow")
+    outcome = run(SOURCE, control="observe", seeds=None, varying=[], environment=QUIET)
+    assert not outcome.of("note")
+    assert outcome.stdout == run(SOURCE, runtime=False, environment=QUIET).stdout
+    assert not any(event["replaced"] for event in outcome.of("seed"))

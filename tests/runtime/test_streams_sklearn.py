@@ -1,0 +1,55 @@
+"""scikit-learn: splits stay the author's while the data are held, estimators draw for `other`."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from programs import Outcome, Run
+
+pytest.importorskip("sklearn")
+
+FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
+SOURCE = textwrap.dedent("""
+    import sys
+    import numpy as np
+    from sklearn.datasets import make_moons
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.model_selection import KFold, train_test_split
+    given = int(sys.argv[1]) if len(sys.argv) > 1 else None
+    x, y = make_moons(40, noise=0.1, random_state=given)
+    train, test = train_test_split(x, random_state=given)
+    folds = [part.tolist() for _, part in KFold(2, shuffle=True, random_state=given).split(x)]
+    print(x.sum(), train.sum(), folds)
+    forest = RandomForestClassifier(3, random_state=given).fit(x, y)
+    print(SGDClassifier(random_state=given).fit(x, y).coef_, [tree.tree_.node_count for tree in forest.estimators_])
+    """)
+
+
+def trained(run: Run, *words: str, vary: str = "", control: str = "streams") -> Outcome:
+    seeds = {factor: 7 + 100 * (factor == vary) for factor in FACTORS} if control == "streams" else None
+    return run(SOURCE, "program.py", *words, control=control, seeds=seeds, varying=[vary] if vary else [])
+
+
+def test_the_authors_split_stays_and_his_estimators_vary(run: Run) -> None:
+    plain = run(SOURCE, "program.py", "42", runtime=False).stdout.splitlines()
+    control, fitted, split = (trained(run, "42", vary=vary).stdout.splitlines() for vary in ("", "other", "data"))
+    assert control[0] == fitted[0] == plain[0] != split[0]
+    assert len({control[1], fitted[1], plain[1]}) == 3
+
+
+def test_without_a_seed_the_data_are_held_all_the_same(run: Run) -> None:
+    control, fitted, split = (trained(run, vary=vary).stdout.splitlines() for vary in ("", "other", "data"))
+    assert control[0] == fitted[0] != split[0]
+    assert control[1] != fitted[1]
+
+
+def test_each_place_that_gives_a_seed_is_told_and_no_seed_that_a_forest_draws(run: Run) -> None:
+    outcome = trained(run, "42", control="observe")
+    assert outcome.stdout == run(SOURCE, "program.py", "42", runtime=False).stdout
+    outcome = trained(run, "42")
+    told = {(event["line"], event["given"], event["replaced"]) for event in outcome.of("seed")}
+    assert told == {(9, "42", False), (10, "42", False), (11, "42", False), (13, "42", True), (14, "42", True)}
+    (data,) = [event for event in outcome.of("fingerprint") if event["name"] == "data" and event["moment"] == "end"]
+    assert {source["line"] for source in data["sources"]} == {9, 10, 11}
