@@ -1,0 +1,186 @@
+"""``deviate import``: make an experiment of results that were not run by Deviate."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deviate.errors import BadOption
+from deviate.importing.request import FORMATS
+
+if TYPE_CHECKING:
+    from deviate.importing.request import ImportRequest, TableOptions
+    from deviate.replicate.workspace import ExperimentFolder, RunFolder
+
+
+@click.command("import")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--name", help="Name of the experiment; made from the first path by default.")
+@click.option(
+    "--format", "kind", type=click.Choice(list(FORMATS)), help="What the files are, where they do not show it."
+)
+@click.option("--run-column", "run", multiple=True, metavar="COLUMN", help="Tells the runs apart: seed; repeatable.")
+@click.option("--iteration-column", "iteration", default="", metavar="COLUMN", help="Counts the epochs or steps.")
+@click.option("--time-column", "time", default="", metavar="COLUMN", help="Seconds since the run started.")
+@click.option("--metric-column", "metric", default="", metavar="COLUMN", help="Names the metric, in a long table.")
+@click.option("--value-column", "value", default="", metavar="COLUMN", help="Holds the value, in a long table.")
+@click.option(
+    "--experiment-column", "experiment", default="", metavar="COLUMN", help="Makes an experiment of each of its values."
+)
+@click.option(
+    "--columns-are-runs", "runs_of", default="", metavar="METRIC", help="Every column is a run of this one metric."
+)
+@click.option(
+    "--rows",
+    type=click.Choice(["runs", "iterations"]),
+    help="What a row is, where no column tells: a run, or an epoch.",
+)
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Take only these rows: fold=0; repeatable.")
+@click.option("--mean-over", multiple=True, metavar="COLUMN", help="Average over it within each run: fold; repeatable.")
+@click.option(
+    "--pattern",
+    "patterns",
+    multiple=True,
+    help="A line of a log: 'Epoch {epoch} ... acc: {val acc}', or a regular expression with named groups; repeatable.",
+)
+@click.option("--metric", "metrics", multiple=True, metavar="METRIC", help="Take only this metric; repeatable.")
+@click.option(
+    "--direction",
+    "directions",
+    multiple=True,
+    metavar="METRIC=higher|lower",
+    help="Which values are better; repeatable.",
+)
+@click.option(
+    "--aggregate",
+    "aggregates",
+    multiple=True,
+    metavar="METRIC=AGGREGATE",
+    help="How a run's values become one number, as in `deviate report`; repeatable.",
+)
+@click.option("--replace", is_flag=True, help="Take the place of what was imported under this name before.")
+@click.option(
+    "--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Project to put the experiment in."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(as_json: bool, **asked: Any) -> None:
+    """Make an experiment of results that were not run by Deviate.
+
+    PATHS are tables (csv, json), folders of TensorBoard, MLflow or wandb, or logs. A run is one training: what tells
+    runs apart is a column (seed, run), or each file is a run. Epochs, folds and test examples are no runs, and are
+    refused as such. Nothing is known of what varied between imported runs, and reports say so.
+    """
+    from deviate.importing.import_results import import_results
+
+    folders = import_results(_request(**asked))
+    if as_json:
+        click.echo(json.dumps({"schema": 1, "experiments": [_facts(folder) for folder in folders]}))
+        return
+    for folder in folders:
+        click.echo("\n".join(_lines(folder)))
+
+
+def _request(
+    paths: tuple[Path, ...], name: str | None, kind: Any, patterns: tuple[str, ...], metrics: tuple[str, ...],
+    directions: tuple[str, ...], aggregates: tuple[str, ...], replace: bool, project: Path | None, **columns: Any,
+) -> ImportRequest:  # fmt: skip
+    from deviate.importing.request import ImportRequest
+    from deviate.target import find_workspace
+
+    return ImportRequest(
+        paths=list(paths),
+        project=project.resolve() if project else find_workspace(Path.cwd()),
+        name=name,
+        format=kind,
+        table=_table_options(**columns),
+        patterns=patterns,
+        metrics=metrics,
+        directions={metric: _direction(word) for metric, word in _pairs(directions, "--direction 'err=lower'")},
+        aggregates=dict(_pairs(aggregates, "--aggregate 'test acc=best'")),
+        replace=replace,
+        command=["deviate", *sys.argv[1:]],
+    )
+
+
+def _table_options(where: tuple[str, ...], rows: Any, **columns: Any) -> TableOptions:
+    from deviate.importing.request import TableOptions
+
+    return TableOptions(where=tuple(_pairs(where, "--where fold=0")), rows=rows or "", **columns)
+
+
+def _pairs(texts: tuple[str, ...], example: str) -> list[tuple[str, str]]:
+    option = example.split()[0]
+    for text in texts:
+        if "=" not in text:
+            raise BadOption(f"{option} {text!r} has no '='", hint=f"type for example {example}")
+    parts = (text.rpartition("=") for text in texts)
+    return [(left.strip(), right.strip()) for left, _, right in parts]
+
+
+def _direction(word: str) -> Any:
+    if word not in ("higher", "lower"):
+        raise BadOption(f"--direction {word!r} is no direction; expected higher or lower", hint="--direction err=lower")
+    return word
+
+
+def _facts(folder: ExperimentFolder) -> dict[str, Any]:
+    import msgspec
+
+    experiment = folder.read_experiment()
+    return {
+        "name": experiment.name,
+        "runs": sum(experiment.planned.values()),
+        "metrics": [metric.name for metric in experiment.metrics],
+        "imported": msgspec.to_builtins(experiment.imported),
+    }
+
+
+def _lines(folder: ExperimentFolder) -> list[str]:
+    from deviate.report.escape import clean
+    from deviate.report.words import count, listed
+
+    experiment = folder.read_experiment()
+    imported = experiment.imported
+    labels = list(imported.labels.values()) if imported else []
+    metrics = [metric.name for metric in experiment.metrics]
+    return [
+        f"{experiment.name}: {count(len(labels), 'run')} ({clean(listed(labels))}), "
+        f"{count(len(metrics), 'metric')} ({clean(listed(metrics))})",
+        *(f"  {clean(note)}" for note in (imported.notes if imported else [])),
+        f"  deviate report {experiment.name}",
+    ]
+
+
+def shown_lines(folder: ExperimentFolder) -> list[str]:
+    """Say what is known of an imported experiment and its runs, for ``deviate show``."""
+    from deviate.report.escape import clean
+
+    experiment = folder.read_experiment()
+    imported = experiment.imported
+    assert imported is not None
+    return [
+        f"experiment   {experiment.name}",
+        f"imported     as {imported.format} on {experiment.created[:16]} from {clean(', '.join(imported.sources))}",
+        "varied       not known: Deviate did not run it",
+        "",
+        *(f"metric       {clean(metric.name):28} {metric.aggregate:6}" for metric in experiment.metrics),
+        *(f"note         {clean(note)}" for note in imported.notes),
+        "",
+        *(_run_line(run, imported.labels.get(str(run.run.index), "")) for run in folder.runs()),
+    ]
+
+
+def _run_line(run: RunFolder, label: str) -> str:
+    from deviate.replicate.outcome import Unfinished
+    from deviate.report.escape import clean
+    from deviate.report.shown import show_seconds
+
+    outcome = run.read_outcome()
+    status = outcome.status if outcome else "unfinished"
+    reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""
+    took = show_seconds(outcome.seconds if outcome else None)
+    return f"run          {run.run.folder:16} {status:16} {took:>9}  {clean(label)}{reason}"

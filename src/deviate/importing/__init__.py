@@ -1,0 +1,1 @@
+"""Make experiments of results that were not run by Deviate."""

@@ -1,0 +1,152 @@
+"""Make experiments of the runs that were found."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+import msgspec
+
+from deviate.analyse.aggregate import aggregate_of
+from deviate.analyse.words import Meaning, meaning_of
+from deviate.errors import BadOption, NotImportable
+from deviate.experiment import IMPORTED, Capture, Experiment, Imported, Metric
+from deviate.importing.found import Found, FoundRun, Reading
+from deviate.importing.request import ImportRequest
+
+#: A metric whose name says nothing: a quality without a direction, of which the last value counts.
+UNKNOWN = Meaning("quality", None)
+
+#: What 32 bits hold, as records do.
+LARGEST_ITERATION = 2**31 - 1
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """An experiment that shall be stored, with its runs in the order of their indices."""
+
+    experiment: Experiment
+    runs: list[FoundRun]
+
+
+def propose(found: Found, request: ImportRequest, kind: str, now: datetime) -> list[Proposal]:
+    """Return the experiments, one for each group of runs.
+
+    Raises
+    ------
+    BadOption
+        If an option names a metric that is not there.
+    NotImportable
+        If an iteration is larger than a record can hold, or two groups get one name.
+    """
+    recorded = list(dict.fromkeys(reading.metric for run in found.runs for reading in run.readings))
+    _check_names(recorded, request)
+    kept = [name for name in recorded if not request.metrics or name in request.metrics]
+    groups: dict[str, list[FoundRun]] = {}
+    for run in found.runs:
+        groups.setdefault(run.group, []).append(_narrowed(run, kept))
+    several = len(groups) > 1
+    proposals = [
+        _proposal(_name(request, group, several), runs, kept, found.notes, request, kind, now)
+        for group, runs in groups.items()
+    ]
+    names = [proposal.experiment.name for proposal in proposals]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise NotImportable(f"two groups of runs would be named {twice!r}", hint="import them one by one with --where")
+    return proposals
+
+
+def _check_names(recorded: list[str], request: ImportRequest) -> None:
+    options = {"--metric": request.metrics, "--direction": request.directions, "--aggregate": request.aggregates}
+    for option, names in options.items():
+        for name in names:
+            if name not in recorded:
+                raise BadOption(f"{option} names {name!r}, which was not found", hint=f"metrics: {', '.join(recorded)}")
+
+
+def _narrowed(run: FoundRun, kept: list[str]) -> FoundRun:
+    readings = [reading for reading in run.readings if reading.metric in kept]
+    for reading in readings:
+        if not -1 <= reading.iteration <= LARGEST_ITERATION:
+            raise NotImportable(
+                f"{run.label}: iteration {reading.iteration} of {reading.metric!r} is not in 0 to {LARGEST_ITERATION}",
+                hint="name another column: --iteration-column epoch",
+            )
+    return msgspec.structs.replace(run, readings=readings)
+
+
+def _name(request: ImportRequest, group: str, several: bool) -> str:
+    first = request.paths[0]
+    base = request.name or ("" if group else _word(first.resolve().stem if first.is_file() else first.resolve().name))
+    parts = [base, _word(group)] if several or not base else [base]
+    return "-".join(part for part in parts if part) or "imported"
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-")
+
+
+def _proposal(
+    name: str, runs: list[FoundRun], metrics: list[str], notes: list[str], request: ImportRequest, kind: str,
+    now: datetime,
+) -> Proposal:  # fmt: skip
+    present = [
+        metric for metric in metrics if any(reading.metric == metric for run in runs for reading in run.readings)
+    ]
+    imported = Imported(
+        format=kind,
+        sources=[str(path) for path in request.paths],
+        labels={str(index): run.label for index, run in enumerate(runs)},
+        notes=[*notes, *_copies(runs)],
+    )
+    experiment = Experiment(
+        name=name,
+        command=request.command,
+        entry="",
+        metrics=[_metric(metric, request) for metric in present],
+        main_loop=None,
+        source=_digest(runs),
+        seed=0,
+        planned={IMPORTED: len(runs)},
+        created=now.isoformat(timespec="seconds"),
+        imported=imported,
+    )
+    return Proposal(experiment, runs)
+
+
+def _metric(name: str, request: ImportRequest) -> Metric:
+    meaning = meaning_of(name) or UNKNOWN
+    direction = request.directions.get(name, meaning.direction)
+    return Metric(
+        name=name, variable=name, expression="", file="", line=0, end_line=0, function="", sink="imported",
+        kind=meaning.kind, direction=direction,
+        aggregate=request.aggregates.get(name, aggregate_of(meaning.kind)),
+        confidence=1.0, why="imported", capture=Capture(how="framework"),
+    )  # fmt: skip
+
+
+def _digest(runs: list[FoundRun]) -> str:
+    """Digest the values, so that the same results are known again whatever their files are called."""
+    digest = hashlib.sha256()
+    for reading in _readings(runs):
+        digest.update(repr((reading.metric, reading.iteration, reading.value)).encode())
+    return digest.hexdigest()
+
+
+def _copies(runs: list[FoundRun]) -> Iterator[str]:
+    """Say which runs have every value in common: one run that is there twice narrows every interval."""
+    same: dict[str, list[str]] = {}
+    for run in runs:
+        if len(run.readings) > 1:
+            same.setdefault(_digest([run]), []).append(run.label)
+    for labels in same.values():
+        if len(labels) > 1:
+            named = ", ".join(labels[:3]) + (f" and {len(labels) - 3} more" if len(labels) > 3 else "")
+            yield f"{named} have exactly the same values throughout: copies of one run, or runs that did not vary."
+
+
+def _readings(runs: list[FoundRun]) -> Iterator[Reading]:
+    for run in runs:
+        yield from run.readings

@@ -1,0 +1,131 @@
+"""Find out what the files are, and read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from deviate.errors import BadOption, NotImportable
+from deviate.importing.found import Found
+from deviate.importing.logs import LinePattern, log_rows
+from deviate.importing.mlflow import META, read_mlflow
+from deviate.importing.request import FORMATS, Format, ImportRequest
+from deviate.importing.rows import Row, csv_rows, json_rows
+from deviate.importing.shapes import RUN, shaped
+from deviate.importing.tables import Table, read_tables
+from deviate.importing.tensorboard import MARK, read_tensorboard
+from deviate.importing.unit import ITERATIONS, plain
+from deviate.importing.wandb import SUMMARY, read_wandb
+
+_SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".wandb": "wandb",
+    ".db": "mlflow",
+    ".sqlite": "mlflow",
+}
+
+
+def read_results(request: ImportRequest, kind: Format) -> Found:
+    """Read all that the request names, as `kind`.
+
+    Raises
+    ------
+    NotImportable, NotRuns, BadOption
+        If a file cannot be read, holds no runs, or options and format do not go together.
+    """
+    if kind == "tensorboard":
+        found = read_tensorboard(request.paths)
+    elif kind == "mlflow":
+        found = read_mlflow(request.paths)
+    elif kind == "wandb":
+        found = read_wandb(request.paths)
+    else:
+        found = read_tables(list(_tables(kind, request)), request.table)
+    if not any(run.readings for run in found.runs):
+        named = ", ".join(map(str, request.paths[:3]))
+        raise NotImportable(f"no value of a metric was found in {named}", hint=f"it was read as {kind}: see --format")
+    return found
+
+
+def format_of(request: ImportRequest) -> Format:
+    """Return the format that was asked for, or tell it by the paths' names and by what is in folders.
+
+    Raises
+    ------
+    NotImportable
+        If a path is not there, or does not show what it is.
+    BadOption
+        If the files are of several formats.
+    """
+    for path in request.paths:
+        if not path.exists():
+            raise NotImportable(f"{path} is not there", hint="name files or folders that exist")
+    if request.format or request.patterns:
+        return request.format or "log"
+    kinds = {path: _kind(path) for path in request.paths}
+    unknown = next((path for path, kind in kinds.items() if kind is None), None)
+    if unknown is not None:
+        raise NotImportable(
+            f"{unknown} does not show what it is",
+            hint=f"type --format with one of {', '.join(FORMATS)}; for a log --pattern 'Epoch {{epoch}} acc {{acc}}'",
+        )
+    found = {kind for kind in kinds.values() if kind}
+    if len(found) > 1:
+        raise BadOption(
+            f"the files are of several formats: {', '.join(sorted(found))}", hint="import one after another"
+        )
+    return found.pop()
+
+
+def _kind(path: Path) -> Format | None:
+    if path.is_file():
+        return "tensorboard" if MARK in path.name else _SUFFIXES.get(path.suffix.lower())
+    marks: tuple[tuple[str, Format], ...] = (
+        ("*.wandb", "wandb"),
+        (SUMMARY, "wandb"),
+        (META, "mlflow"),
+        (f"*{MARK}*", "tensorboard"),
+    )
+    return next((kind for pattern, kind in marks if next(path.rglob(pattern), None)), None)
+
+
+def _tables(kind: Format, request: ImportRequest) -> Iterable[Table]:
+    patterns = [LinePattern(text) for text in request.patterns]
+    if kind == "log" and not patterns:
+        raise BadOption("a log is read with a pattern", hint="type --pattern 'Epoch {epoch} ... acc: {val acc}'")
+    labels = _labels(request.paths)
+    for path, label in zip(request.paths, labels, strict=True):
+        if path.is_dir():
+            raise NotImportable(f"{path} is a folder", hint=f"name its files: {path}/*.{kind}")
+        rows = _rows(kind, path, patterns)
+        table = shaped(rows, path.stem, request.table.runs_of)
+        # A log's lines follow one another in time, so what no field counts is counted by its lines.
+        yield Table(label, _numbered(table) if kind == "log" else table)
+
+
+def _rows(kind: Format, path: Path, patterns: list[LinePattern]) -> list[Row]:
+    if kind == "log":
+        return log_rows(path, patterns)
+    return csv_rows(path) if kind == "csv" else json_rows(path)
+
+
+def _numbered(rows: list[Row]) -> list[Row]:
+    if any(plain(name) in ITERATIONS for row in rows for name in row):
+        return rows
+    seen: dict[str, int] = {}
+    numbered = []
+    for row in rows:
+        run = " ".join(row.get(name, "") for name in (RUN, "seed"))
+        seen[run] = seen.get(run, -1) + 1
+        numbered.append({**row, "iteration": str(seen[run])})
+    return numbered
+
+
+def _labels(paths: list[Path]) -> list[str]:
+    """Name files by what tells them apart: their names, or where these are equal, their paths."""
+    names = [path.name for path in paths]
+    return names if len(set(names)) == len(names) else [path.as_posix() for path in paths]

@@ -1,0 +1,109 @@
+"""Plain logs: lines read with a template or a regular expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from deviate.errors import BadOption, NotImportable
+from deviate.importing.rows import Row
+from deviate.importing.unit import ITERATIONS, plain
+
+#: Fields that begin a new run when they turn up.
+RUN_FIELDS = ("run", "seed")
+
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|nan|inf(?:inity)?)"
+_FIELD = re.compile(r"\{([^{}]+)\}")
+
+
+class LinePattern:
+    """What a line has to look like, and what its parts are called.
+
+    Parameters
+    ----------
+    text : str
+        A template, in which ``{name}`` stands for a number, ``...`` for anything and a blank for any blanks:
+        ``Epoch {epoch} ... acc: {val acc}``. Or a regular expression with named groups.
+
+    Raises
+    ------
+    BadOption
+        If it names no field, or is no regular expression.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.names: dict[str, str] = {}
+        source = text if "(?P<" in text else self._of_template(text)
+        try:
+            self.regex = re.compile(source, re.IGNORECASE if self.names else 0)
+        except re.error as error:
+            raise BadOption(f"--pattern {text!r} is no regular expression: {error}", hint=_EXAMPLE) from error
+        self.names = self.names or {name: name for name in self.regex.groupindex}
+        if not self.names:
+            raise BadOption(f"--pattern {text!r} names no value", hint=_EXAMPLE)
+
+    def match(self, line: str) -> Row:
+        """Return the words of `line` by field; empty where it does not look like that."""
+        found = self.regex.search(line)
+        if found is None:
+            return {}
+        return {self.names[group]: word for group, word in found.groupdict().items() if word is not None}
+
+    def _of_template(self, text: str) -> str:
+        parts = _FIELD.split(text)
+        pieces = []
+        for place, part in enumerate(parts):
+            if place % 2:
+                group = f"field{len(self.names)}"
+                self.names[group] = part.strip()
+                pieces.append(f"(?P<{group}>{_NUMBER})")
+            else:
+                pieces.append(_literal(part))
+        return "".join(pieces)
+
+
+_EXAMPLE = "type for example: --pattern 'Epoch {epoch} ... acc: {val acc}'"
+
+
+def _literal(text: str) -> str:
+    parts = re.split(r"\s*\.\.\.\s*", text)
+    return ".*?".join(re.sub(r"(?:\\?\s)+", r"\\s+", re.escape(part)) for part in parts)
+
+
+def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
+    """Return a row for each line that a pattern matches; epoch, run and seed hold until the next one is named.
+
+    Raises
+    ------
+    NotImportable
+        If no line matches.
+    """
+    try:
+        lines = path.read_bytes().decode("utf-8", "replace").split("\n")
+    except OSError as error:
+        raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
+    rows = list(_rows(lines, patterns))
+    if not rows:
+        sample = next((line for line in lines if line.strip()), "nothing")
+        raise NotImportable(f"no line of {path} matches --pattern", hint=f"its first line is: {sample[:80]}")
+    return rows
+
+
+def _rows(lines: list[str], patterns: list[LinePattern]) -> Iterator[Row]:
+    held: Row = {}
+    for line in lines:
+        # Of a line that a progress bar redraws, every drawing is looked at and the last one that matches counts.
+        words = [found for pattern in patterns if (found := _last_match(pattern, line))]
+        for fresh in words:
+            if any(name in fresh for name in RUN_FIELDS):
+                held = {}
+            held.update({name: word for name, word in fresh.items() if name in RUN_FIELDS or plain(name) in ITERATIONS})
+            values = {**held, **fresh}
+            if values.keys() - held.keys():
+                yield values
+
+
+def _last_match(pattern: LinePattern, line: str) -> Row:
+    return next((row for part in reversed(line.split("\r")) if (row := pattern.match(part))), {})

@@ -1,0 +1,125 @@
+"""Which column of a table is what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from deviate.analyse.words import split_of
+from deviate.errors import BadOption
+from deviate.importing.request import TableOptions
+from deviate.importing.rows import Row, number
+from deviate.importing.unit import EXAMPLES, FOLDS, ITERATIONS, check_run_column, plain
+
+RUNS = ("run", "runid", "runname", "seed", "randomseed", "rngseed", "replicate", "replication", "repetition", "repeat",
+        "rep")  # fmt: skip
+#: Where there is none of these: how exports of trackers call a run.
+NAMES = ("name", "id")
+LONG = (("metric", "value"), ("tag", "value"), ("key", "value"), ("variable", "value"), ("metricname", "value"))
+#: Seconds since the start, by names that say so. A column called ``time`` may be anything.
+TIMES = ("elapseds", "elapsed", "elapsedtime", "elapsedseconds", "runtime", "relativetime", "walltime")
+SPLITS = ("split", "phase", "subset", "mode", "stage")
+STATES = ("state", "status")
+GROUPS = ("experiment", "experimentname", "group", "arm", "variant", "method", "algorithm", "algo", "model", "setting",
+          "config")  # fmt: skip
+
+
+class Roles(msgspec.Struct, frozen=True, kw_only=True):
+    """Names of columns by what they are for; empty where there is none."""
+
+    run: tuple[str, ...] = ()
+    iteration: str = ""
+    metric: str = ""
+    value: str = ""
+    time: str = ""
+    #: Holds train, val, test: makes ``acc`` to ``val acc``.
+    split: str = ""
+    state: str = ""
+    #: Columns whose values may each be an experiment; only the user says so for sure.
+    group: str = ""
+    #: Columns of folds and of test examples.
+    folds: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+    @property
+    def taken(self) -> set[str]:
+        """All columns that are no metric."""
+        single = (self.iteration, self.metric, self.value, self.time, self.split, self.state, self.group)
+        return {name for name in (*single, *self.run, *self.folds, *self.examples) if name}
+
+
+def find_roles(rows: list[Row], asked: TableOptions) -> Roles:
+    """Find out what the columns are for, from what the user says and from their names.
+
+    Raises
+    ------
+    BadOption
+        If a column that was asked for is not there.
+    NotRuns
+        If the column that shall tell the runs apart counts something else.
+    """
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    for name in asked.run:
+        check_run_column(name)
+    wanted = (*asked.run, asked.iteration, asked.metric, asked.value, asked.time, asked.experiment, *asked.mean_over)
+    for name in (*(name for name in wanted if name), *(name for name, _ in asked.where)):
+        if name not in columns:
+            raise BadOption(f"there is no column {name!r}", hint=f"columns: {', '.join(columns)}")
+    metric, value = _long(columns, asked)
+    return Roles(
+        run=asked.run or _runs(rows, columns),
+        iteration=asked.iteration or _first_of(columns, ITERATIONS),
+        metric=metric,
+        value=value,
+        time=asked.time or _first_of(columns, TIMES),
+        split=_split(rows, columns),
+        state=_first_of(_texts(rows, columns), STATES),
+        group=asked.experiment or _first_of(_texts(rows, columns), GROUPS),
+        folds=_counting(columns, FOLDS, asked),
+        examples=_counting(columns, EXAMPLES, asked),
+    )
+
+
+def _first_of(columns: Iterable[str], words: tuple[str, ...]) -> str:
+    named = {plain(name): name for name in reversed(list(columns))}
+    return next((named[word] for word in words if word in named), "")
+
+
+def _counting(columns: list[str], words: tuple[str, ...], asked: TableOptions) -> tuple[str, ...]:
+    settled = {*asked.mean_over, *(name for name, _ in asked.where), *asked.run}
+    return tuple(name for name in columns if plain(name) in words and name not in settled)
+
+
+def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
+    """Return the column that tells runs apart; where names and seeds do not go one with one, both."""
+    found = [name for word in RUNS for name in columns if plain(name) == word]
+    if len(found) < 2:
+        return tuple(found) or tuple(filter(None, [_first_of(columns, NAMES)]))
+    together = {tuple(row.get(name, "") for name in found) for row in rows}
+    alone = {row.get(found[0], "") for row in rows}
+    return (found[0],) if len(alone) == len(together) else tuple(found)
+
+
+def _long(columns: list[str], asked: TableOptions) -> tuple[str, str]:
+    if asked.metric or asked.value:
+        if not (asked.metric and asked.value):
+            raise BadOption(
+                "a long table has a column of names and a column of values",
+                hint="type both --metric-column and --value-column",
+            )
+        return asked.metric, asked.value
+    named = {plain(name): name for name in columns}
+    return next(((named[one], named[two]) for one, two in LONG if one in named and two in named), ("", ""))
+
+
+def _texts(rows: list[Row], columns: list[str]) -> list[str]:
+    return [name for name in columns if all(number(row[name]) is None for row in rows if name in row)]
+
+
+def _split(rows: list[Row], columns: list[str]) -> str:
+    for name in _texts(rows, columns):
+        words = {row[name] for row in rows if name in row}
+        if plain(name) in SPLITS and words and all(split_of(word) for word in words):
+            return name
+    return ""

@@ -1,0 +1,142 @@
+"""Read text files into rows of words: csv in its dialects, JSON in the shapes trainings write it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from deviate.errors import NotImportable
+
+#: A row: word by column; a cell that is empty is not in it.
+Row = dict[str, str]
+
+#: Cells that say that there is no value. ``nan`` is not among them: it is the value of a training that diverged.
+ABSENT = frozenset({"", "none", "null", "na", "n/a", "-"})
+
+
+def csv_rows(path: Path) -> list[Row]:
+    """Return the rows of a table with a head, parted by commas, semicolons or tabs.
+
+    Raises
+    ------
+    NotImportable
+        If there is no row, or two columns have one name.
+    """
+    lines = _text(path).splitlines()
+    # Some tools write a line of facts above the head: `#{"t_start": ...}` of Stable-Baselines' monitor.
+    start = next((place for place, line in enumerate(lines) if line.strip() and not line.startswith("#{")), 0)
+    head = lines[start] if lines else ""
+    delimiter = max(",;\t", key=head.count)
+    table = list(csv.reader(lines[start:], delimiter=delimiter, skipinitialspace=True))
+    if len(table) < 2:
+        raise NotImportable(f"{path} has no row below its head", hint="expected a table whose first line names columns")
+    names = [name.strip().lstrip("\ufeff") for name in table[0]]
+    repeated = sorted({name for name in names if name and names.count(name) > 1})
+    if repeated:
+        raise NotImportable(f"{path} has two columns named {repeated[0]!r}", hint="rename one of them")
+    if all(number(name) is not None for name in names):
+        raise NotImportable(f"{path} has no names of columns in its first line", hint="add a line: seed,accuracy")
+    return [_present(zip(names, cells, strict=False)) for cells in table[1:] if any(cell.strip() for cell in cells)]
+
+
+def json_rows(path: Path) -> list[Row]:
+    """Return the rows of a JSON file.
+
+    It may hold a list of objects, an object a line, an object of lists (a Keras history), or an object with such a list
+    in it (``log_history`` of a Hugging Face trainer).
+
+    Raises
+    ------
+    NotImportable
+        If it is none of these.
+    """
+    rows = [_present((name, _word(value)) for name, value in flat(item).items()) for item in _items(path)]
+    if not any(rows):
+        raise NotImportable(f"{path} holds no row of values", hint="expected a list of objects, or an object a line")
+    return rows
+
+
+def number(word: str) -> float | None:
+    """Return the number a cell holds; a percentage without its sign; None for anything else.
+
+    Examples
+    --------
+    >>> number("97.5%"), number("nan"), number("1_0"), number("seed")
+    (97.5, nan, None, None)
+    """
+    if "_" in word:
+        return None
+    try:
+        return float(word.strip().removesuffix("%"))
+    except ValueError:
+        return None
+
+
+def flat(value: object, name: str = "") -> dict[str, Any]:
+    """Return a nested object as one of depth one, its keys joined by slashes."""
+    if isinstance(value, dict):
+        parts = (flat(inside, f"{name}/{key}" if name else str(key)) for key, inside in value.items())
+        return {key: found for part in parts for key, found in part.items()}
+    return {name: value}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        return path.read_text(encoding="latin-1")
+    except OSError as error:
+        raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
+
+
+def _present(cells: Iterable[tuple[str, str]]) -> Row:
+    return {name: word.strip() for name, word in cells if name and word.strip().lower() not in ABSENT}
+
+
+def _items(path: Path) -> list[Any]:
+    text = _text(path)
+    try:
+        whole = json.loads(text)
+    except ValueError:
+        whole = list(_lines(text, path))
+    if isinstance(whole, list):
+        return whole
+    if not isinstance(whole, dict):
+        return []
+    lists = {key: value for key, value in whole.items() if isinstance(value, list) and value}
+    rows = next((value for value in lists.values() if isinstance(value[0], dict)), None)
+    if rows is not None:
+        return rows
+    if lists:
+        longest = max(map(len, lists.values()))
+        counted = {} if any(key in lists for key in ("epoch", "step", "iteration")) else {"epoch": list(range(longest))}
+        return _transposed({**counted, **lists}, longest)
+    return [whole]
+
+
+def _transposed(columns: dict[str, list[Any]], longest: int) -> list[dict[str, Any]]:
+    return [{key: values[place] for key, values in columns.items() if place < len(values)} for place in range(longest)]
+
+
+def _lines(text: str, path: Path) -> Iterator[Any]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    for place, line in enumerate(lines, 1):
+        try:
+            yield json.loads(line)
+        except ValueError as error:
+            if place == len(lines) and place > 1:
+                # The torn end of a file that was being written.
+                return
+            raise NotImportable(
+                f"{path}:{place} is no JSON: {error}", hint="expected a JSON file, or an object a line"
+            ) from error
+
+
+def _word(value: object) -> str:
+    if value is None or isinstance(value, bool | list):
+        return ""
+    return repr(value) if isinstance(value, float) and math.isfinite(value) else str(value)

@@ -1,0 +1,100 @@
+"""Bring tables of known tools, and tables with runs in their columns, into the shape of one row a report."""
+
+from __future__ import annotations
+
+import re
+
+from deviate.errors import BadOption, NotRuns
+from deviate.importing.rows import Row
+from deviate.importing.unit import ITERATIONS, counted_by, plain, refuse
+
+#: Column names of the tables made here.
+RUN, METRIC, VALUE, STEP = "run", "metric", "value", "step"
+
+#: A chart of wandb, exported: a column for each run, and two more with its band.
+_WANDB_COLUMN = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<band>__MIN|__MAX)?")
+
+#: TensorBoard's download of one curve: ``run-NAME-tag-TAG.csv``.
+_TENSORBOARD_NAME = re.compile(r"run-(?P<run>.+?)-tag-(?P<tag>.+)")
+_TENSORBOARD_HEAD = {"walltime", "step", "value"}
+
+_RUN_COLUMN = re.compile(r"(?:run|seed|rep|replicate|repeat|trial)[ _-]?\d+", re.IGNORECASE)
+
+
+def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
+    """Return the rows of a table in a shape that its columns explain.
+
+    Parameters
+    ----------
+    rows : list of Row
+        As they are in the file.
+    stem : str
+        Name of the file, without its ending.
+    runs_of : str
+        The metric whose runs the columns are; empty where they are not.
+
+    Raises
+    ------
+    NotRuns
+        If the columns are epochs or folds.
+    BadOption
+        If the columns are runs, and of which metric was not said.
+    """
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    if {plain(name) for name in columns} == _TENSORBOARD_HEAD:
+        return _tensorboard(rows, stem)
+    if any(name.endswith(("__MIN", "__MAX")) for name in columns):
+        return _wandb_chart(rows)
+    _check_columns(columns)
+    if runs_of:
+        return _unpivoted(rows, runs_of)
+    numbered = [name for name in columns if _RUN_COLUMN.fullmatch(name)]
+    if len(numbered) > 1:
+        raise BadOption(
+            f"the columns {numbered[0]!r} to {numbered[-1]!r} look like runs",
+            hint="say of which metric: --columns-are-runs 'val acc'",
+        )
+    return rows
+
+
+def _check_columns(columns: list[str]) -> None:
+    """Refuse a table that has folds, epochs or examples side by side."""
+    for what in ("folds", "iterations", "test examples"):
+        side_by_side = [name for name in columns if re.search(r"\d$", name) and counted_by(name) == what]
+        if len(side_by_side) > 1:
+            named = f"the columns {side_by_side[0]!r} to {side_by_side[-1]!r} are {what}"
+            if what == "iterations":
+                raise NotRuns(f"{named} of one training each row", hint="write a row for each epoch: seed,epoch,acc")
+            raise refuse(what, named)
+
+
+def _unpivoted(rows: list[Row], metric: str) -> list[Row]:
+    counting = {name for row in rows for name in row if plain(name) in ITERATIONS}
+    return [
+        {RUN: name, METRIC: metric, VALUE: word, **{key: row[key] for key in counting if key in row}}
+        for row in rows
+        for name, word in row.items()
+        if name not in counting
+    ]
+
+
+def _wandb_chart(rows: list[Row]) -> list[Row]:
+    found: list[Row] = []
+    for row in rows:
+        step = next((word for name, word in row.items() if plain(name) in ITERATIONS), "")
+        for name, word in row.items():
+            match = _WANDB_COLUMN.fullmatch(name)
+            if match and not match["band"]:
+                found.append({RUN: match["run"], METRIC: match["metric"], VALUE: word, STEP: step})
+    return found
+
+
+def _tensorboard(rows: list[Row], stem: str) -> list[Row]:
+    match = _TENSORBOARD_NAME.fullmatch(stem)
+    run, tag = (match["run"], match["tag"]) if match else ("", stem)
+    named = {RUN: run} if run else {}
+    return [{**named, METRIC: tag, **{_lower(name): word for name, word in row.items()}} for row in rows]
+
+
+def _lower(name: str) -> str:
+    return {"walltime": "walltime", "step": STEP, "value": VALUE}[plain(name)]

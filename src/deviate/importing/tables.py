@@ -1,0 +1,259 @@
+"""From rows to runs: which rows belong to one training, and what each of them reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import msgspec
+
+from deviate.analyse.words import is_schedule, is_settings_name, split_of
+from deviate.errors import NotImportable, NotRuns
+from deviate.importing.found import Found, FoundRun, Reading
+from deviate.importing.request import TableOptions
+from deviate.importing.roles import Roles, find_roles
+from deviate.importing.rows import Row, number
+from deviate.importing.unit import plain, refuse, trend
+
+#: Prefixes of MLflow's exported tables: what is a metric, and what is not.
+METRIC_PREFIX, OTHER_PREFIXES = "metrics.", ("params.", "tags.")
+
+#: Names of settings that `analyse.words` leaves to the text around them.
+SETTINGS = frozenset({"lr", "learningrate", "batchsize", "weightdecay", "momentum", "dropout", "hiddensize", "width",
+                      "depth", "layers", "optimizer", "starttime", "endtime", "created", "timestamp", "time",
+                      "experimentid", "user", "host", "seed", "index", "unnamed0"})  # fmt: skip
+
+#: Unix seconds begin here for our purpose (2001): a clock reading this large is no duration.
+UNIX_SECONDS = 1e9
+
+
+class Table(msgspec.Struct, frozen=True):
+    """The rows of one file."""
+
+    source: str
+    rows: list[Row]
+
+
+def read_tables(tables: list[Table], asked: TableOptions) -> Found:
+    """Find the runs in tables: told apart by their column, or a file each.
+
+    Raises
+    ------
+    NotRuns
+        If what would be counted as runs are epochs, folds or test examples, or could be.
+    NotImportable
+        If nothing is left, or an iteration is no whole number.
+    """
+    every = [Table(table.source, _chosen(table.rows, asked)) for table in tables]
+    roles = find_roles([row for table in every for row in table.rows], asked)
+    _check_counted(every, roles)
+    grouped = _is_grouping(every, roles, asked)
+    parts: dict[tuple[str, str], list[Row]] = {}
+    for table in every:
+        for place, row in enumerate(table.rows, 1):
+            group = row.get(roles.group, "") if grouped else ""
+            parts.setdefault((group, _label(table, place, row, roles, asked, len(every))), []).append(row)
+    metrics = _metric_columns(every, roles)
+    runs = [_run(label, group, rows, metrics, roles, asked) for (group, label), rows in parts.items()]
+    return Found(runs=runs, notes=[*_unused(every, roles, parts, grouped), *_trends(runs, asked)])
+
+
+def _chosen(rows: list[Row], asked: TableOptions) -> list[Row]:
+    found = [row for row in rows if all(_equal(row.get(name), word) for name, word in asked.where)]
+    if not found and rows:
+        named = " and ".join(f"{name}={word}" for name, word in asked.where)
+        raise NotImportable(f"no row has {named}", hint="look at the values of that column")
+    return found
+
+
+def _equal(word: str | None, wanted: str) -> bool:
+    return word == wanted or (word is not None and number(word) is not None and number(word) == number(wanted))
+
+
+def _check_counted(tables: list[Table], roles: Roles) -> None:
+    """Refuse rows that are there once for each fold or test example, unless the user has said what to do with them."""
+    for what, names in (("folds", roles.folds), ("test examples", roles.examples)):
+        for name in names:
+            values = {row[name] for table in tables for row in table.rows if name in row}
+            if len(values) > 1:
+                raise refuse(what, f"column {name!r} counts {what}, {len(values)} of them")
+
+
+def _label(table: Table, place: int, row: Row, roles: Roles, asked: TableOptions, files: int) -> str:
+    """Return what the source calls the run that `row` belongs to.
+
+    Raises
+    ------
+    NotRuns
+        If nothing tells whether the rows are runs or the epochs of one.
+    """
+    if roles.run:
+        missing = next((name for name in roles.run if name not in row), None)
+        if missing:
+            raise NotRuns(f"{table.source}: row {place} has no {missing!r}, so its run is not known", hint="fill it in")
+        return ", ".join(_named(name, row[name]) for name in roles.run)
+    if asked.rows == "runs":
+        if roles.iteration:
+            raise refuse("iterations", f"{table.source} has a column {roles.iteration!r}, so its rows are no runs")
+        return f"{table.source} row {place}" if files > 1 else f"row {place}"
+    if len(table.rows) > 1 and not (roles.iteration or asked.rows == "iterations"):
+        raise NotRuns(
+            f"nothing tells whether the {len(table.rows)} rows of {table.source} are runs, or the epochs, folds or "
+            "test examples of one run",
+            hint="name the column of the run or seed with --run-column, or type --rows runs or --rows iterations",
+        )
+    return table.source
+
+
+def _named(column: str, word: str) -> str:
+    return f"{column} {word}" if number(word) is not None else word
+
+
+def _is_grouping(tables: list[Table], roles: Roles, asked: TableOptions) -> bool:
+    """Tell whether the column of groups makes experiments: the user said so, or it has several runs in each."""
+    if asked.experiment:
+        return True
+    if not roles.group or not roles.run:
+        return False
+    rows = [row for table in tables for row in table.rows]
+    pairs = {(row.get(roles.group, ""), *(row.get(name, "") for name in roles.run)) for row in rows}
+    groups = [pair[0] for pair in pairs]
+    return len(set(groups)) > 1 and all(groups.count(group) > 1 for group in set(groups))
+
+
+def _metric_columns(tables: list[Table], roles: Roles) -> list[str]:
+    if roles.value:
+        return [roles.value]
+    rows = [row for table in tables for row in table.rows]
+    columns = dict.fromkeys(name for row in rows for name in row if name not in roles.taken)
+    found = [
+        name for name in columns if _is_metric(name) and any(number(row.get(name, "")) is not None for row in rows)
+    ]
+    if not found:
+        raise NotImportable("no column holds the values of a metric", hint=f"columns: {', '.join(columns) or 'none'}")
+    return found
+
+
+def _is_metric(name: str) -> bool:
+    if name.startswith(METRIC_PREFIX):
+        return True
+    if name.startswith((*OTHER_PREFIXES, "_")) or plain(name) in SETTINGS:
+        return False
+    return not (is_schedule(name) or is_settings_name(name))
+
+
+def _run(label: str, group: str, rows: list[Row], metrics: list[str], roles: Roles, asked: TableOptions) -> FoundRun:
+    start = min((found for row in rows if (found := _clock(row, roles)) is not None), default=0.0)
+    start = start if start > UNIX_SECONDS else 0.0
+    readings = [
+        reading for place, row in enumerate(rows) for reading in _readings(row, place, metrics, roles, start, asked)
+    ]
+    if asked.mean_over:
+        readings = _averaged(readings)
+    else:
+        _check_repeated(label, rows, readings, roles, asked)
+    last = max((reading.elapsed_s for reading in readings if not math.isnan(reading.elapsed_s)), default=None)
+    states = [row[roles.state] for row in rows if roles.state in row]
+    return FoundRun(label=label, group=group, readings=readings, seconds=last, status=states[-1] if states else "")
+
+
+def _clock(row: Row, roles: Roles) -> float | None:
+    return number(row.get(roles.time, "")) if roles.time else None
+
+
+def _readings(
+    row: Row, place: int, metrics: list[str], roles: Roles, start: float, asked: TableOptions
+) -> Iterator[Reading]:
+    clock = _clock(row, roles)
+    elapsed = math.nan if clock is None else clock - start
+    iteration = _iteration(row, place, roles, asked)
+    for column in metrics:
+        value = number(row[column]) if column in row else None
+        if value is not None:
+            yield Reading(_metric_name(column, row, roles), iteration, value, elapsed)
+
+
+def _iteration(row: Row, place: int, roles: Roles, asked: TableOptions) -> int:
+    if not roles.iteration:
+        return place if asked.rows == "iterations" else -1
+    found = number(row.get(roles.iteration, ""))
+    if found is None or not found.is_integer():
+        raise NotImportable(
+            f"column {roles.iteration!r} counts iterations and holds {row.get(roles.iteration, 'nothing')!r}",
+            hint="name a column of whole numbers: --iteration-column step",
+        )
+    return int(found)
+
+
+def _metric_name(column: str, row: Row, roles: Roles) -> str:
+    name = row.get(roles.metric, column) if roles.value else column.removeprefix(METRIC_PREFIX)
+    part = row.get(roles.split, "") if roles.split else ""
+    return f"{part} {name}" if part and not split_of(name) else name
+
+
+def _averaged(readings: list[Reading]) -> list[Reading]:
+    together: dict[tuple[str, int], list[Reading]] = {}
+    for reading in readings:
+        together.setdefault((reading.metric, reading.iteration), []).append(reading)
+    return [
+        Reading(name, iteration, math.fsum(one.value for one in several) / len(several), several[-1].elapsed_s)
+        for (name, iteration), several in together.items()
+    ]
+
+
+def _check_repeated(label: str, rows: list[Row], readings: list[Reading], roles: Roles, asked: TableOptions) -> None:
+    """Refuse a run with several values at one iteration that nothing explains."""
+    keys = [(reading.metric, reading.iteration) for reading in readings]
+    if len(keys) == len(set(keys)):
+        return
+    if not roles.iteration and asked.rows != "iterations":
+        most = max(keys.count(key) for key in set(keys))
+        raise NotRuns(
+            f"{label} has {most} values of {readings[0].metric!r}, and nothing tells whether these are epochs, folds "
+            "or test examples",
+            hint="type --iteration-column COLUMN, --mean-over COLUMN, --where COLUMN=VALUE or --rows iterations",
+        )
+    for name in _mixed(rows, roles):
+        raise NotRuns(
+            f"{label} has several values of column {name!r} at one iteration, so its rows are of several trainings",
+            hint=f"type --experiment-column {name!r}, or take one: --where '{name}={rows[0][name]}'",
+        )
+
+
+def _mixed(rows: list[Row], roles: Roles) -> Iterator[str]:
+    """Yield the columns of words that differ within one iteration."""
+    names = dict.fromkeys(name for row in rows for name in row if name not in roles.taken - {roles.group})
+    for name in names:
+        words = {(row.get(roles.iteration), row[name]) for row in rows if name in row}
+        if len(words) > len({iteration for iteration, _ in words}) and all(number(word) is None for _, word in words):
+            yield name
+
+
+def _unused(tables: list[Table], roles: Roles, parts: dict[tuple[str, str], list[Row]], grouped: bool) -> Iterator[str]:
+    """Say which columns of words differ between runs: they may be settings, and the runs not identical."""
+    used = roles.taken if grouped else roles.taken - {roles.group}
+    names = dict.fromkeys(name for table in tables for row in table.rows for name in row if name not in used)
+    for name in names:
+        words = {row[name] for rows in parts.values() for row in rows[:1] if name in row}
+        if 1 < len(words) < len(parts) and all(number(word) is None for word in words):
+            shown = ", ".join(sorted(words)[:3])
+            yield (
+                f"Column {name!r} differs between runs ({shown}): if it is a setting, these are no identical runs; "
+                f"--experiment-column {name!r} makes an experiment of each."
+            )
+
+
+def _trends(runs: list[FoundRun], asked: TableOptions) -> Iterator[str]:
+    """Say where the rows that were called runs look like the epochs of one."""
+    if asked.rows != "runs":
+        return
+    names = dict.fromkeys(reading.metric for run in runs for reading in run.readings)
+    for name in names:
+        values = [reading.value for run in runs for reading in run.readings if reading.metric == name]
+        found = trend([value for value in values if math.isfinite(value)])
+        if found is not None:
+            yield (
+                f"{name} goes {'up' if found > 0 else 'down'} from row to row (Spearman {found:.2f}), as it does over "
+                "the epochs of one training. If that is what the rows are, they are no runs, and the intervals below "
+                "mean nothing."
+            )

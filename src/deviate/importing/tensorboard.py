@@ -1,0 +1,173 @@
+"""TensorBoard event files: scalars of ``tfevents`` files, a run a folder."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import msgspec
+import numpy as np
+from numpy.typing import DTypeLike
+
+from deviate.analyse.words import split_of
+from deviate.importing.found import Found, FoundRun, Reading, in_order
+from deviate.importing.wire import TornMessageError, Value, double, fields, inner, signed, text
+
+#: Part of the name of every event file.
+MARK = "tfevents"
+
+#: A record is: length (8 bytes), checksum of the length (4), data, checksum of the data (4).
+HEAD, TAIL = 12, 4
+
+#: ``DataType`` of ``tensorflow/core/framework/types.proto``: those a scalar comes in, as NumPy calls them.
+_DTYPES: dict[int, DTypeLike] = {1: "<f4", 2: "<f8", 3: "<i4", 9: "<i8", 19: "<f2"}
+#: Fields of ``TensorProto`` that hold values one by one: float, double, int and int64.
+_LISTS: dict[int, DTypeLike] = {5: "<f4", 6: "<f8"}
+
+
+class Scalar(msgspec.Struct, frozen=True):
+    """One point of one tag."""
+
+    tag: str
+    step: int
+    wall_time: float
+    value: float
+
+
+def read_tensorboard(folders: list[Path]) -> Found:
+    """Read the event files below `folders`.
+
+    A folder with event files is a run, as TensorBoard has it, with two exceptions: ``train`` and ``validation`` folders
+    (Keras) belong to the run that is the folder above, and so do the folders ``add_scalars`` makes.
+    """
+    runs: dict[str, list[tuple[str, Scalar]]] = {}
+    for root in folders:
+        for folder in sorted({path.parent for path in _event_files(root)}):
+            scalars = [scalar for path in _event_files(folder, deep=False) for scalar in read_events(path)]
+            run, prefix = _owner(folder, {scalar.tag for scalar in scalars})
+            named = [(prefix(scalar.tag), scalar) for scalar in scalars]
+            runs.setdefault(_label(run, root, folders), []).extend(named)
+    return Found(
+        runs=in_order(_run(label, named) for label, named in runs.items() if named),
+        notes=["Times are counted from the first event of each run; TensorBoard stores values as 32-bit floats."],
+    )
+
+
+def _event_files(root: Path, deep: bool = True) -> list[Path]:
+    if root.is_file():
+        return [root]
+    return sorted(root.rglob(f"*{MARK}*") if deep else root.glob(f"*{MARK}*"))
+
+
+class _Prefix(msgspec.Struct, frozen=True):
+    """How a tag is named in its run."""
+
+    before: str = ""
+    instead: str = ""
+
+    def __call__(self, tag: str) -> str:
+        return self.instead or f"{self.before}{tag}"
+
+
+def _owner(folder: Path, tags: set[str]) -> tuple[Path, _Prefix]:
+    """Return the folder that is the run, and how the tags found in `folder` are named in it."""
+    if folder.name.lower() in ("train", "validation", "val", "valid", "test", "eval") and split_of(folder.name):
+        return folder.parent, _Prefix(before=f"{folder.name}/")
+    only = next(iter(tags)) if len(tags) == 1 else None
+    if only is not None and folder.name.startswith(f"{only.replace('/', '_')}_"):
+        return folder.parent, _Prefix(instead=folder.name)
+    return folder, _Prefix()
+
+
+def _label(run: Path, root: Path, roots: list[Path]) -> str:
+    base = root.parent if root.is_file() else root
+    inside = run.relative_to(base).as_posix() if run.is_relative_to(base) else "."
+    if len(roots) == 1:
+        return inside if inside != "." else run.resolve().name
+    return str(PurePosixPath(root.as_posix()) / inside)
+
+
+def _run(label: str, named: list[tuple[str, Scalar]]) -> FoundRun:
+    start = min(scalar.wall_time for _, scalar in named)
+    ordered = sorted(named, key=lambda pair: pair[1].wall_time)
+    readings = [Reading(name, scalar.step, scalar.value, scalar.wall_time - start) for name, scalar in ordered]
+    return FoundRun(label=label, readings=readings, seconds=ordered[-1][1].wall_time - start)
+
+
+def read_events(path: Path) -> Iterator[Scalar]:
+    """Yield the scalars of one event file; a torn end, which a killed training leaves, is passed over."""
+    for record in _records(path.read_bytes()):
+        try:
+            yield from _scalars(record)
+        except TornMessageError:
+            return
+
+
+def _records(data: bytes) -> Iterator[bytes]:
+    place = 0
+    while place + HEAD <= len(data):
+        (length,) = struct.unpack_from("<Q", data, place)
+        start = place + HEAD
+        if start + length + TAIL > len(data):
+            return
+        yield data[start : start + length]
+        place = start + length + TAIL
+
+
+def _scalars(event: bytes) -> Iterator[Scalar]:
+    """Yield the scalars of one ``Event``: wall_time = 1, step = 2, summary = 5."""
+    wall_time, step, summaries = 0.0, 0, list[bytes]()
+    for number, value in fields(event):
+        if number == 1:
+            wall_time = double(value)
+        elif number == 2:
+            step = signed(value)
+        elif number == 5:
+            summaries.append(inner(value))
+    for summary in summaries:
+        for number, value in fields(summary):
+            found = _scalar(inner(value)) if number == 1 else None
+            if found is not None:
+                yield Scalar(found[0], step, wall_time, found[1])
+
+
+def _scalar(message: bytes) -> tuple[str, float] | None:
+    """Return tag and number of one ``Summary.Value``: tag = 1, simple_value = 2, tensor = 8."""
+    tag, number = "", None
+    for field, value in fields(message):
+        if field == 1:
+            tag = text(value)
+        elif field == 2:
+            number = double(value)
+        elif field == 8:
+            number = _tensor(inner(value))
+    return None if number is None else (tag, number)
+
+
+def _tensor(message: bytes) -> float | None:
+    """Return the number in a ``TensorProto`` that is a scalar: dtype = 1, shape = 2, content = 4; None for others."""
+    dtype, content, listed = 0, b"", None
+    for field, value in fields(message):
+        if field == 1:
+            dtype = signed(value)
+        elif field == 2 and inner(value):
+            return None
+        elif field == 4:
+            content = inner(value)
+        elif field in (5, 6, 7, 10):
+            listed = _first(field, value)
+    kind = np.dtype(_DTYPES[dtype]) if dtype in _DTYPES else None
+    if kind is not None and len(content) == kind.itemsize:
+        return float(np.frombuffer(content, kind)[0])
+    return listed if kind is not None else None
+
+
+def _first(field: int, value: Value) -> float | None:
+    """Return the one value of a list, packed or not."""
+    if isinstance(value, int):
+        return float(signed(value))
+    if field not in _LISTS:
+        return None
+    kind = np.dtype(_LISTS[field])
+    return float(np.frombuffer(value, kind)[0]) if len(value) == kind.itemsize else None

@@ -1,0 +1,99 @@
+"""The unit is the run: what may stand for one, and what may not.
+
+Epochs, folds and test examples of one training are not independent trainings. Counted as runs they make an interval
+that is far too narrow, of a quantity nobody asked for.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scipy import stats
+
+from deviate.errors import NotRuns
+
+#: Names of columns, without case and punctuation, by what they count.
+ITERATIONS = (
+    "epoch", "epochs", "iteration", "iterations", "iter", "iters", "step", "steps", "globalstep", "trainerglobalstep",
+    "trainstep", "update", "updates", "round", "rounds", "batch", "batches", "minibatch", "episode", "episodes",
+    "timestep", "timesteps", "totaltimesteps",
+)  # fmt: skip
+FOLDS = ("fold", "folds", "foldid", "kfold", "cvfold", "cv", "cvsplit")
+EXAMPLES = ("example", "exampleid", "sample", "sampleid", "image", "imageid", "instance", "instanceid", "testexample",
+            "question", "questionid", "patient", "subject")  # fmt: skip
+
+_WHY = {
+    "iterations": "the epochs or steps of one training are one run: each begins where the one before ended",
+    "folds": "folds share their training data, and each is another data set: they are not identical runs",
+    "test examples": "test examples tell how one model does on data; how much trainings differ they cannot tell",
+}
+
+#: Rank correlation of values with their order beyond which rows look like the epochs of one training, and the fewest
+#: rows that can be told.
+TREND, FEWEST_FOR_TREND = 0.9, 8
+
+
+def plain(name: str) -> str:
+    """Return a column's name without case and punctuation.
+
+    Examples
+    --------
+    >>> plain("Global_Step"), plain("_step")
+    ('globalstep', 'step')
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def counted_by(name: str) -> str:
+    """Return what a column counts that is not runs: ``iterations``, ``folds``, ``test examples``, or nothing.
+
+    Examples
+    --------
+    >>> counted_by("epoch"), counted_by("fold_3"), counted_by("seed")
+    ('iterations', 'folds', '')
+    """
+    word = re.sub(r"\d+$", "", plain(name))
+    tables = {"iterations": ITERATIONS, "folds": FOLDS, "test examples": EXAMPLES}
+    return next((what for what, words in tables.items() if word in words), "")
+
+
+def check_run_column(name: str) -> None:
+    """Refuse a column that cannot tell runs apart.
+
+    Raises
+    ------
+    NotRuns
+        If it counts epochs, folds or test examples.
+    """
+    what = counted_by(name)
+    if what:
+        raise NotRuns(
+            f"column {name!r} counts {what}, and these are no runs: {_WHY[what]}",
+            hint="name the column with the seed or the run: --run-column seed; or give one file a run",
+        )
+
+
+def refuse(what: str, found: str) -> NotRuns:
+    """Return the error for values that are there once for each of something other than a run."""
+    remedy = {
+        "folds": "take one fold: --where 'fold=0'; or the mean over the folds of each run: --mean-over fold",
+        "test examples": "take the mean over the examples of each run with --mean-over COLUMN",
+        "iterations": "say which column counts them: --iteration-column COLUMN, or --rows iterations",
+    }
+    return NotRuns(f"{found}; {_WHY[what]}", hint=remedy[what])
+
+
+def trend(values: list[float]) -> float | None:
+    """Return Spearman's rank correlation of values with their order; None where it is too little to look like a curve.
+
+    Examples
+    --------
+    >>> trend([0.1, 0.4, 0.6, 0.7, 0.75, 0.78, 0.8, 0.81])
+    1.0
+    >>> trend([0.8, 0.7]) is None
+    True
+    """
+    if len(values) < FEWEST_FOR_TREND or len(set(values)) < 2:
+        return None
+    found = round(float(stats.spearmanr(range(len(values)), values).statistic), 9)
+    return found if abs(found) > TREND else None

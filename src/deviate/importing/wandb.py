@@ -1,0 +1,181 @@
+"""Local folders of Weights & Biases: the ``.wandb`` file of each run, or its summary."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from deviate.importing.found import Found, FoundRun, Reading, in_order
+from deviate.importing.wire import TornMessageError, Value, fields, inner, signed, text
+
+#: A ``.wandb`` file is a LevelDB log after a header of seven bytes: blocks of 32 KiB, each a row of chunks with a head
+#: of checksum (4 bytes), length (2) and type (1); a record may be spread over several chunks.
+#: https://github.com/google/leveldb/blob/main/doc/log_format.md
+FILE_HEAD, BLOCK, CHUNK_HEAD = 7, 32768, 7
+FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+MAGIC = b":W&B"
+
+SUMMARY = "wandb-summary.json"
+
+
+def read_wandb(roots: list[Path]) -> Found:
+    """Read the runs below `roots`: a ``wandb`` folder, a run's folder, or a ``.wandb`` file."""
+    files = sorted({path for root in roots for path in _run_files(root)})
+    stored = [run for path in files if (run := read_run(path)).readings]
+    known = {path.parent for path in files}
+    summaries = sorted({path for root in roots if root.is_dir() for path in root.rglob(SUMMARY)})
+    loose = [path for path in summaries if path.parent.parent not in known and path.parent not in known]
+    notes = ["Of some runs only the summary is there: one value a metric, no learning curve."] if loose else []
+    return Found(runs=in_order([*stored, *(_from_summary(path) for path in loose)]), notes=notes)
+
+
+def _run_files(root: Path) -> list[Path]:
+    if root.is_file():
+        return [root]
+    # `latest-run` is a link to a folder that is there under its own name.
+    return [path for path in root.rglob("*.wandb") if not path.parent.is_symlink()]
+
+
+def read_run(path: Path) -> FoundRun:
+    """Read a ``.wandb`` file; a torn end is passed over.
+
+    ``Record``: history = 2, run = 17, exit = 18. ``RunRecord``: run_id = 1, config = 4, run_group = 6,
+    display_name = 8. ``RunExitRecord``: exit_code = 1, runtime = 2.
+    """
+    facts: dict[str, Any] = {}
+    readings: list[Reading] = []
+    for record in _records(path.read_bytes()):
+        try:
+            for number, value in fields(record):
+                if number == 2:
+                    readings += _history(inner(value))
+                elif number == 17:
+                    facts.update(_run_facts(inner(value)))
+                elif number == 18:
+                    facts.update(_exit_facts(inner(value)))
+        except TornMessageError:
+            break
+    name = facts.get("name") or facts.get("id") or path.stem.removeprefix("run-")
+    last = max((reading.elapsed_s for reading in readings if not math.isnan(reading.elapsed_s)), default=None)
+    return FoundRun(
+        label=_labelled(str(name), facts.get("seed")),
+        readings=readings,
+        group=str(facts.get("group", "")),
+        seconds=facts.get("runtime", last),
+        # A run without an exit record was killed, or goes on.
+        status="finished" if facts.get("exit_code") == 0 else "crashed" if "exit_code" in facts else "not ended",
+    )
+
+
+def _labelled(name: str, seed: object) -> str:
+    return name if seed is None or str(seed) in name else f"{name} (seed {seed})"
+
+
+def _records(data: bytes) -> Iterator[bytes]:
+    """Yield whole records of the log."""
+    if not data.startswith(MAGIC):
+        return
+    place, parts = FILE_HEAD, list[bytes]()
+    while place + CHUNK_HEAD <= len(data):
+        left = BLOCK - place % BLOCK
+        if left < CHUNK_HEAD:
+            place += left
+            continue
+        length, kind = struct.unpack_from("<HB", data, place + 4)
+        start = place + CHUNK_HEAD
+        if kind not in (FULL, FIRST, MIDDLE, LAST) or start + length > len(data):
+            return
+        if kind in (FULL, FIRST):
+            parts = []
+        parts.append(data[start : start + length])
+        if kind in (FULL, LAST):
+            yield b"".join(parts)
+        place = start + length
+
+
+def _history(message: bytes) -> Iterator[Reading]:
+    """Yield the numbers of one ``HistoryRecord``: item = 1 (key = 1, nested_key = 2, value_json = 16), step = 2."""
+    values: dict[str, float] = {}
+    step = None
+    for number, value in fields(message):
+        if number == 1:
+            key, text_value = _item(inner(value))
+            values.update(numbers(key, _parsed(text_value)))
+        elif number == 2:
+            step = next((signed(inside) for field, inside in fields(inner(value)) if field == 1), 0)
+    elapsed = values.get("_runtime", math.nan)
+    iteration = int(values.get("_step", step if step is not None else -1))
+    for name, found in values.items():
+        if not name.startswith("_"):
+            yield Reading(name, iteration, found, elapsed)
+
+
+def _item(message: bytes) -> tuple[str, str]:
+    key, nested, stored = "", list[str](), ""
+    for number, value in fields(message):
+        if number == 1:
+            key = text(value)
+        elif number == 2:
+            nested.append(text(value))
+        elif number == 16:
+            stored = text(value)
+    return "/".join(nested) or key, stored
+
+
+def _parsed(stored: str) -> object:
+    try:
+        return json.loads(stored)
+    except ValueError:
+        return None
+
+
+def numbers(name: str, value: object) -> dict[str, float]:
+    """Return the numbers in a value by name; those of a mapping are named ``outer/inner``."""
+    if isinstance(value, dict):
+        parts = (numbers(f"{name}/{key}" if name else str(key), inside) for key, inside in value.items())
+        return {key: number for part in parts for key, number in part.items()}
+    if isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity"):
+        return {name: float(value)}
+    return {name: float(value)} if isinstance(value, int | float) and not isinstance(value, bool) else {}
+
+
+def _run_facts(message: bytes) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    for number, value in fields(message):
+        if number in (1, 6, 8):
+            facts[{1: "id", 6: "group", 8: "name"}[number]] = text(value)
+        elif number == 4:
+            facts.update(("seed", seed) for seed in _seeds(inner(value)))
+    return facts
+
+
+def _seeds(config: bytes) -> Iterator[object]:
+    for number, value in fields(config):
+        key, stored = _item(inner(value)) if number == 1 else ("", "")
+        if key.lower() in ("seed", "random_seed", "random-seed"):
+            yield _parsed(stored)
+
+
+def _exit_facts(message: bytes) -> dict[str, Any]:
+    facts: dict[str, Any] = {"exit_code": 0}
+    for number, value in fields(message):
+        facts.update(_exit_fact(number, value))
+    return facts
+
+
+def _exit_fact(number: int, value: Value) -> dict[str, Any]:
+    names = {1: "exit_code", 2: "runtime"}
+    return {names[number]: signed(value)} if number in names else {}
+
+
+def _from_summary(path: Path) -> FoundRun:
+    found = numbers("", _parsed(path.read_text(encoding="utf-8")))
+    step = int(found.get("_step", -1))
+    folder = path.parent.parent if path.parent.name == "files" else path.parent
+    readings = [Reading(name, step, value) for name, value in found.items() if not name.startswith("_")]
+    runtime = found.get("_wandb/runtime", found.get("_runtime"))
+    return FoundRun(label=folder.name, readings=readings, seconds=runtime)

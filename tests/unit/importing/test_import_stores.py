@@ -1,0 +1,277 @@
+"""TensorBoard, MLflow and wandb: what these write is what is read, against their own packages where they are there."""
+
+import contextlib
+import json
+import math
+import sqlite3
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deviate.errors import NotImportable
+from deviate.importing.mlflow import read_mlflow
+from deviate.importing.tensorboard import read_events, read_tensorboard
+from deviate.importing.wandb import BLOCK, read_wandb
+from deviate.importing.wire import TornMessageError, fields, signed, varint
+
+
+def curves(found):
+    return {
+        run.label: {
+            name: [(one.iteration, one.value) for one in run.readings if one.metric == name]
+            for name in {one.metric for one in run.readings}
+        }
+        for run in found.runs
+    }
+
+
+# TensorBoard
+
+
+@pytest.fixture
+def torch_writer():
+    return pytest.importorskip("torch.utils.tensorboard").SummaryWriter
+
+
+def test_scalars_are_those_the_tensorboard_package_reads(torch_writer, tmp_path):
+    loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader")
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        with torch_writer(tmp_path / f"seed{seed}") as writer:
+            for step in range(5):
+                writer.add_scalar("val/acc", rng.random(), step)
+                writer.add_scalar("new style", rng.random(), step, new_style=True)
+            writer.add_histogram("weights", rng.random(10), 0)
+            writer.add_text("note", "no number", 0)
+    for path in tmp_path.rglob("*tfevents*"):
+        expected = [
+            (value.tag, event.step, event.wall_time, float(value.tensor.float_val[0]))
+            for event in loader.EventFileLoader(str(path)).Load()
+            for value in event.summary.value
+            if value.metadata.plugin_data.plugin_name == "scalars"
+        ]
+        assert [(one.tag, one.step, one.wall_time, one.value) for one in read_events(path)] == expected
+    found = read_tensorboard([tmp_path])
+    assert [run.label for run in found.runs] == ["seed0", "seed1", "seed2"]
+    assert [one.elapsed_s >= 0 for run in found.runs for one in run.readings]
+
+
+def test_tensorflow_2_writes_tensors(tmp_path):
+    tensorflow = pytest.importorskip("tensorflow")
+    for part in ("train", "validation"):
+        with tensorflow.summary.create_file_writer(str(tmp_path / "run1" / part)).as_default():
+            for step in range(3):
+                tensorflow.summary.scalar("epoch_acc", np.float32(step / 4), step=step)
+    expected = [(0, 0.0), (1, 0.25), (2, 0.5)]
+    assert curves(read_tensorboard([tmp_path])) == {
+        "run1": {"train/epoch_acc": expected, "validation/epoch_acc": expected}
+    }
+
+
+def test_folders_of_add_scalars_belong_to_their_run(torch_writer, tmp_path):
+    with torch_writer(tmp_path / "seed1") as writer:
+        writer.add_scalar("acc", 0.5, 0)
+        writer.add_scalars("loss", {"train": 1.0, "val": 2.0}, 0)
+    assert curves(read_tensorboard([tmp_path])) == {
+        "seed1": {"acc": [(0, 0.5)], "loss_train": [(0, 1.0)], "loss_val": [(0, 2.0)]}
+    }
+
+
+def test_a_torn_event_file_gives_what_is_whole(torch_writer, tmp_path):
+    with torch_writer(tmp_path) as writer:
+        for step in range(4):
+            writer.add_scalar("acc", step / 4, step)
+    (path,) = tmp_path.glob("*tfevents*")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-7])
+    assert [one.value for one in read_events(path)] == [0.0, 0.25, 0.5]
+    path.write_bytes(whole[:5])
+    assert list(read_events(path)) == []
+
+
+# Protocol buffers
+
+
+def encoded(number):
+    number &= (1 << 64) - 1
+    parts = []
+    while True:
+        parts.append((number & 0x7F) | (0x80 if number > 0x7F else 0))
+        number >>= 7
+        if not number:
+            return bytes(parts)
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return encoded(number << 3) + encoded(value)
+    if isinstance(value, float):
+        return encoded(number << 3 | 1) + struct.pack("<d", value)
+    data = value.encode() if isinstance(value, str) else value
+    return encoded(number << 3 | 2) + encoded(len(data)) + data
+
+
+@given(st.integers(min_value=-(2**63), max_value=2**63 - 1))
+def test_varints_come_back(number):
+    data = encoded(number)
+    assert signed(varint(data, 0)[0]) == number
+    assert varint(data, 0)[1] == len(data)
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_break_the_reader(data):
+    with contextlib.suppress(TornMessageError):
+        list(fields(data))
+
+
+# wandb
+
+
+def wandb_log(records):
+    """Frame records as LevelDB does; checksums are not read."""
+    data = bytearray(b":W&B\xe1\xbe\x00")
+    for record in records:
+        first = True
+        while True:
+            left = BLOCK - len(data) % BLOCK
+            if left < 7:
+                data += bytes(left)
+                continue
+            part, record = record[: left - 7], record[left - 7 :]
+            kind = (1 if first else 4) if not record else (2 if first else 3)
+            data += bytes(4) + struct.pack("<HB", len(part), kind) + part
+            first = False
+            if not record:
+                break
+    return bytes(data)
+
+
+def history(step, **values):
+    items = {**values, "_step": step, "_runtime": step + 0.5}
+    parts = [field(1, field(2, name) + field(16, json.dumps(value))) for name, value in items.items()]
+    return field(1, step) + field(2, b"".join(parts) + field(2, field(1, step)))
+
+
+def wandb_run(seed, steps=3, exit_code=0, padding=0):
+    config = field(1, field(1, "seed") + field(16, str(seed)))
+    run = field(17, field(1, f"id{seed}") + field(4, config) + field(8, f"happy-{seed}"))
+    rows = [history(step, acc=step / 4, note="x" * padding) for step in range(steps)]
+    end = [] if exit_code is None else [field(18, (field(1, exit_code) if exit_code else b"") + field(2, 9))]
+    return wandb_log([run, *rows, *end])
+
+
+def write_wandb(root, seed, data):
+    folder = root / "wandb" / f"offline-run-20260101_00000{seed}-id{seed}"
+    folder.mkdir(parents=True)
+    (folder / f"run-id{seed}.wandb").write_bytes(data)
+    return folder / f"run-id{seed}.wandb"
+
+
+def test_offline_runs_of_wandb(tmp_path):
+    write_wandb(tmp_path, 1, wandb_run(1))
+    write_wandb(tmp_path, 2, wandb_run(2, exit_code=1))
+    write_wandb(tmp_path, 3, wandb_run(3, exit_code=None))
+    found = read_wandb([tmp_path / "wandb"])
+    assert curves(found)["happy-1"] == {"acc": [(0, 0.0), (1, 0.25), (2, 0.5)]}
+    assert [(run.status, run.seconds) for run in found.runs] == [("finished", 9), ("crashed", 9), ("not ended", 2.5)]
+
+
+def test_records_longer_than_a_block_and_a_torn_end(tmp_path):
+    data = wandb_run(1, steps=6, padding=20_000)
+    path = write_wandb(tmp_path, 1, data)
+    assert len(read_wandb([path]).runs[0].readings) == 6
+    path.write_bytes(data[:-30_000])
+    assert [one.iteration for one in read_wandb([path]).runs[0].readings] == [0, 1, 2, 3]
+
+
+def test_a_summary_alone_gives_one_value_a_metric(tmp_path):
+    for seed in (1, 2):
+        folder = tmp_path / f"run-{seed}" / "files"
+        folder.mkdir(parents=True)
+        summary = {"acc": 0.5 + seed, "loss": "NaN", "_step": 9, "_wandb": {"runtime": 7}, "best": {"acc": 1.0}}
+        (folder / "wandb-summary.json").write_text(json.dumps(summary))
+    found = read_wandb([tmp_path])
+    assert curves(found)["run-1"]["acc"] == [(9, 1.5)]
+    assert math.isnan(curves(found)["run-1"]["loss"][0][1])
+    assert curves(found)["run-2"]["best/acc"] == [(9, 1.0)]
+    assert found.runs[0].seconds == 7
+    assert "only the summary" in found.notes[0]
+
+
+def test_what_the_wandb_package_writes(tmp_path, monkeypatch):
+    wandb = pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    run = wandb.init(mode="offline", dir=str(tmp_path), name="one", config={"seed": 17})
+    for step in range(3):
+        run.log({"acc": step / 4, "nested": {"loss": float("nan")}})
+    run.finish()
+    # Its service writes the file in a process of its own.
+    wandb.teardown()
+    (found,) = read_wandb([tmp_path]).runs
+    assert (found.label, found.status) == ("one (seed 17)", "finished")
+    assert [one.value for one in found.readings if one.metric == "acc"] == [0.0, 0.25, 0.5]
+    assert all(math.isnan(one.value) for one in found.readings if one.metric == "nested/loss")
+
+
+# MLflow
+
+
+def mlflow_run(folder, name, values, status=3, seed=None):
+    run = folder / name
+    (run / "metrics" / "val").mkdir(parents=True)
+    (run / "params").mkdir()
+    meta = {"run_name": name, "status": status, "start_time": 1000, "end_time": 5000, "lifecycle_stage": "active"}
+    (run / "meta.yaml").write_text("".join(f"{key}: {value}\n" for key, value in meta.items()))
+    lines = [f"{2000 + 1000 * step} {value} {step}\n" for step, value in enumerate(values)]
+    (run / "metrics" / "val" / "acc").write_text("".join(lines))
+    if seed is not None:
+        (run / "params" / "seed").write_text(str(seed))
+
+
+def test_the_folder_store_of_mlflow(tmp_path):
+    folder = tmp_path / "mlruns" / "123"
+    folder.mkdir(parents=True)
+    (folder / "meta.yaml").write_text("name: digits\nexperiment_id: '123'\n")
+    mlflow_run(folder, "fast-owl", [0.5, math.nan], seed=3)
+    mlflow_run(folder, "slow-fox", [0.1], status=4)
+    found = read_mlflow([tmp_path / "mlruns"])
+    assert [(run.label, run.group, run.seconds, run.status) for run in found.runs] == [
+        ("fast-owl (seed 3)", "digits", 4.0, "finished"),
+        ("slow-fox", "digits", 4.0, "failed"),
+    ]
+    first, second = found.runs[0].readings
+    assert (first.metric, first.iteration, first.value, first.elapsed_s) == ("val/acc", 0, 0.5, 1.0)
+    assert math.isnan(second.value)
+
+
+def test_the_sqlite_store_of_mlflow(tmp_path):
+    path = tmp_path / "mlflow.db"
+    with sqlite3.connect(path) as database:
+        database.executescript(
+            """
+            CREATE TABLE experiments (experiment_id INTEGER, name TEXT);
+            CREATE TABLE runs (run_uuid TEXT, name TEXT, status TEXT, start_time INTEGER, end_time INTEGER,
+                               lifecycle_stage TEXT, experiment_id INTEGER);
+            CREATE TABLE metrics (key TEXT, value REAL, timestamp INTEGER, run_uuid TEXT, step INTEGER, is_nan INTEGER);
+            CREATE TABLE params (key TEXT, value TEXT, run_uuid TEXT);
+            INSERT INTO experiments VALUES (1, 'digits');
+            INSERT INTO runs VALUES ('u1', 'owl', 'FINISHED', 1000, 3000, 'active', 1),
+                                    ('u2', 'fox', 'FINISHED', 1000, 3000, 'deleted', 1);
+            INSERT INTO metrics VALUES ('acc', 0.5, 2000, 'u1', 0, 0), ('acc', 0, 3000, 'u1', 1, 1);
+            INSERT INTO params VALUES ('seed', '7', 'u1');
+            """
+        )
+    database.close()
+    (run,) = read_mlflow([path]).runs
+    assert (run.label, run.group, run.seconds) == ("owl (seed 7)", "digits", 2.0)
+    assert run.readings[0].value == 0.5
+    assert math.isnan(run.readings[1].value)
+
+
+def test_a_database_that_is_not_mlflows_is_refused(tmp_path):
+    (tmp_path / "other.db").write_text("no database")
+    with pytest.raises(NotImportable, match="no SQLite store"):
+        read_mlflow([tmp_path / "other.db"])

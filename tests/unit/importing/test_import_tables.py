@@ -1,0 +1,224 @@
+"""Tables, JSON and logs become runs; what is no run is refused."""
+
+import json
+import math
+
+import pytest
+
+from deviate.errors import BadOption, NotImportable, NotRuns
+from deviate.importing.formats import format_of, read_results
+from deviate.importing.request import ImportRequest, TableOptions
+
+
+def read(*paths, patterns=(), kind=None, **options):
+    request = ImportRequest(
+        paths=list(paths), project=paths[0].parent, table=TableOptions(**options), patterns=tuple(patterns), format=kind
+    )
+    return read_results(request, format_of(request))
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="results.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def values(found, metric):
+    return {run.label: [one.value for one in run.readings if one.metric == metric] for run in found.runs}
+
+
+def test_a_row_a_run(table):
+    found = read(table("seed,test acc,test loss,lr\n0,0.91,0.3,0.1\n1,0.93,0.2,0.1\n"))
+    assert values(found, "test acc") == {"seed 0": [0.91], "seed 1": [0.93]}
+    assert {one.metric for run in found.runs for one in run.readings} == {"test acc", "test loss"}
+
+
+def test_a_row_an_epoch_of_a_run(table):
+    found = read(table("seed,epoch,acc\n0,0,0.1\n0,1,0.2\n1,0,0.3\n1,1,0.4\n"))
+    assert [[one.iteration for one in run.readings] for run in found.runs] == [[0, 1], [0, 1]]
+    assert values(found, "acc") == {"seed 0": [0.1, 0.2], "seed 1": [0.3, 0.4]}
+
+
+def test_a_long_table(table):
+    found = read(table("run,step,metric,value\na,0,acc,0.1\na,0,loss,2\nb,0,acc,0.2\nb,0,loss,nan\n"))
+    assert values(found, "acc") == {"a": [0.1], "b": [0.2]}
+    assert math.isnan(values(found, "loss")["b"][0])
+
+
+def test_a_column_of_splits_names_the_metric(table):
+    found = read(table("seed,epoch,split,acc\n0,0,train,0.5\n0,0,val,0.4\n1,0,train,0.6\n1,0,val,0.3\n"))
+    assert values(found, "val acc") == {"seed 0": [0.4], "seed 1": [0.3]}
+
+
+def test_semicolons_tabs_percentages_and_a_mark_of_byte_order(table):
+    assert values(read(table("\ufeffseed;acc\n0;97.5%\n1;98%\n")), "acc") == {"seed 0": [97.5], "seed 1": [98.0]}
+    assert values(read(table("seed\tacc\n0\t1\n1\t2\n", "r.tsv")), "acc") == {"seed 0": [1.0], "seed 1": [2.0]}
+
+
+def test_an_empty_cell_is_no_value_and_nan_is_one(table):
+    """Lightning's CSVLogger leaves cells empty; a training that diverged writes nan."""
+    found = read(table("seed,epoch,train loss,val loss\n0,0,1.0,\n0,0,,nan\n1,0,2.0,\n1,0,,3.0\n"))
+    assert values(found, "train loss") == {"seed 0": [1.0], "seed 1": [2.0]}
+    assert math.isnan(values(found, "val loss")["seed 0"][0])
+
+
+def test_keras_csv_logger_is_a_file_a_run(table):
+    first = table("epoch,accuracy,loss,val_accuracy\n0,0.5,1.0,0.4\n1,0.6,0.9,0.5\n", "seed1.csv")
+    second = table("epoch,accuracy,loss,val_accuracy\n0,0.4,1.1,0.3\n", "seed2.csv")
+    found = read(first, second)
+    assert values(found, "val_accuracy") == {"seed1.csv": [0.4, 0.5], "seed2.csv": [0.3]}
+
+
+def test_mlflow_and_wandb_exports(table):
+    found = read(table("run_id,status,metrics.acc,params.lr,tags.user\na,FINISHED,0.9,0.1,me\nb,FAILED,0.2,0.1,me\n"))
+    assert values(found, "acc") == {"a": [0.9], "b": [0.2]}
+    assert [run.is_finished for run in found.runs] == [True, False]
+    found = read(table("Name,State,Runtime,val acc\nsunny-1,finished,12,0.9\nwindy-2,crashed,3,0.1\n"))
+    assert values(found, "val acc") == {"sunny-1": [0.9], "windy-2": [0.1]}
+    assert [run.seconds for run in found.runs] == [12.0, 3.0]
+
+
+def test_a_chart_of_wandb_and_a_curve_of_tensorboard(table):
+    chart = '"Step","a - acc","a - acc__MIN","a - acc__MAX","b - acc","b - acc__MIN","b - acc__MAX"\n'
+    assert values(read(table(chart + "0,0.1,0.1,0.1,0.2,0.2,0.2\n1,0.3,0.3,0.3,,,\n")), "acc") == {
+        "a": [0.1, 0.3],
+        "b": [0.2],
+    }
+    curve = "Wall time,Step,Value\n1700000000.5,0,0.1\n1700000010.5,1,0.2\n"
+    found = read(table(curve, "run-seed1-tag-acc.csv"), table(curve, "run-seed2-tag-acc.csv"))
+    assert values(found, "acc") == {"seed1": [0.1, 0.2], "seed2": [0.1, 0.2]}
+    assert found.runs[0].readings[1].elapsed_s == 10.0
+
+
+def test_columns_may_be_runs(table):
+    path = table("epoch,run_1,run_2\n0,0.1,0.2\n1,0.3,0.4\n")
+    assert values(read(path, runs_of="acc"), "acc") == {"run_1": [0.1, 0.3], "run_2": [0.2, 0.4]}
+    with pytest.raises(BadOption, match="look like runs"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "expected"),
+    [
+        (json.dumps({"loss": [2.0, 1.0], "acc": [0.5, 0.75]}), "json", [0.5, 0.75]),
+        (json.dumps({"log_history": [{"step": 10, "acc": 0.5}, {"step": 20, "acc": 0.75}]}), "json", [0.5, 0.75]),
+        ('{"epoch": 0, "acc": 0.5}\n{"epoch": 1, "acc": 0.75}\n{"epoch": 2, "a', "jsonl", [0.5, 0.75]),
+        (json.dumps([{"epoch": 0, "eval": {"acc": 0.5}}, {"epoch": 1, "eval": {"acc": 0.75}}]), "json", None),
+    ],
+    ids=["keras history", "trainer state", "lines with a torn end", "nested"],
+)
+def test_json(table, text, suffix, expected):
+    found = read(table(text, f"history.{suffix}"))
+    name = "acc" if expected else "eval/acc"
+    assert [one.value for one in found.runs[0].readings if one.metric == name] == [0.5, 0.75]
+
+
+def test_logs_by_template_and_by_expression(table):
+    path = table(
+        "start\n[1] Epoch 3: loss 0.25, took 9 s, val acc: 91.5%\n[2] Epoch 4: loss nan, val acc: 92%\n", "a.log"
+    )
+    found = read(path, patterns=["Epoch {epoch}: loss {loss}, ... val acc: {val acc}%"])
+    assert values(found, "val acc") == {"a.log": [91.5, 92.0]}
+    found = read(path, patterns=[r"Epoch (?P<epoch>\d+).*val acc: (?P<acc>[\d.]+)"])
+    assert values(found, "acc") == {"a.log": [91.5, 92.0]}
+    assert [one.iteration for one in found.runs[0].readings] == [3, 4]
+
+
+def test_a_log_of_several_runs_and_of_lines_without_an_epoch(table):
+    path = table("seed 0\nacc 0.1\nacc 0.2\nseed 1\nacc 0.3\r acc 0.4\n", "all.log")
+    found = read(path, patterns=["seed {seed}", "acc {acc}"])
+    assert values(found, "acc") == {"seed 0": [0.1, 0.2], "seed 1": [0.4]}
+    assert [one.iteration for one in found.runs[0].readings] == [0, 1]
+
+
+def test_groups_are_experiments_where_each_has_several_runs(table):
+    text = "model,seed,acc\nresnet,0,0.1\nresnet,1,0.2\nvgg,0,0.3\nvgg,1,0.4\n"
+    assert [(run.group, run.label) for run in read(table(text)).runs] == [
+        ("resnet", "seed 0"),
+        ("resnet", "seed 1"),
+        ("vgg", "seed 0"),
+        ("vgg", "seed 1"),
+    ]
+
+
+def test_a_setting_that_differs_between_runs_is_named(table):
+    found = read(table("seed,optim,acc\n0,adam,0.1\n1,adam,0.2\n2,sgd,0.3\n"))
+    assert "'optim' differs between runs" in found.notes[0]
+
+
+REFUSED = {
+    "epochs as runs": ("epoch,acc\n0,0.1\n1,0.2\n", {"run": ("epoch",)}, "counts iterations"),
+    "steps as runs": ("global_step,acc\n0,0.1\n1,0.2\n", {"run": ("global_step",)}, "counts iterations"),
+    "folds as runs": ("fold,acc\n0,0.1\n1,0.2\n", {"run": ("fold",)}, "counts folds"),
+    "examples as runs": ("image_id,correct\n0,1\n1,0\n", {"run": ("image_id",)}, "counts test examples"),
+    "folds found": ("fold,acc\n0,0.1\n1,0.2\n", {}, "counts folds"),
+    "folds of each seed": ("seed,fold,acc\n0,0,0.1\n0,1,0.2\n", {}, "counts folds"),
+    "test examples of each seed": ("seed,example,acc\n0,0,0.1\n0,1,0.2\n", {}, "counts test examples"),
+    "folds side by side": ("seed,fold_1,fold_2\n0,0.1,0.2\n", {}, "are folds"),
+    "epochs side by side": ("seed,epoch_1,epoch_2\n0,0.1,0.2\n", {}, "are iterations"),
+    "rows that may be anything": ("acc\n0.1\n0.2\n", {}, "nothing tells whether the 2 rows"),
+    "rows of epochs called runs": ("epoch,acc\n0,0.1\n1,0.2\n", {"rows": "runs"}, "its rows are no runs"),
+    "many values a run": ("seed,acc\n0,0.1\n0,0.2\n1,0.3\n", {}, "has 2 values of 'acc'"),
+    "two trainings of one seed": (
+        "seed,epoch,net,acc\n0,0,a,0.1\n0,0,b,0.2\n",
+        {},
+        "its rows are of several trainings",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "options", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_no_run_is_refused_with_the_reason(table, text, options, said):
+    with pytest.raises(NotRuns, match=said) as refused:
+        read(table(text), **options)
+    assert refused.value.hint
+
+
+def test_one_fold_or_the_mean_over_folds_is_taken(table):
+    path = table("seed,fold,acc\n0,0,0.1\n0,1,0.3\n1,0,0.5\n1,1,0.9\n")
+    assert values(read(path, where=(("fold", "0"),)), "acc") == {"seed 0": [0.1], "seed 1": [0.5]}
+    averaged = values(read(path, mean_over=("fold",)), "acc")
+    assert averaged == {"seed 0": [pytest.approx(0.2)], "seed 1": [pytest.approx(0.7)]}
+
+
+def test_rows_called_runs_that_climb_like_epochs_are_said_to(table):
+    climbing = "acc\n" + "".join(f"{0.5 + place / 50}\n" for place in range(10))
+    assert "as it does over the epochs" in read(table(climbing), rows="runs").notes[0]
+    assert not read(table("acc\n" + "0.9\n0.7\n0.8\n0.95\n0.75\n0.85\n0.72\n0.88\n"), rows="runs").notes
+
+
+BAD = {
+    "no head": ("0.1,0.2\n0.3,0.4\n", {}, "no names of columns"),
+    "only a head": ("seed,acc\n", {}, "no row below its head"),
+    "two columns of one name": ("acc,acc\n1,2\n", {}, "two columns named 'acc'"),
+    "no metric": ("seed,lr\n0,0.1\n1,0.1\n", {}, "no column holds the values"),
+    "half an epoch": ("seed,epoch,acc\n0,0.5,0.1\n", {}, "counts iterations and holds '0.5'"),
+    "nothing left": ("seed,acc\n0,0.1\n", {"where": (("seed", "7"),)}, "no row has seed=7"),
+}
+
+
+@pytest.mark.parametrize(("text", "options", "said"), BAD.values(), ids=BAD.keys())
+def test_what_cannot_be_read_says_so(table, text, options, said):
+    with pytest.raises(NotImportable, match=said) as refused:
+        read(table(text), **options)
+    assert refused.value.hint
+
+
+def test_a_column_that_is_not_there_is_answered_with_those_that_are(table):
+    with pytest.raises(BadOption) as refused:
+        read(table("seed,acc\n0,0.1\n"), run=("sed",))
+    assert "seed, acc" in refused.value.hint
+
+
+def test_a_pattern_that_cannot_match_is_refused(table):
+    path = table("Epoch 1\n", "a.log")
+    with pytest.raises(NotImportable, match="no line"):
+        read(path, patterns=["loss {loss}"])
+    with pytest.raises(BadOption, match="names no value"):
+        read(path, patterns=["loss"])
+    with pytest.raises(NotImportable, match="does not show what it is"):
+        read(path)
