@@ -48,7 +48,7 @@ def prepare(project: Path, command: str) -> Training:
     target = find_target(words, project, None, project)
     findings = analyse_project(project, project / target.entry)
     chosen = [metric for metric in findings.metrics if metric.selected]
-    instrumented = instrument_project(project, chosen, findings.main_loop)
+    instrumented = instrument_project(project, chosen, findings.main_loop, findings.draws)
     described = [
         {"name": m.name, "how": m.capture.how, "reads": m.capture.reads, "label": m.capture.label} for m in chosen
     ]

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deviate.api import StoredExperiment as StoredExperiment
+    from deviate.api import compare as compare
     from deviate.api import load as load
     from deviate.api import names as names
+    from deviate.api import plan as plan
     from deviate.api import run as run
     from deviate.errors import DeviateError as DeviateError
 
-__all__ = ["DeviateError", "StoredExperiment", "load", "names", "run"]
+__all__ = ["DeviateError", "StoredExperiment", "compare", "load", "names", "plan", "run"]
 
 
 def __getattr__(name: str) -> Any:

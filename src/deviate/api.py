@@ -9,16 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deviate import pipeline
+from deviate.audit import audit as make_audit
 from deviate.collect import tables
+from deviate.collect.fingerprints import fingerprints
+from deviate.comparison import compare as compare_sides
+from deviate.errors import BadOption
+from deviate.measure.curves import DEFAULT_BAND, CurveBand, Parting, curve_band, parting
+from deviate.planning import plan as make_plan
 from deviate.replicate.workspace import ExperimentFolder, Workspace
+from deviate.report.comparison.inputs import Asked
+from deviate.report.plan import PlanAsked
 from deviate.request import DEFAULT_RUNS, Request
 from deviate.target import find_workspace
+from deviate.trial import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from deviate.audited import Audit
     from deviate.experiment import Experiment
+    from deviate.report.comparison.parts import Comparison
     from deviate.report.parts import Document
+    from deviate.report.plan import Plan
 
 
 class StoredExperiment:
@@ -67,9 +79,57 @@ class StoredExperiment:
         """
         return tables.samples(self.folder, aggregates)
 
+    def fingerprints(self) -> pd.DataFrame:
+        """Return what each run that has ended drew, as digests: equal ones mean equal draws.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``variant``, ``run``, ``name`` (a factor, ``batches`` or ``weights``), ``digest`` and ``count``.
+        """
+        import pandas as pd
+
+        rows = [
+            (run.run.variant, run.run.index, found.name, found.digest, found.count)
+            for run in self.folder.runs()
+            if run.read_outcome() is not None
+            for found in fingerprints(run).values()
+        ]
+        return pd.DataFrame(rows, columns=["variant", "run", "name", "digest", "count"])
+
     def document(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Document:
         """Return all that is said about the experiment, as data."""
         return pipeline.describe(self.folder, level=level, aggregates=aggregates)
+
+    def curve(self, metric: str, variant: str | None = None, *, band: float = DEFAULT_BAND) -> CurveBand:
+        """Return the learning curves of the completed runs as one: median and quantile band per iteration.
+
+        Parameters
+        ----------
+        metric : str
+            Its name in `records`.
+        variant : str, optional
+            May be left out where the experiment has one.
+        band : float, optional
+            Share of the runs within the band, in (0, 1).
+        """
+        return curve_band(self._curves(metric, variant), band)
+
+    def parting(self, metric: str, variant: str | None = None, *, tolerance: float = 0.0) -> Parting:
+        """Return the iteration at which the completed runs part: where two of them differ by more than `tolerance`."""
+        return parting(self._curves(metric, variant), tolerance)
+
+    def _curves(self, metric: str, variant: str | None) -> list[tuple[Any, Any]]:
+        table = self.records()
+        table = table[table["metric"] == metric]
+        variants = list(table["variant"].unique())
+        if variant not in variants and (variant is not None or len(variants) != 1):
+            raise BadOption(
+                f"no variant {variant!r} has a value of {metric!r}",
+                hint=f"variants with it: {', '.join(variants) or 'none'}",
+            )
+        table = table[table["variant"] == (variant or variants[0])]
+        return [(part["iteration"], part["value"]) for _, part in table.groupby("run")]
 
     def summary(self) -> dict[str, Any]:
         """Return name, command, and how many runs of each variant completed."""
@@ -105,6 +165,24 @@ def run(command: Sequence[str] | str, n: int = DEFAULT_RUNS, **options: Any) -> 
     return StoredExperiment(pipeline.run(Request(command=words, runs=n, **options)))
 
 
+def audit(command: Sequence[str] | str, *, limit: float = DEFAULT_LIMIT, quick: bool = False, **options: Any) -> Audit:
+    """Say which sources of nondeterminism a command has and what pins them, as ``deviate audit`` does.
+
+    Parameters
+    ----------
+    command : str or sequence of str
+        What one types to train; a string is split as a shell splits words.
+    limit : float, optional
+        Seconds after which a probe is ended.
+    quick : bool, optional
+        Look at the program as it is only.
+    **options
+        Fields of `deviate.request.Request`, such as ``project``.
+    """
+    words = shlex.split(command) if isinstance(command, str) else list(command)
+    return make_audit(Request(command=words, **options), limit, quick=quick)
+
+
 def load(name: str, *, project: str | Path | None = None) -> StoredExperiment:
     """Return the experiment `name` of the project one stands in, or of `project`.
 
@@ -114,6 +192,60 @@ def load(name: str, *, project: str | Path | None = None) -> StoredExperiment:
         If there is none of that name.
     """
     return StoredExperiment(_workspace(project).find_experiment(name))
+
+
+def compare(
+    *names: str | StoredExperiment,
+    aggregates: Mapping[str, str] | None = None,
+    project: str | Path | None = None,
+    **options: Any,
+) -> Comparison:
+    """Compare two or more experiments, as ``deviate compare`` does.
+
+    Parameters
+    ----------
+    *names : str or StoredExperiment
+        Each an experiment, or ``EXPERIMENT:VARIANT``.
+    aggregates : mapping of str to str, optional
+        Aggregates by metric, where they should differ from the experiments'.
+    project : str or Path, optional
+        By default the project one stands in.
+    **options
+        Fields of `deviate.report.comparison.inputs.Asked`, such as ``alpha=0.01`` or ``margins={"test acc": 0.5}``.
+
+    Returns
+    -------
+    Comparison
+        Every number and sentence; ``pairs[0].metrics`` are those of the first two.
+
+    Raises
+    ------
+    DeviateError
+        As the command line; the message and the hint say what to do.
+    """
+    first = next((name for name in names if isinstance(name, StoredExperiment)), None)
+    workspace = Workspace(first.folder.project) if first is not None and project is None else _workspace(project)
+    labels = [name.name if isinstance(name, StoredExperiment) else name for name in names]
+    return compare_sides(workspace, labels, Asked(**options), aggregates)
+
+
+def plan(
+    pilot: str | None = None, *, metric: str | None = None, project: str | Path | None = None, **options: Any
+) -> Plan:
+    """Say how many runs a question needs, as ``deviate plan`` does.
+
+    Parameters
+    ----------
+    pilot : str, optional
+        An experiment, or ``EXPERIMENT:VARIANT``, whose SD and time are planned with.
+    metric : str, optional
+        Of the pilot.
+    project : str or Path, optional
+        By default the project one stands in.
+    **options
+        Fields of `deviate.report.plan.PlanAsked`, such as ``difference=0.5``.
+    """
+    return make_plan(None if pilot is None else _workspace(project), pilot, metric, PlanAsked(**options))
 
 
 def names(project: str | Path | None = None) -> list[str]:

@@ -12,6 +12,8 @@
      │    ├── UnknownExperiment    unknown-experiment
      │    ├── UnknownRun           unknown-run
      │    ├── NameTaken            name-taken
+     │    ├── NotImportable        not-importable
+     │    ├── NotRuns              not-runs
      │    ├── WorkspaceUnusable    workspace-unusable
      │    └── WorkspaceBusy        workspace-busy
      └── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
@@ -109,6 +111,18 @@ class NameTaken(BadInput):
     """The experiment of that name is of another command or another source."""
 
     slug = "name-taken"
+
+
+class NotImportable(BadInput):
+    """The results to import cannot be read, or hold no values."""
+
+    slug = "not-importable"
+
+
+class NotRuns(BadInput):
+    """What was to be imported as runs are epochs, folds or test examples, or may be."""
+
+    slug = "not-runs"
 
 
 class WorkspaceUnusable(BadInput):

@@ -13,7 +13,7 @@ import msgspec
 
 from deviate.errors import NameTaken
 from deviate.experiment import Experiment
-from deviate.factors import parse_variant
+from deviate.factors import parse_variants
 from deviate.instrument.project import instrument_project, skipped_edits
 from deviate.replicate.snapshot import Snapshot, changes, read_snapshot, take
 from deviate.replicate.workspace import ExperimentFolder, Workspace
@@ -44,7 +44,7 @@ def open_experiment(request: Request, prepared: Prepared, workspace: Workspace, 
 
 def requested_runs(request: Request) -> dict[str, int]:
     """Return how many runs of each variant are asked for."""
-    return {parse_variant(variant).name: request.runs for variant in request.variants}
+    return {variant.name: request.runs for variant in parse_variants(request.variants)}
 
 
 def _propose(request: Request, prepared: Prepared, now: datetime) -> Experiment:
@@ -56,6 +56,7 @@ def _propose(request: Request, prepared: Prepared, now: datetime) -> Experiment:
         entry=target.entry,
         metrics=[metric for metric in findings.metrics if metric.selected],
         main_loop=findings.main_loop,
+        draws=findings.draws,
         source=prepared.snapshot.source,
         seed=request.seed,
         planned=requested_runs(request),
@@ -96,6 +97,9 @@ def _named(name: str, workspace: Workspace, proposal: Experiment, snapshot: Snap
 def _differences(
     stored: Experiment, proposal: Experiment, folder: ExperimentFolder, snapshot: Snapshot
 ) -> Iterator[str]:
+    if stored.imported:
+        yield "results that were imported, and these are never continued"
+        return
     if stored.command != proposal.command:
         yield f"another command: {shlex.join(stored.command)}"
     if (stored.folder, stored.entry) != (proposal.folder, proposal.entry):
@@ -127,7 +131,9 @@ def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot
     """Make the folder; ``experiment.json`` comes last, so that a folder without it is known to be unfinished."""
     shutil.rmtree(folder.path, ignore_errors=True)
     taken = take(snapshot, folder)
-    skipped = skipped_edits(instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop))
+    skipped = skipped_edits(
+        instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
+    )
     folder.write_experiment(msgspec.structs.replace(experiment, source=taken.source, notes=skipped))
     return folder
 

@@ -8,15 +8,18 @@ from datetime import datetime
 
 import msgspec
 
+from deviate.collect.fingerprints import fingerprints
 from deviate.errors import NothingRecorded
+from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_project
 from deviate.opening import open_experiment, requested_runs
-from deviate.replicate.events import Event, RunEnded
+from deviate.replicate.events import Event, FactorsSeen, RunEnded
 from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.lock import locked
 from deviate.replicate.outcome import Completed
 from deviate.replicate.replicate import ReplicateOptions, replicate
 from deviate.replicate.workspace import ExperimentFolder, Workspace
+from deviate.report.asked import NOTHING, Asked
 from deviate.report.document import build_document
 from deviate.report.gather import gather
 from deviate.report.parts import Document
@@ -35,24 +38,52 @@ def run(request: Request, observe: Observe = lambda event: None) -> ExperimentFo
     workspace.prepare()
     with locked(workspace, ["deviate", "run", "--", *prepared.target.command]):
         folder = open_experiment(request, prepared, workspace, datetime.now().astimezone())
+        seen = False
         for event in _replicate(request, folder):
             observe(event)
             _stop_if_silent(folder, event)
+            if not seen and (factors := factors_seen(folder, event)) is not None:
+                seen = True
+                observe(factors)
     return folder
 
 
-def describe(folder: ExperimentFolder, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Document:
+def factors_seen(folder: ExperimentFolder, event: Event) -> FactorsSeen | None:
+    """Return which factors a run that has just completed drew for; None where nothing was looked at."""
+    if not (isinstance(event, RunEnded) and isinstance(event.outcome, Completed)):
+        return None
+    found = fingerprints(folder.run(event.run))
+    if not found:
+        return None
+    return FactorsSeen(
+        run=event.run,
+        present=[factor for factor in SEEDED if factor in found],
+        absent=[factor for factor in SEEDED if factor not in found],
+    )
+
+
+def describe(
+    folder: ExperimentFolder,
+    *,
+    level: float = 0.95,
+    aggregates: Mapping[str, str] | None = None,
+    asked: Asked = NOTHING,
+) -> Document:
     """Collect and measure what the runs recorded, and say all of it."""
-    return build_document(gather(folder, level=level, aggregates=aggregates), lambda: datetime.now().astimezone())
+    inputs = gather(folder, level=level, aggregates=aggregates, asked=asked)
+    return build_document(inputs, lambda: datetime.now().astimezone())
 
 
 def _replicate(request: Request, folder: ExperimentFolder) -> Iterator[Event]:
     experiment = folder.read_experiment()
-    instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop)
+    instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
     overlay = {file: result.data for file, result in instrumented.items()}
     wanted = msgspec.structs.replace(experiment, planned=requested_runs(request))
     options = ReplicateOptions(
-        timeout=request.timeout, retry_failed=request.retry_failed, keep_work=not request.discard_work
+        timeout=request.timeout,
+        retry_failed=request.retry_failed,
+        keep_work=not request.discard_work,
+        strict=request.strict,
     )
     with closing(replicate(wanted, folder, overlay, LocalExecutor(request.jobs), options=options)) as events:
         yield from events

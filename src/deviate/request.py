@@ -13,7 +13,7 @@ from deviate.analyse.findings import Findings
 from deviate.config import read_config
 from deviate.errors import BadOption, EntryNotFound, EntrySyntax
 from deviate.extraction import extract
-from deviate.factors import DEFAULT_VARIANT, parse_variant
+from deviate.factors import DEFAULT_VARIANT, parse_variants
 from deviate.replicate.command import find_program
 from deviate.replicate.leftout import SnapshotRules
 from deviate.replicate.snapshot import Snapshot, describe
@@ -45,6 +45,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     link: tuple[str, ...] = ()
     retry_failed: bool = False
     discard_work: bool = False
+    strict: bool = False
 
 
 def check_request(request: Request) -> None:
@@ -63,8 +64,7 @@ def check_request(request: Request) -> None:
         raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
     if request.timeout is not None and not request.timeout > 0:
         raise BadOption(f"--timeout must be above 0 seconds, found {request.timeout:g}", hint="leave it away for none")
-    for variant in request.variants:
-        parse_variant(variant)
+    parse_variants(request.variants)
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,8 +78,15 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: Snapshot
 
 
-def prepare_request(request: Request) -> Prepared:
+def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
     """Find what a request is about and refuse what cannot be run; nothing is written.
+
+    Parameters
+    ----------
+    request : Request
+        The command and where it is.
+    measured : bool, optional
+        Refuse also what reports no metric.
 
     Raises
     ------
@@ -88,7 +95,9 @@ def prepare_request(request: Request) -> Prepared:
     """
     target = find_requested(request)
     program = find_program(target.command[0], target.project / target.folder, os.environ)
-    findings = require_metrics(extract(target.project, target.entry))
+    findings = extract(target.project, target.entry)
+    if measured:
+        require_metrics(findings)
     Workspace(target.project).check_usable()
     rules = snapshot_rules(request, target.project)
     snapshot = describe(target.project, rules, folder=target.folder, words=target.command)

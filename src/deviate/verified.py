@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
 import msgspec
 
 from deviate.collect.tally import Tally
 from deviate.experiment import SCHEMA, Experiment
+from deviate.trial import Ending
 
-Ending = Literal["completed", "limit", "all seen", "failed"]
 Found = Mapping[tuple[str, int], Tally]
 
 

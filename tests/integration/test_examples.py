@@ -38,6 +38,8 @@ TRAININGS = {
     "cnn, then resumed": Training("digits_cnn", ("main.py --epochs 3", "main.py --epochs 4"), TORCH),
     "keras": Training("keras_fit", ("train_keras.py --epochs 6",), ("keras", "jax", "sklearn")),
     "jax": Training("jax_loop", ("diabetes.py 20",), ("jax", "sklearn")),
+    "gaussians in torch": Training("jean_paul", ("train_torch.py --epochs 3 --dimensions 5",), ("torch",)),
+    "gaussians in keras": Training("jean_paul", ("train_keras.py --epochs 3",), ("keras", "jax")),
     "numpy": Training("numpy_loop", ("spirals.py",), ("numpy",)),
     "fgsm on mlp": Training("adversarial_digits", ("train_adversarial.py --epochs 6",), TORCH),
     "pgd on cnn": Training(
@@ -171,6 +173,19 @@ def test_jax_loop_reports_errors_and_r2_per_epoch(started):
 
 
 @pytest.mark.slow
+def test_jean_paul_ends_near_the_lowest_error_there_is(started):
+    """Two Gaussian classes two SDs apart: Phi(-1) = 15.87 % of all data of this kind cannot be told."""
+    (torch_output,), (keras_output,) = (
+        completed(started, "gaussians in torch"),
+        completed(started, "gaussians in keras"),
+    )
+    assert_falling_loss(values("train loss", torch_output), 3)
+    assert values("goes below", torch_output) == values("goes below", keras_output) == [15.87]
+    errors = [values("test error", torch_output)[-1], *values("test error:", keras_output)]
+    assert all(12 < error < 25 for error in errors)
+
+
+@pytest.mark.slow
 def test_numpy_loop_stops_by_itself_when_the_loss_stops_falling(started):
     (output,) = completed(started, "numpy")
     (epochs,) = values("converged after", output)
@@ -235,5 +250,6 @@ def test_the_readme_of_an_example_gives_a_command_whose_script_exists(folder):
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_example_knows_of_deviate(folder):
-    for source in (EXAMPLES / folder).rglob("*.py"):
+    # `study.py` is no training: it runs one through Deviate.
+    for source in (path for path in (EXAMPLES / folder).rglob("*.py") if path.name != "study.py"):
         assert "deviate" not in source.read_text(encoding="utf-8").lower(), source

@@ -95,9 +95,10 @@ def test_lightning_modules_that_log(train):
     for run in RUNS:
         epochs = [ast.literal_eval(line.partition(" ")[2]) for line in trained.stdout(run).splitlines()]
         assert len(epochs) == 3
-        for name in ("train_loss", "val_loss", "val_mae"):
+        for name in ("train_loss", "val_loss", "val_mae", "val_worst"):
             assert trained.values(run, name) == [collected[name] for collected in epochs]
             assert trained.iterations(run, name) == [0, 1, 2]
+    assert set(trained.records["metric"]) == {"train_loss", "val_loss", "val_mae", "val_worst"}
 
 
 def test_the_hugging_face_trainer(train):

@@ -1,7 +1,8 @@
 """Small programs, one for each way of reporting: analysed, instrumented, run bare and instrumented.
 
 The programs in ``idioms`` say in comments which metrics to expect and where their own output shows the values; what is
-recorded must be what they show. ``idiom_libraries`` stands for the reporting libraries and prints what it is given.
+recorded must be what they show. A program of several files is a folder. ``idiom_libraries`` stands for the reporting
+libraries and prints what it is given; a program that ``needs`` frameworks runs with the real ones instead.
 """
 
 from __future__ import annotations
@@ -14,21 +15,58 @@ import struct
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from deviate.analyse.project import analyse_project
 from deviate.instrument.project import instrument_project
+from deviate.replicate.prepare import runtime_metric
 
 HERE = Path(__file__).parent
-PROGRAMS = sorted((HERE / "idioms").glob("*.py"))
+PROGRAMS = sorted([*(HERE / "idioms").glob("*.py"), *(one.parent for one in (HERE / "idioms").glob("*/program.py"))])
 LIBRARIES = HERE / "idiom_libraries"
 INJECTED = HERE.parents[1] / "src" / "deviate" / "runtime" / "injected"
 RECORD = struct.Struct("<iidd")
 EXPECTED = re.compile(r"^# expect (.+?) = (.+)$", re.MULTILINE)
+NEEDED = re.compile(r"^# needs (.+)$", re.MULTILINE)
+TIMES = re.compile(r"^# times (.+)$", re.MULTILINE)
+TIMEOUT_S = 120
+QUIET = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
 
 pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of the tests."""
+
+    path: Path
+
+    @property
+    def source(self) -> str:
+        """Text of the script that is started."""
+        return (self.path / "program.py" if self.path.is_dir() else self.path).read_text(encoding="utf-8")
+
+    @property
+    def needed(self) -> set[str]:
+        """Frameworks it runs with, instead of the stand-ins."""
+        return {name for names in NEEDED.findall(self.source) for name in names.split(", ")}
+
+    @property
+    def times(self) -> set[str]:
+        """Metrics that no two runs have equal, and that it does not show."""
+        return {name for names in TIMES.findall(self.source) for name in names.split(", ")}
+
+    def copy_to(self, folder: Path) -> None:
+        """Put its files where it is to run."""
+        if self.path.is_dir():
+            shutil.copytree(self.path, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            folder.mkdir()
+            shutil.copy(self.path, folder / "program.py")
 
 
 @dataclass(frozen=True)
@@ -42,19 +80,21 @@ class Seen:
 
     def shown(self, pattern: str) -> list[str]:
         """Find texts in what was printed; where it shows none, in the files that were written."""
-        return re.findall(pattern, self.stdout) or re.findall(pattern, "\n".join(self.files.values()))
+        texts = (self.stdout, "\n".join(self.files.values()))
+        return next((found for text in texts if (found := re.findall(pattern, text, re.MULTILINE))), [])
 
 
-def run_program(folder: Path, records: Path | None, config: Path | None) -> Seen:
+def run_program(program: Program, folder: Path, records: Path | None, config: Path | None) -> Seen:
     """Run ``program.py`` in a folder, with the runtime where there is a configuration."""
     before = set(folder.iterdir())
-    path = [str(LIBRARIES)] if config is None else [str(INJECTED), str(LIBRARIES)]
+    path = [str(INJECTED)] if config is not None else []
+    path += [] if program.needed else [str(LIBRARIES)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DEVIATE"))}
-    variables = {**kept, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    variables = {**kept, **QUIET, "PYTHONPATH": os.pathsep.join(path)}
     if config is not None:
         variables["DEVIATE_RUNTIME"] = str(config)
     done = subprocess.run(
-        [sys.executable, "program.py"], cwd=folder, env=variables, capture_output=True, timeout=60, check=False
+        [sys.executable, "program.py"], cwd=folder, env=variables, capture_output=True, timeout=TIMEOUT_S, check=False
     )
     assert done.returncode == 0, done.stderr.decode()
     written = {one.name: one.read_bytes().decode() for one in sorted(set(folder.iterdir()) - before) if one.is_file()}
@@ -77,36 +117,31 @@ def read_records(folder: Path) -> tuple[dict[str, list[float]], int]:
     return found, ticks
 
 
-def instrumented_run(tmp_path: Path, source: str) -> Seen:
+def instrumented_run(tmp_path: Path, program: Program) -> Seen:
     """Analyse and instrument a program, and run it with the runtime in its process."""
     original, overlay, records = tmp_path / "original", tmp_path / "overlay", tmp_path / "records"
-    for folder in (original, overlay, records):
-        folder.mkdir()
-    (original / "program.py").write_text(source, encoding="utf-8")
+    program.copy_to(original)
+    program.copy_to(overlay)
+    records.mkdir()
     found = analyse_project(original, Path("program.py"))
     metrics = [metric for metric in found.metrics if metric.selected]
-    shutil.copy(original / "program.py", overlay)
-    for file, result in instrument_project(original, metrics, found.main_loop).items():
+    for file, result in instrument_project(original, metrics, found.main_loop, found.draws).items():
         (overlay / file).write_text(result.text, encoding="utf-8")
-    listed = [
-        {"name": metric.name, "how": metric.capture.how, "reads": metric.capture.reads, "label": metric.capture.label}
-        for metric in metrics
-    ]
+    listed = [msgspec.to_builtins(runtime_metric(metric)) for metric in metrics]
     config = {
         "schema": 1, "records": str(records), "original": str(original), "overlay": str(overlay), "kept": [],
         "seed": None, "hold_impl": False, "threads": None, "metrics": listed,
     }  # fmt: skip
     (tmp_path / "runtime.json").write_text(json.dumps(config))
-    seen = run_program(overlay, records, tmp_path / "runtime.json")
+    seen = run_program(program, overlay, records, tmp_path / "runtime.json")
     by_name = {metrics[int(key)].name if key.isdigit() else key: values for key, values in seen.recorded.items()}
     return Seen(seen.stdout, seen.files, by_name, seen.ticks)
 
 
-def bare_run(tmp_path: Path, source: str) -> Seen:
+def bare_run(tmp_path: Path, program: Program) -> Seen:
     folder = tmp_path / "bare"
-    folder.mkdir()
-    (folder / "program.py").write_text(source, encoding="utf-8")
-    return run_program(folder, None, None)
+    program.copy_to(folder)
+    return run_program(program, folder, None, None)
 
 
 def assert_same_numbers(recorded: list[float], shown: list[str]) -> None:
@@ -117,13 +152,16 @@ def assert_same_numbers(recorded: list[float], shown: list[str]) -> None:
         assert value == pytest.approx(float(text), abs=0.5001 * 10**-decimals, rel=1e-15)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
-def test_output_stays_the_same_and_records_are_what_it_shows(program, tmp_path):
-    source = program.read_text(encoding="utf-8")
-    expected = dict(EXPECTED.findall(source))
-    bare, seen = bare_run(tmp_path, source), instrumented_run(tmp_path, source)
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_output_stays_the_same_and_records_are_what_it_shows(path, tmp_path):
+    program = Program(path)
+    for library in program.needed:
+        if find_spec(library) is None:
+            pytest.skip(f"{library} is not installed")
+    expected = dict(EXPECTED.findall(program.source))
+    bare, seen = bare_run(tmp_path, program), instrumented_run(tmp_path, program)
     assert (seen.stdout, seen.files) == (bare.stdout, bare.files)
-    assert seen.recorded.keys() == expected.keys()
+    assert seen.recorded.keys() == expected.keys() | program.times
     assert seen.ticks >= 3
     for name, pattern in expected.items():
         shown = bare.shown(pattern)

@@ -60,7 +60,7 @@ def command(entry: str | None, command: tuple[str, ...], project: Path | None, *
 def _verify(entry: str | None, words: tuple[str, ...], project: Path | None, asked: dict[str, Any]) -> int:
     from deviate.cli.verify import verify_metrics
     from deviate.request import Request
-    from deviate.verification import DEFAULT_LIMIT
+    from deviate.trial import DEFAULT_LIMIT
 
     if others := [f"--{name}" for name in ("diff", "write", "review", "all") if asked[name]]:
         raise BadOption(f"--verify and {others[0]} exclude each other", hint="type one after the other")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import os
 import sys
 
@@ -11,7 +12,7 @@ import click
 from deviate.errors import DeviateError
 
 #: Sub-command: the module of deviate.cli that holds it, in the order of ``deviate --help``.
-COMMANDS = ("run", "extract", "list", "show", "logs", "report")
+COMMANDS = ("run", "audit", "extract", "import", "list", "show", "logs", "report", "compare", "plan")
 
 
 class LazyGroup(click.Group):
@@ -25,7 +26,9 @@ class LazyGroup(click.Group):
         """Import the module of sub-command `name`."""
         if name not in COMMANDS:
             return None
-        command = importlib.import_module(f"deviate.cli.{name}").command
+        # `import` is a word of the language, so its module is called `import_`.
+        module = f"{name}_" if keyword.iskeyword(name) else name
+        command = importlib.import_module(f"deviate.cli.{module}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deviate.experiment import Run
-from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress, RunStarted
+from deviate.replicate.events import Event, FactorsSeen, LeftoverEnded, RunEnded, RunProgress, RunStarted
 from deviate.replicate.outcome import Completed
 from deviate.report.escape import clean
 
@@ -67,6 +67,8 @@ class Progress:
                 self.going[event.run] = event
             case RunEnded():
                 self._end(event)
+            case FactorsSeen():
+                self._say(Text(_factors(event), style="dim"))
             case LeftoverEnded():
                 self._say(
                     Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")
@@ -77,10 +79,11 @@ class Progress:
     def _end(self, event: RunEnded) -> None:
         latest = self.going.pop(event.run, None)
         self.ended += 1
-        self.durations.append(event.outcome.seconds)
+        seconds = event.outcome.seconds or 0.0
+        self.durations.append(seconds)
         values = latest.values if isinstance(latest, RunProgress) else {}
         mark, style = MARKS.get(event.outcome.status, ("✗", "red"))
-        line = Text.assemble((mark, style), f" {event.run.folder}  {show_duration(event.outcome.seconds)}")
+        line = Text.assemble((mark, style), f" {event.run.folder}  {show_duration(seconds)}")
         if isinstance(event.outcome, Completed):
             line.append(f"  {_values(values)}", style="dim")
         else:
@@ -107,6 +110,11 @@ class Progress:
         if not self.ended:
             return None
         return (self.clock() - self.began) / self.ended * (self.total - self.ended)
+
+
+def _factors(event: FactorsSeen) -> str:
+    absent = f"; none for {', '.join(event.absent)}" if event.absent else ""
+    return f"  random draws for {', '.join(event.present) or 'nothing'}{absent}"
 
 
 def _latest(latest: RunProgress | RunStarted) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,7 @@ from deviate.errors import BadOption
 
 if TYPE_CHECKING:
     from deviate.replicate.workspace import ExperimentFolder
+    from deviate.report.asked import Asked
     from deviate.report.parts import Document
 
 
@@ -24,9 +25,31 @@ if TYPE_CHECKING:
     "aggregates",
     multiple=True,
     metavar="METRIC=AGGREGATE",
-    help="How a run's values become one number: last, best, mean, max, min or 'at ITERATION'; repeatable.",
+    help="How a run's values become one number: last, best, mean, max, min, area or 'at ITERATION'; repeatable.",
 )
-def command(name: str, format_name: str | None, output: Path | None, level: float, aggregates: tuple[str, ...]) -> None:
+@click.option(
+    "--weak",
+    multiple=True,
+    metavar="METRIC<NUMBER",
+    help="Leave runs out that did not converge ('test acc<50', or NaN) and give every number with them too; only "
+    "METRIC: those far from the others by the median absolute deviation; repeatable.",
+)
+@click.option(
+    "--reach",
+    multiple=True,
+    metavar="METRIC>=NUMBER",
+    help="Measure the iterations and seconds until a run gets there; only METRIC: to its best value; repeatable.",
+)
+@click.option(
+    "--test-size",
+    "test_sizes",
+    multiple=True,
+    metavar="METRIC=EXAMPLES",
+    help="Say how much of an accuracy's spread is only the finite test set; repeatable.",
+)
+def command(
+    name: str, format_name: str | None, output: Path | None, level: float, aggregates: tuple[str, ...], **asked: Any
+) -> None:
     """Say again how much the runs of experiment NAME differ."""
     from deviate import api, pipeline
     from deviate.report.writers.registry import find_writer
@@ -36,12 +59,22 @@ def command(name: str, format_name: str | None, output: Path | None, level: floa
     writer = find_writer(format_name, output)
     chosen = dict(_split(text) for text in aggregates)
     folder = api.load(name).folder
-    document = pipeline.describe(folder, level=level, aggregates=chosen)
+    document = pipeline.describe(folder, level=level, aggregates=chosen, asked=_asked(**asked))
     if output is None:
         print_report(document, writer.name, folder)
         return
     _write(output, render(document, writer.name, folder))
     click.echo(f"written to {output}", err=True)
+
+
+def _asked(weak: tuple[str, ...], reach: tuple[str, ...], test_sizes: tuple[str, ...]) -> Asked:
+    from deviate.report.asked import Asked, parse_bar, parse_sizes
+
+    return Asked(
+        weak=tuple(parse_bar(text, "--weak") for text in weak),
+        reach=tuple(parse_bar(text, "--reach") for text in reach),
+        test_sizes=parse_sizes(test_sizes),
+    )
 
 
 def print_report(document: Document, format_name: str, folder: ExperimentFolder) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.factors import DEFAULT_VARIANT, VARIANTS
+from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
 from deviate.request import DEFAULT_RUNS
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ REPORT_FILE = "report.md"
     default=(DEFAULT_VARIANT,),
     show_default=True,
     metavar="VARIANT",
-    help=f"What varies between runs: {', '.join(VARIANTS)}; repeatable.",
+    help=f"What varies between runs: {', '.join(VARIANTS)}; factors joined by commas (init,shuffle); "
+    f"{' or '.join(GROUPS)} for several variants at once. Repeatable.",
 )
 @click.option("--name", help="Name of the experiment; made from the entry by default.")
 @click.option("--entry", help="The Python script that trains, where the command does not show it.")
@@ -44,6 +45,7 @@ REPORT_FILE = "report.md"
 @click.option("--include", multiple=True, metavar="GLOB", help="Bring files into the runs that are left out otherwise.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out of the runs.")
 @click.option("--link", multiple=True, metavar="GLOB", help="Link files or folders into the runs instead of copying.")
+@click.option("--strict", is_flag=True, help="Where kernels are held fixed, end a run at an operation that cannot be.")
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
 @click.option("--discard-work", is_flag=True, help="Delete the working folder, checkpoints too, of each completed run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -30,25 +30,42 @@ def facts(folder: ExperimentFolder) -> dict[str, Any]:
     """Return all that the experiment's files say, as plain data."""
     import msgspec
 
+    from deviate import pipeline
+
     return {
         **msgspec.to_builtins(folder.read_experiment()),
         "runs": [_run_facts(run) for run in folder.runs()],
+        "variants": [
+            {
+                "variant": variant.variant,
+                "identity": variant.statement,
+                "evidence": msgspec.to_builtins(variant.evidence),
+            }
+            for variant in pipeline.describe(folder).variants
+        ],
     }
 
 
 def _run_facts(run: RunFolder) -> dict[str, Any]:
     import msgspec
 
+    from deviate.collect.fingerprints import fingerprints
+
     return {
         "run": run.run.folder,
         "info": msgspec.to_builtins(run.read_info()),
         "outcome": msgspec.to_builtins(run.read_outcome()),
+        "fingerprints": msgspec.to_builtins(fingerprints(run)),
     }
 
 
 def _lines(folder: ExperimentFolder) -> list[str]:
     from deviate.replicate.snapshot import read_snapshot
 
+    if folder.read_experiment().imported is not None:
+        from deviate.cli.import_ import shown_lines
+
+        return shown_lines(folder)
     experiment, snapshot = folder.read_experiment(), read_snapshot(folder)
     loop = experiment.main_loop
     planned = ", ".join(f"{variant} × {runs}" for variant, runs in experiment.planned.items())
@@ -70,7 +87,26 @@ def _lines(folder: ExperimentFolder) -> list[str]:
         *(f"note         {note}" for note in experiment.notes),
         "",
         *(_run_line(run) for run in folder.runs()),
+        *_proof(folder),
     ]
+
+
+def _proof(folder: ExperimentFolder) -> list[str]:
+    """Say what was identical in each variant and what varied, and which promise was broken."""
+    from deviate import pipeline
+    from deviate.report.escape import clean
+    from deviate.report.promises import promise_remarks
+
+    lines = []
+    for variant in pipeline.describe(folder).variants:
+        told = [*([variant.statement] if variant.statement else []), *variant.proven]
+        broken = [remark.message for remark in promise_remarks(variant) if remark.severity == "warning"]
+        if told or broken:
+            lines += ["", f"variant      {variant.variant}: {variant.factors.gloss}"]
+            lines += [f"  {clean(text)}" for text in told]
+            lines += [f"  ! {clean(text)}" for text in broken]
+        lines += [f"  {clean(f'{run.name} ran {run.disturbed}')}" for run in variant.runs if run.disturbed]
+    return lines
 
 
 #: Reasons nobody wonders about.
@@ -86,7 +122,7 @@ def _run_line(run: RunFolder) -> str:
     if outcome is None:
         return f"run          {run.run.folder:16} under way, or interrupted"
     threads = count(info.threads, "thread") if info and info.threads else "threads as the program has them"
-    seed = f"seed {info.seed}" if info and info.seed is not None else "its own seeds"
+    seed = "derived seeds" if info and info.seeds is not None else "its own seeds"
     reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""
-    took = show_duration(outcome.seconds)
+    took = show_duration(outcome.seconds or 0.0)
     return f"run          {run.run.folder:16} {outcome.status:16} {took:>9}  {seed}, {threads}{reason}"

@@ -10,8 +10,10 @@ import pandas as pd
 from deviate.errors import BadOption
 from deviate.experiment import Direction
 
-#: Aggregates without a parameter; ``at ITERATION`` takes the last value reported in that iteration.
-SIMPLE = ("last", "best", "mean", "max", "min")
+#: Aggregates without a parameter; ``at ITERATION`` takes the last value reported in that iteration. ``area`` is the
+#: area under the learning curve by the trapezium rule, divided by its length in iterations: a mean height, in the unit
+#: of the metric, that rewards learning early and that runs of unequal length can be compared by.
+SIMPLE = ("last", "best", "mean", "max", "min", "area")
 
 _AT = re.compile(r"at \d+")
 

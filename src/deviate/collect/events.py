@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from deviate.collect.fingerprints import DrawSource, fingerprints
 from deviate.collect.processes import Process, processes
+from deviate.experiment import Draw
+from deviate.factors import DATA, find_variant
 from deviate.replicate.workspace import RunFolder
 
 
@@ -19,6 +22,10 @@ class ReplacedSeed(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     #: What the program asked for, as text.
     given: str = ""
+    #: True: no line of the project asks for it, it is a library's default; `file` is then the library's.
+    library: bool = False
+    #: The line of the project that led there, ``train.py:15``; empty where it is the line itself.
+    through: str = ""
     #: Names of the runs in which it was replaced.
     runs: list[str] = []
 
@@ -49,19 +56,82 @@ class EnvironmentDifference(msgspec.Struct, frozen=True, kw_only=True):
     variant: str = ""
 
 
+class ReachedDraw(msgspec.Struct, frozen=True, kw_only=True):
+    """A draw in the project's own files that was reached."""
+
+    factor: str
+    call: str
+    file: str
+    line: int
+    why: str = ""
+    #: Names of the runs that reached it.
+    runs: list[str] = []
+
+
 #: Keys of the environment event that say which process it was, not what it ran in.
 _IDENTITY = frozenset({"event", "pid", "ppid", "time", "elapsed", "rank"})
 
 #: Set by Deviate itself to other values in other runs: a factor that varies, and which of equal GPUs a run was given.
-_GIVEN = frozenset({"variables.PYTHONHASHSEED", "variables.CUDA_VISIBLE_DEVICES"})
+#: The commit may be another although what is trained, the snapshot, is the same.
+_GIVEN = frozenset({"variables.PYTHONHASHSEED", "variables.CUDA_VISIBLE_DEVICES", "git"})
+
+#: Beginnings of keys that differ on purpose between runs on emulated platforms.
+_EMULATED = ("variables.", "threads", "cpu_capability")
 
 
 def replaced_seeds(runs: Iterable[RunFolder]) -> list[ReplacedSeed]:
     """Return the places where the program's own seeds were replaced, by file and line."""
-    merged = _merge(runs, "seed", ("file", "line", "call", "given"))
+    return _seeds(runs, replaced=True)
+
+
+def kept_seeds(runs: Iterable[RunFolder]) -> list[ReplacedSeed]:
+    """Return the places whose seeds hold the data fixed: there the program's own were left as given.
+
+    One may be replaced for what else is drawn from the same generator.
+    """
+    merged: dict[DrawSource, list[str]] = {}
+    for run in runs:
+        variant = find_variant(run.run.variant)
+        drawn = fingerprints(run).get(DATA)
+        if variant is not None and variant.controlled and DATA not in variant.varying and drawn is not None:
+            for source in drawn.sources:
+                if source.call:
+                    merged.setdefault(source, []).append(run.run.folder)
     return [
-        ReplacedSeed(file=str(file), line=int(line or 0), call=str(call), given=str(given), runs=names)
-        for (file, line, call, given), names in merged
+        ReplacedSeed(call=source.call, file=source.file, line=source.line, given=source.given, runs=names)
+        for source, names in sorted(merged.items())
+    ]
+
+
+def given_seeds(runs: Iterable[RunFolder]) -> list[ReplacedSeed]:
+    """Return the places where the program seeds itself and nothing was replaced, because it was only looked at."""
+    return _seeds(runs, replaced=False)
+
+
+def _seeds(runs: Iterable[RunFolder], *, replaced: bool) -> list[ReplacedSeed]:
+    merged = _merge(runs, "seed", ("file", "line", "call", "given", "library", "replaced", "through"))
+    return [
+        ReplacedSeed(
+            file=str(file),
+            line=int(line or 0),
+            call=str(call),
+            given=str(given),
+            library=bool(library),
+            through=str(through or ""),
+            runs=names,
+        )
+        for (file, line, call, given, library, was, through), names in merged
+        if (was is not False) == replaced
+    ]
+
+
+def reached_draws(runs: Iterable[RunFolder], draws: Sequence[Draw]) -> list[ReachedDraw]:
+    """Return the experiment's draws that at least one of `runs` reached, by file and line."""
+    merged = _merge(runs, "draw", ("site",))
+    found = [(draws[site], names) for (site,), names in merged if isinstance(site, int) and 0 <= site < len(draws)]
+    return [
+        ReachedDraw(factor=draw.factor, call=draw.call, file=draw.file, line=draw.line, why=draw.why, runs=names)
+        for draw, names in sorted(found, key=lambda pair: (pair[0].file, pair[0].line, pair[0].call))
     ]
 
 
@@ -78,7 +148,50 @@ def notes(runs: Iterable[RunFolder]) -> list[RuntimeNote]:
 
 
 def environment(run: RunFolder) -> dict[str, Any]:
-    """Return the environment of a run: what its processes said, later ones filling in what earlier ones did not."""
+    """Return the environment of a run: what its processes said, later ones filling in what earlier ones did not.
+
+    With it, what the tool knows of the machine; nothing, where no process said anything.
+    """
+    merged = _said_environment(run)
+    info = run.read_info()
+    if not merged or info is None:
+        return merged
+    known = {"host": info.host, "system": info.system, "git": info.git, "installed_gpus": info.installed_gpus}
+    variables = {**info.variables, **merged.get("variables", {})}
+    return {**merged, **{key: value for key, value in known.items() if value}, "variables": variables}
+
+
+#: Libraries that take every GPU they find; the runtime learns of GPUs from torch only.
+_TAKING = frozenset({"jax", "jaxlib", "tensorflow"})
+
+
+def used_gpu(run: RunFolder) -> bool:
+    """Tell whether a run used a GPU, as far as is known; one that may have used one counts as having done so."""
+    found, info = environment(run), run.read_info()
+    if found.get("gpu"):
+        return True
+    shown = found.get("variables", {}).get("CUDA_VISIBLE_DEVICES") not in ("", "-1")
+    return bool(info is not None and info.installed_gpus and shown and _TAKING & set(found.get("libraries", {})))
+
+
+class TurnedBit(msgspec.Struct, frozen=True, kw_only=True):
+    """The weight of a run that was moved by one unit in the last place."""
+
+    tensor: str
+    index: str
+    before: str
+    after: str
+
+
+def turned_bit(run: RunFolder) -> TurnedBit | None:
+    """Return the weight of a run that was changed; None where none was."""
+    for event in _events(processes(run), "bit"):
+        parts = {key: _plain(event.get(key)) for key in ("tensor", "index", "before", "after")}
+        return TurnedBit(**{key: "" if value is None else str(value) for key, value in parts.items()})
+    return None
+
+
+def _said_environment(run: RunFolder) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for process in processes(run):
         for event in process.events:
@@ -101,7 +214,9 @@ def environment_differences(runs: Iterable[RunFolder]) -> list[EnvironmentDiffer
 
 def _differences(variant: str, environments: dict[str, dict[str, Any]]) -> list[EnvironmentDifference]:
     known = {run: values for run, values in environments.items() if values}
-    keys = sorted({key for values in known.values() for key in values} - _GIVEN)
+    named = find_variant(variant)
+    meant = _EMULATED if named is not None and named.disturbed == "platform" else ()
+    keys = sorted({key for values in known.values() for key in values if not key.startswith(meant)} - _GIVEN)
     found = [(key, _by_value(key, known)) for key in keys]
     return [EnvironmentDifference(variant=variant, name=key, values=values) for key, values in found if len(values) > 1]
 

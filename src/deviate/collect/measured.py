@@ -24,7 +24,7 @@ class MeasuredMetric(msgspec.Struct, frozen=True, kw_only=True):
     """A metric with a name of its own in the records."""
 
     name: str
-    #: ``last``, ``best``, ``mean``, ``max``, ``min`` or ``at ITERATION``; ``median`` for the time per iteration.
+    #: One of `aggregates.SIMPLE` or ``at ITERATION``; ``median`` for the time per iteration.
     aggregate: str
     direction: Direction | None
     kind: Kind

@@ -46,6 +46,20 @@ SELECT variant, run, metric, arg_max(value, position) AS value
 FROM record WHERE metric = $metric AND iteration = $iteration GROUP BY place, variant, run, metric ORDER BY place
 """
 
+# Trapezia between the iterations that reported, of each the last value; NaN of a run that diverged stays NaN.
+_AREA = """
+WITH points AS (
+    SELECT place, variant, run, iteration, arg_max(value, position) AS value
+    FROM record WHERE metric = $metric GROUP BY place, variant, run, iteration
+), steps AS (
+    SELECT place, variant, run, value,
+           iteration - lag(iteration) OVER curve AS width, lag(value) OVER curve AS before
+    FROM points WINDOW curve AS (PARTITION BY place ORDER BY iteration)
+)
+SELECT variant, run, coalesce(sum((value + before) / 2 * width) / sum(width), any_value(value)) AS value
+FROM steps GROUP BY place, variant, run ORDER BY place
+"""
+
 # Of several processes with a main loop, the one that went through most iterations tells the time.
 _ITERATION_TIMES = """
 WITH steps AS (
@@ -146,6 +160,8 @@ def _sample(
     elif aggregate.startswith("at "):
         parameters = {"metric": metric.name, "iteration": int(aggregate.removeprefix("at "))}
         rows = database.execute(_AT, parameters).df()
+    elif aggregate == "area":
+        rows = database.execute(_AREA, {"metric": metric.name}).df()
     else:
         rows = pick(table[table["metric"] == metric.name], aggregate, metric.direction)
     return _labelled(rows, metric.name, aggregate)
@@ -159,7 +175,7 @@ def _run_times(folder: ExperimentFolder) -> pd.DataFrame:
     rows = [
         (run.run.variant, run.run.index, outcome.seconds)
         for run in included_runs(folder)
-        if (outcome := run.read_outcome()) is not None
+        if (outcome := run.read_outcome()) is not None and outcome.seconds is not None
     ]
     return _labelled(pd.DataFrame(rows, columns=["variant", "run", "value"]), TIME_PER_RUN, "last")
 

@@ -25,6 +25,13 @@ SWITCHES = {
     "CAUSAL_CONV1D_DETERMINISTIC": "1",
     # Which gradients Horovod sums together depends on when they are ready otherwise.
     "HOROVOD_FUSION_THRESHOLD": "0",
+    # MKL's sums depend on where in memory the data lie otherwise; AUTO keeps the fastest code (no cost was measured).
+    "MKL_CBWR": "AUTO",
+    # The number of threads, and with it the order of sums, follows how busy the machine is otherwise.
+    "MKL_DYNAMIC": "FALSE",
+    "OMP_DYNAMIC": "FALSE",
+    # Intel's OpenMP joins partial sums in the order in which threads are done otherwise.
+    "KMP_DETERMINISTIC_REDUCTION": "TRUE",
     # Ascend's collectives.
     "HCCL_DETERMINISTIC": "true",
 }
@@ -33,9 +40,11 @@ SWITCHES = {
 _AS_GOOD: dict[str, frozenset[str] | None] = {
     "CUBLAS_WORKSPACE_CONFIG": frozenset({":4096:8", ":16:8"}),
     "NCCL_ALGO": None,
+    "MKL_CBWR": None,
 }
 
-#: XLA has no variable of its own for this, only flags; exclusive of autotuning by time and of atomics.
+#: XLA has no variable of its own for this, only flags. This one rules out atomics and autotuning by time both;
+#: ``--xla_gpu_exclude_nondeterministic_ops`` alone leaves the latter, and needs ``--xla_gpu_autotune_level=0`` beside.
 XLA_FLAG = "--xla_gpu_deterministic_ops=true"
 
 
@@ -52,3 +61,17 @@ def deterministic(environment: Mapping[str, str]) -> dict[str, str]:
 def _is_as_good(name: str, value: str | None) -> bool:
     good = _AS_GOOD.get(name, frozenset())
     return value is not None and (good is None or value in good)
+
+
+#: How names of variables begin that numerical libraries, their allocators and their collectives read.
+NUMERICAL = (
+    *("OMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NUMEXPR_", "GOTO_", "VECLIB_", "DNNL_", "ONEDNN_", "NPY_"),
+    *("ATEN_", "TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "CUDA_", "CUBLAS_", "CUDNN_", "NVIDIA_", "NCCL_", "NVTE_"),
+    *("TF_", "XLA_", "JAX_", "KERAS_", "HOROVOD_", "HCCL_", "FLASH_ATTENTION_", "MAMBA_", "CAUSAL_CONV1D_", "PL_"),
+    *("PYTHONHASHSEED", "LD_PRELOAD", "ACCELERATE_", "GLOO_", "MALLOC_"),
+)
+
+
+def numerical_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return those variables that change what numerical libraries compute, by name."""
+    return {name: environment[name] for name in sorted(environment) if name.startswith(NUMERICAL)}

@@ -20,7 +20,6 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True):
     """The command of a run was started."""
 
     run: Run
-    seed: int | None
     slot: Slot
     #: Runs of this call that were started, this one included, and those it makes in all.
     place: int
@@ -45,4 +44,12 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
 
 
-Event = LeftoverEnded | RunStarted | RunProgress | RunEnded
+class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the first run of a call showed: which factors the program draws for, and which it does not."""
+
+    run: Run
+    present: list[str]
+    absent: list[str]
+
+
+Event = LeftoverEnded | RunStarted | RunProgress | RunEnded | FactorsSeen

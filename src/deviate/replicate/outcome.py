@@ -18,8 +18,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
     done: ClassVar[bool] = True
 
     schema: int = SCHEMA
-    #: Wall time of the command.
-    seconds: float
+    #: Wall time of the command; None for a run that was imported and whose time nothing tells.
+    seconds: float | None
     #: Local time of the end in ISO 8601.
     ended: str = ""
     #: What a reader of the results has to know, such as a linked input that the run wrote to.

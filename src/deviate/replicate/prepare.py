@@ -5,21 +5,25 @@ from __future__ import annotations
 import datetime
 import itertools
 import os
+import platform
 import shutil
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from deviate.experiment import SCHEMA, Experiment, Metric, Run
-from deviate.factors import IMPLEMENTATION, Variant, parse_variant, run_seed
+from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
+from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
 from deviate.replicate import command
-from deviate.replicate.determinism import deterministic
+from deviate.replicate.determinism import deterministic, numerical_variables
 from deviate.replicate.executors import Launch, Slot
 from deviate.replicate.files import write_json
+from deviate.replicate.hardware import installed_gpus
+from deviate.replicate.platforms import Platform, cpu_flags, platform_variables, platforms
 from deviate.replicate.snapshot import Snapshot
 from deviate.replicate.threads import thread_count, thread_variables
 from deviate.replicate.workcopy import make_copy, redirected_exceptions
@@ -29,7 +33,7 @@ from deviate.replicate.workspace import ExperimentFolder, RunFolder, RunInfo
 _REMOVED = ".removed-"
 
 
-class RuntimeMetric(msgspec.Struct, frozen=True, kw_only=True):
+class RuntimeMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the runtime needs to know of a metric; its id is its position."""
 
     #: Of what a framework reports, the name under which it does (``fit:loss``), whatever the user calls it.
@@ -37,6 +41,17 @@ class RuntimeMetric(msgspec.Struct, frozen=True, kw_only=True):
     how: str
     reads: str
     label: str
+    #: Of what the source yields, the name under which a framework reports it once more.
+    key: str = ""
+
+
+class RuntimeDraw(msgspec.Struct, frozen=True, kw_only=True):
+    """A draw in the project's own files that is wrapped; its id is its position."""
+
+    factor: str
+    file: str
+    line: int
+    call: str
 
 
 class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,13 +64,23 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     original: str
     overlay: str
     kept: list[str]
-    #: None: the program's own seeds are left alone.
-    seed: int | None
+    #: ``streams``: each factor draws from a stream of its own. ``observe``: draws are looked at and left alone. None:
+    #: nothing is done about them.
+    control: Literal["streams", "observe"] | None
+    #: By factor; None unless ``streams``.
+    seeds: dict[str, int] | None
+    #: Factors that vary between the runs of the variant.
+    varying: list[str]
     #: True: every determinism switch is set.
     hold_impl: bool
+    #: True: an operation without a deterministic form raises; False: it warns.
+    strict: bool
+    #: Chooses the weight that is moved by one unit in the last place before the first update; None: none is.
+    bit: int | None
     #: For libraries that are told by a call; None: not told.
     threads: int | None
     metrics: list[RuntimeMetric]
+    draws: list[RuntimeDraw]
 
 
 @dataclass(frozen=True)
@@ -84,6 +109,9 @@ class Source:
     program: Path
     executor: str
     jobs: int
+    strict: bool = False
+    #: The project's commit, see `describe_commit`.
+    git: str | None = None
 
     @property
     def metric_names(self) -> list[str]:
@@ -103,19 +131,28 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     offered : Slot
         Its room. Under ``as-is`` without other runs beside it nothing is held or told.
     """
-    variant = parse_variant(run.variant)
+    variant = OBSERVED if run.variant == OBSERVED.name else parse_variant(run.variant)
     slot = offered if variant.controlled or source.jobs > 1 else Slot(index=offered.index)
     folder = source.folder.run(run)
     discard(folder.path)
     folder.path.mkdir(parents=True)
     copy = make_copy(source.snapshot, source.folder.snapshot, folder, source.overlay)
     threads = thread_count(slot.threads, source.environment)
-    order = _order(source, variant, folder, copy, threads)
+    machine = _platform(variant, run.index, threads)
+    order = _order(source, variant, folder, copy, machine.threads if machine else threads)
     write_json(folder.runtime_file, order)
-    launch = _launch(source, folder, copy, slot, order)
-    info = _info(source, run, launch, order)
+    launch = _launch(source, folder, copy, slot, order, machine)
+    info = _info(source, run, launch, order, machine)
     folder.write_info(info)
     return Ready(folder, launch, info, copy)
+
+
+def _platform(variant: Variant, index: int, threads: int | None) -> Platform | None:
+    """Return the machine that a run is to believe to be on; where there are more runs than machines they come again."""
+    if variant.disturbed != "platform":
+        return None
+    found = platforms(cpu_flags(), threads)
+    return found[index % len(found)]
 
 
 def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, threads: int | None) -> RuntimeOrder:
@@ -124,29 +161,44 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
         original=source.snapshot.project,
         overlay=str(copy),
         kept=redirected_exceptions(source.snapshot, source.overlay),
-        seed=run_seed(variant, source.experiment.seed, folder.run.index),
+        control="streams" if variant.controlled else "observe" if variant.observed else None,
+        seeds=run_seeds(variant, source.experiment.seed, folder.run.index),
+        varying=[factor for factor in FACTORS if factor in variant.varying],
         hold_impl=variant.controlled and IMPLEMENTATION not in variant.varying,
+        strict=source.strict,
+        bit=bit_seed(variant, source.experiment.seed, folder.run.index),
         threads=threads,
-        metrics=[_runtime_metric(metric) for metric in source.experiment.metrics],
+        metrics=[runtime_metric(metric) for metric in source.experiment.metrics],
+        draws=[_runtime_draw(draw) for draw in source.experiment.draws],
     )
 
 
-def _runtime_metric(metric: Metric) -> RuntimeMetric:
+def _runtime_draw(draw: Draw) -> RuntimeDraw:
+    return RuntimeDraw(factor=draw.factor, file=draw.file, line=draw.line, call=draw.call)
+
+
+def runtime_metric(metric: Metric) -> RuntimeMetric:
+    """Return what the runtime needs to know of `metric`."""
     capture = metric.capture
-    name = metric.variable if capture.how == "framework" else metric.name
-    return RuntimeMetric(name=name, how=capture.how, reads=capture.reads, label=capture.label)
+    if capture.how == "framework":
+        return RuntimeMetric(name=capture.key or metric.variable, how=capture.how, reads="", label=capture.label)
+    key = capture.key if metric.selected else ""
+    return RuntimeMetric(name=metric.name, how=capture.how, reads=capture.reads, label=capture.label, key=key)
 
 
-def _launch(source: Source, folder: RunFolder, copy: Path, slot: Slot, order: RuntimeOrder) -> Launch:
+def _launch(
+    source: Source, folder: RunFolder, copy: Path, slot: Slot, order: RuntimeOrder, machine: Platform | None
+) -> Launch:
     moved = command.Moved(
         project=command.spellings(Path(order.original), source.experiment.folder, source.environment),
         copy=str(copy),
         kept=tuple(item.path for item in source.snapshot.environments),
     )
     cwd = Path(os.path.normpath(copy / source.experiment.folder))
+    environment = _environment(source, folder, slot, order, moved, cwd)
     return Launch(
         argv=command.run_words(source.experiment.command, source.program, moved),
-        environment=_environment(source, folder, slot, order, moved, cwd),
+        environment={**environment, **(platform_variables(machine, environment) if machine else {})},
         cwd=cwd,
         stdout=folder.stdout_file,
         stderr=folder.stderr_file,
@@ -168,20 +220,22 @@ def _environment(
         "PYTHONPATH": command.python_path(user.get("PYTHONPATH"), stood_in, moved),
         "PWD": str(cwd),
     }
-    if order.seed is not None:
+    if order.seeds is not None:
         # Read before the interpreter starts: it orders sets and dictionaries of strings, class indices among them.
-        environment["PYTHONHASHSEED"] = str(order.seed)
+        environment["PYTHONHASHSEED"] = str(order.seeds["other"])
     if slot.gpus is not None and "CUDA_VISIBLE_DEVICES" not in user:
         environment["CUDA_VISIBLE_DEVICES"] = slot.gpus
     return environment
 
 
-def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder) -> RunInfo:
+def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine: Platform | None) -> RunInfo:
     return RunInfo(
         variant=run.variant,
         index=run.index,
-        seed=order.seed,
+        seeds=order.seeds,
         hold_impl=order.hold_impl,
+        strict=order.strict,
+        platform=machine.name if machine else None,
         argv=launch.argv,
         cwd=str(launch.cwd),
         environment=command.changed(source.environment, launch.environment),
@@ -192,6 +246,10 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder) -> RunI
         cores=list(launch.slot.cores) if launch.slot.cores is not None else None,
         threads=order.threads,
         gpus=launch.environment.get("CUDA_VISIBLE_DEVICES"),
+        variables=numerical_variables(launch.environment),
+        git=source.git,
+        installed_gpus=list(installed_gpus()),
+        system=platform.platform(),
         started=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
     )
 

@@ -18,6 +18,7 @@ from deviate.replicate.command import find_program
 from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress, RunStarted
 from deviate.replicate.executors import Executor
 from deviate.replicate.files import sync_file
+from deviate.replicate.git import describe_commit
 from deviate.replicate.interrupts import StopRequests, listening
 from deviate.replicate.judge import judge
 from deviate.replicate.outcome import Completed, Failed, Outcome, TimedOut
@@ -48,6 +49,8 @@ class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
     probe_first: bool = True
     #: Keep the work folder of completed runs: it holds what they saved. Those of other runs are always kept.
     keep_work: bool = True
+    #: Have operations without a deterministic form end the run, where the implementation is held fixed.
+    strict: bool = False
 
 
 def replicate(
@@ -98,7 +101,8 @@ def replicate(
         If the folder of a run cannot be written; what ran then has been ended.
     """
     options = options or ReplicateOptions()
-    source = _source(experiment, folder, overlay, executor, dict(os.environ if environment is None else environment))
+    user = dict(os.environ if environment is None else environment)
+    source = _source(experiment, folder, overlay, executor, user, options)
     stage = _Stage(source, executor, options, clock)
     with listening() as stop:
         try:
@@ -120,6 +124,7 @@ def _source(
     overlay: Mapping[str, bytes],
     executor: Executor,
     environment: Mapping[str, str],
+    options: ReplicateOptions,
 ) -> Source:
     return Source(
         experiment=experiment,
@@ -130,6 +135,8 @@ def _source(
         program=find_program(experiment.command[0], folder.project / experiment.folder, environment),
         executor=executor.name,
         jobs=executor.jobs,
+        strict=options.strict,
+        git=describe_commit(folder.project),
     )
 
 
@@ -201,8 +208,7 @@ class _Stage:
         shared = state(watched_paths(self.source.snapshot))
         ready = prepare_run(self.source, run, self.executor.slot(place))
         refusal = self._launch(run, ready, place, shared)
-        slot, seed = ready.launch.slot, ready.info.seed
-        yield RunStarted(run=run, seed=seed, slot=slot, place=self.started, total=self.total)
+        yield RunStarted(run=run, slot=ready.launch.slot, place=self.started, total=self.total)
         if refusal is not None:
             self.probing = False
             reason = f"the system did not start it: {refusal}"

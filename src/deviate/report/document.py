@@ -6,9 +6,12 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from deviate.experiment import Run
+from deviate.factors import GROUPS, SEEDED, find_variant
+from deviate.report.across import NOT_ADDITIVE, spread_across
+from deviate.report.evidence import evidence_of, evidence_words
 from deviate.report.footnotes import footnotes
 from deviate.report.headline import headline
+from deviate.report.identity import identity_statement
 from deviate.report.inputs import ReportInputs, RunFacts
 from deviate.report.meaning import factors_of
 from deviate.report.metrics import silent_metrics, variant_metrics
@@ -35,6 +38,7 @@ def build_document(inputs: ReportInputs, clock: Clock) -> Document:
     """
     experiment = inputs.experiment
     variants = [_variant(inputs, name) for name in _variant_names(inputs)]
+    across = spread_across(variants)
     return Document(
         experiment=experiment.name,
         command=experiment.command,
@@ -47,6 +51,11 @@ def build_document(inputs: ReportInputs, clock: Clock) -> Document:
         switches=inputs.switches,
         differences=inputs.differences,
         reproduce=_reproduce(inputs),
+        across=across,
+        across_notes=[NOT_ADDITIVE] if any(table.whole for table in across) else [],
+        seeds_kept=inputs.seeds_kept,
+        draws_left=[draw for draw in inputs.draws if draw.factor == "other"],
+        operations=inputs.operations,
     )
 
 
@@ -59,7 +68,10 @@ def _variant(inputs: ReportInputs, name: str) -> VariantReport:
     runs = [_run(run) for run in facts]
     completed = [run for run in runs if run.status == "completed"]
     metrics = variant_metrics(inputs, name, facts)
-    factors = factors_of(name, {run.threads for run in completed})
+    variant = find_variant(name)
+    evidence = evidence_of(variant, facts)
+    absent = [each.name for each in evidence if each.name in SEEDED and each.found == "absent"]
+    factors = factors_of(name, {run.threads for run in completed}, absent)
     recorded = [metric.name for metric in metrics if _recorded_in_completed(metric)]
     return VariantReport(
         variant=name,
@@ -71,6 +83,9 @@ def _variant(inputs: ReportInputs, name: str) -> VariantReport:
         silent=[metric.name for metric in silent_metrics(inputs, recorded)],
         headline=headline(name, factors, runs, metrics),
         footnotes=footnotes(metrics) if completed else [],
+        statement=identity_statement(variant, inputs.identities.get(name), evidence, facts),
+        evidence=evidence,
+        proven=evidence_words(evidence, len(completed)),
     )
 
 
@@ -81,29 +96,39 @@ def _recorded_in_completed(metric: MetricReport) -> bool:
 def _run(run: RunFacts) -> RunReport:
     return RunReport(
         index=run.index,
-        name=Run(variant=run.variant, index=run.index).folder,
+        name=run.name,
         status=run.status,
         seconds=run.seconds,
         seeds=run.seeds,
-        fingerprints=run.fingerprints,
+        fingerprints={name: found.digest for name, found in run.prints.items()},
         reason=run.reason,
         stderr_tail=run.stderr_tail,
         warnings=run.warnings,
         threads=run.threads,
         cores=run.cores,
+        platform=run.platform,
+        bit=run.bit,
     )
 
 
 def _reproduce(inputs: ReportInputs) -> Reproduce:
     experiment = inputs.experiment
     versions = {"deviate": inputs.version} if inputs.version else {}
+    command = run_command(experiment.command, experiment.planned, experiment.seed)
     return Reproduce(
-        command=run_command(experiment.command, experiment.planned, experiment.seed),
+        command=shlex.join(experiment.command) if experiment.imported else command,
         folder=experiment.folder,
         seed=experiment.seed,
         source=experiment.source,
         environment={**versions, **inputs.environment},
     )
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Name groups of variants where all of a group are there."""
+    groups = [group for group, members in GROUPS.items() if set(members) <= set(names)]
+    covered = {member for group in groups for member in GROUPS[group]}
+    return [*groups, *(name for name in names if name not in covered)]
 
 
 def run_command(command: Sequence[str], planned: Mapping[str, int], seed: int) -> str:
@@ -127,6 +152,8 @@ def run_command(command: Sequence[str], planned: Mapping[str, int], seed: int) -
     """
     lines = []
     for runs in dict.fromkeys(planned.values()):
-        vary = [word for name, count in planned.items() if count == runs for word in ("--vary", name)]
+        vary = [
+            word for name in _short([name for name in planned if planned[name] == runs]) for word in ("--vary", name)
+        ]
         lines.append(shlex.join(["deviate", "run", "-n", str(runs), *vary, "--seed", str(seed), "--", *command]))
     return " && ".join(lines)

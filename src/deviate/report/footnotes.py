@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deviate.report.parts import MetricReport
+from deviate.report.weak import weak_footnotes
 from deviate.report.words import listed
 
 
 def footnotes(metrics: list[MetricReport]) -> list[str]:
     """Return a sentence for each gap in the table, and for each metric whose test size is known."""
-    return [*_without_cv(metrics), *_resolved(metrics)]
+    return [*_without_cv(metrics), *_resolved(metrics), *weak_footnotes(metrics)]
 
 
 def _without_cv(metrics: list[MetricReport]) -> Iterable[str]:
@@ -29,5 +30,14 @@ def _resolved(metrics: list[MetricReport]) -> Iterable[str]:
         if found:
             yield (
                 f"{metric.name}: one of {found.examples} test examples is worth {found.step:.2g}, and the finite test "
-                f"set alone gives each run a standard error of {found.standard_error:.2g}."
+                f"set alone gives each run a standard error of {found.standard_error:.2g}.{_beside(metric)}"
             )
+
+
+def _beside(metric: MetricReport) -> str:
+    found = metric.finite_test
+    if found is None or found.sd_in_errors is None or found.share_at_most is None:
+        return ""
+    share = f"at most {100 * found.share_at_most:.0f} % of the variance" if found.share_at_most < 1 else "all of it"
+    may = "is" if found.share_at_most < 1 else "may be"
+    return f" The SD between runs is {found.sd_in_errors:.2g} times that: {share} {may} only the finite test set."

@@ -5,28 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import version
 
+import pandas as pd
+
 from deviate.collect.aggregates import check_aggregate
+from deviate.collect.agreement import identities
 from deviate.collect.events import (
     RuntimeNote,
     environment,
     environment_differences,
+    kept_seeds,
     notes,
+    reached_draws,
     replaced_seeds,
     switches,
+    turned_bit,
+    used_gpu,
 )
-from deviate.collect.measured import TIMES
-from deviate.collect.tables import recorded_names, samples
+from deviate.collect.fingerprints import fingerprints
+from deviate.collect.measured import TIMES, measured_metrics
+from deviate.collect.tables import recorded_names, records, samples
+from deviate.collect.warned import warned_operations
 from deviate.errors import BadOption
 from deviate.experiment import Experiment
 from deviate.replicate.outcome import Outcome, Unfinished
 from deviate.replicate.snapshot import Snapshot, read_snapshot
 from deviate.replicate.survey import CHECKPOINT
 from deviate.replicate.workspace import ExperimentFolder, RunFolder
+from deviate.report.asked import NOTHING, Asked, check_asked
 from deviate.report.inputs import (
     ReportInputs,
     RunFacts,
     Series,
 )
+from deviate.report.reach import reach_samples, reach_series
 
 DISTRIBUTION = "deviate-dl"
 
@@ -35,7 +46,11 @@ ABSENT_SHOWN = 3
 
 
 def gather(
-    folder: ExperimentFolder, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None
+    folder: ExperimentFolder,
+    *,
+    level: float = 0.95,
+    aggregates: Mapping[str, str] | None = None,
+    asked: Asked = NOTHING,
 ) -> ReportInputs:
     """Read the files of an experiment.
 
@@ -48,6 +63,9 @@ def gather(
     aggregates : mapping of str to str, optional
         Aggregates by metric, where they should differ from the experiment's.
 
+    asked : Asked, optional
+        Weak runs, sizes of test sets, times to get somewhere.
+
     Raises
     ------
     BadOption
@@ -58,12 +76,19 @@ def gather(
     runs = [run for run, _ in ended]
     names = recorded_names(folder)
     _check_aggregates(aggregates or {}, {name for name, _ in names})
+    check_asked(asked, [name for name, _ in names] + [time.name for time in TIMES])
     return ReportInputs(
         experiment=experiment,
         runs=[_facts(run, outcome) for run, outcome in ended],
-        samples=samples(folder, aggregates),
-        series=_series(names),
+        samples=_samples(folder, aggregates, asked, names),
+        series=[*_series(names), *reach_series(asked.reach)],
+        weak=asked.weak,
+        test_sizes=asked.test_sizes,
         seeds=replaced_seeds(runs),
+        seeds_kept=kept_seeds(runs),
+        draws=reached_draws(runs, experiment.draws),
+        operations=warned_operations(runs),
+        identities=identities(folder, names),
         switches=switches(runs),
         notes=[*_setup_notes(experiment, read_snapshot(folder)), *notes(runs)],
         environment=_environment(runs),
@@ -73,9 +98,23 @@ def gather(
     )
 
 
+def _samples(
+    folder: ExperimentFolder, aggregates: Mapping[str, str] | None, asked: Asked, names: list[tuple[str, int]]
+) -> pd.DataFrame:
+    """Return the samples of all metrics, and those of how long it took to get somewhere."""
+    found = samples(folder, aggregates)
+    if not asked.reach:
+        return found
+    known = measured_metrics(folder.read_experiment(), names)
+    reached = reach_samples(records(folder), asked.reach, {metric.name: metric.direction for metric in known})
+    return pd.concat([part for part in (found, reached) if len(part)], ignore_index=True)
+
+
 def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote]:
     """Say what was not wrapped, and what runs do not find although the project has it."""
     skipped = [RuntimeNote(slug="not-instrumented-value", message=note) for note in experiment.notes]
+    if experiment.imported:
+        skipped += [RuntimeNote(slug="imported", message=note) for note in experiment.imported.notes]
     absent = [f"{item.path} ({item.reason})" for item in snapshot.left_out if item.reason == CHECKPOINT]
     absent += [f"{item.path} (looks like results outside the project)" for item in snapshot.outside if not item.linked]
     more = f" and {len(absent) - ABSENT_SHOWN} more" if len(absent) > ABSENT_SHOWN else ""
@@ -101,10 +140,14 @@ def _facts(run: RunFolder, outcome: Outcome) -> RunFacts:
         seconds=outcome.seconds,
         reason=unfinished.reason if unfinished else "",
         stderr_tail=unfinished.stderr if unfinished else [],
-        seeds={"all": info.seed} if info and info.seed is not None else {},
+        seeds=(info.seeds or {}) if info else {},
+        prints=fingerprints(run),
         warnings=[*outcome.warnings, *hints],
         threads=info.threads if info else None,
         cores=(info.cores or []) if info else [],
+        platform=(info.platform or "") if info else "",
+        has_gpu=used_gpu(run),
+        bit=turned_bit(run),
     )
 
 

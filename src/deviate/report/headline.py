@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from deviate.collect.measured import TIME_PER_RUN
+from deviate.experiment import IMPORTED
 from deviate.report.parts import Factors, MetricReport, RunReport
 from deviate.report.shown import Shown, show_level, show_percent
 from deviate.report.words import count, listed
@@ -57,10 +58,12 @@ def _spread_sentence(metric: MetricReport, variant: str, factors: Factors, done:
     if metric.n == 1:
         ran = "One run" if done == 1 else f"One of {done} runs"
         return f"{ran} ({label}) gave {what} {shown.mean}{shown.unit}; how much runs differ shows from two runs on."
+    # Of runs that were imported nobody here knows how far they were identical.
+    runs = "runs" if variant == IMPORTED else "identical runs"
     if metric.spread.identical:
-        return f"All {over} identical runs ({label}) gave exactly the same {what}: {shown.mean}{shown.unit}."
+        return f"All {over} {runs} ({label}) gave exactly the same {what}: {shown.mean}{shown.unit}."
     return (
-        f"Over {over} identical runs ({label}) {what} was {shown.mean} ± {shown.sd}{shown.unit} "
+        f"Over {over} {runs} ({label}) {what} was {shown.mean} ± {shown.sd}{shown.unit} "
         f"(mean ± SD{_interval(metric, shown)}); {_ends(metric)} differ by {shown.range}{shown.unit}."
     )
 

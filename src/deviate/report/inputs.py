@@ -6,8 +6,12 @@ from typing import Any
 
 import msgspec
 
-from deviate.collect.events import EnvironmentDifference, ReplacedSeed, RuntimeNote, Switch
-from deviate.experiment import Experiment, Status
+from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch, TurnedBit
+from deviate.collect.fingerprints import Fingerprint
+from deviate.collect.identity import Identity
+from deviate.collect.warned import WarnedOperation
+from deviate.experiment import Direction, Experiment, Kind, Run, Status
+from deviate.report.asked import Bar
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,11 +27,22 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     #: Last lines the command wrote to its standard error.
     stderr_tail: list[str] = []
     seeds: dict[str, int] = {}
-    fingerprints: dict[str, str] = {}
+    #: What the run drew, its batches and its final weights, by name.
+    prints: dict[str, Fingerprint] = {}
     #: Things worth telling that went otherwise than planned in this run.
     warnings: list[str] = []
     threads: int | None = None
     cores: list[int] = []
+    #: The machine that the run was told to believe to be on; empty: this one.
+    platform: str = ""
+    has_gpu: bool = False
+    #: The weight that was moved by one unit in the last place.
+    bit: TurnedBit | None = None
+
+    @property
+    def name(self) -> str:
+        """The word a user types for the run."""
+        return Run(variant=self.variant, index=self.index).folder
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +52,9 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     #: Position in ``Experiment.metrics``; None for times, and for what a framework reported and nobody foresaw.
     metric: int | None = None
     unit: str = ""
+    #: Where it is no metric of the experiment, and these are known.
+    kind: Kind | None = None
+    direction: Direction | None = None
 
 
 class ReportInputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,12 +68,20 @@ class ReportInputs(msgspec.Struct, frozen=True, kw_only=True):
     #: A sample whose name is not listed here is looked up by name in the experiment.
     series: list[Series] = []
     seeds: list[ReplacedSeed] = []
+    seeds_kept: list[ReplacedSeed] = []
+    #: Draws of the project's own files that were reached.
+    draws: list[ReachedDraw] = []
+    operations: list[WarnedOperation] = []
+    #: How far the completed runs of a variant agree, by variant.
+    identities: dict[str, Identity] = {}
     switches: list[Switch] = []
     notes: list[RuntimeNote] = []
     environment: dict[str, str] = {}
     differences: list[EnvironmentDifference] = []
     #: Number of test examples by metric name, where the user gave it.
     test_sizes: dict[str, int] = {}
+    #: Rules by which runs are weak, as the user gave them.
+    weak: tuple[Bar, ...] = ()
     level: float = 0.95
     #: Version of Deviate.
     version: str = ""

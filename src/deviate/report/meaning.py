@@ -4,32 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from deviate.factors import ALGORITHMIC, IMPLEMENTATION, VARIANTS, Variant
+from deviate.experiment import IMPORTED
+from deviate.factors import ALGORITHMIC, DATA, DESCRIBED, FACTORS, IMPLEMENTATION, Variant, find_variant
 from deviate.report.parts import Factors
+from deviate.report.words import listed
 
-_DESCRIBED = {
-    "init": "initial parameters",
-    "shuffle": "data order",
-    "augment": "data augmentation",
-    "layers": "stochastic layers (dropout)",
-    "other": "other draws of the training",
-    IMPLEMENTATION: "implementation (kernels, order of parallel sums)",
+_DISTURBANCES = {
+    "platform": "the processor it seems to run on",
+    "bit": "one unit in the last place of one initial weight",
 }
+
+#: What a variant in which every algorithmic factor varies may still hold.
+_SPARED = (("the data", DATA), ("the implementation", IMPLEMENTATION))
 
 _ALWAYS_HELD = ("command", "source and data files")
 
-_DATA_CAVEAT = (
-    "Data draws are not yet told apart from the other draws: data that is made or split with the program's own seed "
-    "varies too."
-)
-_UNSEEDED_CAVEAT = "Draws from generators that take no seed of the program or its libraries are beyond this control."
 _AS_IS_CAVEAT = (
     "The program's own seeds were left alone: where it seeds itself, runs repeat the same draws and differ less "
     "than trainings with other seeds would."
 )
 
 
-def factors_of(name: str, threads: Collection[int | None] = ()) -> Factors:
+_IMPORTED = Factors(
+    gloss="not run by Deviate",
+    varied=["not known"],
+    held=["not known"],
+    caveats=[
+        "These results were imported: whether the runs had the same command, source, data and environment, and which "
+        "seeds varied, only who ran them can tell."
+    ],
+)
+
+
+def factors_of(name: str, threads: Collection[int | None] = (), absent: Collection[str] = ()) -> Factors:
     """Say what varied and what was held between the runs of a variant.
 
     Parameters
@@ -38,19 +45,33 @@ def factors_of(name: str, threads: Collection[int | None] = ()) -> Factors:
         The variant.
     threads : collection of int or None, optional
         The thread counts of the runs; None where a run's was not pinned.
+    absent : collection of str, optional
+        Factors that nothing was drawn for.
     """
-    variant = VARIANTS.get(name)
+    if name == IMPORTED:
+        return _IMPORTED
+    variant = find_variant(name)
     if variant is None:
         return Factors(gloss=name, varied=[], held=[], caveats=[f"The variant {name} is not known to this version."])
-    order = (*ALGORITHMIC, IMPLEMENTATION) if variant.controlled else ()
-    varied = [_DESCRIBED[factor] for factor in order if factor in variant.varying]
-    held = [_DESCRIBED[factor] for factor in order if factor not in variant.varying]
+    order = [factor for factor in FACTORS if factor not in absent] if variant.controlled else []
+    varied = [DESCRIBED[factor] for factor in order if factor in variant.varying]
+    spared = (IMPLEMENTATION,) if variant.disturbed == "platform" else ()
+    held = [DESCRIBED[factor] for factor in order if factor not in (*variant.varying, *spared)]
+    if not variant.controlled:
+        varied = ["whatever the program leaves to chance"]
+    elif variant.disturbed:
+        varied = [_DISTURBANCES[variant.disturbed]]
     return Factors(
         gloss=_gloss(variant),
-        varied=varied if variant.controlled else ["whatever the program leaves to chance"],
+        varied=varied,
         held=[*held, *_ALWAYS_HELD, *_pinned(threads)],
-        caveats=[_caveat(variant)],
+        caveats=[*_absences(absent)] if variant.controlled else [_AS_IS_CAVEAT],
     )
+
+
+def _absences(absent: Collection[str]) -> list[str]:
+    named = [DESCRIBED[factor] for factor in FACTORS if factor in absent]
+    return [f"Nothing was drawn for: {', '.join(named)}."] if named else []
 
 
 def _pinned(threads: Collection[int | None]) -> list[str]:
@@ -59,17 +80,15 @@ def _pinned(threads: Collection[int | None]) -> list[str]:
     return [f"threads ({known.pop()})"] if len(known) == 1 and None not in known else []
 
 
-def _caveat(variant: Variant) -> str:
-    if not variant.controlled:
-        return _AS_IS_CAVEAT
-    return _DATA_CAVEAT if variant.varying & set(ALGORITHMIC) else _UNSEEDED_CAVEAT
-
-
 def _gloss(variant: Variant) -> str:
     if not variant.controlled:
         return "the program as it is"
-    if not variant.varying:
-        return "every seed fixed"
+    if variant.disturbed:
+        return f"everything held but {_DISTURBANCES[variant.disturbed]}"
     if set(ALGORITHMIC) <= variant.varying:
-        return "every seed varies"
-    return "only " + " and ".join(sorted(variant.varying)) + " varies"
+        held = [name for name, factor in _SPARED if factor not in variant.varying]
+        return f"everything varies{' but ' if held else ''}{' and '.join(held)}"
+    if not variant.varying:
+        return "everything held fixed"
+    named = [factor for factor in FACTORS if factor in variant.varying]
+    return f"only {listed(named, most=len(FACTORS))} {'varies' if len(named) == 1 else 'vary'}"

@@ -6,15 +6,19 @@ import math
 from collections.abc import Iterable, Mapping
 
 import msgspec
+import numpy as np
 
 from deviate.collect.measured import TIMES, MeasuredMetric, measured_metrics, missing_metrics
 from deviate.experiment import Metric
+from deviate.measure.bootstrap import bootstrap_mean_intervals, bootstrap_sd_intervals
 from deviate.measure.intervals import mean_interval, sd_interval
-from deviate.measure.resolution import Resolution, resolution
+from deviate.measure.resolution import Resolution, finite_test, resolution
 from deviate.measure.sample import split_finite
 from deviate.measure.spread import Spread, spread
 from deviate.report.inputs import ReportInputs, RunFacts, Series
 from deviate.report.parts import Excluded, MetricReport
+from deviate.report.reach import FIRST
+from deviate.report.weak import weak_runs
 from deviate.report.words import ENDED
 
 #: Kinds of metrics with a true zero: times, rates and amounts.
@@ -33,11 +37,56 @@ def variant_metrics(inputs: ReportInputs, variant: str, runs: list[RunFacts]) ->
         By CV, largest first; then those without CV, in the order of the experiment.
     """
     samples = variant_samples(inputs, variant)
+    weak = _weak(samples, runs, inputs)
     reports = [
-        _measured(identify(name, inputs), aggregate, values, runs, inputs)
+        _without_weak(identify(name, inputs), aggregate, values, runs, inputs, weak)
         for (name, aggregate), values in samples.items()
     ]
+    reports = _bootstrapped(reports, inputs)
     return sorted(reports, key=lambda report: -math.inf if report.spread.cv is None else report.spread.cv, reverse=True)
+
+
+def _weak(samples: Samples, runs: list[RunFacts], inputs: ReportInputs) -> dict[int, str]:
+    """Return the completed runs that the user's rules call weak, each with the rule."""
+    if not inputs.weak:
+        return {}
+    completed = {run.index for run in runs if run.status == "completed"}
+    values = {
+        name: {run: value for run, value in found.items() if run in completed} for (name, _), found in samples.items()
+    }
+    return weak_runs(inputs.weak, values, {name: identify(name, inputs).direction for name in values})
+
+
+def _without_weak(
+    known: MeasuredMetric, aggregate: str, values: Mapping[int, float], runs: list[RunFacts], inputs: ReportInputs,
+    weak: Mapping[int, str],
+) -> MetricReport:  # fmt: skip
+    """Measure a metric without weak runs; where there are some, also with them."""
+    whole = _measured(known, aggregate, values, runs, inputs)
+    lost = [run for run in whole.runs if run in weak]
+    if not lost:
+        return whole
+    kept = {run: value for run, value in values.items() if run not in lost}
+    left = [
+        Excluded(
+            run=run, status="completed", value=values[run], reported=repr(values[run]), reason=weak[run], weak=True
+        )
+        for run in lost
+    ]
+    without = _measured(known, aggregate, kept, [run for run in runs if run.index not in lost], inputs)
+    return msgspec.structs.replace(without, excluded=[*without.excluded, *left], including_weak=whole)
+
+
+def _bootstrapped(reports: list[MetricReport], inputs: ReportInputs) -> list[MetricReport]:
+    """Add the bootstrap intervals; all metrics of the same number of runs share their resamples."""
+    samples = [report.values for report in reports]
+    # Seeded by the experiment, so that the same results always give the same report.
+    means = bootstrap_mean_intervals(samples, np.random.default_rng(inputs.experiment.seed), inputs.level)
+    sds = bootstrap_sd_intervals(samples, np.random.default_rng(inputs.experiment.seed), inputs.level)
+    return [
+        msgspec.structs.replace(report, ci_mean_bootstrap=mean, ci_sd_bootstrap=sd)
+        for report, mean, sd in zip(reports, means, sds, strict=True)
+    ]
 
 
 def variant_samples(inputs: ReportInputs, variant: str) -> Samples:
@@ -57,7 +106,12 @@ def identify(name: str, inputs: ReportInputs) -> MeasuredMetric:
     series = next((series for series in inputs.series if series.name == name), Series(name=name))
     source = -1 if series.metric is None else series.metric
     found = measured_metrics(inputs.experiment, [(name, source)])[0]
-    return msgspec.structs.replace(found, unit=series.unit or found.unit)
+    return msgspec.structs.replace(
+        found,
+        unit=series.unit or found.unit,
+        kind=series.kind or found.kind,
+        direction=series.direction or found.direction,
+    )
 
 
 def silent_metrics(inputs: ReportInputs, recorded: Iterable[str]) -> list[Metric]:
@@ -73,7 +127,10 @@ def _measured(
     parted = split_finite([values[index] for index in completed])
     found = spread(parted.finite, ratio_scale=known.kind in RATIO_SCALES)
     undirected = aggregate == "best" and known.direction is None
-    excluded = (_excluded(run, values.get(run.index), undirected) for run in runs)
+    excluded = (_excluded(run, values.get(run.index), undirected, aggregate) for run in runs)
+    # An average over iterations is no share of correct answers of one model.
+    averaged = aggregate in ("mean", "area")
+    resolved = None if averaged else _resolution(found, inputs.test_sizes.get(known.name))
     return MetricReport(
         name=known.name,
         aggregate=aggregate,
@@ -87,7 +144,8 @@ def _measured(
         kind=known.kind,
         direction=known.direction,
         site=_site(known, inputs),
-        resolution=_resolution(found, inputs.test_sizes.get(known.name)),
+        resolution=resolved,
+        finite_test=finite_test(found.sd, resolved) if resolved and found.sd is not None else None,
     )
 
 
@@ -96,7 +154,7 @@ def _site(known: MeasuredMetric, inputs: ReportInputs) -> str:
     return f"{metric.file}:{metric.line}" if metric and metric.file else ""
 
 
-def _excluded(run: RunFacts, value: float | None, undirected: bool) -> Excluded | None:
+def _excluded(run: RunFacts, value: float | None, undirected: bool, aggregate: str) -> Excluded | None:
     finite = value is not None and math.isfinite(value)
     if run.status == "completed" and finite:
         return None
@@ -105,17 +163,19 @@ def _excluded(run: RunFacts, value: float | None, undirected: bool) -> Excluded 
         status=run.status,
         value=value if finite else None,
         reported="" if value is None or undirected else repr(value),
-        reason=_why_excluded(run, value, undirected),
+        reason=_why_excluded(run, value, undirected, aggregate),
     )
 
 
-def _why_excluded(run: RunFacts, value: float | None, undirected: bool) -> str:
+def _why_excluded(run: RunFacts, value: float | None, undirected: bool, aggregate: str) -> str:
     if run.status != "completed":
         return f"the run {ENDED[run.status]}"
     if value is None:
         return "no record of this metric"
     if undirected:
         return "no direction is known, so no value is the best"
+    if aggregate == FIRST and math.isnan(value):
+        return "it never got there"
     return "the value is NaN" if math.isnan(value) else "the value is infinite"
 
 

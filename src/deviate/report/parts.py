@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
-from deviate.collect.events import EnvironmentDifference, ReplacedSeed, Switch
+from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, Switch, TurnedBit
+from deviate.collect.warned import WarnedOperation
 from deviate.experiment import SCHEMA, Direction, Kind, Status
 from deviate.measure.intervals import Interval
-from deviate.measure.resolution import Resolution
+from deviate.measure.resolution import FiniteTest, Resolution
 from deviate.measure.spread import Spread
 
 
@@ -23,6 +25,8 @@ class Excluded(msgspec.Struct, frozen=True, kw_only=True):
     #: The value as text, also for NaN and infinities; empty where nothing was recorded.
     reported: str = ""
     reason: str
+    #: It completed with a value, and is left out because the user's rule calls it weak.
+    weak: bool = False
 
 
 class MetricReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +48,13 @@ class MetricReport(msgspec.Struct, frozen=True, kw_only=True):
     #: ``file:line`` where the program reports it; empty where a framework or the clock does.
     site: str = ""
     resolution: Resolution | None = None
+    #: The spread beside what the finite test set does by itself; None where its size is not known.
+    finite_test: FiniteTest | None = None
+    #: Bootstrap intervals, which assume no distribution.
+    ci_mean_bootstrap: Interval | None = None
+    ci_sd_bootstrap: Interval | None = None
+    #: The same with weak runs; None where none was left out.
+    including_weak: MetricReport | None = None
 
     @property
     def n(self) -> int:
@@ -66,6 +77,41 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str]
     threads: int | None
     cores: list[int]
+    #: The machine that the run was told to believe to be on; empty: this one.
+    platform: str = ""
+    #: The weight that was moved by one unit in the last place.
+    bit: TurnedBit | None = None
+
+    @property
+    def disturbed(self) -> str:
+        """What was done to it beside its seeds, in words; empty: nothing."""
+        if self.platform:
+            return f"as on {self.platform}"
+        if self.bit is None:
+            return ""
+        tensor = f"tensor {self.bit.tensor}" if self.bit.tensor.isdecimal() else self.bit.tensor
+        return f"with {tensor}[{self.bit.index.strip('[]()')}] {self.bit.after} for {self.bit.before}"
+
+
+#: What a variant wants of a factor; ``follows``: it is the outcome of others; ``left``: nothing is wanted.
+Meant = Literal["varies", "held", "follows", "left"]
+
+#: What the fingerprints show. ``partly``: some runs are equal and some are not; ``unknown``: too few runs show it.
+Found = Literal["varied", "identical", "partly", "absent", "unknown"]
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What fingerprints say of one factor, of the batches or of the final weights, over the runs of a variant."""
+
+    name: str
+    meant: Meant
+    found: Found
+    #: Names of the runs, those together that have the same fingerprint.
+    groups: list[list[str]]
+    #: The variant promised otherwise.
+    broken: bool = False
+    #: Some runs drew more often than others.
+    unequal: bool = False
 
 
 class Factors(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +138,35 @@ class VariantReport(msgspec.Struct, frozen=True, kw_only=True):
     headline: list[str]
     #: What to know to read the table of metrics.
     footnotes: list[str]
+    #: What was bit-identical, or where runs part first; empty where there are not two completed runs.
+    statement: str = ""
+    #: By fingerprint; empty where none was taken.
+    evidence: list[Evidence] = []
+    #: The same in words.
+    proven: list[str] = []
+
+
+class VariantSpread(msgspec.Struct, frozen=True, kw_only=True):
+    """How much the runs of one variant differ in a metric."""
+
+    variant: str
+    n: int
+    mean: float | None
+    sd: float | None
+    ci_sd: Interval
+    #: SD as a share of that of the variant in which everything varies; None where there is none.
+    relative: float | None
+
+
+class SpreadAcross(msgspec.Struct, frozen=True, kw_only=True):
+    """How much runs differ in one metric, by what varies."""
+
+    metric: str
+    aggregate: str
+    unit: str
+    #: The variant that shares are of; empty where there are no shares.
+    whole: str
+    rows: list[VariantSpread]
 
 
 class Warned(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +178,15 @@ class Warned(msgspec.Struct, frozen=True, kw_only=True):
     severity: Literal["warning", "note"] = "warning"
     #: None where it concerns the experiment as a whole.
     variant: str | None = None
+
+
+def together(warnings: Iterable[Warned]) -> list[tuple[Warned, list[str]]]:
+    """Return each remark once, with the variants that it is on; none where it is on the whole experiment."""
+    found: dict[tuple[str, str], tuple[Warned, list[str]]] = {}
+    for warned in warnings:
+        _, variants = found.setdefault((warned.severity, warned.message), (warned, []))
+        variants += [warned.variant] if warned.variant else []
+    return list(found.values())
 
 
 class Reproduce(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,3 +216,12 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     switches: list[Switch]
     differences: list[EnvironmentDifference]
     reproduce: Reproduce
+    #: One a metric, where there are several variants, and what to know to read them.
+    across: list[SpreadAcross] = []
+    across_notes: list[str] = []
+    #: Seeds of data that is held fixed: left as the program gives them.
+    seeds_kept: list[ReplacedSeed] = []
+    #: Draws in the project's own files that belong to no other factor and so vary with ``other``.
+    draws_left: list[ReachedDraw] = []
+    #: Operations without a deterministic form.
+    operations: list[WarnedOperation] = []

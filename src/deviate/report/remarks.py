@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from deviate.experiment import Metric
-from deviate.factors import VARIANTS
 from deviate.measure.intervals import sd_factors
 from deviate.report.inputs import ReportInputs
-from deviate.report.parts import MetricReport, RunReport, VariantReport, Warned
+from deviate.report.parts import RunReport, VariantReport, Warned
+from deviate.report.promises import promise_remarks
 from deviate.report.shown import show_level
+from deviate.report.weak import weak_remarks
 from deviate.report.words import count, ended_as, listed
 
 #: Below this many runs the report says how little the SD is known. Pham et al. (ASE 2020) ran 16 runs a setting.
@@ -21,7 +22,7 @@ FEW_RUNS = 16
 def experiment_remarks(inputs: ReportInputs, variants: list[VariantReport]) -> list[Warned]:
     """List all remarks: those on each variant, then those on the experiment; warnings before notes."""
     found = _merged([list(variant_remarks(variant, inputs)) for variant in variants])
-    found += [*_differences(inputs), *_runtime(inputs)]
+    found += [*_differences(inputs), *_runtime(inputs), *_operations(inputs), *_draws_left(inputs)]
     return sorted(found, key=lambda remark: remark.severity == "note")
 
 
@@ -42,8 +43,9 @@ def variant_remarks(report: VariantReport, inputs: ReportInputs) -> Iterable[War
     yield from _unfinished(report)
     yield from _said_by_runs(report)
     yield from _not_recorded(report, inputs.experiment.metrics)
+    yield from weak_remarks(report)
     yield from _excluded(report)
-    yield from _identical(report)
+    yield from promise_remarks(report)
     yield from _few_runs(report, inputs.level)
     yield from _best(report)
 
@@ -75,7 +77,7 @@ def _not_recorded(report: VariantReport, metrics: list[Metric]) -> Iterable[Warn
 
 def _excluded(report: VariantReport) -> Iterable[Warned]:
     for metric in report.metrics:
-        lost = [left for left in metric.excluded if left.status == "completed"]
+        lost = [left for left in metric.excluded if left.status == "completed" and not left.weak]
         for reason in dict.fromkeys(left.reason for left in lost):
             runs = [_run_name(report.runs, left.run) for left in lost if left.reason == reason]
             message = f"{metric.name}: {reason} in {listed(runs)}; excluded, so its n is {metric.n}."
@@ -84,46 +86,6 @@ def _excluded(report: VariantReport) -> Iterable[Warned]:
 
 def _run_name(runs: list[RunReport], index: int) -> str:
     return next(run.name for run in runs if run.index == index)
-
-
-def _identical(report: VariantReport) -> Iterable[Warned]:
-    measured = [metric for metric in report.metrics if metric.kind != "speed" and metric.n > 1]
-    same = [metric.name for metric in measured if metric.spread.identical]
-    variant = VARIANTS.get(report.variant)
-    fixed = variant is not None and not variant.varying
-    if measured and len(same) == len(measured):
-        yield _all_identical(report, fixed)
-    elif fixed and measured:
-        yield _control_differs(report, measured, same)
-    elif same:
-        message = (
-            f"Bit-identical in all runs although seeds vary: {listed(same)}. Either the metric is too coarse to show a "
-            "difference, or it draws from a seed that is pinned where Deviate does not reach."
-        )
-        yield Warned(slug="metric-identical", message=message, severity="note", variant=report.variant)
-
-
-def _all_identical(report: VariantReport, fixed: bool) -> Warned:
-    fact = f"All {report.completed} runs are bit-identical in every metric, time aside."
-    if fixed:
-        message = f"{fact} No implementation noise shows on this device."
-        return Warned(slug="runs-identical", message=message, severity="note", variant=report.variant)
-    variant = VARIANTS.get(report.variant)
-    if variant is not None and not variant.controlled:
-        message = f"{fact} The program seeds itself; --vary algo+impl shows what other seeds would change."
-        return Warned(slug="runs-identical", message=message, severity="note", variant=report.variant)
-    message = f"{fact} Runs that were to vary did not: the program seems to pin its seeds where Deviate does not reach."
-    return Warned(slug="runs-identical", message=message, variant=report.variant)
-
-
-def _control_differs(report: VariantReport, measured: list[MetricReport], same: list[str]) -> Warned:
-    differing = [metric.name for metric in measured if metric.name not in same]
-    message = (
-        f"Every seed was held fixed, yet {len(differing)} of {count(len(measured), 'metric')} "
-        f"{'differs' if len(differing) == 1 else 'differ'} between runs: "
-        f"{listed(differing)}. The implementation is not deterministic, or something draws without a seed."
-    )
-    return Warned(slug="control-differs", message=message, severity="note", variant=report.variant)
 
 
 def _few_runs(report: VariantReport, level: float) -> Iterable[Warned]:
@@ -169,3 +131,20 @@ def _runtime(inputs: ReportInputs) -> Iterable[Warned]:
     for note in inputs.notes:
         where = f" ({listed(note.runs)})" if note.runs else ""
         yield Warned(slug=note.slug, message=f"{note.message}{where}")
+
+
+def _operations(inputs: ReportInputs) -> Iterable[Warned]:
+    if inputs.operations:
+        named = [f"{each.operation} ({listed(each.runs, most=2)})" for each in inputs.operations]
+        message = (
+            f"Operations without a deterministic form, as the framework warned: {listed(named)}. Where the "
+            "implementation is held fixed, runs may still differ by them; --strict makes them end a run."
+        )
+        yield Warned(slug="operation-not-deterministic", message=message)
+
+
+def _draws_left(inputs: ReportInputs) -> Iterable[Warned]:
+    left = [f"{draw.call} at {draw.file}:{draw.line}" for draw in inputs.draws if draw.factor == "other"]
+    if left:
+        message = f"Draws that show no other purpose are of `other`: {listed(left)}."
+        yield Warned(slug="draws-left", message=message, severity="note")

@@ -6,7 +6,7 @@ import math
 
 from deviate.collect.measured import TIME_PER_RUN
 from deviate.measure.intervals import Interval
-from deviate.report.parts import MetricReport
+from deviate.report.parts import MetricReport, VariantSpread
 
 #: Digits of a standard deviation that are shown. The SD of n runs has a relative error near ``1 / sqrt(2 (n - 1))``
 #: (27 % for 8 runs), so a third digit would be noise [1]_.
@@ -133,6 +133,23 @@ class Shown:
         self.median, self.iqr = show(found.median, place), show(found.iqr, place)
         self.ci_mean = show_interval(metric.ci_mean, place)
         self.ci_sd = show_interval(metric.ci_sd, place)
+
+
+class ShownSpread:
+    """How much the runs of one variant differ in a metric, as text.
+
+    Parameters
+    ----------
+    row : VariantSpread
+        What was measured.
+    """
+
+    def __init__(self, row: VariantSpread) -> None:
+        place = last_place(row.sd)
+        self.n = str(row.n)
+        self.mean, self.sd = show(row.mean, place), show(row.sd, place)
+        self.ci_sd = show_interval(row.ci_sd, place)
+        self.relative = show_percent(row.relative)
 
 
 def _exponent(value: float, digits: int) -> int:

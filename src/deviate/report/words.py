@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deviate.collect.events import ReplacedSeed
 from deviate.experiment import Status
 
 #: How a run ended, as the verb of a sentence.
@@ -39,6 +40,18 @@ def count(number: int, noun: str) -> str:
     ('1 run', '8 runs')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def seed_text(seed: ReplacedSeed) -> str:
+    """Name the place where a program seeds itself.
+
+    Examples
+    --------
+    >>> seed_text(ReplacedSeed(call="torch.manual_seed", file="train.py", line=12, given="0"))
+    'torch.manual_seed(0) at train.py:12'
+    """
+    where = f"{seed.file}:{seed.line}" if seed.line else seed.file
+    return f"{seed.call}({seed.given}) at {where}{' (library default)' if seed.library else ''}"
 
 
 def listed(names: Sequence[str], most: int = NAMES_LISTED) -> str:

@@ -2,6 +2,7 @@
 
 import lightning as L
 import torch
+import torchmetrics
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -10,18 +11,21 @@ class AutoEncoder(L.LightningModule):
     def __init__(self, hidden=4, lr=1e-2):
         super().__init__()
         self.save_hyperparameters()
+        self.worst = torchmetrics.MaxMetric()
         self.net = nn.Sequential(nn.Linear(16, hidden), nn.Tanh(), nn.Linear(hidden, 16))
 
     def training_step(self, batch, batch_idx):
         (x,) = batch
         loss = nn.functional.mse_loss(self.net(x), x)
-        self.log("train_loss", loss, on_step=False, on_epoch=True)
+        self.log("train_loss", loss, on_epoch=True)
         return loss
 
     def validation_step(self, batch, batch_idx):
         (x,) = batch
         error = self.net(x) - x
         self.log_dict({"val_loss": error.pow(2).mean(), "val_mae": error.abs().mean()})
+        self.worst(error.abs().amax(dim=1))
+        self.log("val_worst", self.worst, on_epoch=True)
 
     def configure_optimizers(self):
         return torch.optim.Adam(self.parameters(), lr=self.hparams.lr)

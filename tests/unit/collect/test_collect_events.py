@@ -1,8 +1,12 @@
 """What processes say beside their records, over the runs of an experiment."""
 
+import pytest
 from made import make_experiment, make_run, metric
 
 from deviate import collect
+from deviate.collect.events import given_seeds, turned_bit, used_gpu
+from deviate.experiment import Draw, Span
+from deviate.replicate.info import RunInfo
 
 SEED = {"event": "seed", "call": "torch.manual_seed", "file": "train.py", "line": 12, "given": "0", "used": 123}
 
@@ -62,3 +66,88 @@ def test_a_run_that_said_nothing_is_not_taken_for_different(tmp_path):
     folder = make_experiment(tmp_path, [metric("acc")])
     runs = [make_run(folder, 0, [], events=[environment()]), make_run(folder, 1)]
     assert collect.environment_differences(runs) == []
+
+
+def with_info(run, **changes):
+    fields = {
+        "variant": "control", "index": 0, "seeds": None, "hold_impl": True, "argv": [], "cwd": "", "environment": {},
+        "executor": "local", "host": "here", "slot": 0, "jobs": 1, "started": "",
+    }  # fmt: skip
+    run.write_info(RunInfo(**{**fields, **changes}))
+    return run
+
+
+def test_the_environment_holds_what_the_tool_knows_of_the_machine(tmp_path):
+    (run,) = made(tmp_path, [environment(variables={"KERAS_BACKEND": "jax"})])
+    with_info(run, git="1f0c2d9", system="Linux", variables={"MKL_CBWR": "AUTO"}, installed_gpus=["H200, driver 1"])
+    found = collect.environment(run)
+    assert (found["host"], found["git"], found["system"]) == ("here", "1f0c2d9", "Linux")
+    assert found["installed_gpus"] == ["H200, driver 1"]
+    assert found["variables"] == {"MKL_CBWR": "AUTO", "KERAS_BACKEND": "jax"}
+
+
+def test_another_commit_of_the_same_snapshot_is_no_difference_and_another_host_is(tmp_path):
+    runs = made(tmp_path, [environment()], [environment()])
+    for place, run in enumerate(runs):
+        with_info(run, git=str(place), host=str(place))
+    assert [each.name for each in collect.environment_differences(runs)] == ["host"]
+
+
+def test_emulated_platforms_differ_on_purpose(tmp_path):
+    folder = make_experiment(tmp_path, [metric("acc")], ["platform"])
+    runs = [
+        make_run(folder, threads, [], variant="platform", events=[environment(threads=threads, cpu=cpu)])
+        for threads, cpu in ((1, "a"), (2, "b"))
+    ]
+    assert [each.name for each in collect.environment_differences(runs)] == ["cpu"]
+
+
+HIDDEN = {"installed_gpus": ["H200"], "variables": {"CUDA_VISIBLE_DEVICES": ""}}
+
+
+@pytest.mark.parametrize(
+    ("said", "info", "used"),
+    [
+        ({"gpu": {"names": ["H200"]}}, {}, True),
+        ({"gpu": None}, {"installed_gpus": ["H200"]}, False),
+        ({"libraries": {"jax": "0.10"}}, {"installed_gpus": ["H200"]}, True),
+        (
+            {"libraries": {"jax": "0.10"}},
+            {"installed_gpus": ["H200"], "variables": {"CUDA_VISIBLE_DEVICES": ""}},
+            False,
+        ),
+        ({"libraries": {"jax": "0.10"}}, {}, False),
+    ],
+)
+def test_a_gpu_that_may_have_been_used_counts_as_used(tmp_path, said, info, used):
+    (run,) = made(tmp_path, [environment(**said)])
+    assert used_gpu(with_info(run, **info)) is used
+
+
+DRAW = Draw(file="a.py", line=3, function="f", call="rng.rand", factor="other", why="", span=Span(3, 0, 3, 8))
+
+
+def test_draws_that_were_reached_are_told_with_their_runs(tmp_path):
+    runs = made(tmp_path, [{"event": "draw", "site": 0}], [{"event": "draw", "site": 7}, {"event": "draw"}])
+    (found,) = collect.reached_draws(runs, [DRAW])
+    assert (found.call, found.file, found.line, found.runs) == ("rng.rand", "a.py", 3, ["control-0"])
+
+
+def test_seeds_that_hold_the_data_are_kept(tmp_path):
+    source = {"generator": "numpy", "call": "numpy.random.seed", "file": "train.py", "line": 4, "given": "1"}
+    said = {"event": "fingerprint", "name": "data", "digest": "aa", "moment": "end", "count": 1, "sources": [source]}
+    runs = made(tmp_path, [said, {**SEED, "replaced": True}], [said])
+    assert [(seed.line, seed.given, len(seed.runs)) for seed in collect.kept_seeds(runs)] == [(4, "1", 2)]
+    assert [seed.line for seed in collect.replaced_seeds(runs)] == [12]
+
+
+def test_seeds_that_were_only_looked_at_are_not_replaced(tmp_path):
+    runs = made(tmp_path, [{**SEED, "replaced": False, "library": True}])
+    assert collect.replaced_seeds(runs) == []
+    assert [seed.library for seed in given_seeds(runs)] == [True]
+
+
+def test_the_weight_that_was_changed_is_read(tmp_path):
+    bit = {"event": "bit", "tensor": "w", "index": [1, 2], "before": 0.5, "after": 0.25}
+    runs = made(tmp_path, [bit], [])
+    assert (turned_bit(runs[0]).index, turned_bit(runs[0]).after, turned_bit(runs[1])) == ("[1,2]", "0.25", None)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made import make_experiment, make_run, metric, series, write_process
+from scipy.integrate import trapezoid
 
 from deviate import collect
 from deviate.collect.tables import RECORD_COLUMNS, SAMPLE_COLUMNS
@@ -265,3 +266,15 @@ def test_aggregates_agree_with_numpy(tmp_path_factory, listed):
     found = dict(zip(table["metric"], table["value"], strict=True))
     for name, expected in reference.items():
         assert found[name] == pytest.approx(expected, rel=1e-12, abs=1e-9)
+
+
+def test_area_is_the_mean_height_of_the_curve(tmp_path):
+    """By SciPy's trapezoid over the last value of each iteration; gaps between iterations count by their width."""
+    folder = make_experiment(tmp_path, [metric("acc")])
+    make_run(folder, 0, [(0, 0, 0.1, 0.9), (0, 0, 0.2, 0.0), (0, 1, 1.0, 0.5), (0, 4, 2.0, 0.7)])
+    make_run(folder, 1, [(0, 3, 0.1, 0.25)])
+    make_run(folder, 2, [(0, 0, 0.1, 0.25), (0, 1, 0.2, NAN)])
+    found = values(folder, "acc", {"acc": "area"})
+    assert found[0] == pytest.approx(trapezoid([0.0, 0.5, 0.7], [0, 1, 4]) / 4, rel=1e-12)
+    assert found[1] == 0.25
+    assert math.isnan(found[2])

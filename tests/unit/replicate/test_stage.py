@@ -10,7 +10,7 @@ from scripted import Clock, ScriptedExecutor, ScriptedTraining, write_training
 
 from deviate.errors import CommandNotFound, WorkspaceUnusable
 from deviate.experiment import Capture, Experiment, Metric, Run
-from deviate.factors import parse_variant, run_seed
+from deviate.factors import parse_variant, run_seeds
 from deviate.replicate.events import LeftoverEnded, RunEnded, RunProgress, RunStarted
 from deviate.replicate.outcome import Cancelled, Completed, Failed, NotInstrumented, TimedOut
 from deviate.replicate.replicate import ReplicateOptions, remaining, replicate
@@ -93,12 +93,13 @@ def test_each_run_is_told_its_seed_and_its_room(folder, clock):
     for launch in executor.launches:
         order = json.loads(launch.runtime_file.read_text())
         variant, _, index = launch.runtime_file.parent.name.rpartition("-")
-        seed = run_seed(parse_variant(variant), 7, int(index))
-        assert order["seed"] == seed
+        seeds = run_seeds(parse_variant(variant), 7, int(index))
+        assert order["seeds"] == seeds
+        assert order["control"] == (None if variant == "as-is" else "streams")
         assert order["hold_impl"] == (variant == "control")
         assert order["threads"] == 1
         assert order["metrics"] == [{"name": "acc", "how": "value", "reads": "", "label": ""}]
-        assert launch.environment.get("PYTHONHASHSEED") == (None if seed is None else str(seed))
+        assert launch.environment.get("PYTHONHASHSEED") == (None if seeds is None else str(seeds["other"]))
         assert ("CUBLAS_WORKSPACE_CONFIG" in launch.environment) == (variant == "control")
         assert launch.environment["PWD"] == str(launch.cwd)
 
@@ -109,6 +110,15 @@ def test_a_metric_of_a_framework_is_told_under_the_name_the_framework_reports(fo
     list(events)
     order = json.loads(executor.launches[0].runtime_file.read_text())
     assert order["metrics"] == [{"name": "fit:loss", "how": "framework", "reads": "", "label": ""}]
+
+
+def test_a_framework_s_second_name_of_a_value_is_told_where_the_value_is_wrapped(folder, clock):
+    twice = structs.replace(METRIC, capture=structs.replace(METRIC.capture, key="fit:acc"))
+    metrics = [twice, structs.replace(twice, name="other", selected=False)]
+    executor, events = make(folder, clock, works(clock), runs=1, metrics=metrics)
+    list(events)
+    order = json.loads(executor.launches[0].runtime_file.read_text())
+    assert [metric.get("key") for metric in order["metrics"]] == ["fit:acc", None]
 
 
 def test_as_is_alone_on_the_machine_touches_nothing(folder, clock):

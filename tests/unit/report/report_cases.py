@@ -9,12 +9,20 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from msgspec import structs
 
-from deviate.collect.events import EnvironmentDifference, ReplacedSeed, RuntimeNote, Switch
+from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
+from deviate.collect.fingerprints import Fingerprint
+from deviate.collect.identity import Difference, Identity
+from deviate.collect.warned import WarnedOperation
 from deviate.experiment import Capture, Experiment, Metric
+from deviate.factors import VARIANTS
 from deviate.report.document import build_document
 from deviate.report.inputs import ReportInputs, RunFacts, Series
 from deviate.report.parts import Document
+
+#: Factors that the program of the cases draws for.
+PRESENT = ("init", "shuffle", "layers", "data")
 
 Values = Mapping[str, Sequence[float | None]]
 
@@ -215,6 +223,74 @@ def all_nan() -> Document:
     return document({"algo+impl": {"train loss": [math.nan, math.inf, -math.inf]}})
 
 
+def prints(variant: str, index: int, names: Sequence[str] = PRESENT, **changes: str) -> dict[str, Fingerprint]:
+    """Return the fingerprints of a run that draws as its variant promises; `changes` are other digests by name."""
+    varying = VARIANTS[variant].varying
+    digests = {name: f"{name}-{index if name in varying else 0}" for name in names}
+    drawn = varying & set(names)
+    follows = {
+        "weights": f"weights-{index if drawn else 0}",
+        "batches": f"batches-{index if drawn & {'shuffle', 'data'} else 0}",
+    }
+    return {
+        name: Fingerprint(name=name, digest=digest, first=digest, count=8, processes=1, ended=1)
+        for name, digest in {**digests, **follows, **changes}.items()
+    }
+
+
+def proven(variant: str, n: int, **changes: str) -> list[RunFacts]:
+    """Return completed runs with fingerprints; `changes` are other digests of the last of them."""
+    return [
+        structs.replace(run, prints=prints(variant, run.index, **(changes if run.index == n - 1 else {})))
+        for run in completed(variant, n)
+    ]
+
+
+@cache
+def sources() -> Document:
+    """Sources of nondeterminism one at a time, with fingerprints; dropout leaks where only the data order varies."""
+    rng = np.random.default_rng(1)
+    spreads = {"algo+impl": 0.5, "init": 0.4, "shuffle": 0.3, "augment": 0.0, "impl": 0.0, "control": 0.0}
+    values = {
+        variant: {
+            "test acc": (96.9 + sd * rng.standard_normal(4)).tolist(),
+            "train loss": (0.031 + sd * 0.01 * rng.standard_normal(4)).tolist(),
+        }
+        for variant, sd in spreads.items()
+    }
+    runs = [
+        *(run for variant in spreads if variant != "shuffle" for run in proven(variant, 4)),
+        *proven("shuffle", 4, layers="leaked"),
+    ]
+    names = {variant: [f"{variant}-{index}" for index in range(4)] for variant in spreads}
+    return document(
+        values,
+        runs=runs,
+        identities={
+            variant: _identity(names[variant], values[variant]["test acc"], parted=sd > 0)
+            for variant, sd in spreads.items()
+        },
+        seeds=[
+            ReplacedSeed(call="torch.manual_seed", file="train.py", line=12, given="0"),
+            ReplacedSeed(call="set_seed", file="transformers/trainer.py", line=400, given="42", library=True),
+        ],
+        seeds_kept=[ReplacedSeed(call="train_test_split", file="data.py", line=7, given="1")],
+        draws=[ReachedDraw(factor="other", call="numpy.random.rand", file="noise.py", line=3)],
+        operations=[WarnedOperation(operation="scatter_add_cuda_kernel", runs=["control-0"])],
+    )
+
+
+def _identity(names: list[str], values: Sequence[float], *, parted: bool) -> Identity:
+    if not parted:
+        return Identity(runs=names, values=240, classes=[names])
+    differences = [
+        Difference(run=name, other=names[0], metric="test acc", iteration=1, value=value, other_value=values[0])
+        for name, value in zip(names[1:], values[1:], strict=True)
+    ]
+    return Identity(runs=names, values=240, differences=differences, classes=[[name] for name in names])
+
+
 CASES = {
-    case.__name__: case for case in (usual, troubled, crowded, identical, single, none_completed, not_started, all_nan)
+    case.__name__: case
+    for case in (usual, troubled, crowded, identical, single, none_completed, not_started, all_nan, sources)
 }

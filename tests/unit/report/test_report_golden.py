@@ -21,6 +21,8 @@ FILES = {
     "usual-120.txt": lambda: render_terminal(cases.usual(), 120),
     "troubled-80.txt": lambda: render_terminal(cases.troubled(), 80),
     "troubled.md": lambda: render_markdown(cases.troubled()),
+    "sources-80.txt": lambda: render_terminal(cases.sources(), 80),
+    "sources.md": lambda: render_markdown(cases.sources()),
     "single.json": lambda: render_json(cases.single()),
 }
 

@@ -20,7 +20,7 @@ from deviate.report.writers.markdown import render_markdown
 from deviate.report.writers.metric_table import METRICS_SHOWN
 from deviate.report.writers.registry import WRITERS, find_writer
 from deviate.report.writers.strip import strip
-from deviate.report.writers.terminal import print_document, render_terminal
+from deviate.report.writers.terminal import IN_FULL, print_document, render_terminal
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
@@ -76,7 +76,7 @@ def agrees(text, number):
 @ALL
 def test_markdown_numbers_are_those_of_the_json(case):
     document = case()
-    rows = list(markdown_rows(render_markdown(document)))
+    rows = [row for row in markdown_rows(render_markdown(document)) if "metric" in row]
     shown = [
         metric for variant in parsed(document)["variants"] if variant["completed"] for metric in variant["metrics"]
     ]
@@ -115,10 +115,45 @@ def test_terminal_numbers_are_those_of_the_json(case, width):
 def test_sentences_of_the_terminal_and_markdown_are_those_of_the_json(case):
     document = case()
     plain = " ".join(render_terminal(document, 300).split())
-    for variant in parsed(document)["variants"]:
-        assert " ".join(variant["headline"]) in plain
+    variants = parsed(document)["variants"]
+    for variant in variants:
+        said = variant["headline"] if len(variants) <= IN_FULL else [variant["identity"]]
+        assert " ".join(said) in plain
     for warned in parsed(document)["warnings"]:
         assert warned["message"] in plain
+
+
+def test_the_spread_by_variant_is_the_same_in_every_format():
+    document = cases.sources()
+    tables = parsed(document)["spread_by_variant"]
+    rows = [row for row in markdown_rows(render_markdown(document)) if "SD, of algo+impl" in row]
+    listed = [row for table in tables for row in table["rows"]]
+    assert [row["variant"] for row in rows] == [row["variant"] for row in listed]
+    for row, number in zip(rows, listed, strict=True):
+        assert agrees(row["SD"], number["sd"])
+        assert agrees(row["mean"], number["mean"])
+        assert agrees(row["SD, of algo+impl"], number["relative"])
+    summary = {(row["variant"], row["metric"]): row for row in csv.DictReader(io.StringIO(render_summary(document)))}
+    lines = [line.split() for line in render_terminal(document, 80).splitlines()]
+    for table in tables:
+        for row in table["rows"]:
+            assert float(summary[row["variant"], table["metric"]]["sd_relative"]) == row["relative"]
+            assert any(
+                line[:1] == [row["variant"]] and agrees(line[2], row["mean"]) and agrees(line[3], row["sd"])
+                for line in lines
+                if len(line) > 4 and line[1] == str(row["n"])
+            )
+
+
+def test_marks_of_fingerprints_are_the_same_in_the_terminal_and_in_markdown():
+    document = cases.sources()
+    marked = {row["variant"]: row for row in markdown_rows(render_markdown(document)) if "init" in row}
+    assert marked["shuffle"]["layers"] == "≈!"
+    assert marked["init"]["init"] == "≠"
+    assert marked["control"]["weights"] == "="
+    lines = {line.split()[0]: line.split()[1:] for line in render_terminal(document, 80).splitlines() if line.split()}
+    for variant, row in marked.items():
+        assert lines[variant] == [cell for head, cell in row.items() if head != "variant"]
 
 
 @ALL

@@ -41,6 +41,7 @@ def render_summary(document: Document) -> str:
 _SUMMARY_COLUMNS = (
     *("experiment", "variant", "metric", "aggregate", "unit", "n", "excluded", "mean", "sd", "cv", "min", "max"),
     *("range", "median", "iqr", "ci_mean_low", "ci_mean_high", "ci_sd_low", "ci_sd_high", "level"),
+    "sd_relative",
 )
 
 
@@ -60,4 +61,16 @@ def _row(document: Document, variant: VariantReport, metric: MetricReport) -> di
         "ci_sd_low": metric.ci_sd.low,
         "ci_sd_high": metric.ci_sd.high,
         "level": document.level,
+        "sd_relative": _relative(document, variant.variant, metric),
     }
+
+
+def _relative(document: Document, variant: str, metric: MetricReport) -> float | None:
+    """Return the SD as a share of that of the variant in which everything varies."""
+    rows = (
+        row
+        for table in document.across
+        if (table.metric, table.aggregate) == (metric.name, metric.aggregate)
+        for row in table.rows
+    )
+    return next((row.relative for row in rows if row.variant == variant), None)

@@ -11,7 +11,7 @@ import msgspec
 
 from deviate.measure.intervals import Interval
 from deviate.report.escape import encodable
-from deviate.report.parts import Document, MetricReport, RunReport, VariantReport, Warned
+from deviate.report.parts import Document, MetricReport, RunReport, SpreadAcross, VariantReport, Warned
 
 
 def render_json(document: Document) -> str:
@@ -35,7 +35,17 @@ def contract(document: Document) -> dict[str, Any]:
         "switches": msgspec.to_builtins(document.switches),
         "environment_differences": msgspec.to_builtins(document.differences),
         "reproduce": msgspec.to_builtins(document.reproduce),
+        "spread_by_variant": [_across(table) for table in document.across],
+        "notes_on_spread": document.across_notes,
+        "seeds_kept": msgspec.to_builtins(document.seeds_kept),
+        "draws_left_to_other": msgspec.to_builtins(document.draws_left),
+        "operations_not_deterministic": msgspec.to_builtins(document.operations),
     }
+
+
+def _across(table: SpreadAcross) -> dict[str, Any]:
+    rows = [{**msgspec.to_builtins(row), "ci_sd": _interval(row.ci_sd)} for row in table.rows]
+    return {**msgspec.to_builtins(table), "rows": rows}
 
 
 def _variant(report: VariantReport) -> dict[str, Any]:
@@ -49,6 +59,8 @@ def _variant(report: VariantReport) -> dict[str, Any]:
         "factors": msgspec.to_builtins(report.factors),
         "silent": report.silent,
         "footnotes": report.footnotes,
+        "identity": report.statement,
+        "evidence": msgspec.to_builtins(report.evidence),
     }
 
 
@@ -84,6 +96,10 @@ def _metric(metric: MetricReport) -> dict[str, Any]:
         "identical": found.identical,
         "resolution": msgspec.to_builtins(metric.resolution),
         "withheld": _withheld(metric),
+        "finite_test": msgspec.to_builtins(metric.finite_test),
+        "ci_mean_bootstrap": _interval(metric.ci_mean_bootstrap) if metric.ci_mean_bootstrap else None,
+        "ci_sd_bootstrap": _interval(metric.ci_sd_bootstrap) if metric.ci_sd_bootstrap else None,
+        "including_weak": _metric(metric.including_weak) if metric.including_weak else None,
     }
 
 

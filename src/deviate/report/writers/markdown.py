@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deviate.report.escape import clean, markdown, markdown_code
-from deviate.report.parts import Document, MetricReport, RunReport, VariantReport
-from deviate.report.shown import Shown, show_level, show_seconds
-from deviate.report.words import ENDED, count
+from deviate.report.parts import Document, MetricReport, RunReport, VariantReport, together
+from deviate.report.shown import Shown, ShownSpread, show_level, show_seconds
+from deviate.report.words import ENDED, count, listed, seed_text
+from deviate.report.writers.variant_tables import LEGEND, mark
 
 
 def render_markdown(document: Document) -> str:
     """Return the whole document, every metric included."""
     lines = [f"# {markdown(document.experiment)}", ""]
     lines += [line for variant in document.variants for line in _sentences(variant)]
+    lines += _across(document)
+    lines += _fingerprints(document)
     for variant in document.variants:
         lines += _variant(variant, document.level)
     lines += [*_warnings(document), *_control(document), *_reproduce(document)]
@@ -27,6 +30,7 @@ def _sentences(variant: VariantReport) -> list[str]:
 def _variant(variant: VariantReport, level: float) -> list[str]:
     done = f"{variant.completed} of {count(variant.planned, 'run')} completed"
     lines = [f"## {markdown(variant.variant)}: {markdown(variant.factors.gloss)}", "", f"{done}.", ""]
+    lines += [markdown(variant.statement), ""] if variant.statement else []
     if variant.completed and variant.metrics:
         lines += [*_table(variant.metrics, level), ""]
         lines += [*(f"- {markdown(note)}" for note in variant.footnotes), ""] if variant.footnotes else []
@@ -55,7 +59,36 @@ def _factors(variant: VariantReport) -> list[str]:
     factors = variant.factors
     varied = markdown(", ".join(factors.varied)) or "nothing on purpose"
     lines = [f"- Varied: {varied}.", f"- Held: {markdown(', '.join(factors.held))}."]
+    lines += [f"- {markdown(sentence)}" for sentence in variant.proven]
+    lines += [f"- {markdown(f'{run.name} ran {run.disturbed}')}." for run in variant.runs if run.disturbed]
     return [*lines, *(f"- {markdown(caveat)}" for caveat in factors.caveats), ""]
+
+
+def _across(document: Document) -> list[str]:
+    """Return the spread of each metric by what varies."""
+    lines = ["## How much runs differ, by what varies", ""] if document.across else []
+    for table in document.across:
+        whole = [f"SD, of {table.whole}"] if table.whole else []
+        columns = ("variant", "n", "mean", "SD", f"{show_level(document.level)} CI of the SD", *whole)
+        lines += [f"**{markdown(table.metric)}** ({markdown(table.aggregate)})", "", _row(columns)]
+        lines += [_row(["---", *["---:"] * (len(columns) - 1)])]
+        for row in table.rows:
+            shown = ShownSpread(row)
+            cells = [markdown(row.variant), shown.n, shown.mean, shown.sd, shown.ci_sd]
+            lines.append(_row([*cells, shown.relative] if whole else cells))
+        lines.append("")
+    return [*lines, *(line for note in document.across_notes for line in (markdown(note), ""))]
+
+
+def _fingerprints(document: Document) -> list[str]:
+    """Return what the fingerprints show, a row a variant."""
+    told = [variant for variant in document.variants if variant.evidence and variant.completed > 1]
+    if not told:
+        return []
+    names = [each.name for each in told[0].evidence]
+    lines = ["## What fingerprints show", "", _row(["variant", *names]), _row(["---", *["---"] * len(names)])]
+    lines += [_row([markdown(variant.variant), *map(mark, variant.evidence)]) for variant in told]
+    return [*lines, "", markdown(LEGEND), ""]
 
 
 def _failures(runs: list[RunReport]) -> list[str]:
@@ -74,17 +107,17 @@ def _warnings(document: Document) -> list[str]:
         return []
     several = len(document.variants) > 1
     lines = ["## What to know before trusting the numbers", ""]
-    for warned in document.warnings:
-        about = f"{markdown(warned.variant)}: " if several and warned.variant else ""
+    for warned, variants in together(document.warnings):
+        about = f"{markdown(listed(variants))}: " if several and variants else ""
         lines.append(f"- {'**Warning.** ' if warned.severity == 'warning' else ''}{about}{markdown(warned.message)}")
     return [*lines, ""]
 
 
 def _control(document: Document) -> list[str]:
-    lines = [
-        f"- Seed replaced: {markdown(seed.call)} at {markdown(seed.file)}:{seed.line}"
-        + (f", the program gave {markdown(seed.given)}" if seed.given else "")
-        for seed in document.seeds_replaced
+    lines = [f"- Seed replaced: {markdown(seed_text(seed))}" for seed in document.seeds_replaced]
+    lines += [f"- Seed of data kept: {markdown(seed_text(seed))}" for seed in document.seeds_kept]
+    lines += [
+        f"- Draw of `other`: {markdown(f'{draw.call} at {draw.file}:{draw.line}')}" for draw in document.draws_left
     ]
     lines += [f"- Switch set: {markdown(switch.name)} = {markdown(switch.value)}" for switch in document.switches]
     return ["## Seeds and switches", "", *lines, ""] if lines else []

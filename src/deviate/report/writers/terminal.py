@@ -12,16 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from deviate.report.escape import clean
-from deviate.report.parts import Document, RunReport, VariantReport
+from deviate.report.parts import Document, RunReport, VariantReport, together
 from deviate.report.shown import show_seconds
-from deviate.report.words import count, ended_as, listed
+from deviate.report.words import count, ended_as, listed, seed_text
 from deviate.report.writers.metric_table import metric_table
+from deviate.report.writers.variant_tables import evidence_table, spread_table, statements
 
 #: Ways of not completing that are shown with the last lines of a run; the rest is counted.
 FAILURES_SHOWN = 3
 
 #: Last lines of a failed run that are shown.
 LINES_SHOWN = 4
+
+#: Variants that are each shown with a table of their own; of more, one table shows all.
+IN_FULL = 2
 
 #: Width of the text where no terminal gives one.
 PLAIN_WIDTH = 100
@@ -30,7 +34,9 @@ PLAIN_WIDTH = 100
 WIDEST_TEXT = 100
 
 #: For terminals that cannot show more than ASCII.
-_ASCII = str.maketrans({"±": "+-", "–": "-", "·": ".", "•": "o", "●": "O", "✗": "x", "…": "...", "─": "-"})
+_ASCII = str.maketrans(
+    {"±": "+-", "–": "-", "·": ".", "•": "o", "●": "O", "✗": "x", "…": "...", "─": "-"} | {"≠": "x", "≈": "~"}
+)
 
 _TRAILING_BLANKS = re.compile(r" +$", re.MULTILINE)
 
@@ -61,8 +67,16 @@ def print_document(document: Document, console: Console) -> None:
 
 def _parts(document: Document, width: int) -> Iterable[RenderableType]:
     yield Text.assemble((clean(document.experiment), "bold"), "  ", (clean(" ".join(document.command)), "dim"))
-    for variant in document.variants:
-        yield from _variant(variant, document, width)
+    if len(document.variants) > IN_FULL and document.across:
+        yield spread_table(document)
+        for variant in document.variants:
+            yield from _failures(variant.runs, document.experiment)
+    else:
+        for variant in document.variants:
+            yield from _variant(variant, document, width)
+    for table in (statements(document), evidence_table(document)):
+        if table is not None:
+            yield _narrow(table, width)
     if document.warnings:
         yield _warnings(document, width)
     yield _facts(document, width)
@@ -110,9 +124,9 @@ def _warnings(document: Document, width: int) -> RenderableType:
     grid.add_column(no_wrap=True)
     grid.add_column()
     several = len(document.variants) > 1
-    for warned in document.warnings:
+    for warned, variants in together(document.warnings):
         serious = warned.severity == "warning"
-        about = f"{warned.variant}: " if several and warned.variant else ""
+        about = f"{listed(variants)}: " if several and variants else ""
         mark = Text("!", style="bold yellow") if serious else Text("·", style="dim")
         grid.add_row(mark, Text(clean(about + warned.message), style="" if serious else "dim"))
     return _narrow(grid, width)
@@ -129,14 +143,31 @@ def _facts(document: Document, width: int) -> RenderableType:
 
 def _fact_rows(document: Document) -> Iterable[tuple[str, str]]:
     several = len(document.variants) > 1
-    for variant in (variant for variant in document.variants if variant.completed):
-        about = f" in {variant.variant}" if several else ""
-        yield f"Varied{about}", ", ".join(variant.factors.varied) or "nothing on purpose"
-        yield f"Held{about}", ", ".join(variant.factors.held)
-        yield from (("", caveat) for caveat in variant.factors.caveats)
+    completed = [variant for variant in document.variants if variant.completed]
+    if len(completed) > IN_FULL:
+        shared = [held for held in completed[0].factors.held if all(held in other.factors.held for other in completed)]
+        yield "Held in all", ", ".join(shared)
+        yield from (("", text) for text in dict.fromkeys(c for variant in completed for c in variant.factors.caveats))
+    else:
+        for variant in completed:
+            about = f" in {variant.variant}" if several else ""
+            yield f"Varied{about}", ", ".join(variant.factors.varied) or "nothing on purpose"
+            yield f"Held{about}", ", ".join(variant.factors.held)
+            yield from (("", caveat) for caveat in variant.factors.caveats)
+    yield from _disturbed_rows(document)
     if document.seeds_replaced:
-        yield "Seeds replaced", listed([f"{seed.call} at {seed.file}:{seed.line}" for seed in document.seeds_replaced])
+        yield "Seeds replaced", listed([seed_text(seed) for seed in document.seeds_replaced])
+    if document.seeds_kept:
+        kept = listed([seed_text(seed) for seed in document.seeds_kept])
+        yield "Seeds kept", f"{kept} (for the data, which is held fixed)"
     yield "Reproduce", document.reproduce.command
+
+
+def _disturbed_rows(document: Document) -> Iterable[tuple[str, str]]:
+    """Say which runs seemed to be on which machine, or began with which weight changed."""
+    runs = [run for variant in document.variants for run in variant.runs if run.disturbed]
+    for place, how in enumerate(dict.fromkeys(run.disturbed for run in runs)):
+        yield "" if place else "Ran", f"{how}: {listed([run.name for run in runs if run.disturbed == how])}"
 
 
 def _narrow(content: RenderableType, width: int) -> RenderableType:

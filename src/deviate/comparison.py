@@ -1,0 +1,136 @@
+"""Compare experiments: from what the user typed to all that is said."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+
+from deviate.contrast.multiplicity import CORRECTIONS
+from deviate.errors import BadOption
+from deviate.factors import DEFAULT_VARIANT
+from deviate.replicate.workspace import ExperimentFolder, Workspace
+from deviate.report.comparison.build import build_comparison
+from deviate.report.comparison.gather import gather_side
+from deviate.report.comparison.inputs import Asked, Side
+from deviate.report.comparison.parts import Comparison
+
+
+def compare(
+    workspace: Workspace, names: Sequence[str], asked: Asked, aggregates: Mapping[str, str] | None = None
+) -> Comparison:
+    """Compare two or more experiments of a workspace.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Where they are.
+    names : sequence of str
+        Each ``EXPERIMENT`` or ``EXPERIMENT:VARIANT``.
+    asked : Asked
+        What the user wants to know.
+    aggregates : mapping of str to str, optional
+        Aggregates by metric, where they should differ from the experiments'.
+
+    Raises
+    ------
+    UnknownExperiment
+        If a name is none.
+    BadOption
+        If the options do not fit each other or the experiments.
+    """
+    check_asked(asked)
+    if len(names) < 2:
+        raise BadOption("a comparison has two sides or more", hint=f"type: deviate compare {' '.join(names) or 'A'} B")
+    sides = [read_side(workspace, name, aggregates or {}) for name in names]
+    _check_distinct(sides)
+    for metric in aggregates or {}:
+        if not any(found.name == metric for side in sides for found in side.metrics):
+            known = ", ".join(found.name for found in sides[0].metrics)
+            raise BadOption(f"--aggregate: no metric {metric!r} was recorded", hint=f"metrics: {known or 'none'}")
+    return build_comparison(sides, asked, shlex.join(["deviate", "compare", *names]))
+
+
+def read_side(workspace: Workspace, name: str, aggregates: Mapping[str, str] | None = None) -> Side:
+    """Read the runs that ``EXPERIMENT`` or ``EXPERIMENT:VARIANT`` names.
+
+    Raises
+    ------
+    UnknownExperiment
+        If there is no such experiment.
+    BadOption
+        If it has no such variant, or no completed run of it.
+    """
+    folder, wanted = _find(workspace, name)
+    variants = list(dict.fromkeys([*folder.read_experiment().planned, *(run.run.variant for run in folder.runs())]))
+    variant = wanted or _default(folder, variants)
+    if variant not in variants:
+        raise BadOption(
+            f"experiment {folder.name!r} has no variant {variant!r}", hint=f"variants: {', '.join(variants) or 'none'}"
+        )
+    side = gather_side(folder, variant, name, assumed=not wanted and len(variants) > 1, aggregates=aggregates or {})
+    if not side.completed:
+        raise BadOption(
+            f"no run of {variant} in experiment {folder.name!r} completed",
+            hint=f"`deviate show {folder.name}` says how each run went",
+        )
+    return side
+
+
+def check_asked(asked: Asked) -> None:
+    """Refuse what cannot be asked.
+
+    Raises
+    ------
+    BadOption
+        If a number or a word is not one of those expected.
+    """
+    if not 0 < asked.alpha < 1:
+        raise BadOption(f"alpha lies between 0 and 1, found {asked.alpha:g}", hint="type --alpha 0.05, or --level 0.95")
+    if asked.correction not in CORRECTIONS:
+        raise BadOption(
+            f"--correction {asked.correction!r} is none of {', '.join(CORRECTIONS)}", hint="type --correction holm"
+        )
+    for metric, margin in asked.margins.items():
+        if not (margin > 0 and math.isfinite(margin)):
+            raise BadOption(
+                f"--margin {metric}={margin:g}: a margin is a number above 0",
+                hint=f"give the smallest difference that matters: --margin '{metric}=0.5'",
+            )
+    for metric, direction in asked.directions.items():
+        if direction not in ("higher", "lower"):
+            raise BadOption(
+                f"--direction {metric}={direction}: expected higher or lower",
+                hint=f"type --direction '{metric}=higher'",
+            )
+
+
+def _find(workspace: Workspace, name: str) -> tuple[ExperimentFolder, str]:
+    """Take a name as a whole for an experiment's first: names may hold colons."""
+    before, colon, after = name.rpartition(":")
+    if name in workspace.names() or not colon or before not in workspace.names():
+        return workspace.find_experiment(name if name in workspace.names() or not colon else before), ""
+    return workspace.find_experiment(before), after
+
+
+def _default(folder: ExperimentFolder, variants: Sequence[str]) -> str:
+    if len(variants) == 1:
+        return variants[0]
+    if DEFAULT_VARIANT in variants:
+        return DEFAULT_VARIANT
+    raise BadOption(
+        f"experiment {folder.name!r} has {len(variants)} variants: {', '.join(variants) or 'none yet'}",
+        hint=f"name one: {folder.name}:{variants[0]}" if variants else "make runs with: deviate run",
+    )
+
+
+def _check_distinct(sides: Sequence[Side]) -> None:
+    seen: dict[tuple[str, str], str] = {}
+    for side in sides:
+        key = (side.experiment, side.variant)
+        if key in seen:
+            raise BadOption(
+                f"{seen[key]!r} and {side.label!r} are the same runs",
+                hint="compare two experiments, or two variants of one: NAME:VARIANT",
+            )
+        seen[key] = side.label

@@ -1,0 +1,73 @@
+"""Do run k of one side and run k of the other belong together? Only if they provably drew the same."""
+
+from __future__ import annotations
+
+import msgspec
+
+from deviate.collect.fingerprints import Fingerprint, agree
+from deviate.factors import SEEDED
+from deviate.report.comparison.inputs import Pairing, Side
+from deviate.report.words import listed
+
+
+class Partners(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs that belong together."""
+
+    #: Indices that both sides have; empty where runs are not paired.
+    indices: list[int]
+    #: Factors for which runs of one index drew the same, and runs of different indices did not.
+    shared: list[str]
+    #: What pairing rests on, or why there is none.
+    reason: str
+
+
+def partners(a: Side, b: Side, wanted: Pairing) -> Partners:
+    """Find the runs that belong together.
+
+    Parameters
+    ----------
+    a, b : Side
+        The sides, with the fingerprints of what their runs drew.
+    wanted : {'auto', 'on', 'off'}
+        ``auto`` pairs runs of one index if fingerprints prove that for at least one factor they drew the same while
+        runs of different indices drew differently. Equal seeds alone prove nothing: another model, data set or batch
+        size turns the same seed into other draws.
+    """
+    if wanted == "off":
+        return Partners(indices=[], shared=[], reason="Runs are not paired, as asked.")
+    indices = sorted(a.prints.keys() & b.prints.keys())
+    shared = [name for name in SEEDED if _is_shared(name, a, b, indices)]
+    if wanted == "on":
+        return Partners(
+            indices=indices, shared=shared, reason=f"Runs of one index are paired, as asked{_proof(shared)}."
+        )
+    if not shared:
+        return Partners(
+            indices=[],
+            shared=[],
+            reason="Runs are not paired: nothing shows that runs of one index drew the same on both sides.",
+        )
+    return Partners(
+        indices=indices,
+        shared=shared,
+        reason=f"Runs of one index are paired: fingerprints agree in {listed(shared)} and differ between indices.",
+    )
+
+
+def _is_shared(name: str, a: Side, b: Side, indices: list[int]) -> bool:
+    ours = [a.prints[index].get(name) for index in indices]
+    theirs = [b.prints[index].get(name) for index in indices]
+    if len(indices) < 2 or not _varies(ours) or not _varies(theirs):
+        return False
+    return all(agree(one, other) is True for one, other in zip(ours, theirs, strict=True))
+
+
+def _varies(prints: list[Fingerprint | None]) -> bool:
+    known = [found.first for found in prints if found is not None]
+    return len(known) == len(prints) == len(set(known))
+
+
+def _proof(shared: list[str]) -> str:
+    if shared:
+        return f"; their fingerprints agree in {listed(shared)}"
+    return "; no fingerprint shows that they drew the same, so the pairing is yours to vouch for"

@@ -1,0 +1,97 @@
+"""The parts a comparison consists of, as frozen data."""
+
+from __future__ import annotations
+
+import msgspec
+
+from deviate.contrast.contrast import Contrast
+from deviate.contrast.ranking import Place
+from deviate.contrast.results import Tested
+from deviate.contrast.verdict import NoisierVerdict, Verdict
+from deviate.experiment import SCHEMA, Direction, Kind
+from deviate.measure.spread import Spread
+from deviate.report.parts import Warned
+
+
+class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric on two sides."""
+
+    name_a: str
+    name_b: str
+    aggregate: str
+    kind: Kind
+    unit: str
+    direction: Direction | None
+    spread_a: Spread
+    spread_b: Spread
+    values_a: list[float]
+    values_b: list[float]
+    excluded_a: int
+    excluded_b: int
+    contrast: Contrast
+    #: Adjusted over all metrics and pairs: of the test of the means, of the spread, of equivalence.
+    p_adjusted: float | None
+    spread_p_adjusted: float | None
+    equivalence_p_adjusted: float | None
+    verdict: Verdict
+    #: The means differ, whichever is better; None where it could not be tested.
+    differs: bool | None
+    noisier: NoisierVerdict
+    #: Sentences.
+    why: list[str]
+    why_noisier: list[str]
+
+    @property
+    def name(self) -> str:
+        """Name on the first side."""
+        return self.name_a
+
+
+class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """All metrics on two sides."""
+
+    a: str
+    b: str
+    variant_a: str
+    variant_b: str
+    metrics: list[MetricComparison]
+    #: What pairing rests on, or why runs are not paired.
+    pairing: str
+    #: Factors for which runs of one index drew the same.
+    shared: list[str] = []
+
+
+class MetricOmnibus(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric on more than two sides."""
+
+    name: str
+    welch_anova: Tested
+    kruskal_wallis: Tested
+    #: Of Welch's test, adjusted over the metrics.
+    p_adjusted: float | None
+    #: Best first; empty where nobody knows which values are better.
+    places: list[Place]
+    why: str
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is said about sides beside each other; writers only lay it out."""
+
+    schema: int = SCHEMA
+    labels: list[str]
+    alpha: float
+    correction: str
+    #: Tests of means that were adjusted together.
+    family: int
+    pairs: list[PairComparison]
+    #: Only with more than two sides.
+    omnibus: list[MetricOmnibus]
+    headline: list[str]
+    warnings: list[Warned]
+    #: What to type for the same.
+    command: str
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the intervals."""
+        return 1 - self.alpha

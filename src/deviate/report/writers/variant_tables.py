@@ -1,0 +1,102 @@
+"""Tables over all variants for terminals: how much runs differ by what varies, and what fingerprints prove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.box import Box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from deviate.report.escape import clean
+from deviate.report.headline import main_metric
+from deviate.report.parts import Document, Evidence, SpreadAcross
+from deviate.report.shown import ShownSpread, show_level
+from deviate.report.words import count
+
+#: Metrics whose spread is shown by variant before the rest is counted.
+ACROSS_SHOWN = 5
+
+#: Width for the names of the variants that a statement is on.
+STATEMENT_NAMES = 20
+
+_RULED = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+
+MARKS = {"varied": "≠", "identical": "=", "partly": "≈", "absent": "–", "unknown": "?"}
+
+LEGEND = "= same in all runs  ≠ differs  ≈ in some  – none drawn  ? unknown  ! broken"
+
+_STYLES = {"varied": "cyan", "identical": "", "partly": "yellow", "absent": "dim", "unknown": "dim"}
+
+
+def spread_table(document: Document) -> RenderableType:
+    """Lay out the SD of the main metrics, a row a variant."""
+    tables = _main_first(document)
+    heads = ("n", "mean", "SD", f"{show_level(document.level)} CI of SD")
+    whole = next((table.whole for table in tables if table.whole), "")
+    grid = Table(box=_RULED, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), border_style="dim")
+    grid.add_column("what varies", header_style="dim", overflow="fold", min_width=12)
+    for head in (*heads, *([f"of {whole}"] if whole else [])):
+        grid.add_column(head, header_style="dim", justify="right", no_wrap=True)
+    for table in tables[:ACROSS_SHOWN]:
+        unit = f", {table.unit}" if table.unit else ""
+        grid.add_row(Text.assemble((clean(table.metric), "bold"), (f" ({table.aggregate}{unit})", "dim")))
+        for row in table.rows:
+            shown = ShownSpread(row)
+            cells = (shown.n, shown.mean, shown.sd, shown.ci_sd, *([shown.relative] if whole else []))
+            grid.add_row(Text(f"  {row.variant}"), *cells)
+    notes = [Text(note, style="dim") for note in document.across_notes]
+    return Group(grid, *_rest(tables, document), *notes)
+
+
+def _main_first(document: Document) -> list[SpreadAcross]:
+    metrics = [metric for variant in document.variants for metric in variant.metrics if metric.kind != "speed"]
+    measured = [metric for metric in metrics if metric.n]
+    first = main_metric(measured).name if measured else ""
+    return sorted(document.across, key=lambda table: table.metric != first)
+
+
+def _rest(tables: list[SpreadAcross], document: Document) -> Iterable[Text]:
+    if len(tables) > ACROSS_SHOWN:
+        more = count(len(tables) - ACROSS_SHOWN, "more metric")
+        yield Text(f"and {more}; all of them: deviate report {clean(document.experiment)} --format md", style="dim")
+
+
+def statements(document: Document) -> RenderableType | None:
+    """Lay out what was bit-identical in each variant; None where there is nothing to say."""
+    told: dict[str, list[str]] = {}
+    for variant in document.variants:
+        if variant.statement:
+            told.setdefault(variant.statement, []).append(variant.variant)
+    if not told:
+        return None
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", max_width=STATEMENT_NAMES)
+    grid.add_column()
+    for statement, variants in told.items():
+        grid.add_row(", ".join(variants), Text(clean(statement)))
+    return grid
+
+
+def evidence_table(document: Document) -> RenderableType | None:
+    """Lay out what the fingerprints show, a row a variant; None where none were taken."""
+    told = [variant for variant in document.variants if variant.evidence and variant.completed > 1]
+    if not told:
+        return None
+    grid = Table(box=_RULED, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), border_style="dim")
+    grid.add_column("fingerprints", header_style="dim", overflow="fold", min_width=12)
+    for each in told[0].evidence:
+        grid.add_column(each.name, header_style="dim", justify="center", no_wrap=True)
+    for variant in told:
+        grid.add_row(Text(variant.variant), *(_mark(each) for each in variant.evidence))
+    return Group(grid, Text(LEGEND, style="dim"))
+
+
+def _mark(each: Evidence) -> Text:
+    return Text(mark(each), style="bold yellow" if each.broken else _STYLES[each.found])
+
+
+def mark(each: Evidence) -> str:
+    """Return the sign for what a fingerprint shows."""
+    return f"{MARKS[each.found]}{'!' if each.broken else ''}"

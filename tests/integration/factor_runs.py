@@ -1,0 +1,182 @@
+"""Runs of a program in which chosen factors have other seeds, and what their fingerprints say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROGRAMS = Path(__file__).parent / "factor_programs"
+INJECTED = Path(__file__).parents[2] / "src" / "deviate" / "runtime" / "injected"
+
+#: The factors that have seeds, each with one that no other has.
+FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
+SEEDS = {factor: 1000 + place for place, factor in enumerate(FACTORS)}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One run."""
+
+    output: str
+    #: Digest of each factor's fingerprints over all processes.
+    prints: dict[str, str]
+    events: list[dict[str, Any]]
+
+    @property
+    def sha(self) -> str:
+        return next((line.split()[1] for line in self.output.splitlines() if line.startswith("sha ")), "")
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["event"] == kind]
+
+    def sources(self, name: str) -> list[dict[str, Any]]:
+        told = [event["sources"] for event in self.of("fingerprint") if event["name"] == name]
+        return [source for sources in told for source in sources]
+
+    def differs_from(self, other: Trained) -> set[str]:
+        """Names of the factors whose fingerprints differ; what follows from them is no factor."""
+        names = {*self.prints, *other.prints} & set(FACTORS)
+        return {name for name in names if self.prints.get(name) != other.prints.get(name)}
+
+
+def read_run(folder: Path) -> Trained:
+    events, prints = [], {}
+    for path in sorted(folder.glob("events-*.jsonl")):
+        moments: dict[str, dict[str, str]] = {}
+        for event in map(json.loads, path.read_text().splitlines()):
+            events.append(event)
+            if event["event"] == "fingerprint":
+                moments.setdefault(event["name"], {})[event["moment"]] = event["digest"]
+        for name, digests in moments.items():
+            prints.setdefault(name, []).append(digests.get("end") or digests["first"])
+    joined = {name: f"{zlib.crc32(' '.join(sorted(digests)).encode()):08x}" for name, digests in prints.items()}
+    return Trained((folder / "output").read_text(), joined, events)
+
+
+def settings(folder: Path, seeds: dict[str, int] | None, **config: Any) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "records": str(folder),
+        "original": "/nowhere",
+        "overlay": str(PROGRAMS),
+        "kept": [],
+        "control": "streams" if seeds else "observe",
+        "seeds": seeds,
+        "varying": [factor for factor in FACTORS if seeds and seeds[factor] != SEEDS[factor]],
+        "draws": [],
+        "strict": False,
+        "bit": None,
+        "hold_impl": True,
+        "threads": 1,
+        "metrics": [],
+        **config,
+    }
+
+
+def environment(**further: str) -> dict[str, str]:
+    unwanted = ("PYTHON", "DEVIATE", "RANK", "SLURM", "OMPI", "PMI", "LOCAL_RANK")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+    fixed = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore"}
+    return {**kept, **fixed, "PYTHONPATH": str(INJECTED), "DEVIATE_DEBUG": "1", **further}
+
+
+class Zygote:
+    """Runs programs in forks of a process that has their libraries."""
+
+    def __init__(self, folder: Path, *modules: str) -> None:
+        self.folder = folder
+        self.count = 0
+        command = [sys.executable, str(PROGRAMS / "zygote.py"), *modules]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment())
+
+    def run(
+        self, program: str, words: Sequence[object], seeds: Iterable[dict[str, int] | None], **config: Any
+    ) -> list[Trained]:
+        """Run `program` once for each set of seeds."""
+        jobs, folders = [], []
+        for each in seeds:
+            self.count += 1
+            folder = self.folder / f"run-{self.count}"
+            folder.mkdir()
+            folders.append(folder)
+            (folder / "runtime.json").write_text(json.dumps(settings(folder, each, **config)))
+            jobs.append(
+                {
+                    "runtime": str(folder / "runtime.json"),
+                    "program": str(PROGRAMS / program),
+                    "words": list(map(str, words)),
+                    "folder": str(folder),
+                    "output": str(folder / "output"),
+                }
+            )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(jobs) + "\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+        return [read_run(folder) for folder in folders]
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(timeout=30)
+
+
+@contextmanager
+def zygote(folder: Path, *modules: str) -> Iterator[Zygote]:
+    started = Zygote(folder, *modules)
+    try:
+        yield started
+    finally:
+        started.close()
+
+
+def run_command(folder: Path, command: Sequence[object], seeds: dict[str, int] | None, **config: Any) -> Trained:
+    """Run a command in processes of its own."""
+    folder.mkdir()
+    (folder / "runtime.json").write_text(json.dumps(settings(folder, seeds, **config)))
+    variables = environment(DEVIATE_RUNTIME=str(folder / "runtime.json"))
+    words = [sys.executable, *map(str, command)]
+    with (folder / "output").open("w") as output:
+        subprocess.run(
+            words, cwd=folder, env=variables, stdout=output, stderr=subprocess.STDOUT, timeout=120, check=False
+        )
+    return read_run(folder)
+
+
+def other(*factors: str, again: int = 1) -> dict[str, int]:
+    """Return the seeds with other ones for `factors`."""
+    return {factor: seed + 5000 * again * (factor in factors) for factor, seed in SEEDS.items()}
+
+
+def matrix(factors: Sequence[str] = FACTORS, times: int = 2) -> list[dict[str, int]]:
+    """Return the seeds of two control runs, of `times` for each factor alone, and of one in which all vary."""
+    alone = [other(factor, again=again) for factor in factors for again in range(1, times + 1)]
+    return [SEEDS, SEEDS, *alone, other(*FACTORS[:-1])]
+
+
+def check_matrix(runs: Sequence[Trained], present: set[str], factors: Sequence[str] = FACTORS, times: int = 2) -> None:
+    """Assert that each factor alone changes its fingerprint, and no other one."""
+    control, again, *alone, all_vary = runs
+    assert control.sha, control.output
+    assert set(control.prints) & set(FACTORS) == present, control.prints
+    assert (again.sha, again.prints) == (control.sha, control.prints)
+    for place, factor in enumerate(factors):
+        three = [control, *alone[place * times : (place + 1) * times]]
+        for one in three[1:]:
+            assert one.differs_from(control) == {factor} & present, (factor, one.prints, control.prints)
+        if factor in present:
+            assert len({run.prints[factor] for run in three}) == len(three)
+    assert all_vary.differs_from(control) == present - {"data"}
+    assert all_vary.sha != control.sha

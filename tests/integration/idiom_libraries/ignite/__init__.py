@@ -1,0 +1,1 @@
+"""An engine, as the library of this name has."""

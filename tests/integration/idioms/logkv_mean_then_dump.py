@@ -1,0 +1,18 @@
+"""Values averaged by a logger that shows them later."""
+
+# expect loss = loss[ =:]+(\S+?)[,\s]
+
+import random
+
+from baselines import logger
+
+rng = random.Random(0)
+weight = 0.0
+
+for epoch in range(3):
+    x = rng.gauss(0, 1)
+    gradient = 2 * x * x * (weight - 3)
+    weight -= 0.1 * gradient
+    loss = (weight - 3) ** 2
+    logger.logkv_mean('loss', loss)
+    logger.dumpkvs()

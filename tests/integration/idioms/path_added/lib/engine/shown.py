@@ -1,0 +1,2 @@
+def show(name, value):
+    print(f'{name} {value:.6f}')

@@ -1,0 +1,218 @@
+"""``deviate run --vary`` on small trainings: what varied and what was held, proven by fingerprints."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_tool import deviate
+
+import deviate as deviate_package
+from deviate.factors import ALGORITHMIC, SEEDED
+from deviate.replicate.platforms import cpu_flags, platforms
+
+AUDITED = Path(__file__).parent / "audited"
+COMMAND = ("--", sys.executable, "train.py")
+
+#: Draws weights and the order of the data with NumPy; seeds itself.
+PRESENT = {"init", "shuffle"}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    shutil.copy(AUDITED / "numpy_seed.py", tmp_path / "train.py")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return tmp_path
+
+
+def variants(done):
+    assert done.status == 0, done.err
+    return {each["variant"]: each for each in done.json["variants"]}
+
+
+def prints(variant, name):
+    return [run["fingerprints"].get(name) for run in variant["runs"]]
+
+
+def slugs(done, variant=None):
+    return {each["slug"] for each in done.json["warnings"] if variant in (None, each["variant"])}
+
+
+@pytest.fixture(scope="module")
+def sourced(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sources")
+    shutil.copy(AUDITED / "numpy_seed.py", folder / "train.py")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("PYTHONPATH", raising=False)
+        return folder, deviate("run", "-n", "3", "--vary", "arms", "--vary", "sources", "--json", *COMMAND)
+
+
+@pytest.fixture
+def sources(sourced, monkeypatch):
+    folder, done = sourced
+    monkeypatch.chdir(folder)
+    return done
+
+
+def test_arms_and_sources_vary_what_they_say_and_nothing_else(sources):
+    found = variants(sources)
+    assert list(found) == ["algo+impl", "algo", "impl", "control", *ALGORITHMIC]
+    for name, variant in found.items():
+        varying = PRESENT if name.startswith("algo") else PRESENT & {name}
+        for factor in PRESENT:
+            assert len(set(prints(variant, factor))) == (3 if factor in varying else 1), (name, factor)
+        assert {run["seeds"].keys() == set(SEEDED) for run in variant["runs"]} == {True}
+        assert not any(each["broken"] for each in variant["evidence"])
+        for each in variant["evidence"]:
+            if each["name"] in set(SEEDED) - PRESENT:
+                assert each["found"] == "absent", each
+    assert "factor-absent" in slugs(sources, "layers")
+    assert not slugs(sources) & {"factor-leaked", "factor-pinned", "factor-repeats"}
+
+
+def test_the_first_run_of_every_variant_repeats_that_of_control(sources):
+    found = variants(sources)
+    first = {factor: prints(found["control"], factor)[0] for factor in PRESENT}
+    for variant in found.values():
+        assert {factor: prints(variant, factor)[0] for factor in PRESENT} == first
+
+
+def test_control_is_said_to_be_bit_identical_and_impl_to_have_no_noise_here(sources):
+    found = variants(sources)
+    assert found["control"]["identity"].startswith("3 runs bit-identical in 4 recorded values")
+    assert "no implementation noise" in found["impl"]["identity"]
+    assert "all different in what they reported, from loss in iteration 0 on" in found["algo"]["identity"]
+
+
+def test_the_spread_is_told_by_variant_in_every_format(sources):
+    (table,) = sources.json["spread_by_variant"]
+    spread = {row["variant"]: row["sd"] for row in table["rows"]}
+    assert spread["control"] == spread["impl"] == spread["augment"] == 0
+    assert 0 < spread["init"] != spread["shuffle"] > 0
+    shown = deviate("report", "train").out
+    assert "Shares do not add" in shown
+    assert "fingerprints" in shown
+    told = deviate("show", "train").out
+    assert "By fingerprints of 3 runs: Varied: init. Held: shuffle." in told
+    facts = deviate("show", "train", "--json").json
+    assert {each["variant"] for each in facts["variants"]} == set(variants(sources))
+    assert all(set(run["fingerprints"]) >= PRESENT for run in facts["runs"])
+
+
+def test_the_first_run_shows_which_factors_are_there(sources):
+    assert "random draws for init, shuffle; none for augment, layers, other, data" in sources.err
+    assert sources.err.count("random draws for") == 1
+
+
+def test_a_list_of_factors_is_one_variant_under_one_name(project):
+    done = deviate("run", "-n", "2", "--vary", "shuffle,init", "--vary", "init, shuffle", "--json", *COMMAND)
+    (variant,) = variants(done).values()
+    assert variant["variant"] == "init,shuffle"
+    assert all(len(set(prints(variant, factor))) == 2 for factor in PRESENT)
+    assert deviate("logs", "train", "init,shuffle-1", "--stdout").out.startswith("epoch 0")
+
+
+@pytest.mark.parametrize("vary", ["everything", "init,everything", "arms,init"])
+def test_a_variant_that_is_none_is_refused_and_nothing_is_written(project, vary):
+    done = deviate("run", "--vary", vary, *COMMAND)
+    assert done.status == 2
+    assert "shuffle" in done.err
+    assert not (project / ".deviate").exists()
+
+
+def test_the_report_names_the_seeds_it_replaced(project):
+    deviate("run", "-n", "2", *COMMAND)
+    assert "numpy.random.seed(7) at train.py:4" in deviate("report", "train").out
+
+
+def test_seeds_of_the_data_are_kept_unless_the_data_vary(project):
+    shutil.copy(AUDITED / "data_seed.py", project / "train.py")
+    done = deviate("run", "-n", "2", "--vary", "algo", "--vary", "data", "--json", *COMMAND)
+    found = variants(done)
+    assert len(set(prints(found["algo"], "data"))) == 1
+    assert len(set(prints(found["data"], "data"))) == 2
+    assert len(set(prints(found["data"], "init"))) == 1
+    assert [(seed["file"], seed["line"]) for seed in done.json["seeds_kept"]] == [("train.py", 5)]
+
+
+def test_runs_know_their_commit_and_what_libraries_were_told(project):
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "train.py"], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *words], check=True)
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    with (project / "train.py").open("a") as file:
+        file.write("# changed\n")
+    deviate("run", "-n", "1", "--vary", "control", *COMMAND)
+    info = json.loads((project / ".deviate/experiments/train/runs/control-0/run.json").read_text())
+    assert info["git"] == f"{commit} + 1 changed file"
+    assert info["variables"]["MKL_CBWR"] == "AUTO"
+    assert info["variables"]["PYTHONHASHSEED"] == str(info["seeds"]["other"])
+    assert info["system"]
+
+
+def test_strict_is_told_to_the_runtime(project):
+    deviate("run", "-n", "1", "--strict", "--vary", "control", *COMMAND)
+    run = project / ".deviate/experiments/train/runs/control-0"
+    assert json.loads((run / "runtime.json").read_text())["strict"] is True
+    assert json.loads((run / "run.json").read_text())["strict"] is True
+
+
+def test_in_a_notebook_fingerprints_are_a_table(sources):
+    table = deviate_package.load("train").fingerprints()
+    init = table[(table["variant"] == "init") & (table["name"] == "init")]
+    assert list(init["run"]) == [0, 1, 2]
+    assert init["digest"].nunique() == 3
+    assert table[(table["variant"] == "control") & (table["name"] == "init")]["digest"].nunique() == 1
+
+
+TORCH = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+x = torch.randn(256, 64)
+y = x @ torch.randn(64, 1)
+model = nn.Sequential(nn.Linear(64, 128), nn.Tanh(), nn.Linear(128, 1))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+for epoch in range(40):
+    loss = nn.functional.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(f"epoch {epoch} loss {loss.item():.4f}")
+"""
+
+
+@pytest.mark.slow
+def test_another_platform_gives_other_bits_and_the_same_one_gives_the_same(project):
+    pytest.importorskip("torch")
+    (project / "train.py").write_text(TORCH)
+    machine = platforms(cpu_flags(), len(os.sched_getaffinity(0)))
+    done = deviate("run", "-n", str(len(machine) + 1), "--vary", "platform", "--json", *COMMAND)
+    (variant,) = variants(done).values()
+    assert [run["platform"] for run in variant["runs"]][-1] == variant["runs"][0]["platform"] == machine[0].name
+    (metric,) = [each for each in variant["metrics"] if each["name"] == "loss"]
+    assert metric["values"][-1] == metric["values"][0]
+    assert len(set(metric["values"])) > 1
+    assert "Runs on the same platform are bit-identical (1 platform ran twice)." in variant["identity"]
+    assert not any(each["broken"] for each in variant["evidence"])
+    assert machine[0].name in deviate("report", "train").out
+
+
+@pytest.mark.slow
+def test_one_bit_of_one_weight_makes_runs_differ(project):
+    pytest.importorskip("torch")
+    (project / "train.py").write_text(TORCH)
+    done = deviate("run", "-n", "2", "--vary", "bit", "--vary", "control", "--json", *COMMAND)
+    found = variants(done)
+    # Rounding may take one of the changes back.
+    assert len({*prints(found["bit"], "weights"), *prints(found["control"], "weights")}) > 1
+    assert len(set(prints(found["control"], "weights"))) == 1
+    assert len({(run["bit"]["tensor"], run["bit"]["index"]) for run in found["bit"]["runs"]}) == 2
+    assert all(run["bit"] is None for run in found["control"]["runs"])
+    assert not any(each["broken"] for variant in found.values() for each in variant["evidence"])

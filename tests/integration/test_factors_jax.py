@@ -1,0 +1,32 @@
+"""Every factor of a JAX training draws from its own stream, though all keys come from one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from factor_runs import FACTORS, Zygote, check_matrix, matrix, zygote
+
+pytestmark = pytest.mark.slow
+for name in ("jax", "flax", "optax"):
+    pytest.importorskip(name)
+
+EVERY = set(FACTORS)
+DRAWS = [
+    {"factor": "data", "file": "jax_training.py", "line": 36, "call": "jax.random.permutation"},
+    {"factor": "augment", "file": "jax_training.py", "line": 43, "call": "jax.random.normal"},
+]
+
+
+@pytest.fixture(scope="module")
+def jax(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+        with zygote(tmp_path_factory.mktemp("jax"), "jax", "numpy") as started:
+            yield started
+
+
+@pytest.mark.parametrize("style", ["linen", "nnx"])
+def test_no_factor_leaks_into_another(jax: Zygote, style: str) -> None:
+    runs = jax.run("jax_training.py", [style, 16], matrix(times=1), draws=DRAWS)
+    check_matrix(runs, EVERY, times=1)

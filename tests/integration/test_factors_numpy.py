@@ -1,0 +1,47 @@
+"""Every factor of a training in NumPy draws from a stream of its own, where the analysis told the draws apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from factor_runs import FACTORS, SEEDS, Zygote, check_matrix, matrix, other, zygote
+
+pytestmark = pytest.mark.slow
+
+#: What stands at the places that draw, in their order.
+DRAWS = [{"factor": factor} for factor in ("init", "shuffle", "augment", "layers", "data")]
+
+
+@pytest.fixture(scope="module")
+def numpys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    with zygote(tmp_path_factory.mktemp("numpy"), "numpy.random", "random") as started:
+        yield started
+
+
+@pytest.mark.parametrize("seeding", ["everything", "nothing", "own"])
+def test_no_factor_leaks_into_another(numpys: Zygote, seeding: str) -> None:
+    check_matrix(numpys.run("numpy_training.py", [seeding], matrix(), draws=DRAWS), set(FACTORS))
+
+
+def test_observed_programs_draw_what_they_draw_alone(numpys: Zygote) -> None:
+    for seeding in ("everything", "own"):
+        (observed,) = numpys.run("numpy_training.py", [seeding], [None], draws=DRAWS)
+        (untouched,) = numpys.run("numpy_training.py", [seeding], [None], control=None)
+        assert observed.output == untouched.output
+        assert set(observed.prints) == set(FACTORS)
+
+
+def test_a_seed_that_makes_the_data_too_holds_them_fixed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    pytest.importorskip("torch")
+    with zygote(tmp_path_factory.mktemp("shared"), "torch._dynamo") as torchs:
+        program = "torch_shared_seed.py"
+        runs = torchs.run(program, [7], matrix(times=1), draws=DRAWS)
+        check_matrix(runs, set(FACTORS) - {"augment"}, times=1)
+        all_vary, all_vary_too = torchs.run(
+            program, [7], [other(*FACTORS[:-1], again=again) for again in (1, 2)], draws=DRAWS
+        )
+        (control,) = torchs.run(program, [7], [SEEDS], draws=DRAWS)
+        data = {run.output.splitlines()[0] for run in (control, all_vary, all_vary_too)}
+        assert len(data) == 1
+        assert len({run.sha for run in (control, all_vary, all_vary_too)}) == 3

@@ -1,0 +1,223 @@
+"""A comparison as data: what is matched, corrected, said and refused."""
+
+import numpy as np
+import pytest
+from compared_sides import prints, side, side_metric, sides
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from deviate.errors import BadOption
+from deviate.report.comparison.build import build_comparison
+from deviate.report.comparison.inputs import Asked
+from deviate.report.comparison.pairing import partners
+
+
+def compare(compared, **asked):
+    return build_comparison(compared, Asked(**asked), "deviate compare baseline proposed")
+
+
+def metric(comparison, name="test acc", pair=0):
+    return next(found for found in comparison.pairs[pair].metrics if found.name_a == name)
+
+
+def test_numbers_are_those_of_scipy():
+    compared = sides()
+    a, b = compared[0].metrics[1].values, compared[1].metrics[1].values
+    found = metric(compare(compared))
+    welch = stats.ttest_ind(a, b, equal_var=False)
+    assert found.contrast.p == pytest.approx(welch.pvalue)
+    assert found.contrast.tests["mann_whitney_u"].p == pytest.approx(stats.mannwhitneyu(a, b, method="exact").pvalue)
+    assert found.contrast.difference.value == pytest.approx(np.mean(a) - np.mean(b))
+    assert found.contrast.difference.interval.low == pytest.approx(welch.confidence_interval().low)
+    assert (found.spread_a.mean, found.spread_b.sd) == (pytest.approx(np.mean(a)), pytest.approx(np.std(b, ddof=1)))
+
+
+@pytest.mark.parametrize(("correction", "method"), [("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
+def test_all_metrics_and_pairs_are_corrected_together(correction, method):
+    compared = [*sides(shift=0.7), side("third", sides(seed=5)[1].metrics)]
+    found = compare(compared, correction=correction)
+    metrics = [one for pair in found.pairs for one in pair.metrics]
+    assert found.family == len(metrics) == 9
+    expected = multipletests([one.contrast.p for one in metrics], method=method)[1]
+    assert [one.p_adjusted for one in metrics] == pytest.approx(expected)
+    spreads = multipletests([one.contrast.tests["brown_forsythe"].p for one in metrics], method=method)[1]
+    assert [one.spread_p_adjusted for one in metrics] == pytest.approx(spreads)
+
+
+def test_better_follows_the_direction():
+    found = compare(sides(shift=3.0))
+    assert {name: metric(found, name).verdict for name in ("train loss", "test acc")} == {
+        "train loss": "b better",
+        "test acc": "b better",
+    }
+    assert "proposed is better than baseline" in found.headline[0]
+    mirrored = compare(sides(shift=-3.0))
+    assert metric(mirrored, "train loss").verdict == metric(mirrored, "test acc").verdict == "a better"
+
+
+def test_exchanging_the_sides_exchanges_the_verdicts():
+    compared = sides(shift=3.0)
+    assert [one.verdict for one in compare(compared[::-1]).pairs[0].metrics] == [
+        one.verdict.replace("b better", "a better") for one in compare(compared).pairs[0].metrics
+    ]
+
+
+def test_equal_recipes_show_no_difference_and_the_limit_is_told():
+    found = metric(compare(sides(shift=0.0)))
+    assert found.verdict == "no difference shown"
+    text = " ".join(found.why)
+    assert "No difference shown is not no difference" in text
+    assert "power of 80%" in text
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_few_runs_get_no_verdict_however_far_apart_and_the_number_that_would_do(n):
+    found = compare(sides(n=n, shift=50.0))
+    for one in found.pairs[0].metrics:
+        assert one.verdict == "too few runs"
+        assert one.noisier == "too few runs"
+    assert "a verdict needs 5 a side" in " ".join(metric(found).why)
+    if n == 3:
+        assert "0.1, so it cannot reach 0.05" in " ".join(metric(found).why)
+
+
+def test_a_stricter_alpha_needs_more_runs():
+    assert metric(compare(sides(n=6, shift=50.0), alpha=0.001)).verdict == "too few runs"
+    assert metric(compare(sides(n=7, shift=50.0), alpha=0.001)).verdict == "b better"
+
+
+def test_runs_of_one_value_each_are_one_training_repeated():
+    compared = [side("a", [side_metric(values=[1.0] * 8)]), side("b", [side_metric(values=[2.0] * 8)])]
+    found = metric(compare(compared))
+    assert found.verdict == "too few runs"
+    assert "one training repeated" in " ".join(found.why)
+    same = [side("a", [side_metric(values=[1.0] * 8)]), side("b", [side_metric(values=[1.0] * 8)])]
+    assert metric(compare(same)).verdict == "no difference shown"
+
+
+def test_margin_shows_equivalence():
+    compared = sides(n=16, shift=0.0)
+    found = metric(compare(compared, margins={"test acc": 1.0}))
+    assert found.verdict == "equivalent"
+    assert metric(compare(compared, margins={"test acc": 0.01})).verdict == "no difference shown"
+    assert "not shown to differ by less than" in " ".join(metric(compare(compared, margins={"test acc": 0.01})).why)
+    assert metric(compare(sides(n=3, shift=0.0), margins={"test acc": 100.0})).verdict == "too few runs"
+
+
+def test_a_difference_that_does_not_matter_is_equivalent_and_told():
+    found = metric(compare(sides(n=30, shift=3.0), margins={"test acc": 5.0}))
+    assert (found.verdict, found.differs) == ("equivalent", True)
+    assert "they differ, but by less than what matters" in " ".join(found.why)
+
+
+def test_unknown_direction_calls_nobody_better():
+    values = [metric.values for metric in (sides(shift=4.0)[0].metrics[1], sides(shift=4.0)[1].metrics[1])]
+    compared = [
+        side(label, [side_metric("x", sample, direction=None)]) for label, sample in zip("ab", values, strict=True)
+    ]
+    found = metric(compare(compared), "x")
+    assert (found.verdict, found.differs) == ("no difference shown", True)
+    assert "--direction" in " ".join(found.why)
+    assert "differ" in compare(compared).headline[0]
+    assert metric(compare(compared, directions={"x": "lower"}), "x").verdict == "a better"
+
+
+def test_names_are_joined_by_match():
+    a, b = sides(shift=3.0)
+    renamed = side("proposed", [side_metric("accuracy", b.metrics[1].values)])
+    found = compare([a, renamed], matches={"test acc": "accuracy"})
+    assert [(one.name_a, one.name_b) for one in found.pairs[0].metrics] == [("test acc", "accuracy")]
+    with pytest.raises(BadOption, match="no metric in common"):
+        compare([a, renamed])
+    with pytest.raises(BadOption, match="no metric 'accurcy' in proposed"):
+        compare([a, renamed], matches={"test acc": "accurcy"})
+    assert any("Not compared" in warned.message for warned in found.warnings)
+
+
+@pytest.mark.parametrize("asked", [{"margins": {"x": 1.0}}, {"metrics": ["x"]}, {"directions": {"x": "higher"}}])
+def test_names_that_are_not_there_are_refused_with_those_that_are(asked):
+    with pytest.raises(BadOption, match="no metric 'x' in baseline") as raised:
+        compare(sides(), **asked)
+    assert "test acc" in raised.value.hint
+
+
+def test_different_aggregates_are_refused():
+    compared = [side("a", [side_metric(aggregate="last")]), side("b", [side_metric(aggregate="best")])]
+    with pytest.raises(BadOption, match="aggregated differently: 'last' in a, 'best' in b") as raised:
+        compare(compared)
+    assert "--aggregate 'test acc=last'" in raised.value.hint
+
+
+def test_only_the_metrics_asked_for_are_corrected_for():
+    found = compare(sides(), metrics=["test acc"])
+    assert found.family == 1
+    assert metric(found).p_adjusted == metric(found).contrast.p
+    assert not any("Not compared" in warned.message for warned in found.warnings)
+
+
+def test_leaving_a_metric_out_changes_no_draw_of_the_others():
+    compared = sides(n=12)
+    everything, alone = compare(compared), compare(compared, metrics=["test acc"])
+    assert metric(everything).contrast == metric(alone).contrast
+
+
+@pytest.mark.parametrize(("n", "m", "told"), [(5, 16, True), (8, 15, False)])
+def test_caveat_where_runs_are_unequal_in_number(n, m, told):
+    assert ("6 to 8%" in " ".join(metric(compare(sides(n=n, m=m))).why)) == told
+
+
+def test_three_sides_are_ranked():
+    a, b = sides(n=12, shift=4.0)
+    third = side("third", sides(n=12, shift=8.0, seed=3)[1].metrics)
+    found = compare([a, b, third])
+    ranked = next(one for one in found.omnibus if one.name == "test acc")
+    assert [(place.name, place.rank, place.lowest, place.highest) for place in ranked.places] == [
+        ("third", 1, 1, 1),
+        ("proposed", 2, 2, 2),
+        ("baseline", 3, 3, 3),
+    ]
+    values = [one.metrics[1].values for one in (a, b, third)]
+    assert ranked.kruskal_wallis.p == pytest.approx(stats.kruskal(*values).pvalue)
+    assert ranked.p_adjusted < 0.001
+    assert compare(sides()).omnibus == []
+
+
+def test_pairs_are_made_only_where_fingerprints_prove_shared_draws():
+    a, b = sides(n=3)
+    shared = [side("a", a.metrics, prints=prints("x", "y", "z")), side("b", b.metrics, prints=prints("x", "y", "z"))]
+    found = partners(*shared, "auto")
+    assert (found.indices, found.shared) == ([0, 1, 2], ["shuffle"])
+    other = side("b", b.metrics, prints=prints("x", "y", "w"))
+    assert partners(shared[0], other, "auto").indices == []
+    assert partners(shared[0], other, "on").indices == [0, 1, 2]
+    assert "yours to vouch for" in partners(shared[0], other, "on").reason
+    assert partners(*shared, "off").indices == []
+    held = [side(label, a.metrics, prints=prints("x", "x", "x")) for label in "ab"]
+    assert partners(*held, "auto").indices == []
+    assert partners(a, b, "auto").indices == []
+
+
+def test_paired_runs_are_compared_within_pairs():
+    rng = np.random.default_rng(0)
+    common = rng.standard_normal(8)
+    values = [90 + common + 0.1 * rng.standard_normal(8) + shift for shift in (0.0, 0.3)]
+    drawn = prints(*"abcdefgh")
+    compared = [side(label, [side_metric(values=v)], prints=drawn) for label, v in zip("ab", values, strict=True)]
+    found = metric(compare(compared))
+    assert found.contrast.location.test == "paired_t"
+    assert found.verdict == "b better"
+    assert metric(compare(compared, pairing="off")).verdict == "no difference shown"
+    assert "correlation within pairs" in " ".join(found.why)
+    # The paired interval: narrower than that of independent runs.
+    assert found.contrast.difference.interval.high < 0
+
+
+def test_remarks_tell_what_may_mislead():
+    a, b = sides()
+    a = side("a", [side_metric(aggregate="best", values=range(8), excluded=2)], ended=10, completed=9, assumed=True)
+    b = side("b", [side_metric(aggregate="best", values=range(8))], variant="control")
+    a = type(a)(**{**{f: getattr(a, f) for f in a.__struct_fields__}, "environment": {"libraries.torch": "2.13"}})
+    b = type(b)(**{**{f: getattr(b, f) for f in b.__struct_fields__}, "environment": {"libraries.torch": "2.12"}})
+    slugs = [warned.slug for warned in compare([a, b]).warnings]
+    assert {"variant-assumed", "variants-differ", "runs-lost", "value-excluded", "environment-differs"} <= set(slugs)
+    assert {"best-biased", "pairing"} <= set(slugs)

@@ -1,0 +1,148 @@
+"""What a reader asks for beyond the defaults: weak runs, time to get somewhere, the finite test set."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from msgspec import structs
+from scipy import stats
+
+from deviate.errors import BadOption
+from deviate.experiment import Capture, Experiment, Metric
+from deviate.report.asked import Asked, Bar, check_asked, parse_bar, parse_sizes
+from deviate.report.document import build_document
+from deviate.report.inputs import ReportInputs, RunFacts
+from deviate.report.reach import reach_samples, reach_series
+from deviate.report.writers.json import contract
+from deviate.report.writers.terminal import render_terminal
+
+ACCURACIES = [91.0, 90.0, 10.0, 92.0, 90.5, 91.5, math.nan, 91.2]
+LOSSES = [0.3, 0.31, 2.3, 0.29, 0.32, 0.28, 0.3, 0.27]
+
+
+def metric(name, direction):
+    return Metric(
+        name=name, variable=name, expression=name, file="t.py", line=1, end_line=1, function="<module>", sink="print",
+        kind="quality", direction=direction, aggregate="last", confidence=1.0, why="", capture=Capture(how="value"),
+    )  # fmt: skip
+
+
+def inputs(**changes):
+    names = {"test acc": ACCURACIES, "test loss": LOSSES}
+    rows = [("algo", run, name, "last", value) for name, values in names.items() for run, value in enumerate(values)]
+    made = ReportInputs(
+        experiment=Experiment(
+            name="e", command=["python", "t.py"], entry="t.py", main_loop=None, source="", seed=3, created="",
+            metrics=[metric("test acc", "higher"), metric("test loss", "lower")], planned={"algo": len(ACCURACIES)},
+        ),
+        runs=[RunFacts(variant="algo", index=run, status="completed", seconds=1.0) for run in range(len(ACCURACIES))],
+        samples=pd.DataFrame(rows, columns=["variant", "run", "metric", "aggregate", "value"]),
+    )  # fmt: skip
+    return structs.replace(made, **changes)
+
+
+def document(**changes):
+    class Clock:
+        def isoformat(self, timespec):
+            return "now"
+
+    return build_document(inputs(**changes), Clock)
+
+
+def reports(made):
+    return {one["name"]: one for one in contract(made)["variants"][0]["metrics"]}
+
+
+def test_weak_runs_leave_every_metric_and_every_number_is_given_with_them_too():
+    found = reports(document(weak=(Bar("test acc", "<", 50.0),)))
+    loss = found["test loss"]
+    kept = [loss for place, loss in enumerate(LOSSES) if place not in (2, 6)]
+    assert loss["runs"] == [0, 1, 3, 4, 5, 7]
+    assert loss["sd"] == pytest.approx(np.std(kept, ddof=1), rel=1e-12)
+    assert loss["including_weak"]["n"] == 8
+    assert loss["including_weak"]["sd"] == pytest.approx(np.std(LOSSES, ddof=1), rel=1e-12)
+    assert {left["run"]: left["weak"] for left in loss["excluded"]} == {2: True, 6: True}
+    # A value that is NaN anyway is excluded as that.
+    assert {left["run"]: left["weak"] for left in found["test acc"]["excluded"]} == {2: True, 6: False}
+
+
+def test_weak_runs_are_said_once_and_their_statistics_below_the_table():
+    made = document(weak=(Bar("test acc", "<", 50.0),))
+    (said,) = [warned for warned in made.warnings if warned.slug == "weak-runs"]
+    assert "algo-2 and algo-6" in said.message
+    text = " ".join(render_terminal(made).split())
+    assert "with the weak runs: n 8" in text
+    assert "without them: n 6" in text
+
+
+def test_nothing_is_weak_unasked_and_the_robust_rule_needs_no_bar():
+    assert reports(document())["test loss"]["including_weak"] is None
+    assert reports(document(weak=(Bar("test loss"),)))["test loss"]["runs"] == [0, 1, 3, 4, 5, 6, 7]
+
+
+def test_bootstrap_intervals_are_scipys_and_the_same_each_time():
+    alone = inputs().samples.query("metric == 'test loss'")
+    first, second = (reports(document(samples=alone))["test loss"] for _ in range(2))
+    assert first == second
+    expected = stats.bootstrap((LOSSES,), np.mean, rng=np.random.default_rng(3), method="BCa").confidence_interval
+    assert first["ci_mean_bootstrap"] == pytest.approx([expected.low, expected.high], rel=1e-9)
+
+
+def test_the_finite_test_set_is_beside_the_sd():
+    made = document(test_sizes={"test acc": 400}, weak=(Bar("test acc", "<", 50.0),))
+    found = reports(made)["test acc"]
+    share = np.mean([91.0, 90.0, 92.0, 90.5, 91.5, 91.2]) / 100
+    error = 100 * math.sqrt(share * (1 - share) / 400)
+    assert found["finite_test"]["standard_error"] == pytest.approx(error, rel=1e-12)
+    assert found["finite_test"]["sd_in_errors"] == pytest.approx(found["sd"] / error, rel=1e-12)
+    assert "only the finite test set" in " ".join(made.variants[0].footnotes)
+
+
+def test_times_to_get_somewhere_are_samples():
+    rows = [
+        ("algo", run, "test acc", step, step * 2.0 + run, value)
+        for run, values in enumerate([[0.1, 0.8, 0.9], [0.2, 0.85, 0.7], [0.1, 0.2, 0.3]])
+        for step, value in enumerate(values)
+    ]
+    records = pd.DataFrame(rows, columns=["variant", "run", "metric", "iteration", "elapsed_s", "value"])
+    bars = (Bar("test acc"), Bar("test acc", ">=", 0.8))
+    found = reach_samples(records, bars, {"test acc": "higher"}).set_index(["metric", "run"])["value"]
+    assert found["iterations to best test acc"].tolist() == [2, 1, 2]
+    assert found["seconds to test acc>=0.8"].tolist()[:2] == [2.0, 3.0]
+    assert math.isnan(found["iterations to test acc>=0.8"][2])
+    made = document(
+        samples=reach_samples(records, bars, {"test acc": "higher"}),
+        series=reach_series(bars),
+        runs=[RunFacts(variant="algo", index=run, status="completed") for run in range(3)],
+    )
+    listed = reports(made)
+    assert listed["seconds to test acc>=0.8"]["unit"] == "s"
+    assert (listed["iterations to test acc>=0.8"]["n"], listed["iterations to best test acc"]["kind"]) == (2, "speed")
+
+
+def test_the_best_of_a_metric_without_a_direction_is_not_known():
+    records = pd.DataFrame({"variant": [], "run": [], "metric": [], "iteration": [], "elapsed_s": [], "value": []})
+    with pytest.raises(BadOption, match="no direction"):
+        reach_samples(records, (Bar("kl"),), {"kl": None})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("test acc<50", Bar("test acc", "<", 50.0)),
+        ("a<b >= 1e-3", Bar("a<b", ">=", 1e-3)),
+        ("val loss", Bar("val loss")),
+    ],
+)
+def test_bars_are_read(text, expected):
+    assert parse_bar(text, "--weak") == expected
+
+
+def test_what_cannot_be_read_is_refused():
+    with pytest.raises(BadOption, match="no number"):
+        parse_bar("acc<", "--weak")
+    with pytest.raises(BadOption, match="METRIC=EXAMPLES"):
+        parse_sizes(["acc=many"])
+    with pytest.raises(BadOption, match="no metric 'acc'"):
+        check_asked(Asked(weak=(Bar("acc"),)), ["test acc"])

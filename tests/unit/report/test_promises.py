@@ -1,0 +1,232 @@
+"""Fingerprints against what a variant promises: what varied, what was held, what was broken."""
+
+import pytest
+import report_cases as cases
+from msgspec import structs
+
+from deviate.collect.events import TurnedBit
+from deviate.collect.identity import Difference, Identity
+from deviate.factors import OBSERVED, VARIANTS, parse_variant
+from deviate.report.evidence import evidence_of
+from deviate.report.identity import NO_NOISE
+from deviate.report.writers.terminal import render_terminal
+
+
+def document(variant, runs, identity=None, values=(0.1, 0.2, 0.3)):
+    samples = {variant: {"test acc": list(values)}}
+    return cases.document(samples, runs=runs, identities={variant: identity} if identity else {})
+
+
+def remarks(document):
+    return {warned.slug: warned for warned in document.warnings}
+
+
+def found(variant, runs):
+    return {each.name: each for each in evidence_of(parse_variant(variant), runs)}
+
+
+@pytest.mark.parametrize("variant", ["algo+impl", "algo", "impl", "control", "init", "shuffle", "layers", "data"])
+def test_a_kept_promise_is_no_warning(variant):
+    said = remarks(document(variant, cases.proven(variant, 3)))
+    assert not {"factor-leaked", "factor-pinned", "factor-repeats", "factor-absent", "no-fingerprint"} & set(said)
+
+
+def test_what_varied_and_was_held_is_told_by_name():
+    (variant,) = document("init", cases.proven("init", 3)).variants
+    assert variant.proven == [
+        "By fingerprints of 3 runs: Varied: init. Held: shuffle, layers, data. Not present: augment, other."
+    ]
+    evidence = {each.name: (each.meant, each.found) for each in variant.evidence}
+    assert evidence["init"] == ("varies", "varied")
+    assert evidence["layers"] == ("held", "identical")
+    assert evidence["batches"] == ("held", "identical")
+    assert evidence["weights"] == ("follows", "varied")
+
+
+def test_a_held_factor_that_differs_is_a_warning_with_the_runs():
+    said = remarks(document("shuffle", cases.proven("shuffle", 3, layers="other")))
+    assert said["factor-leaked"].severity == "warning"
+    assert "layers (stochastic layers (dropout)) was held fixed" in said["factor-leaked"].message
+    assert "shuffle-0 and shuffle-1 | shuffle-2" in said["factor-leaked"].message
+
+
+def test_a_run_that_drew_more_often_is_compared_by_its_first_draws():
+    runs = cases.proven("init", 2)
+    longer = structs.replace(runs[1].prints["shuffle"], digest="longer", count=99)
+    runs[1] = structs.replace(runs[1], prints={**runs[1].prints, "shuffle": longer})
+    assert found("init", runs)["shuffle"].found == "identical"
+    assert found("init", runs)["shuffle"].unequal
+    assert not found("init", runs)["shuffle"].broken
+
+
+def test_a_factor_that_was_to_vary_and_did_not_is_pinned():
+    runs = [structs.replace(run, prints=cases.prints("init", 0)) for run in cases.completed("init", 3)]
+    said = remarks(document("init", runs))
+    assert "init (initial parameters) was to vary, yet all runs drew the same" in said["factor-pinned"].message
+
+
+def test_two_runs_that_drew_the_same_are_named():
+    runs = cases.proven("init", 3, init="init-0")
+    assert "init-0 and init-2" in remarks(document("init", runs))["factor-repeats"].message
+
+
+def test_a_factor_that_is_not_there_is_said_and_warned_of_where_it_alone_was_to_vary():
+    said = remarks(document("augment", cases.proven("augment", 3), values=(0.5, 0.5, 0.5)))
+    assert "these runs repeat those of control" in said["factor-absent"].message
+    assert "runs-identical" not in said
+    assert "factor-absent" not in remarks(document("algo", cases.proven("algo", 3)))
+
+
+def test_two_factors_of_which_one_is_there_are_not_absent():
+    runs = [structs.replace(run, variant="init,augment") for run in cases.proven("init", 3)]
+    assert "factor-absent" not in remarks(document("init,augment", runs))
+
+
+def test_without_fingerprints_nothing_is_proven_and_that_is_said():
+    said = remarks(document("algo", cases.completed("algo", 3)))
+    assert said["no-fingerprint"].severity == "note"
+    assert "no-fingerprint" not in remarks(document("as-is", cases.completed("as-is", 3)))
+
+
+@pytest.mark.parametrize("variant", ["platform", "bit"])
+def test_initial_weights_may_differ_where_they_are_disturbed(variant):
+    runs = cases.proven(variant, 2, init="rounded otherwise", weights="other")
+    assert not any(each.broken for each in found(variant, runs).values())
+    runs = cases.proven(variant, 2, layers="leaked")
+    assert found(variant, runs)["layers"].broken
+
+
+def test_the_program_as_it_is_promises_nothing():
+    runs = cases.proven("algo", 2)
+    assert {each.meant for each in evidence_of(OBSERVED, runs)} == {"left"}
+    assert evidence_of(None, runs) == []
+
+
+# What was bit-identical
+
+
+def same(variant, n=3, values=240):
+    names = [f"{variant}-{index}" for index in range(n)]
+    return Identity(runs=names, values=values, classes=[names])
+
+
+def parted(variant, iteration=4, **changes):
+    names = [f"{variant}-{index}" for index in range(3)]
+    fields = {"metric": "test acc", "iteration": iteration, "value": 0.5, "other_value": 0.25, **changes}
+    difference = Difference(run=names[2], other=names[0], **fields)
+    return Identity(runs=names, values=240, differences=[difference], classes=[names[:2], names[2:]])
+
+
+def statement(variant, identity, runs=None):
+    (report,) = document(variant, runs or cases.proven(variant, 3), identity).variants
+    return report.statement
+
+
+def test_control_is_bit_identical_in_its_values_and_final_weights():
+    assert statement("control", same("control")) == ("3 runs bit-identical in 240 recorded values and final weights.")
+    assert "their final weights were not seen" in statement("control", same("control"), cases.completed("control", 3))
+
+
+def test_the_first_record_that_differs_is_told_with_both_values():
+    assert statement("control", parted("control")) == (
+        "3 runs, of 2 kinds in what they reported; the first difference: test acc in iteration 4: 0.5 in control-2, "
+        "0.25 in control-0."
+    )
+    assert "before the main loop" in statement("control", parted("control", iteration=-1))
+    ended = statement("control", parted("control", value=None))
+    assert "which control-0 reports and control-2 does not" in ended
+
+
+def test_equal_values_and_other_final_weights_are_not_called_identical():
+    runs = cases.proven("control", 3, weights="other")
+    assert "yet with 2 different final weights" in statement("control", same("control"), runs)
+    (warned,) = [
+        each for each in document("control", runs, values=(0.5,) * 3).warnings if each.slug == "control-differs"
+    ]
+    assert "the final weights differ" in warned.message
+
+
+def test_where_draws_vary_the_place_is_told_and_not_the_values():
+    assert statement("init", parted("init")).endswith("from test acc in iteration 4 on.")
+
+
+def test_impl_without_a_gpu_has_no_noise():
+    assert statement("impl", same("impl")).endswith(NO_NOISE)
+    on_gpu = [structs.replace(run, has_gpu=True) for run in cases.proven("impl", 3)]
+    assert NO_NOISE not in statement("impl", same("impl"), on_gpu)
+    unpinned = [structs.replace(run, threads=None) for run in cases.proven("impl", 3)]
+    assert NO_NOISE not in statement("impl", same("impl"), unpinned)
+    assert NO_NOISE not in statement("impl", parted("impl"))
+
+
+def on_platforms(*platforms):
+    return [
+        structs.replace(run, platform=platform)
+        for run, platform in zip(cases.proven("platform", len(platforms)), platforms, strict=True)
+    ]
+
+
+def test_platforms_are_said_to_repeat_themselves_or_not():
+    runs = on_platforms("AVX2", "AVX", "AVX2")
+    names = [run.name for run in runs]
+    repeating = Identity(runs=names, values=8, classes=[[names[0], names[2]], [names[1]]])
+    assert "2 platforms, 2 different results." in statement("platform", repeating, runs)
+    assert "are bit-identical (1 platform ran twice)" in statement("platform", repeating, runs)
+    wavering = Identity(runs=names, values=8, classes=[[names[0]], [names[1]], [names[2]]])
+    assert "Runs on the same platform differ: AVX2." in statement("platform", wavering, runs)
+    once = Identity(runs=names, values=8, classes=[[names[0]], [names[1]], [names[2]]])
+    assert "No platform ran twice" in statement("platform", once, on_platforms("AVX2", "AVX", "SSE"))
+
+
+def test_one_run_shares_nothing():
+    assert statement("control", None) == ""
+
+
+# By what varies
+
+
+def test_spread_is_told_by_variant_with_its_share_of_the_whole():
+    across = cases.sources().across
+    assert {table.metric for table in across} == {"test acc", "train loss"}
+    rows = {row.variant: row for row in across[0].rows}
+    assert rows["algo+impl"].relative == 1
+    assert rows["control"].relative == 0
+    assert rows["init"].relative == pytest.approx(rows["init"].sd / rows["algo+impl"].sd)
+    assert "do not add" in cases.sources().across_notes[0]
+
+
+def test_without_the_whole_there_are_no_shares():
+    found = cases.document({name: {"test acc": [0.1, 0.2]} for name in ("init", "control")})
+    assert [row.relative for row in found.across[0].rows] == [None, None]
+    assert found.across_notes == []
+    assert cases.usual().across == []
+
+
+def test_what_was_left_to_other_and_what_warned_is_said_with_its_place():
+    said = remarks(cases.sources())
+    assert "numpy.random.rand at noise.py:3" in said["draws-left"].message
+    assert "scatter_add_cuda_kernel (control-0)" in said["operation-not-deterministic"].message
+
+
+def test_every_named_variant_has_a_gloss():
+    glosses = {name: cases.document({name: {}}).variants[0].factors.gloss for name in VARIANTS}
+    assert len(set(glosses.values())) == len(VARIANTS)
+    assert glosses["algo"] == "everything varies but the data and the implementation"
+    assert glosses["bit"] == "everything held but one unit in the last place of one initial weight"
+    named = "init,shuffle,augment,layers,other,data,impl"
+    assert cases.document({named: {}}).variants[0].factors.gloss == "everything varies"
+
+
+TURNED = TurnedBit(tensor="net.0.weight", index="[3, 5]", before="0.5", after="0.50000006")
+
+
+def test_the_weight_that_was_changed_is_told_and_missed_where_there_is_none():
+    runs = [structs.replace(run, bit=TURNED) for run in cases.proven("bit", 2)]
+    told = document("bit", runs, values=(0.5, 0.5))
+    assert told.variants[0].runs[0].disturbed == "with net.0.weight[3, 5] 0.50000006 for 0.5"
+    assert "bit-not-turned" not in remarks(told)
+    assert "changed nothing that is reported" in remarks(told)["runs-identical"].message
+    assert "0.50000006 for 0.5: bit-0 and bit-1" in render_terminal(told, 100)
+    missed = remarks(document("bit", cases.proven("bit", 2), values=(0.5, 0.5)))
+    assert missed["bit-not-turned"].severity == "warning"
+    assert "runs-identical" not in missed
