@@ -1,0 +1,127 @@
+"""Measure what it costs that each factor draws from a stream of its own, over whole trainings.
+
+    python benchmarks/factors/overhead.py [--pairs N] FOLDER COMMAND [FOLDER COMMAND]...
+
+    python benchmarks/factors/overhead.py examples/digits_mlp "python train.py" examples/digits_cnn "python main.py"
+
+Each pair is a training with streams and one without, both with the runtime in them, the implementation held fixed and
+one thread, in a random order. Prints a table on standard error and one JSON object with the same figures on standard
+output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import resource
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+INJECTED = Path(__file__).parents[2] / "src" / "deviate" / "runtime" / "injected"
+FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
+
+
+def main() -> None:
+    """Measure, and print table and JSON."""
+    parser = argparse.ArgumentParser(description="Measure what streams cost.")
+    parser.add_argument("trainings", nargs="+", metavar="FOLDER COMMAND", help="trainings to measure")
+    parser.add_argument("--pairs", type=int, default=9, help="pairs of runs (default 9)")
+    options = parser.parse_args()
+    if len(options.trainings) % 2:
+        parser.error("each FOLDER needs a COMMAND")
+    trainings = zip(options.trainings[::2], options.trainings[1::2], strict=True)
+    report: dict[str, Any] = {
+        "benchmark": "factors-overhead",
+        "python": platform.python_version(),
+        "machine": platform.processor() or platform.machine(),
+        "pairs": options.pairs,
+        "trainings": {
+            f"{folder}: {command}": measure(Path(folder), command, options.pairs) for folder, command in trainings
+        },
+    }
+    print_table(report)
+    print(json.dumps(report, indent=2))
+
+
+def measure(project: Path, command: str, pairs: int) -> dict[str, Any]:
+    """Return the ratios of time with streams to time without."""
+    words = shlex.split(command)
+    words = [sys.executable if word in ("python", "python3") else word for word in words]
+    order = random.Random(0)
+    ratios: dict[str, list[float]] = {"wall": [], "cpu": []}
+    plain = []
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name) / "work"
+        shutil.copytree(project, work, ignore=shutil.ignore_patterns(".deviate"))
+        run_once(work, words, "streams", Path(name) / "warm")
+        for pair in range(pairs):
+            controls = [None, "streams"]
+            order.shuffle(controls)
+            took = {control: run_once(work, words, control, Path(name) / f"{pair}-{control}") for control in controls}
+            plain.append(took[None]["wall"])
+            for clock, found in ratios.items():
+                found.append(took["streams"][clock] / took[None][clock])
+    return {"plain_wall_s": statistics.median(plain), **{clock: summary(found) for clock, found in ratios.items()}}
+
+
+def run_once(work: Path, words: list[str], control: str | None, records: Path) -> dict[str, float]:
+    """Run a training once; return the seconds it took."""
+    records.mkdir()
+    settings = {
+        "records": str(records),
+        "original": "/nowhere",
+        "overlay": str(work),
+        "kept": [],
+        "control": control,
+        "seeds": {factor: place for place, factor in enumerate(FACTORS)} if control else None,
+        "varying": [],
+        "strict": False,
+        "bit": None,
+        "draws": [],
+        "hold_impl": True,
+        "threads": 1,
+        "metrics": [],
+    }
+    (records / "runtime.json").write_text(json.dumps(settings))
+    variables = {
+        **os.environ,
+        "DEVIATE_RUNTIME": str(records / "runtime.json"),
+        "PYTHONPATH": str(INJECTED),
+        "OMP_NUM_THREADS": "1",
+        "PYTHONHASHSEED": "0",
+    }
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(words, cwd=work, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    wall = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {"wall": wall, "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
+
+
+def summary(ratios: list[float]) -> dict[str, float]:
+    """Return median and range."""
+    return {"median": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
+
+
+def print_table(report: dict[str, Any]) -> None:
+    """Print the figures for people."""
+    lines = [f"{'with streams / without':<60}{'median':>9}{'min':>9}{'max':>9}"]
+    for name, figures in report["trainings"].items():
+        lines.append(f"{name} ({figures['plain_wall_s']:.2f} s)")
+        for clock in ("wall", "cpu"):
+            row = figures[clock]
+            lines.append(f"  {clock:<58}" + "".join(f"{row[key]:>9.4f}" for key in ("median", "min", "max")))
+    print("\n".join(lines), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
