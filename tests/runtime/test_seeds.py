@@ -235,3 +235,17 @@ class TestLibraries:
             "torch.backends.cudnn.benchmark",
         }
         assert len(outcome.notes("switch-held")) == 2
+
+    def test_what_libraries_draw_for_themselves_is_no_factor_of_the_program(self, run: Run) -> None:
+        pytest.importorskip("torch")
+        source = """
+        import torch
+        model = torch.nn.Linear(3, 3)
+        optimizer = torch.optim.Adam(model.parameters())
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.ones(2, 3)).sum().backward()
+            optimizer.step()
+        """
+        outcome = run(program(source), seed=5)
+        assert {event["name"] for event in outcome.of("fingerprint")} == {"init", "weights"}

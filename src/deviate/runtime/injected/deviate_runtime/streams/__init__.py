@@ -27,6 +27,7 @@ PARTS = (
     ("accelerate.utils.random", "accelerate_random"),
     ("accelerate.data_loader", "accelerate_random"),
     ("rich.style", "imports"),
+    ("sympy", "imports"),
     ("jax", "imports"),
     ("keras", "imports"),
     ("jax.random", "jax_random"),
