@@ -1,4 +1,4 @@
-"""Operations that a framework said have no deterministic form, read from what runs printed to standard error."""
+"""Operations that a framework said have no deterministic form: to the runtime, or on standard error."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from deviate.collect.processes import processes
 from deviate.replicate.workspace import RunFolder
 
 
@@ -38,9 +39,17 @@ def warned_operations(runs: Iterable[RunFolder]) -> list[WarnedOperation]:
     """Return the operations that runs warned of, by name."""
     found: dict[str, list[str]] = {}
     for run in runs:
-        for operation in sorted(set(operations_in(run.stderr_file))):
+        for operation in sorted({*told_operations(run), *operations_in(run.stderr_file)}):
             found.setdefault(operation, []).append(run.run.folder)
     return [WarnedOperation(operation=name, runs=found[name]) for name in sorted(found)]
+
+
+def told_operations(run: RunFolder) -> Iterator[str]:
+    """Yield the operations that the runtime was told of, whose warnings it does not show (torch)."""
+    for process in processes(run):
+        for event in process.events:
+            if event["event"] == "nondeterministic":
+                yield str(event["operation"])
 
 
 def operations_in(path: Path) -> Iterator[str]:
