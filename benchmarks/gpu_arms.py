@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 import deviate
+from deviate.collect.warned import warned_operations
 
 TRAINING = Path(__file__).parent / "gpu_training"
 ARMS = ("algo+impl", "algo", "impl", "control")
@@ -94,7 +95,8 @@ def describe(experiment: deviate.api.StoredExperiment) -> dict[str, Any]:
             "seconds": statistics.median(run.seconds for run in report.runs),
             "price_of_determinism": statistics.median(run.seconds for run in report.runs) / base,
         }
-    figures["control"]["warned_operations"] = warned_operations(experiment)
+    warned = warned_operations(experiment.folder.runs())
+    figures["control"]["warned_operations"] = [found.operation for found in warned]
     return figures
 
 
@@ -109,18 +111,6 @@ def mean_churn(predictions: list[np.ndarray]) -> float | None:
     """Return the mean share of examples on which two runs differ (Milani Fard et al. 2016), None for fewer than two."""
     pairs = list(itertools.combinations(predictions, 2))
     return float(np.mean([np.mean(a != b) for a, b in pairs])) if pairs else None
-
-
-def warned_operations(experiment: deviate.api.StoredExperiment) -> list[str]:
-    """Return the operations that torch said have no deterministic form."""
-    marker = " does not have a deterministic implementation"
-    lines = [
-        line
-        for folder in experiment.folder.runs()
-        for line in folder.stderr_file.read_text(errors="replace").splitlines()
-        if marker in line
-    ]
-    return sorted({line.split(marker)[0].split()[-1] for line in lines})
 
 
 def print_table(report: dict[str, Any]) -> None:
