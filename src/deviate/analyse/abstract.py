@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import msgspec
 
 from deviate.analyse.index import ClassScope, ModuleIndex, Scope, Unit
 
@@ -66,16 +68,15 @@ MAX_STRUCTURE = 3
 MAX_KEYS = 200
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Value:
-    """An abstract value."""
+class Value(msgspec.Struct, frozen=True, eq=False):
+    """An abstract value. Large programs make hundreds of thousands of them, which is why it is no dataclass."""
 
     origins: frozenset[Origin] = frozenset()
     refs: tuple[Ref, ...] = ()
     #: Values by position, where known.
     items: tuple[Value, ...] | None = None
     #: Values by constant key, where known.
-    keys: dict[str, Value] = field(default_factory=dict)
+    keys: dict[str, Value] = {}
     #: What iterating gives, where it differs.
     element: Value | None = None
 
@@ -86,6 +87,8 @@ class Value:
     def params(self) -> list[Param]:
         """Return the parameters among the origins, in a stable order."""
         found = [one for one in self.origins if isinstance(one, Param)]
+        if len(found) < 2:
+            return found
         return sorted(found, key=lambda one: (one.unit.module.file, getattr(one.unit.node, "lineno", 0), one.name))
 
     def has(self, *origins: str) -> bool:

@@ -20,6 +20,20 @@ from deviate.analyse.index import (
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
 
+#: What is looked at; operators and contexts are not.
+_VISITED = (
+    ast.expr, ast.stmt, ast.keyword, ast.excepthandler, ast.arguments, ast.arg, ast.withitem, ast.match_case,
+    ast.pattern, ast.comprehension,
+)  # fmt: skip
+#: Fields without such nodes.
+_PLAIN_FIELDS = {"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "level", "is_async", "conversion"}
+#: The other fields of each kind of node, the last one first.
+_FIELDS: dict[type, list[str]] = {
+    kind: [field for field in reversed(kind._fields) if field not in _PLAIN_FIELDS]
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+
 _Item = tuple[ast.AST, Scope, Place | None, ast.stmt | None]
 
 
@@ -38,30 +52,31 @@ class _Indexer:
         }
 
     def run(self) -> ModuleIndex:
-        unit = self.module.unit
-        self._push_all(self.module.tree.body, unit, None)
-        while self.stack:
-            node, scope, place, statement = self.stack.pop()
+        self._push_all(self.module.tree.body, self.module.unit, None)
+        stack, visitors = self.stack, self.visitors
+        while stack:
+            node, scope, place, statement = stack.pop()
             if isinstance(node, ast.stmt):
                 statement = node
-            visit = self.visitors.get(type(node))
+            visit = visitors.get(type(node))
             if visit is None or visit(node, scope, place, statement):
                 self._descend(node, scope, place, statement)
         self.binder.finish()
         return self.module
 
     def _descend(self, node: ast.AST, scope: Scope, place: Place | None, statement: ast.stmt | None) -> None:
-        items: list[_Item] = []
+        """Put a node's children on the stack, the first one on top; most of the analysis' steps are taken here."""
+        stack = self.stack
         compound = isinstance(node, _COMPOUND)
-        for field in node._fields:
+        for field in _FIELDS[type(node)]:
             value = getattr(node, field, None)
-            inside = Place(node, field, place) if compound and isinstance(value, list) else place
-            if isinstance(value, list):
-                items.extend((one, scope, inside, statement) for one in value if isinstance(one, ast.AST))
-            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
-                items.append((value, scope, inside, statement))
-        items.reverse()
-        self.stack.extend(items)
+            if type(value) is list:
+                inside = Place(node, field, place) if compound else place
+                for one in reversed(value):
+                    if isinstance(one, _VISITED):
+                        stack.append((one, scope, inside, statement))
+            elif isinstance(value, _VISITED):
+                stack.append((value, scope, place, statement))
 
     def _push_all(self, nodes: list[ast.stmt], scope: Scope, place: Place | None) -> None:
         self.stack.extend((node, scope, place, None) for node in reversed(nodes))

@@ -64,6 +64,9 @@ def _without_collection() -> Iterator[None]:
     try:
         yield
     finally:
+        # The trees join the old objects, or the next allocation would walk all of them as young ones.
+        gc.freeze()
+        gc.unfreeze()
         if was_on:
             gc.enable()
 

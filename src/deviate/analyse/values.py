@@ -95,7 +95,8 @@ class Flow:
         if found is None:
             return self.once((id(scope.module), "unbound", node.id), lambda: self._unbound(node.id, scope))
         home, bindings = found
-        return self.once((id(home), node.id), lambda: self._bound(node.id, bindings))
+        known = self._memory.known.get(key := (id(home), node.id))
+        return known if known is not None else self.once(key, lambda: self._bound(node.id, bindings))
 
     def _bound(self, name: str, bindings: list[Binding]) -> Value:
         value = join([self.binding(one) for one in bindings])
