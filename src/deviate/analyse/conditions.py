@@ -1,4 +1,4 @@
-"""What the conditions around a report say of it: whether it is switched on, and which part of the data it is of."""
+"""What the conditions around a report say: whether it is switched on, an alarm, and which part of the data it is of."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _MAIN_PROCESS = re.compile(r"rank|master|main|primary|is_chief|process_index|gpu\b|multiprocessing|distributed",
                            re.IGNORECASE)  # fmt: skip
 _PHASE = re.compile(r"(^|[._])(is_?)?(train|training|eval|val|test)(ing)?(_mode|_phase)?$")
+_EXITS = {"sys.exit", "exit", "quit", "os._exit"}
+_NOT_FINITE = re.compile(r"nan\b|isinf|finite|overflow", re.IGNORECASE)
 #: What is not named in the other branch of a condition.
 _OTHER = {"train": "val", "val": "train", "test": "train", "eval": "train"}
 
@@ -40,6 +42,29 @@ def _is_switch(flow: Flow, test: ast.expr, scope: Scope) -> bool:
     if value.has(COUNT, *METRIC_ORIGINS) or not names:
         return False
     return value.has(SETTING) or (value.plain() <= {CONSTANT, OBJECT, TEXT} and value.has(CONSTANT))
+
+
+def is_alarm(place: Place | None) -> bool:
+    """Whether code is in a branch that ends the program because something went wrong: ``if not isfinite(loss)``."""
+    while place is not None:
+        suite = getattr(place.node, place.branch, None)
+        if isinstance(place.node, ast.If) and place.branch in {"body", "orelse"} and suite:
+            return _gives_up(suite[-1], text_of(place.node.test))
+        place = place.outer
+    return False
+
+
+def _gives_up(last: ast.stmt, test: str) -> bool:
+    if isinstance(last, (ast.Raise, ast.Assert)):
+        return True
+    if not isinstance(last, ast.Expr) or not isinstance(last.value, ast.Call):
+        return False
+    if text_of(last.value.func) not in _EXITS:
+        return False
+    status = last.value.args[0] if last.value.args else None
+    if status is None:
+        return _NOT_FINITE.search(test) is not None
+    return not (isinstance(status, ast.Constant) and status.value == 0)
 
 
 def split_at(place: Place | None) -> str:

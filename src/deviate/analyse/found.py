@@ -32,6 +32,8 @@ class Finding:
     aliases: list[str] = field(default_factory=list)
     #: Reported by code that neither runs within the main loop nor after it.
     aside: bool = False
+    #: Reported only where the training gives up.
+    alarm: bool = False
 
     @property
     def unit(self) -> Unit:

@@ -45,6 +45,7 @@ from deviate.analyse.texts import Shown
 from deviate.analyse.words import (
     UNNAMED,
     Meaning,
+    is_bookkeeping,
     is_counting,
     is_episode_length,
     is_metric_word,
@@ -104,6 +105,8 @@ def judge(flow: Flow, shown: Shown, variable: str, sink: str, hint: str = "", ea
         return Verdict(reason="identifier")
     if joins_settings(flow, shown):
         return Verdict(reason="setting")
+    if is_bookkeeping(shown.tag):
+        return Verdict(reason="counter")
     if value.has(*METRIC_ORIGINS):
         return _of_training(value, shown, variable, said, sink)
     if _is_open(value):

@@ -65,13 +65,14 @@ def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
     best.split = best.split or other.split
     best.confidence = max(first.confidence, second.confidence)
     best.aside = first.aside and second.aside
+    best.alarm = first.alarm and second.alarm
     return best
 
 
 def _worth(one: Finding) -> tuple[int, ...]:
     reads = f"{one.shown.reads} {one.expression}"
     return (
-        not one.aside, one.capture is not None, is_handed_over(one.capture), -one.switches,
+        not one.aside, not one.alarm, one.capture is not None, is_handed_over(one.capture), -one.switches,
         bool(enclosing_loops(one.report.place)), "avg" in reads or "mean" in reads,
         2 * (meaning_of(one.name) is not None) + one.is_share,
     )  # fmt: skip

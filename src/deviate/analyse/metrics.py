@@ -11,7 +11,7 @@ import msgspec
 from deviate.analyse.abstract import METRIC_ORIGINS, SETTING
 from deviate.analyse.aggregate import aggregate_of
 from deviate.analyse.capture import capture_of
-from deviate.analyse.conditions import split_at, switches
+from deviate.analyse.conditions import is_alarm, split_at, switches
 from deviate.analyse.findings import Reason, Rejected
 from deviate.analyse.found import Finding
 from deviate.analyse.frameworks.logged import is_handed_over, is_read_back
@@ -64,7 +64,9 @@ class MetricFinder:
                 if clock and is_clock_part(variable):
                     self._reject(report, variable, "identifier")
                     continue
-                earlier = words_before(shown) or earlier
+                before, earlier = earlier, words_before(shown) or earlier
+                if meaning_of(earlier) is None and names_also(before, variable):
+                    earlier = before  # ``Accuracy on the {} test images: {}``
                 same = variable == last or names_also(earlier, variable)
                 found = self._judge(report, shown, variable, earlier if same or not meaning_of(variable) else "", same)
                 if found is not None:
@@ -85,7 +87,7 @@ class MetricFinder:
         for one in self.findings:
             one.aside = phases is not None and _is_aside(one, phases)
             bonus = 0.08 if one.unit in trained and not one.aside else 0.0
-            one.confidence = min(one.confidence + bonus, 0.99) * (ASIDE if one.aside else 1)
+            one.confidence = min(one.confidence + bonus, 0.99) * (ASIDE if one.aside or one.alarm else 1)
         self.findings = merge(self.flow, self.findings)
 
     def _judge(self, report: Report, shown: Shown, variable: str, earlier: str, same: bool) -> Finding | None:
@@ -110,6 +112,7 @@ class MetricFinder:
         if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
             verdict = replace(verdict, meaning=meaning)
         found = Finding(shown, report, verdict, variable, name, capture, verdict.confidence)
+        found.alarm = is_alarm(report.place)
         found.switches = switches(self.flow, report.place, report.scope)
         return found
 
@@ -187,6 +190,7 @@ def metric_of(one: Finding) -> Metric:
     report = one.report
     where = "in the main loop" if one.confidence - one.verdict.confidence > 0.01 else "outside the main loop"
     where = "by code that runs neither in the main loop nor after it" if one.aside else where
+    where = "where the training gives up" if one.alarm else where
     why = f"{_said_by(report.sink)} {where}; {one.verdict.why}"
     if one.aliases:
         why += f"; also reported as {', '.join(dict.fromkeys(one.aliases))}"

@@ -71,6 +71,9 @@ _COUNTING = {
     "round", "rounds", "param", "params", "parameters", "classes", "class", "samples", "examples", "tokens",
     "images", "frames", "frame", "timesteps", "timestep", "it",
 }  # fmt: skip
+_POSITIONS = {"epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "iterations"}
+_PARAMETERS = {"param", "params", "parameter", "parameters"}
+_NUMBER = {"n", "num", "nb", "number", "count", "of", "total", "trainable", "model"}
 _SETTINGS_NAMES = {
     "args", "arg", "opt", "opts", "options", "option", "cfg", "cfgs", "config", "configs", "configuration", "conf",
     "params", "hparams", "hyperparams", "hyperparameters", "hp", "flags", "settings", "arguments", "parser",
@@ -87,6 +90,8 @@ _HIGHER_RATES = re.compile(r"(per|/)[ _]?(s|sec|second)\b|(it|its|iters?|steps?|
 _TIME_SPENT = re.compile(r"\b(time[ _-]?(cost|lost|spent|used)|cost[ _-]?time)\b")
 _CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
+#: What mixed precision multiplies the loss by is none.
+_LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
 _EPISODE_LENGTH = re.compile(r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b")
 
 
@@ -115,8 +120,8 @@ def meaning_of(text: str) -> Meaning | None:
         return Meaning("speed", "higher")
     if _TIME_SPENT.search(text.lower()):
         return Meaning("speed", "lower")
-    if _EPISODE_LENGTH.search(text.lower()):
-        return Meaning("quality", None)
+    if _EPISODE_LENGTH.search(text.lower()) or _LOSS_SCALE.search(text.lower()):
+        return UNNAMED
     if _WIN_RATE.search(text.lower()):
         return Meaning("quality", "higher")
     if _CROSS_ENTROPY.search(text.lower()):
@@ -172,6 +177,14 @@ def is_counting(text: str) -> bool:
     # ``nt``, ``nb``: a number of targets, of batches.
     counts = any(word in _COUNTING for word in words) or (len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])))
     return counts and not is_metric_word(text)
+
+
+def is_bookkeeping(text: str) -> bool:
+    """Whether a name says how far the training is or how large the model, and nothing else: ``n_parameters``."""
+    words = set(words_of(text))
+    if words & _PARAMETERS:
+        return bool(words & _NUMBER) and words <= _PARAMETERS | _NUMBER
+    return not words.isdisjoint(_POSITIONS) and words <= _POSITIONS | _SPLITS.keys() | {"global", "globalstep", "n"}
 
 
 def is_settings_name(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analysed_projects import analyse, looped, names
 
-from deviate.analyse.words import meaning_of
+from deviate.analyse.words import UNNAMED, meaning_of
 
 PLAIN = """
 import random
@@ -192,3 +192,23 @@ def test_arguments_spread_by_a_star_keep_their_origin(tmp_path):
     helper = "def scores(a, b):\n    return a / 2, b\n"
     report = "both = [loss.item(), loss.item()]\nfirst, second = scores(*both)\nprint('gain %.3f' % first)"
     assert list(names(analyse(tmp_path, train=looped(report, helper)))) == ["first"]
+
+
+@pytest.mark.parametrize("key", ["epoch", "global_step", "train/iteration", "n_parameters", "num_params"])
+def test_what_a_tracker_is_told_of_the_progress_is_no_metric_whatever_it_comes_from(tmp_path, key):
+    report = f"stats = {{'loss': loss.item(), 'more': model(x)}}\nwandb.log({{'{key}': stats.get('{key}')}})"
+    found = analyse(tmp_path, train=looped(report, "import wandb\n"))
+    assert not [one for one in found.metrics if one.selected]
+
+
+def test_a_value_after_a_count_is_named_by_the_words_before_the_count(tmp_path):
+    report = (
+        "acc = (model(x) > 0).float().mean()\nprint(f'Accuracy of the network on {len(loader)} test images: {acc:.1f}')"
+    )
+    (metric,) = [one for one in analyse(tmp_path, train=looped(report)).metrics if one.selected]
+    assert (metric.name, metric.direction) == ("Accuracy of the network", "higher")
+
+
+def test_the_scale_of_a_loss_is_no_loss():
+    assert meaning_of("loss_scale") == meaning_of("loss scaler") == UNNAMED
+    assert meaning_of("scaled loss").kind == "loss"

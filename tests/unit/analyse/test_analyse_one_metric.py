@@ -49,6 +49,20 @@ def test_the_report_that_surely_runs_is_preferred_to_one_that_a_setting_switches
     assert metric.sink == "print"
 
 
+@pytest.mark.parametrize("end", ["sys.exit(1)", "raise FloatingPointError(loss)", "sys.exit()", "exit('diverged')"])
+def test_what_a_training_says_as_it_gives_up_is_not_where_its_loss_is_read(tmp_path, end):
+    alarm = f"if not math.isfinite(loss.item()):\n    print('Loss is {{}}, stopping'.format(loss.item()))\n    {end}\n"
+    head = HEAD + "import math, sys\n"
+    (metric,) = selected(analyse(tmp_path, train=looped(alarm + "wandb.log({'gap': loss.item()})", head))).values()
+    assert metric.sink == "wandb"
+    assert selected(analyse(tmp_path, train=looped(alarm, head))) == {}
+
+
+def test_a_result_that_a_program_ends_with_is_a_metric(tmp_path):
+    report = "if i == 9:\n    print('final loss', loss.item())\n    sys.exit(0)"
+    assert set(selected(analyse(tmp_path, train=looped(report, "import sys\n")))) == {"final loss"}
+
+
 @pytest.mark.parametrize("test", ["i % 10 == 0", "rank == 0", "loss.item() < 1"])
 def test_conditions_of_progress_of_rank_and_of_results_switch_nothing_on(tmp_path, test):
     report = f"if {test}:\n    wandb.log({{'gap': loss.item()}})\nprint(f'gap {{loss.item():.3f}}')"

@@ -146,7 +146,7 @@ def _external_name(flow: Flow, call: ast.Call, scope: Scope) -> str:
 
 
 def _tracker_name(said: str, flow: Flow, scope: Scope) -> str:
-    for word, sink in (("wandb", "wandb"), ("mlflow", "mlflow"), ("accelerator", "accelerate"), ("self", "lightning")):
-        if said.startswith(word):
+    for word, sink in (("wandb", "wandb"), ("mlflow", "mlflow"), ("accelerator", "accelerate")):
+        if word in said.lower():
             return sink
-    return "tracker"
+    return "lightning" if said.startswith("self") else "tracker"
