@@ -1,4 +1,8 @@
-"""Runs of a program in which chosen factors have other seeds, and what their fingerprints say."""
+"""Runs of a program in which chosen factors have other seeds, and what their fingerprints say.
+
+`DEVIATE_MATRIX=full` makes three runs of every cell of every matrix, which takes several times as long; without it, one
+way of seeding per library has three and the others have two.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,9 @@ INJECTED = Path(__file__).parents[2] / "src" / "deviate" / "runtime" / "injected
 #: The factors that have seeds, each with one that no other has.
 FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
 SEEDS = {factor: 1000 + place for place, factor in enumerate(FACTORS)}
+
+
+FULL = os.environ.get("DEVIATE_MATRIX") == "full"
 
 
 @dataclass(frozen=True)

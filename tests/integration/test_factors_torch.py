@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from factor_runs import FACTORS, PROGRAMS, SEEDS, Zygote, check_matrix, matrix, other, run_command, zygote
+from factor_runs import FACTORS, FULL, PROGRAMS, SEEDS, Zygote, check_matrix, matrix, other, run_command, zygote
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("torch")
@@ -20,12 +20,13 @@ def torchs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
 
 TRAINING = "torch_training.py"
 EVERY = set(FACTORS)
+TIMES = 2 if FULL else 1
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("seeding", ["everything", "nothing", "own"])
 def test_no_factor_leaks_into_another(torchs: Zygote, seeding: str, workers: int) -> None:
-    times = 2 if workers == 0 else 1
+    times = 2 if workers == 0 else TIMES
     runs = torchs.run(TRAINING, [seeding, workers, 16], matrix(times=times))
     check_matrix(runs, EVERY, times=times)
 
@@ -50,6 +51,20 @@ def test_workers_or_none_the_order_is_the_same(torchs: Zygote) -> None:
     without, with_workers = (torchs.run(TRAINING, ["nothing", workers, 16], [SEEDS])[0] for workers in (0, 2))
     for name in ("init", "shuffle", "layers", "data", "other"):
         assert without.prints[name] == with_workers.prints[name]
+
+
+def test_workers_that_stay(torchs: Zygote) -> None:
+    check_matrix(torchs.run(TRAINING, ["nothing", "persistent", 16], matrix(times=TIMES)), EVERY, times=TIMES)
+
+
+def test_workers_that_are_spawned(tmp_path: Path) -> None:
+    seeds = [SEEDS, SEEDS, *(map(other, FACTORS) if FULL else [other("shuffle", "augment")])]
+    command = [PROGRAMS / TRAINING, "nothing", "spawned", 16]
+    control, again, *changed = (run_command(tmp_path / str(number), command, each) for number, each in enumerate(seeds))
+    assert control.sha, control.output
+    assert (again.sha, again.prints) == (control.sha, control.prints)
+    told = [run.differs_from(control) for run in changed]
+    assert told == ([{factor} for factor in FACTORS] if FULL else [{"shuffle", "augment"}])
 
 
 def test_seeds_of_the_program_are_said_with_the_generators_they_seeded(torchs: Zygote) -> None:
@@ -103,3 +118,11 @@ def test_compiled_models_train_to_the_same_weights(torchs: Zygote) -> None:
     runs = [torchs.run("torch_compiled.py", [way], [SEEDS])[0] for way in ("eager", "module", "function")]
     assert len({run.sha for run in runs}) == 1, [run.output for run in runs]
     assert runs[0].sha, runs[0].output
+
+
+def test_operations_without_a_deterministic_form_are_told_and_with_strict_raise(torchs: Zygote) -> None:
+    (lenient,) = torchs.run("torch_warned.py", [], [SEEDS])
+    (strict,) = torchs.run("torch_warned.py", [], [SEEDS], strict=True)
+    assert lenient.sha, lenient.output
+    assert [event["operation"] for event in lenient.of("nondeterministic")] == ["max_unpooling2d_forward_out"]
+    assert strict.output == "raised max_unpooling2d_forward_out\n"

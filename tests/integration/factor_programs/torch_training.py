@@ -10,7 +10,13 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset, random_split
 
-seeding, workers, width = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+seeding, workers, width = sys.argv[1], sys.argv[2], int(sys.argv[3])
+how_to_load = {
+    "0": {},
+    "2": {"num_workers": 2},
+    "persistent": {"num_workers": 2, "persistent_workers": True},
+    "spawned": {"num_workers": 2, "persistent_workers": True, "multiprocessing_context": "spawn"},
+}[workers]
 
 
 class Noisy(Dataset):
@@ -48,7 +54,7 @@ def main():
         split = torch.Generator().manual_seed(5)
     x = torch.linspace(-1, 1, 96 * 8).reshape(96, 8)
     train, test = random_split(Noisy(x, (x.sum(1) > 0).long(), generators), [80, 16], generator=split)
-    loader = DataLoader(train, batch_size=16, shuffle=True, num_workers=workers, generator=order)
+    loader = DataLoader(train, batch_size=16, shuffle=True, generator=order, **how_to_load)
     model = Net()
     optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
     for _ in range(2):

@@ -5,6 +5,7 @@ TF32 stays as the program has it: it changes the values, not their repetition.
 """
 
 import functools
+import re
 import sys
 import warnings
 
@@ -127,6 +128,31 @@ def collect_warnings(process):
         return None
 
     warnings._showwarnmsg = show
+    hear_first()
+
+
+def hear_first():
+    """Keep what torch warns of ahead of the program's filters, which would hide it, or make an error of it.
+
+    Without Deviate torch would not warn: nothing that the program asks to be told, or not to be told, is changed.
+    """
+    plain = warnings.filterwarnings
+
+    def put_first():
+        plain("default", message=".*" + re.escape(WARNING))
+
+    def followed(change):
+        @functools.wraps(change)
+        def changed(*args, **kwargs):
+            result = change(*args, **kwargs)
+            put_first()
+            return result
+
+        return changed
+
+    for name in ("filterwarnings", "simplefilter", "resetwarnings"):
+        setattr(warnings, name, followed(getattr(warnings, name)))
+    put_first()
 
 
 def hold_flags(torch, module, prefix, flags, process):
