@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
-.PHONY: help setup demo test lint check clean
+.PHONY: help setup demo test lint docs check clean
 help: ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -19,24 +19,28 @@ $(VENV)/.examples: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install --quiet --constraint constraints.txt --editable ".[examples,frameworks,test]"
+	$(PIP) install --quiet --constraint constraints.txt --editable ".[examples,frameworks,test,docs]"
 	touch $@
 
 demo: $(VENV)/.examples ## Train examples/digits_mlp 8 times and say how much the runs differ
 	cd examples/digits_mlp && ../../$(BIN)/deviate run -n 8 -- ../../$(BIN)/python train.py
 
 test: setup ## Run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-lint: setup ## Check style, types and layers
+lint: setup docs ## Check style, types, layers and the links of the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vermin --quiet --no-tips --target=3.7- --violations src/deviate/runtime/injected
 
+# Without the variable mkdocs-material advertises its successor at every build; with --quiet nothing would be strict.
+docs: setup ## Build the docs as a site into site/; a link that leads nowhere fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 check: lint test ## Lint, then test
 
 clean: ## Remove the virtual environment, caches and the examples' workspaces
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find examples -name .deviate -type d -prune -exec rm -rf {} +

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deviate.api import StoredExperiment as StoredExperiment
+    from deviate.api import check as check
     from deviate.api import compare as compare
     from deviate.api import load as load
     from deviate.api import names as names
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from deviate.api import run as run
     from deviate.errors import DeviateError as DeviateError
 
-__all__ = ["DeviateError", "StoredExperiment", "compare", "load", "names", "plan", "run"]
+__all__ = ["DeviateError", "StoredExperiment", "check", "compare", "load", "names", "plan", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,10 +14,13 @@ from deviate.collect import tables
 from deviate.collect.fingerprints import fingerprints
 from deviate.comparison import compare as compare_sides
 from deviate.errors import BadOption
+from deviate.gate import check as check_gate
+from deviate.gate import parse_drop
 from deviate.measure.curves import DEFAULT_BAND, CurveBand, Parting, curve_band, parting
 from deviate.planning import plan as make_plan
 from deviate.replicate.workspace import ExperimentFolder, Workspace
 from deviate.report.comparison.inputs import Asked
+from deviate.report.gate_parts import Drop, GateAsked
 from deviate.report.plan import PlanAsked
 from deviate.request import DEFAULT_RUNS, Request
 from deviate.target import find_workspace
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from deviate.audited import Audit
     from deviate.experiment import Experiment
     from deviate.report.comparison.parts import Comparison
+    from deviate.report.gate_parts import Gate
+    from deviate.report.notebook import Figures
     from deviate.report.parts import Document
     from deviate.report.plan import Plan
 
@@ -42,6 +47,11 @@ class StoredExperiment:
     def __repr__(self) -> str:
         done = ", ".join(f"{variant}: {count} completed" for variant, count in self.summary()["completed"].items())
         return f"<experiment {self.name!r}, {done}>"
+
+    def _repr_html_(self) -> str:
+        from deviate.report.notebook import document_html
+
+        return document_html(self.document())
 
     @property
     def name(self) -> str:
@@ -100,6 +110,27 @@ class StoredExperiment:
     def document(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Document:
         """Return all that is said about the experiment, as data."""
         return pipeline.describe(self.folder, level=level, aggregates=aggregates)
+
+    def metrics(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
+        """Return how much the completed runs differ, one row a variant and metric.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``deviate report NAME --format summary``: n, mean, SD, CV, intervals and more.
+        """
+        from deviate.report.writers.csv import summary_table
+
+        return summary_table(self.document(level=level, aggregates=aggregates))
+
+    def figures(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Figures:
+        """Return every figure of the report as an Altair chart, by slug: ``figures()["curves-test-acc"]``."""
+        from deviate.report.curves import curves_of
+        from deviate.report.figures import document_figures
+        from deviate.report.notebook import Figures
+
+        document = self.document(level=level, aggregates=aggregates)
+        return Figures(document_figures(document, curves_of(document, self.records())))
 
     def curve(self, metric: str, variant: str | None = None, *, band: float = DEFAULT_BAND) -> CurveBand:
         """Return the learning curves of the completed runs as one: median and quantile band per iteration.
@@ -223,10 +254,43 @@ def compare(
     DeviateError
         As the command line; the message and the hint say what to do.
     """
-    first = next((name for name in names if isinstance(name, StoredExperiment)), None)
-    workspace = Workspace(first.folder.project) if first is not None and project is None else _workspace(project)
-    labels = [name.name if isinstance(name, StoredExperiment) else name for name in names]
+    workspace, labels = _sides(names, project)
     return compare_sides(workspace, labels, Asked(**options), aggregates)
+
+
+def check(
+    a: str | StoredExperiment,
+    against: str | StoredExperiment,
+    drops: Mapping[str, float | str | Drop],
+    *,
+    aggregates: Mapping[str, str] | None = None,
+    project: str | Path | None = None,
+    **options: Any,
+) -> Gate:
+    """Say whether an experiment is worse than another by more than is allowed, as ``deviate check`` does.
+
+    Parameters
+    ----------
+    a, against : str or StoredExperiment
+        The experiment that is checked, and the one that it must not fall behind; each may be ``EXPERIMENT:VARIANT``.
+    drops : mapping of str to float, str or Drop
+        By metric, by how much the mean may be worse: ``{"val acc": 0.5, "loss": "2%", "auc": 0}``. With 0 only a drop
+        that is shown fails.
+    aggregates : mapping of str to str, optional
+        Aggregates by metric, where they should differ from the experiments'.
+    project : str or Path, optional
+        By default the project one stands in.
+    **options
+        Fields of `deviate.report.gate_parts.GateAsked`, such as ``alpha=0.01`` or ``inconclusive="pass"``.
+
+    Returns
+    -------
+    Gate
+        Its ``passed`` is what the exit status of ``deviate check`` says.
+    """
+    workspace, labels = _sides((a, against), project)
+    allowed = {name: drop if isinstance(drop, Drop) else parse_drop(str(drop)) for name, drop in drops.items()}
+    return check_gate(workspace, labels[0], labels[1], GateAsked(drops=allowed, **options), aggregates)
 
 
 def plan(
@@ -246,6 +310,12 @@ def plan(
         Fields of `deviate.report.plan.PlanAsked`, such as ``difference=0.5``.
     """
     return make_plan(None if pilot is None else _workspace(project), pilot, metric, PlanAsked(**options))
+
+
+def _sides(given: Sequence[str | StoredExperiment], project: str | Path | None) -> tuple[Workspace, list[str]]:
+    first = next((name for name in given if isinstance(name, StoredExperiment)), None)
+    workspace = Workspace(first.folder.project) if first is not None and project is None else _workspace(project)
+    return workspace, [name.name if isinstance(name, StoredExperiment) else name for name in given]
 
 
 def names(project: str | Path | None = None) -> list[str]:

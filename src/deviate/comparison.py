@@ -48,7 +48,30 @@ def compare(
         if not any(found.name == metric for side in sides for found in side.metrics):
             known = ", ".join(found.name for found in sides[0].metrics)
             raise BadOption(f"--aggregate: no metric {metric!r} was recorded", hint=f"metrics: {known or 'none'}")
-    return build_comparison(sides, asked, shlex.join(["deviate", "compare", *names]))
+    return build_comparison(sides, asked, shlex.join(typed(names, asked, aggregates or {})))
+
+
+def typed(names: Sequence[str], asked: Asked, aggregates: Mapping[str, str]) -> list[str]:
+    """Return the words of the command that asks the same.
+
+    Examples
+    --------
+    >>> typed(["a", "b"], Asked(alpha=0.01, metrics=["test acc"]), {"test acc": "best"})[3:]
+    ['b', '--metric', 'test acc', '--alpha', '0.01', '--aggregate', 'test acc=best']
+    """
+    usual = Asked()
+    plain = {"alpha": f"{asked.alpha:g}", "correction": asked.correction, "pairing": asked.pairing, "seed": asked.seed}
+    named: dict[str, Mapping[str, object]] = {
+        "match": asked.matches, "margin": asked.margins, "direction": asked.directions, "aggregate": aggregates,
+    }  # fmt: skip
+    return [
+        "deviate", "compare", *names,
+        *(word for metric in asked.metrics for word in ("--metric", metric)),
+        *(word for option, value in plain.items() if getattr(asked, option) != getattr(usual, option)
+          for word in (f"--{option}", str(value))),
+        *(word for option, values in named.items() for metric, value in values.items()
+          for word in (f"--{option}", f"{metric}={value}")),
+    ]  # fmt: skip
 
 
 def read_side(workspace: Workspace, name: str, aggregates: Mapping[str, str] | None = None) -> Side:

@@ -16,7 +16,8 @@
      │    ├── NotRuns              not-runs
      │    ├── WorkspaceUnusable    workspace-unusable
      │    └── WorkspaceBusy        workspace-busy
-     └── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
+     ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
+     └── MetricNotRecorded         metric-not-recorded; exit status 1: nor one of the metric asked for
 
 Each slug has an entry in ``docs/messages.md``: what it means and what to do.
 """
@@ -141,3 +142,9 @@ class NothingRecorded(DeviateError):  # noqa: N818
     """The first run ended and no metric yielded a record."""
 
     slug = "nothing-recorded"
+
+
+class MetricNotRecorded(DeviateError):  # noqa: N818
+    """The first run ended and did not record the metric that decides how many runs are made."""
+
+    slug = "metric-not-recorded"

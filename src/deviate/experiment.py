@@ -125,6 +125,29 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
+class Until(msgspec.Struct, frozen=True, kw_only=True):
+    """The precision at which runs are enough, fixed before the first of them."""
+
+    metric: str
+    #: What is to be known: the mean of the runs, or their SD.
+    of: Literal["mean", "sd"] = "mean"
+    #: Half-width of the interval: in the unit of the metric, or a share (0.02 is 2 %) where `relative`. One of an SD is
+    #: always relative, and says how far the farther end may be.
+    width: float
+    relative: bool = False
+    #: Runs before the first look, and runs after which it ends however wide the interval is.
+    least: int
+    most: int
+    #: Confidence level.
+    level: float = 0.95
+
+    @property
+    def text(self) -> str:
+        """The criterion as it is typed."""
+        width = f"{100 * self.width:.10g}%" if self.relative else f"{self.width:g}"
+        return f"{self.metric}{' sd' if self.of == 'sd' else ''} ±{width}"
+
+
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """A named command with its metrics, as it was when its snapshot was taken."""
 
@@ -151,3 +174,5 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     #: None for what Deviate ran.
     imported: Imported | None = None
+    #: What decided how many runs were made; None where the user did.
+    until: Until | None = None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
 
 import msgspec
 
 from deviate.errors import NameTaken
-from deviate.experiment import Experiment
+from deviate.experiment import Experiment, Until
 from deviate.factors import parse_variants
 from deviate.instrument.project import instrument_project, skipped_edits
 from deviate.replicate.snapshot import Snapshot, changes, read_snapshot, take
@@ -23,15 +23,19 @@ from deviate.request import Prepared, Request
 PATHS_SHOWN = 3
 
 
-def open_experiment(request: Request, prepared: Prepared, workspace: Workspace, now: datetime) -> ExperimentFolder:
+def open_experiment(
+    request: Request, prepared: Prepared, workspace: Workspace, now: datetime, until: Until | None = None
+) -> ExperimentFolder:
     """Return the experiment that `request` continues, grown to what it asks for; or a new one with its snapshot.
+
+    `until` is what decides how many runs are made, where the number of `request` does not.
 
     Raises
     ------
     NameTaken
         If the experiment named by the request is of another command or source.
     """
-    proposal = _propose(request, prepared, now)
+    proposal = _propose(request, prepared, now, until)
     snapshot = prepared.snapshot
     name = request.name
     folder = _named(name, workspace, proposal, snapshot) if name else _same(workspace, proposal)
@@ -47,7 +51,7 @@ def requested_runs(request: Request) -> dict[str, int]:
     return {variant.name: request.runs for variant in parse_variants(request.variants)}
 
 
-def _propose(request: Request, prepared: Prepared, now: datetime) -> Experiment:
+def _propose(request: Request, prepared: Prepared, now: datetime, until: Until | None) -> Experiment:
     target, findings = prepared.target, prepared.findings
     return Experiment(
         name="",
@@ -61,6 +65,7 @@ def _propose(request: Request, prepared: Prepared, now: datetime) -> Experiment:
         seed=request.seed,
         planned=requested_runs(request),
         created=now.isoformat(timespec="seconds"),
+        until=until,
     )
 
 
@@ -141,6 +146,21 @@ def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot
 def _grow(folder: ExperimentFolder, proposal: Experiment) -> None:
     stored = folder.read_experiment()
     planned = {name: max(stored.planned.get(name, 0), runs) for name, runs in proposal.planned.items()}
-    grown = msgspec.structs.replace(stored, planned={**stored.planned, **planned}, metrics=proposal.metrics)
+    more = any(runs > stored.planned.get(name, 0) for name, runs in planned.items())
+    # Who asks for more runs than were made decides their number again.
+    until = proposal.until or (None if more else stored.until)
+    grown = msgspec.structs.replace(
+        stored, planned={**stored.planned, **planned}, metrics=proposal.metrics, until=until
+    )
     if grown != stored:
         folder.write_experiment(grown)
+
+
+def plan_runs(folder: ExperimentFolder, planned: Mapping[str, int]) -> Experiment:
+    """Plan more runs of an experiment; those planned already stay, and of the variants not named none are added."""
+    stored = folder.read_experiment()
+    more = {name: max(runs, stored.planned.get(name, 0)) for name, runs in planned.items()}
+    grown = msgspec.structs.replace(stored, planned={**stored.planned, **more})
+    if grown != stored:
+        folder.write_experiment(grown)
+    return msgspec.structs.replace(grown, planned=dict(planned))

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
 
-import msgspec
-
 from deviate.collect.fingerprints import fingerprints
 from deviate.errors import NothingRecorded
+from deviate.experiment import Until
 from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_project
-from deviate.opening import open_experiment, requested_runs
+from deviate.opening import open_experiment, plan_runs, requested_runs
 from deviate.replicate.events import Event, FactorsSeen, RunEnded
 from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.lock import locked
@@ -24,6 +23,7 @@ from deviate.report.document import build_document
 from deviate.report.gather import gather
 from deviate.report.parts import Document
 from deviate.request import Request, check_request, prepare_request
+from deviate.stopping import check_metric, settle_until, until_enough
 
 Observe = Callable[[Event], None]
 
@@ -31,15 +31,18 @@ Observe = Callable[[Event], None]
 def run(request: Request, observe: Observe = lambda event: None) -> ExperimentFolder:
     """Do the whole job up to the last record; `observe` hears of every run that starts, goes on and ends."""
     check_request(request)
+    until = settle_until(request)
     prepared = prepare_request(request)
+    if until is not None:
+        check_metric(until, prepared.findings)
     workspace = Workspace(prepared.target.project)
     if request.name is not None:
         workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
     workspace.prepare()
     with locked(workspace, ["deviate", "run", "--", *prepared.target.command]):
-        folder = open_experiment(request, prepared, workspace, datetime.now().astimezone())
+        folder = open_experiment(request, prepared, workspace, datetime.now().astimezone(), until)
         seen = False
-        for event in _replicate(request, folder):
+        for event in _runs(request, folder, until):
             observe(event)
             _stop_if_silent(folder, event)
             if not seen and (factors := factors_seen(folder, event)) is not None:
@@ -74,19 +77,30 @@ def describe(
     return build_document(inputs, lambda: datetime.now().astimezone())
 
 
-def _replicate(request: Request, folder: ExperimentFolder) -> Iterator[Event]:
+def _runs(request: Request, folder: ExperimentFolder, until: Until | None) -> Iterator[Event]:
+    """Make as many runs as were asked for, or until there are enough."""
     experiment = folder.read_experiment()
     instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
     overlay = {file: result.data for file, result in instrumented.items()}
-    wanted = msgspec.structs.replace(experiment, planned=requested_runs(request))
-    options = ReplicateOptions(
+
+    def make(planned: Mapping[str, int], first: bool = True) -> Iterator[Event]:
+        wanted = plan_runs(folder, planned)
+        options = _options(request, retry=first)
+        with closing(replicate(wanted, folder, overlay, LocalExecutor(request.jobs), options=options)) as events:
+            yield from events
+
+    if until is None:
+        return make(requested_runs(request))
+    return until_enough(make, folder, until, list(requested_runs(request)), request.jobs)
+
+
+def _options(request: Request, *, retry: bool) -> ReplicateOptions:
+    return ReplicateOptions(
         timeout=request.timeout,
-        retry_failed=request.retry_failed,
+        retry_failed=request.retry_failed and retry,
         keep_work=not request.discard_work,
         strict=request.strict,
     )
-    with closing(replicate(wanted, folder, overlay, LocalExecutor(request.jobs), options=options)) as events:
-        yield from events
 
 
 def _stop_if_silent(folder: ExperimentFolder, event: Event) -> None:

@@ -46,6 +46,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     retry_failed: bool = False
     discard_work: bool = False
     strict: bool = False
+    #: ``METRIC ±WIDTH``: go on until it is known so well; `runs` are then those before the first look.
+    until: str | None = None
+    #: Runs of a variant at most, with `until`.
+    most: int | None = None
 
 
 def check_request(request: Request) -> None:

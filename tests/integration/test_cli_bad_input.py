@@ -40,6 +40,7 @@ CASES = {
     "unknown format": (["report", "nothing", "--format", "docx"], ["docx", "json"]),
     "unknown suffix": (["report", "nothing", "-o", "report.docx"], ["report.docx"]),
     "impossible level": (["report", "nothing", "--level", "1.5"], ["--level", "1.5"]),
+    "curves in a file format": (["report", "nothing", "--curves", "--format", "md"], ["--curves", "html"]),
     "logs of nothing": (["logs", "nothing", "0"], ["nothing"]),
     "extract: entry missing": (["extract", "tran.py"], ["tran.py"]),
     "review without a terminal": (["extract", "train.py", "--review"], ["terminal", "--write"]),

@@ -4,8 +4,10 @@ import sys
 
 import pytest
 from cli_tool import TRAIN, deviate, tree
+from click.testing import CliRunner
 
 from deviate import api
+from deviate.cli.main import group
 from deviate.errors import BadOption
 
 RESULTS = "seed,epoch,val acc,loss\n" + "".join(
@@ -60,6 +62,22 @@ def test_learning_curves_from_python(project):
     assert experiment.parting("val acc", tolerance=0.2).iteration is None
     with pytest.raises(BadOption, match="no variant"):
         experiment.curve("val acc", "control")
+
+
+def test_curves_are_shown_if_asked_and_records_are_not_read_otherwise(project, monkeypatch):
+    deviate("import", "results.csv")
+    row = next(line for line in deviate("report", "results", "--curves").out.splitlines() if "▁▅█" in line)
+    assert row.split() == ["val", "acc", "0.525", "▁▅█", "0.725", "3"]
+
+    def refuse(*_, **__):
+        raise AssertionError("every record was read")
+
+    monkeypatch.setattr("deviate.collect.tables.records", refuse)
+    monkeypatch.chdir(project)
+    shown = CliRunner().invoke(group, ["report", "results"], catch_exceptions=False)
+    assert "val acc" in shown.output
+    with pytest.raises(AssertionError, match="every record"):
+        CliRunner().invoke(group, ["report", "results", "--curves"], catch_exceptions=False)
 
 
 def test_weak_runs_and_times_on_the_command_line(project):

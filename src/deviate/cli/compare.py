@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.cli.figures import check_figures, figure_options, write_figure_files
+from deviate.cli.pairs import named_values
 from deviate.errors import BadOption
 
 if TYPE_CHECKING:
     from deviate.report.comparison.parts import Comparison
-
-Value = TypeVar("Value")
 
 
 @click.command("compare")
@@ -43,7 +42,7 @@ Value = TypeVar("Value")
     "aggregates",
     multiple=True,
     metavar="METRIC=AGGREGATE",
-    help="How a run's values become one number: last, best, mean, max, min or 'at ITERATION'.",
+    help="How a run's values become one number: last, best, mean, max, min, area or 'at ITERATION'.",
 )
 @click.option(
     "--pairing",
@@ -53,11 +52,21 @@ Value = TypeVar("Value")
     help="Compare runs of one index with each other; auto does if fingerprints prove that they share draws.",
 )
 @click.option("--seed", default=0, show_default=True, help="Of random arrangements and resamples.")
-@click.option("--format", "format_name", help="terminal, md, json or csv (one row a metric).")
+@click.option(
+    "--format", "format_name", help="terminal, md, tex, json, html (a page with figures) or csv (one row a metric)."
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@figure_options
 def command(
-    names: tuple[str, ...], format_name: str | None, output: Path | None, as_json: bool, seed: int, **asked: Any
+    names: tuple[str, ...],
+    format_name: str | None,
+    output: Path | None,
+    as_json: bool,
+    seed: int,
+    figures: Path | None,
+    figure_format: str | None,
+    **asked: Any,
 ) -> None:
     """Say whether one experiment is better or noisier than another.
 
@@ -70,7 +79,14 @@ def command(
     if as_json and (format_name or "json").strip().lower() != "json":
         raise BadOption("--json and --format say different things", hint="leave one away")
     chosen = find_comparison_format("json" if as_json else format_name, output)
+    check_figures(figures, figure_format)
     comparison = api.compare(*names, seed=seed, **_options(asked))
+    if figures is not None:
+        from deviate.report.figures import comparison_figures
+
+        write_figure_files(comparison_figures(comparison), figures, figure_format)
+        if format_name is None and output is None and not as_json:
+            return
     if output is not None:
         _write(output, COMPARISON_FORMATS[chosen](comparison))
     else:
@@ -83,10 +99,10 @@ def _options(asked: dict[str, Any]) -> dict[str, Any]:
         "correction": asked["correction"].strip().lower(),
         "pairing": asked["pairing"],
         "metrics": list(asked["metrics"]),
-        "matches": _pairs("--match", asked["matches"], str, "'test acc=val_acc'"),
-        "margins": _pairs("--margin", asked["margins"], _number, "'test acc=0.5'"),
-        "directions": _pairs("--direction", asked["directions"], str.lower, "'reward=higher'"),
-        "aggregates": _pairs("--aggregate", asked["aggregates"], str, "'test acc=best'"),
+        "matches": named_values("--match", asked["matches"], str, "'test acc=val_acc'"),
+        "margins": named_values("--margin", asked["margins"], _number, "'test acc=0.5'"),
+        "directions": named_values("--direction", asked["directions"], str.lower, "'reward=higher'"),
+        "aggregates": named_values("--aggregate", asked["aggregates"], str, "'test acc=best'"),
     }
 
 
@@ -103,16 +119,6 @@ def _alpha(alpha: float | None, level: float | None) -> float:
         return alpha
     # 1 - 0.95 is not 0.05 in binary.
     return 0.05 if level is None else round(1 - level, 12)
-
-
-def _pairs(option: str, texts: tuple[str, ...], read: Callable[[str], Value], example: str) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    for text in texts:
-        name, sign, value = text.rpartition("=")
-        if not sign or not name.strip() or not value.strip():
-            raise BadOption(f"{option} {text!r} is not NAME=VALUE", hint=f"type for example {option} {example}")
-        found[name.strip()] = read(value.strip())
-    return found
 
 
 def _number(text: str) -> float:
@@ -134,6 +140,8 @@ def _print(comparison: Comparison, format_name: str) -> None:
     from deviate.report.writers.comparison_formats import COMPARISON_FORMATS
 
     click.echo(COMPARISON_FORMATS[format_name](comparison).rstrip("\n"))
+    if format_name == "html":
+        click.echo(f"to a file: {comparison.command} -o comparison.html", err=True)
 
 
 def _write(path: Path, text: str) -> None:

@@ -12,7 +12,7 @@ import click
 from deviate.errors import DeviateError
 
 #: Sub-command: the module of deviate.cli that holds it, in the order of ``deviate --help``.
-COMMANDS = ("run", "audit", "extract", "import", "list", "show", "logs", "report", "compare", "plan")
+COMMANDS = ("run", "audit", "extract", "import", "list", "show", "logs", "report", "compare", "check", "plan")
 
 
 class LazyGroup(click.Group):

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deviate.experiment import Run
-from deviate.replicate.events import Event, FactorsSeen, LeftoverEnded, RunEnded, RunProgress, RunStarted
+from deviate.replicate.events import Event, FactorsSeen, LeftoverEnded, Looked, RunEnded, RunProgress, RunStarted
 from deviate.replicate.outcome import Completed
 from deviate.report.escape import clean
 
@@ -69,6 +69,8 @@ class Progress:
                 self._end(event)
             case FactorsSeen():
                 self._say(Text(_factors(event), style="dim"))
+            case Looked():
+                self.console.print(Text(clean(event.text), style="bold"), highlight=False, soft_wrap=True)
             case LeftoverEnded():
                 self._say(
                     Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")

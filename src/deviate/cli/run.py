@@ -22,6 +22,18 @@ REPORT_FILE = "report.md"
 @click.argument("command", nargs=-1, metavar="-- COMMAND...")
 @click.option("-n", "--runs", default=DEFAULT_RUNS, show_default=True, help="Runs of each variant, done ones included.")
 @click.option(
+    "--until",
+    metavar="'METRIC ±WIDTH'",
+    help="Go on until the 95% interval of the metric's mean is no wider ('val acc ±0.3', '±2%'), or that of its SD "
+    "('val acc sd ±25%'); -n runs are made before the first look. +- may stand for ±.",
+)
+@click.option(
+    "--max",
+    "most",
+    type=int,
+    help="With --until: most runs of a variant.  [default: 30; for an SD half as many again as normal values take]",
+)
+@click.option(
     "--vary",
     "variants",
     multiple=True,
@@ -66,12 +78,18 @@ def command(as_json: bool, **asked: Any) -> int:
     document = pipeline.describe(folder)
     print_report(document, "json" if as_json else "terminal", folder)
     click.echo(f"\nreport  {_write_report(document, folder)}", err=True)
+    click.echo(f"page    deviate report {folder.name} -o report.html", err=True)
     return exit_status(document)
 
 
 def exit_status(document: Document) -> int:
-    """Return 1 if a run did not complete, else 0."""
-    return int(any(run.status != "completed" for variant in document.variants for run in variant.runs))
+    """Return 1 if a run did not complete or what ``--until`` asked for was not reached, else 0."""
+    lost = any(run.status != "completed" for variant in document.variants for run in variant.runs)
+    # Where all values are equal there is no width to be reached, and nothing went wrong.
+    wide = any(
+        not each.stopped.met and each.stopped.half_width is not None for each in document.variants if each.stopped
+    )
+    return int(lost or wide)
 
 
 def _write_report(document: Document, folder: ExperimentFolder) -> Path:

@@ -52,4 +52,12 @@ class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):
     absent: list[str]
 
 
-Event = LeftoverEnded | RunStarted | RunProgress | RunEnded | FactorsSeen
+class Looked(msgspec.Struct, frozen=True, kw_only=True):
+    """After a round of runs it was looked whether a variant has enough of them."""
+
+    variant: str
+    #: What was seen, in a line.
+    text: str
+
+
+Event = LeftoverEnded | RunStarted | RunProgress | RunEnded | FactorsSeen | Looked

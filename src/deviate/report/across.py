@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
+from deviate.factors import IMPLEMENTATION
+from deviate.report.leading import leading_source, overlap_of_sources
 from deviate.report.parts import MetricReport, SpreadAcross, VariantReport, VariantSpread
 
 #: The variant whose SD the others are measured by.
@@ -16,10 +18,11 @@ NOT_ADDITIVE = (
 )
 
 
-def spread_across(variants: Sequence[VariantReport]) -> list[SpreadAcross]:
+def spread_across(variants: Sequence[VariantReport], level: float) -> list[SpreadAcross]:
     """Return one table a metric, a row a variant; none where there is only one variant.
 
-    Times are left out: they vary with the machine, whatever varies in the training.
+    Times are left out: they vary with the machine, whatever varies in the training. What the sentences say of two
+    variants holds at the confidence level `level`, in (0, 1).
     """
     measured = [variant for variant in variants if variant.completed]
     if len(measured) < 2:
@@ -27,10 +30,20 @@ def spread_across(variants: Sequence[VariantReport]) -> list[SpreadAcross]:
     keys = dict.fromkeys(
         (metric.name, metric.aggregate) for variant in measured for metric in variant.metrics if metric.kind != "speed"
     )
-    return [_table(name, aggregate, measured) for name, aggregate in keys]
+    present = _present(measured)
+    return [_table(name, aggregate, measured, present, level) for name, aggregate in keys]
 
 
-def _table(name: str, aggregate: str, variants: Sequence[VariantReport]) -> SpreadAcross:
+def _present(variants: Sequence[VariantReport]) -> set[str]:
+    """Return the factors that vary where everything does: those that something was drawn for, and the kernels."""
+    drawn = (each.name for report in variants if report.variant == WHOLE for each in report.evidence
+             if each.meant == "varies" and each.found != "absent")  # fmt: skip
+    return {*drawn, IMPLEMENTATION}
+
+
+def _table(
+    name: str, aggregate: str, variants: Sequence[VariantReport], present: Collection[str], level: float
+) -> SpreadAcross:
     pairs = [
         (variant.variant, metric)
         for variant in variants
@@ -38,12 +51,14 @@ def _table(name: str, aggregate: str, variants: Sequence[VariantReport]) -> Spre
         if (metric.name, metric.aggregate) == (name, aggregate)
     ]
     whole = next((metric.spread.sd for variant, metric in pairs if variant == WHOLE), None)
+    said = (leading_source(dict(pairs), level), overlap_of_sources(dict(pairs), WHOLE, present, level))
     return SpreadAcross(
         metric=name,
         aggregate=aggregate,
         unit=pairs[0][1].unit,
         whole=WHOLE if whole else "",
         rows=list(_rows(pairs, whole)),
+        sentences=[sentence for sentence in said if sentence],
     )
 
 

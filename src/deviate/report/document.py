@@ -8,15 +8,18 @@ from datetime import datetime
 
 from deviate.factors import GROUPS, SEEDED, find_variant
 from deviate.report.across import NOT_ADDITIVE, spread_across
+from deviate.report.checklist import checklist
 from deviate.report.evidence import evidence_of, evidence_words
 from deviate.report.footnotes import footnotes
 from deviate.report.headline import headline
 from deviate.report.identity import identity_statement
 from deviate.report.inputs import ReportInputs, RunFacts
 from deviate.report.meaning import factors_of
+from deviate.report.methods import methods
 from deviate.report.metrics import silent_metrics, variant_metrics
 from deviate.report.parts import Document, MetricReport, Reproduce, RunReport, VariantReport
 from deviate.report.remarks import experiment_remarks
+from deviate.report.until import stopped_by, with_stopped
 
 Clock = Callable[[], datetime]
 
@@ -38,7 +41,8 @@ def build_document(inputs: ReportInputs, clock: Clock) -> Document:
     """
     experiment = inputs.experiment
     variants = [_variant(inputs, name) for name in _variant_names(inputs)]
-    across = spread_across(variants)
+    across = spread_across(variants, inputs.level)
+    reproduce = _reproduce(inputs)
     return Document(
         experiment=experiment.name,
         command=experiment.command,
@@ -50,12 +54,14 @@ def build_document(inputs: ReportInputs, clock: Clock) -> Document:
         seeds_replaced=inputs.seeds,
         switches=inputs.switches,
         differences=inputs.differences,
-        reproduce=_reproduce(inputs),
+        reproduce=reproduce,
         across=across,
         across_notes=[NOT_ADDITIVE] if any(table.whole for table in across) else [],
         seeds_kept=inputs.seeds_kept,
         draws_left=[draw for draw in inputs.draws if draw.factor == "other"],
         operations=inputs.operations,
+        methods=methods(inputs, variants, reproduce),
+        checklist=checklist(inputs, variants, reproduce),
     )
 
 
@@ -68,6 +74,8 @@ def _variant(inputs: ReportInputs, name: str) -> VariantReport:
     runs = [_run(run) for run in facts]
     completed = [run for run in runs if run.status == "completed"]
     metrics = variant_metrics(inputs, name, facts)
+    stopped = stopped_by(inputs.experiment.until, metrics, len(runs))
+    metrics = with_stopped(metrics, inputs.experiment.until, stopped)
     variant = find_variant(name)
     evidence = evidence_of(variant, facts)
     absent = [each.name for each in evidence if each.name in SEEDED and each.found == "absent"]
@@ -81,11 +89,12 @@ def _variant(inputs: ReportInputs, name: str) -> VariantReport:
         runs=runs,
         metrics=metrics,
         silent=[metric.name for metric in silent_metrics(inputs, recorded)],
-        headline=headline(name, factors, runs, metrics),
+        headline=[*headline(name, factors, runs, metrics), *(stopped.sentences if stopped else ())],
         footnotes=footnotes(metrics) if completed else [],
         statement=identity_statement(variant, inputs.identities.get(name), evidence, facts),
         evidence=evidence,
         proven=evidence_words(evidence, len(completed)),
+        stopped=stopped,
     )
 
 
@@ -108,6 +117,9 @@ def _run(run: RunFacts) -> RunReport:
         cores=run.cores,
         platform=run.platform,
         bit=run.bit,
+        started=run.started,
+        host=run.host,
+        slot=run.slot,
     )
 
 

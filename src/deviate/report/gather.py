@@ -148,6 +148,9 @@ def _facts(run: RunFolder, outcome: Outcome) -> RunFacts:
         platform=(info.platform or "") if info else "",
         has_gpu=used_gpu(run),
         bit=turned_bit(run),
+        started=info.started if info else "",
+        host=info.host if info else "",
+        slot=info.slot if info else None,
     )
 
 

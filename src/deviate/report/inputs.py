@@ -38,6 +38,11 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     has_gpu: bool = False
     #: The weight that was moved by one unit in the last place.
     bit: TurnedBit | None = None
+    #: Local time of the start in ISO 8601; empty where it is not known.
+    started: str = ""
+    host: str = ""
+    #: Place among the runs that went on side by side, from 0; None: not known.
+    slot: int | None = None
 
     @property
     def name(self) -> str:

@@ -81,6 +81,11 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     platform: str = ""
     #: The weight that was moved by one unit in the last place.
     bit: TurnedBit | None = None
+    #: Local time of the start in ISO 8601; empty where it is not known.
+    started: str = ""
+    host: str = ""
+    #: Place among the runs that went on side by side, from 0; None: not known.
+    slot: int | None = None
 
     @property
     def disturbed(self) -> str:
@@ -123,6 +128,26 @@ class Factors(msgspec.Struct, frozen=True, kw_only=True):
     caveats: list[str]
 
 
+class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+    """How the runs of a variant stand to the criterion that decided how many of them were made."""
+
+    #: As it was typed.
+    criterion: str
+    of: Literal["mean", "sd"]
+    met: bool
+    #: Runs with a finite value of the metric.
+    n: int
+    #: Half-width of the t interval of the mean, in its unit; of that of an SD, as a share of it, where `relative`.
+    half_width: float | None
+    wanted: float
+    relative: bool
+    #: The one that keeps its level.
+    interval: Interval
+    #: Runs it is expected to take in all.
+    expected: int | None
+    sentences: list[str]
+
+
 class VariantReport(msgspec.Struct, frozen=True, kw_only=True):
     """The runs of one variant and what they measured."""
 
@@ -144,6 +169,8 @@ class VariantReport(msgspec.Struct, frozen=True, kw_only=True):
     evidence: list[Evidence] = []
     #: The same in words.
     proven: list[str] = []
+    #: None where the user decided how many runs were made.
+    stopped: Stopped | None = None
 
 
 class VariantSpread(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,6 +194,8 @@ class SpreadAcross(msgspec.Struct, frozen=True, kw_only=True):
     #: The variant that shares are of; empty where there are no shares.
     whole: str
     rows: list[VariantSpread]
+    #: Which source brings most, and how far sources overlap.
+    sentences: list[str] = []
 
 
 class Warned(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,6 +230,17 @@ class Reproduce(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
 
 
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of a reproducibility checklist and what the document can say to it."""
+
+    question: str
+    #: Who asks: ``NeurIPS 7`` is question 7 of the NeurIPS paper checklist.
+    asked_by: list[str]
+    answer: str
+    #: False where only the authors can answer.
+    known: bool
+
+
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """All that is said about one experiment; writers only lay it out."""
 
@@ -225,3 +265,6 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     draws_left: list[ReachedDraw] = []
     #: Operations without a deterministic form.
     operations: list[WarnedOperation] = []
+    #: How the numbers were made, in sentences for a paper.
+    methods: list[str] = []
+    checklist: list[Answer] = []

@@ -108,11 +108,15 @@ def _all_identical(report: VariantReport, variant: Variant) -> Iterable[Warned]:
     elif variant.disturbed:
         message = f"{fact} What this program computes does not depend on the emulated processor."
         yield Warned(slug="runs-identical", message=message, severity="note", variant=report.variant)
+    elif variant.varying == {IMPLEMENTATION} or _anything_absent(report):
+        return  # there was nothing to vary, or no noise: said elsewhere
     elif variant.varying == {"other"}:
         message = f"{fact} Nothing that is trained depends on the other draws: they are a library's own, for instance."
         yield Warned(slug="runs-identical", message=message, severity="note", variant=report.variant)
-    elif variant.varying != {IMPLEMENTATION} and not any(
-        each.name in SEEDED and each.found == "absent" for each in report.evidence if each.meant == "varies"
-    ):
+    else:
         message = f"{fact} Runs that were to vary did not: a seed seems to be pinned where Deviate does not reach."
         yield Warned(slug="runs-identical", message=message, variant=report.variant)
+
+
+def _anything_absent(report: VariantReport) -> bool:
+    return any(each.name in SEEDED and each.found == "absent" and each.meant == "varies" for each in report.evidence)

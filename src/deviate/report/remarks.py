@@ -12,6 +12,7 @@ from deviate.report.inputs import ReportInputs
 from deviate.report.parts import RunReport, VariantReport, Warned
 from deviate.report.promises import promise_remarks
 from deviate.report.shown import show_level
+from deviate.report.until import until_remarks
 from deviate.report.weak import weak_remarks
 from deviate.report.words import count, ended_as, listed
 
@@ -48,6 +49,7 @@ def variant_remarks(report: VariantReport, inputs: ReportInputs) -> Iterable[War
     yield from promise_remarks(report)
     yield from _few_runs(report, inputs.level)
     yield from _best(report)
+    yield from until_remarks(inputs.experiment.until, report.stopped, report.variant)
 
 
 def _unfinished(report: VariantReport) -> Iterable[Warned]:

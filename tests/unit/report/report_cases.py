@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 
 import numpy as np
@@ -221,6 +221,20 @@ def not_started() -> Document:
 @cache
 def all_nan() -> Document:
     return document({"algo+impl": {"train loss": [math.nan, math.inf, -math.inf]}})
+
+
+def started(found: Document, slots: int = 2, pause_s: float = 0.0) -> Document:
+    """Say when each run started: one after the other in `slots`, with a pause before the last variant."""
+    begun, variants = datetime(2026, 3, 1, tzinfo=UTC), []
+    for place, variant in enumerate(found.variants):
+        begun += timedelta(seconds=pause_s if place == len(found.variants) - 1 else 0)
+        runs = []
+        for run in variant.runs:
+            moment = begun + timedelta(seconds=4.0 * (run.index // slots))
+            runs.append(structs.replace(run, started=moment.isoformat(), slot=run.index % slots, host="here"))
+        begun += timedelta(seconds=4.0 * (len(runs) // slots + 1))
+        variants.append(structs.replace(variant, runs=runs))
+    return structs.replace(found, variants=variants)
 
 
 def prints(variant: str, index: int, names: Sequence[str] = PRESENT, **changes: str) -> dict[str, Fingerprint]:

@@ -5,7 +5,12 @@ import importlib
 
 import pytest
 
-MODULES = ("shown", "escape", "words", "document", "writers.strip")
+MODULES = (
+    *("shown", "escape", "words", "document", "writers.strip", "writers.blocks", "writers.fitting"),
+    *("writers.html.charts", "writers.html.layout"),
+    *("curves", "thinning", "methods", "latex_text"),
+    *(f"figures.{name}" for name in ("scales", "slugs", "swarm", "themes")),
+)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -178,6 +178,8 @@ def _metric(drawn: _Drawn, labels: tuple[str, str], families: _Families, place: 
         spread_b=drawn.spread_b,
         values_a=drawn.a.values,
         values_b=drawn.b.values,
+        runs_a=drawn.a.runs,
+        runs_b=drawn.b.runs,
         excluded_a=drawn.a.excluded,
         excluded_b=drawn.b.excluded,
         contrast=found,

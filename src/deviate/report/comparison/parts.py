@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from deviate.contrast.contrast import Contrast
@@ -11,6 +13,9 @@ from deviate.contrast.verdict import NoisierVerdict, Verdict
 from deviate.experiment import SCHEMA, Direction, Kind
 from deviate.measure.spread import Spread
 from deviate.report.parts import Warned
+
+if TYPE_CHECKING:
+    from deviate.report.notebook import Figures
 
 
 class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +31,9 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     spread_b: Spread
     values_a: list[float]
     values_b: list[float]
+    #: Index of the run of each value.
+    runs_a: list[int]
+    runs_b: list[int]
     excluded_a: int
     excluded_b: int
     contrast: Contrast
@@ -95,3 +103,15 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     def level(self) -> float:
         """Confidence level of the intervals."""
         return 1 - self.alpha
+
+    def _repr_html_(self) -> str:
+        from deviate.report.notebook import comparison_html
+
+        return comparison_html(self)
+
+    def figures(self) -> Figures:
+        """Return every figure of the comparison as an Altair chart, by slug."""
+        from deviate.report.figures import comparison_figures
+        from deviate.report.notebook import Figures
+
+        return Figures(comparison_figures(self))

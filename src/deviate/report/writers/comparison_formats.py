@@ -9,17 +9,40 @@ from deviate.errors import BadOption
 from deviate.report.comparison.parts import Comparison
 from deviate.report.writers.comparison_csv import render_comparison_csv
 from deviate.report.writers.comparison_json import render_comparison_json
+from deviate.report.writers.comparison_latex import render_comparison_latex
 from deviate.report.writers.comparison_markdown import render_comparison_markdown
 from deviate.report.writers.comparison_terminal import render_comparison_terminal
+
+
+def _render_html(comparison: Comparison) -> str:
+    # Loads the figures' library, about a second that no other format needs.
+    from deviate.report.writers.html.page import render_comparison_html
+
+    return render_comparison_html(comparison)
+
 
 COMPARISON_FORMATS: dict[str, Callable[[Comparison], str]] = {
     "terminal": render_comparison_terminal,
     "md": render_comparison_markdown,
+    "tex": render_comparison_latex,
     "json": render_comparison_json,
+    "html": _render_html,
     "csv": render_comparison_csv,
 }
 
-_SUFFIXES = {".txt": "terminal", ".md": "md", ".markdown": "md", ".json": "json", ".csv": "csv"}
+_SUFFIXES = {
+    ".txt": "terminal",
+    ".md": "md",
+    ".markdown": "md",
+    ".tex": "tex",
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+    ".csv": "csv",
+}
+
+#: Other words for a format.
+_ALIASES = {"markdown": "md", "latex": "tex", "text": "terminal", "htm": "html"}
 
 
 def find_comparison_format(format_name: str | None, path: Path | None) -> str:
@@ -31,7 +54,8 @@ def find_comparison_format(format_name: str | None, path: Path | None) -> str:
         If no format has that name, or none the file's suffix.
     """
     if format_name is not None:
-        word = {"markdown": "md", "text": "terminal"}.get(format_name.strip().lower(), format_name.strip().lower())
+        word = format_name.strip().lower()
+        word = _ALIASES.get(word, word)
         if word not in COMPARISON_FORMATS:
             known = ", ".join(COMPARISON_FORMATS)
             raise BadOption(f"--format {format_name!r} is no format; expected one of {known}", "type --format md")

@@ -33,9 +33,13 @@ def render_records(document: Document, records: pd.DataFrame) -> str:
 
 def render_summary(document: Document) -> str:
     """Return one row per variant and metric; what is unknown is empty."""
+    return encodable(summary_table(document).to_csv(index=False, lineterminator="\n"))
+
+
+def summary_table(document: Document) -> pd.DataFrame:
+    """Return one row per variant and metric; what is unknown is None or NaN."""
     rows = [_row(document, variant, metric) for variant in document.variants for metric in variant.metrics]
-    table = pd.DataFrame(rows, columns=list(_SUMMARY_COLUMNS))
-    return encodable(table.to_csv(index=False, lineterminator="\n"))
+    return pd.DataFrame(rows, columns=list(_SUMMARY_COLUMNS))
 
 
 _SUMMARY_COLUMNS = (

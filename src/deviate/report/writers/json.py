@@ -11,7 +11,7 @@ import msgspec
 
 from deviate.measure.intervals import Interval
 from deviate.report.escape import encodable
-from deviate.report.parts import Document, MetricReport, RunReport, SpreadAcross, VariantReport, Warned
+from deviate.report.parts import Document, MetricReport, RunReport, SpreadAcross, Stopped, VariantReport, Warned
 
 
 def render_json(document: Document) -> str:
@@ -40,6 +40,8 @@ def contract(document: Document) -> dict[str, Any]:
         "seeds_kept": msgspec.to_builtins(document.seeds_kept),
         "draws_left_to_other": msgspec.to_builtins(document.draws_left),
         "operations_not_deterministic": msgspec.to_builtins(document.operations),
+        "methods": document.methods,
+        "checklist": msgspec.to_builtins(document.checklist),
     }
 
 
@@ -61,7 +63,12 @@ def _variant(report: VariantReport) -> dict[str, Any]:
         "footnotes": report.footnotes,
         "identity": report.statement,
         "evidence": msgspec.to_builtins(report.evidence),
+        "until": _stopped(report.stopped),
     }
+
+
+def _stopped(stopped: Stopped | None) -> dict[str, Any] | None:
+    return None if stopped is None else {**msgspec.to_builtins(stopped), "interval": _interval(stopped.interval)}
 
 
 def _run(run: RunReport) -> dict[str, Any]:

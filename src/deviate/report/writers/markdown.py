@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deviate.report.escape import clean, markdown, markdown_code
-from deviate.report.parts import Document, MetricReport, RunReport, VariantReport, together
+from deviate.report.parts import Answer, Document, MetricReport, RunReport, VariantReport, together
 from deviate.report.shown import Shown, ShownSpread, show_level, show_seconds
 from deviate.report.words import ENDED, count, listed, seed_text
 from deviate.report.writers.variant_tables import LEGEND, mark
@@ -19,7 +19,7 @@ def render_markdown(document: Document) -> str:
     lines += _fingerprints(document)
     for variant in document.variants:
         lines += _variant(variant, document.level)
-    lines += [*_warnings(document), *_control(document), *_reproduce(document)]
+    lines += [*_warnings(document), *_control(document), *_methods(document), *_reproduce(document)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -76,7 +76,7 @@ def _across(document: Document) -> list[str]:
             shown = ShownSpread(row)
             cells = [markdown(row.variant), shown.n, shown.mean, shown.sd, shown.ci_sd]
             lines.append(_row([*cells, shown.relative] if whole else cells))
-        lines.append("")
+        lines += ["", *(line for sentence in table.sentences for line in (markdown(sentence), ""))]
     return [*lines, *(line for note in document.across_notes for line in (markdown(note), ""))]
 
 
@@ -121,6 +121,18 @@ def _control(document: Document) -> list[str]:
     ]
     lines += [f"- Switch set: {markdown(switch.name)} = {markdown(switch.value)}" for switch in document.switches]
     return ["## Seeds and switches", "", *lines, ""] if lines else []
+
+
+def _methods(document: Document) -> list[str]:
+    """Return the methods paragraph and the answers to checklists, for a paper."""
+    lines = ["## Methods", "", " ".join(map(markdown, document.methods)), ""] if document.methods else []
+    if document.checklist:
+        lines += ["## Reproducibility checklist", "", *map(_answer, document.checklist), ""]
+    return lines
+
+
+def _answer(answer: Answer) -> str:
+    return f"- *{markdown(answer.question)}* {markdown(answer.answer)} ({markdown(', '.join(answer.asked_by))})"
 
 
 def _reproduce(document: Document) -> list[str]:

@@ -16,7 +16,8 @@ from deviate.report.headline import main_metric
 from deviate.report.parts import Document, MetricReport
 from deviate.report.shown import UNKNOWN, Shown, show_level
 from deviate.report.words import count
-from deviate.report.writers.strip import EMPTY, STRIP_WIDTH, strip
+from deviate.report.writers.fitting import Priced, fitting
+from deviate.report.writers.strip import STRIP_HEAD, STRIP_WIDTH, strip, strip_text
 
 #: Metrics shown before the rest is counted; more do not fit a screen beside what is said around them.
 METRICS_SHOWN = 15
@@ -52,7 +53,7 @@ def metric_table(metrics: list[MetricReport], document: Document, width: int) ->
         table.add_column(head, header_style="dim", justify="right", no_wrap=True, style=column.style)
     for metric in shown:
         text = Shown(metric)
-        table.add_row(_name(text), *(_styled(column.cell(metric, text)) for column in columns))
+        table.add_row(_name(text), *(strip_text(column.cell(metric, text)) for column in columns))
     return [table, *_rest(metrics, shown, document.experiment)]
 
 
@@ -82,8 +83,7 @@ def _columns(metrics: list[MetricReport], level: float) -> list[Column]:
     ]
 
 
-#: Head of the strip: where its ends are, or, between the columns of minimum and maximum, what its dots are.
-STRIP_HEAD = "min" + " " * (STRIP_WIDTH - 6) + "max"
+#: Head of the strip between the columns of minimum and maximum, which say where its ends are.
 RUNS_HEAD = "runs".center(STRIP_WIDTH)
 
 
@@ -100,26 +100,18 @@ def _fitting(columns: list[Column], metrics: list[MetricReport], width: int) -> 
     """Give up columns until the table fits; min and max go together, for they frame the strip."""
     texts = [(metric, Shown(metric)) for metric in metrics]
     name = min(NAME_WIDTH, max(cell_len(_name(text).plain) for _, text in texts))
-    needed = {
-        column.head: max(cell_len(column.head), *(len(column.cell(*pair)) for pair in texts)) for column in columns
-    }
-    kept = columns
-    while name + sum(needed[column.head] + GAP for column in kept) > width and any(c.sacrifice for c in kept):
-        worst = max(column.sacrifice for column in kept)
-        kept = [column for column in kept if column.sacrifice < worst]
-    return kept
+    priced = [
+        Priced(
+            width=GAP + max(cell_len(column.head), *(cell_len(column.cell(*pair)) for pair in texts)),
+            sacrifice=column.sacrifice,
+        )
+        for column in columns
+    ]
+    return [columns[place] for place in fitting(priced, width - name)]
 
 
 def _name(text: Shown) -> Text:
     return Text.assemble(clean(text.name), (f" {text.aggregate}".rstrip(), "dim"))
-
-
-def _styled(cell: str) -> Text:
-    text = Text(cell)
-    if EMPTY in cell:
-        text.highlight_regex(r"[•●]", "cyan")
-        text.highlight_regex(r"·+", "dim")
-    return text
 
 
 def _rest(metrics: list[MetricReport], shown: list[MetricReport], experiment: str) -> list[Text]:

@@ -12,6 +12,7 @@ from deviate.errors import BadOption
 from deviate.report.parts import Document
 from deviate.report.writers.csv import render_records, render_summary
 from deviate.report.writers.json import render_json
+from deviate.report.writers.latex import render_latex
 from deviate.report.writers.markdown import render_markdown
 from deviate.report.writers.terminal import render_terminal
 
@@ -32,6 +33,13 @@ class Writer(msgspec.Struct, frozen=True, kw_only=True):
     purpose: str
 
 
+def _render_html(document: Document, read_records: ReadRecords) -> str:
+    # Loads the figures' library, about a second that no other format needs.
+    from deviate.report.writers.html.page import render_html
+
+    return render_html(document, read_records)
+
+
 WRITERS = {
     writer.name: writer
     for writer in (
@@ -48,10 +56,22 @@ WRITERS = {
             purpose="every metric, as Markdown",
         ),
         Writer(
+            name="tex",
+            suffixes=(".tex",),
+            render=lambda document, _: render_latex(document),
+            purpose="tables and a methods paragraph, to be put into a paper",
+        ),
+        Writer(
             name="json",
             suffixes=(".json",),
             render=lambda document, _: render_json(document),
             purpose="everything, for other programs",
+        ),
+        Writer(
+            name="html",
+            suffixes=(".html", ".htm"),
+            render=_render_html,
+            purpose="a page with figures that works offline, in one file",
         ),
         Writer(
             name="csv",
@@ -69,7 +89,7 @@ WRITERS = {
 }
 
 #: Other words for a format.
-_ALIASES = {"markdown": "md", "text": "terminal", "txt": "terminal", "records": "csv"}
+_ALIASES = {"markdown": "md", "latex": "tex", "text": "terminal", "txt": "terminal", "htm": "html", "records": "csv"}
 
 DEFAULT_FORMAT = "terminal"
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable
+from typing import Any
 
+import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from deviate.report.curves import Curves
 from deviate.report.escape import clean
 from deviate.report.parts import Document, RunReport, VariantReport, together
 from deviate.report.shown import show_seconds
 from deviate.report.words import count, ended_as, listed, seed_text
+from deviate.report.writers.blocks import ASCII_BLOCKS, BLOCKS
+from deviate.report.writers.curve_lines import curve_lines
 from deviate.report.writers.metric_table import metric_table
 from deviate.report.writers.variant_tables import evidence_table, spread_table, statements
 
@@ -33,10 +38,14 @@ PLAIN_WIDTH = 100
 #: Sentences wider than this are hard to read.
 WIDEST_TEXT = 100
 
-#: For terminals that cannot show more than ASCII.
+#: For terminals that cannot show more than ASCII: a sign each, so that what is laid out keeps its width.
 _ASCII = str.maketrans(
-    {"±": "+-", "–": "-", "·": ".", "•": "o", "●": "O", "✗": "x", "…": "...", "─": "-"} | {"≠": "x", "≈": "~"}
+    {"–": "-", "·": ".", "•": "o", "●": "O", "✗": "x", "…": ">", "─": "-", "≠": "x", "≈": "~"}
+    | dict(zip(BLOCKS, ASCII_BLOCKS, strict=True))
 )
+
+#: Likewise for sentences, before they are laid out.
+_ASCII_TEXT = str.maketrans({"±": "+-", "–": "-", "…": "...", "≥": ">=", "≤": "<=", "×": "x", "→": "->"})
 
 _TRAILING_BLANKS = re.compile(r" +$", re.MULTILINE)
 
@@ -51,30 +60,53 @@ def render_terminal(document: Document, width: int = PLAIN_WIDTH) -> str:
     return stream.getvalue()
 
 
-def print_document(document: Document, console: Console) -> None:
-    """Print the document on a rich console, which decides about width, colour and encoding."""
+def print_document(document: Document, console: Console, curves: Curves | None = None) -> None:
+    """Print the document on a rich console, which decides about width, colour and encoding.
+
+    Parameters
+    ----------
+    document : Document
+        What is said.
+    console : Console
+        Where.
+    curves : Curves, optional
+        Learning curves to show; none by default, since to read them takes longer than all the rest.
+    """
+    ascii_only = console.options.ascii_only
+    if ascii_only:
+        document = msgspec.convert(_in_ascii(msgspec.to_builtins(document)), Document)
+        curves = msgspec.convert(_in_ascii(msgspec.to_builtins(curves)), Curves | None)
     with console.capture() as captured:
-        for place, part in enumerate(_parts(document, console.width)):
+        for place, part in enumerate(_parts(document, console.width, curves)):
             if place:
                 console.print()
             console.print(part, markup=False, highlight=False, emoji=False)
     # Cells are filled up with blanks, which would be copied along with the text.
     text = _TRAILING_BLANKS.sub("", captured.get())
-    if console.options.ascii_only:
+    if ascii_only:
         text = text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
     console.file.write(text)
 
 
-def _parts(document: Document, width: int) -> Iterable[RenderableType]:
+def _in_ascii(part: Any) -> Any:
+    """Return plain data with every text in ASCII: names that are not are escaped, and take the room they then need."""
+    if isinstance(part, str):
+        return part.translate(_ASCII_TEXT).encode("ascii", "backslashreplace").decode("ascii")
+    if isinstance(part, list):
+        return [_in_ascii(each) for each in part]
+    return {key: _in_ascii(each) for key, each in part.items()} if isinstance(part, dict) else part
+
+
+def _parts(document: Document, width: int, curves: Curves | None) -> Iterable[RenderableType]:
     yield Text.assemble((clean(document.experiment), "bold"), "  ", (clean(" ".join(document.command)), "dim"))
     if len(document.variants) > IN_FULL and document.across:
-        yield spread_table(document)
+        yield spread_table(document, width)
         for variant in document.variants:
             yield from _failures(variant.runs, document.experiment)
     else:
         for variant in document.variants:
             yield from _variant(variant, document, width)
-    for table in (statements(document), evidence_table(document)):
+    for table in (curve_lines(curves, width) if curves else None, statements(document), evidence_table(document)):
         if table is not None:
             yield _narrow(table, width)
     if document.warnings:
@@ -105,7 +137,7 @@ def _failures(runs: list[RunReport], experiment: str) -> Iterable[RenderableType
         yield _failure([run for run in ended if (run.status, run.reason) == way], experiment)
     if len(ways) > FAILURES_SHOWN:
         more = sum((run.status, run.reason) in ways[FAILURES_SHOWN:] for run in ended)
-        yield Text(f"… and {count(more, 'more run')} that did not complete", style="dim")
+        yield Text(f"and {count(more, 'more run')} that did not complete", style="dim")
 
 
 def _failure(runs: list[RunReport], experiment: str) -> RenderableType:
@@ -135,7 +167,8 @@ def _warnings(document: Document, width: int) -> RenderableType:
 def _facts(document: Document, width: int) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, style="dim")
-    grid.add_column()
+    # A long path is folded, not cut: the command is there to be copied.
+    grid.add_column(overflow="fold")
     for name, text in _fact_rows(document):
         grid.add_row(name, Text(clean(text)))
     return _narrow(grid, width)

@@ -1,0 +1,117 @@
+"""Size of the page, and of its curves, of an experiment with many runs and metrics; and how long making it takes.
+
+    python benchmarks/report/size.py --runs 1000 --metrics 100 --iterations 100
+
+The experiment is generated: learning curves with noise, one variant. Prints a table, and one JSON object with --json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from datetime import UTC, datetime
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from deviate.experiment import Capture, Experiment, Metric
+from deviate.report.curves import Curves, curves_of
+from deviate.report.document import build_document
+from deviate.report.figures import document_figures, themed
+from deviate.report.inputs import ReportInputs, RunFacts
+from deviate.report.parts import Document
+from deviate.report.writers.html.page import render_html
+
+
+def metrics_of(count: int) -> list[Metric]:
+    """Return losses that every run reports."""
+    return [
+        Metric(
+            name=f"loss {place:03d}", variable="x", expression="x", file="train.py", line=1, end_line=1,
+            function="<module>", sink="print", kind="loss", direction="lower", aggregate="last", confidence=1.0,
+            why="", capture=Capture(how="value"),
+        )
+        for place in range(count)
+    ]  # fmt: skip
+
+
+def records_of(metrics: list[Metric], runs: int, iterations: int) -> pd.DataFrame:
+    """Return a record for each metric, run and iteration."""
+    rng = np.random.default_rng(0)
+    shape = (len(metrics), runs, iterations)
+    fall = np.exp(-5 * np.arange(iterations) / iterations)
+    values = fall * (1 + 0.05 * rng.standard_normal(shape))
+    metric, run, iteration = (axis.ravel() for axis in np.indices(shape))
+    names = pd.Categorical.from_codes(metric, [found.name for found in metrics])
+    variant = pd.Categorical.from_codes(np.zeros(metric.size, dtype=int), ["algo+impl"])
+    return pd.DataFrame(
+        {"variant": variant, "run": run, "metric": names, "iteration": iteration, "value": values.ravel()}
+    )
+
+
+def document_of(metrics: list[Metric], records: pd.DataFrame, runs: int, iterations: int) -> Document:
+    """Return the document of the experiment."""
+    experiment = Experiment(
+        name="generated", command=["python", "train.py"], entry="train.py", metrics=metrics, main_loop=None, source="",
+        seed=0, planned={"algo+impl": runs}, created="2026-03-01T12:00:00+00:00",
+    )  # fmt: skip
+    facts = [RunFacts(variant="algo+impl", index=index, status="completed", seconds=1.0) for index in range(runs)]
+    last = records[records["iteration"] == iterations - 1].astype({"variant": str, "metric": str})
+    samples = last.assign(aggregate="last")[["variant", "run", "metric", "aggregate", "value"]]
+    inputs = ReportInputs(experiment=experiment, runs=facts, samples=samples)
+    return build_document(inputs, lambda: datetime.now(UTC))
+
+
+def timed(seconds: dict[str, float], name: str, work: object, *given: object) -> object:
+    """Call `work` and note how long it took."""
+    start = time.perf_counter()
+    found = work(*given)  # type: ignore[operator]
+    seconds[name] = round(time.perf_counter() - start, 2)
+    return found
+
+
+def measure(runs: int, count: int, iterations: int) -> dict[str, object]:
+    """Return sizes in MB and times in seconds."""
+    seconds: dict[str, float] = {}
+    metrics = metrics_of(count)
+    records = records_of(metrics, runs, iterations)
+    document = timed(seconds, "document", document_of, metrics, records, runs, iterations)
+    assert isinstance(document, Document)
+    curves = timed(seconds, "curves", curves_of, document, records)
+    assert isinstance(curves, Curves)
+    figures = document_figures(document, curves)
+    page = timed(seconds, "page", render_html, document, lambda: records)
+    assert isinstance(page, str)
+    sizes = {"page": len(page.encode())}
+    for figure in figures:
+        kind = f"figures, {figure.section}"
+        sizes[kind] = sizes.get(kind, 0) + len(msgspec.json.encode(themed(figure)))
+    drawn = curves.metrics[0].variants[0]
+    return {
+        "runs": runs, "metrics": count, "iterations": iterations, "records": len(records), "figures": len(figures),
+        "runs_drawn": len(drawn.runs), "points_drawn": len(drawn.runs[0].iterations), "seconds": seconds,
+        "megabytes": {name: round(size / 1e6, 2) for name, size in sizes.items()}, "notes": curves.notes,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--metrics", type=int, default=100)
+    parser.add_argument("--iterations", type=int, default=100)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    found = measure(options.runs, options.metrics, options.iterations)
+    if options.json:
+        json.dump(found, sys.stdout)
+        return
+    for name, value in found.items():
+        print(f"{name:14} {value}")
+
+
+if __name__ == "__main__":
+    main()

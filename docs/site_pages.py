@@ -1,0 +1,39 @@
+"""Pages of the site that are written elsewhere: the README is its home, each example's README a page.
+
+A hook of MkDocs, named in mkdocs.yml.
+"""
+
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).parents[1]
+
+_LINK = re.compile(r"(\]\()([^)#\s:]+)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made of READMEs."""
+    files.append(File.generated(config, "index.md", content=_page(ROOT / "README.md")))
+    examples = ROOT / "examples"
+    files.append(File.generated(config, "examples/index.md", content=_page(examples / "README.md")))
+    for readme in sorted(examples.glob("*/README.md")):
+        files.append(File.generated(config, f"examples/{readme.parent.name}.md", content=_page(readme)))
+    return files
+
+
+def _page(readme: Path) -> str:
+    return _LINK.sub(lambda link: link[1] + _target(readme, link[2]), readme.read_text(encoding="utf-8"))
+
+
+def _target(readme: Path, link: str) -> str:
+    """Return where on the site a link of `readme` leads; a link that leads nowhere fails the strict build."""
+    to = (readme.parent / link).resolve().relative_to(ROOT).as_posix()
+    if to == "examples/README.md":
+        to = "examples/index.md"
+    elif to.startswith("examples/"):
+        to = re.sub(r"/README\.md$", ".md", to)
+    up = "" if readme.parent == ROOT else "../"
+    return up + to.removeprefix("docs/")

@@ -1,0 +1,215 @@
+"""Is one side worse than another by more than is allowed? One-sided tests against a limit, for gates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from deviate.contrast.choice import PAIRED, Choice, choose_location
+from deviate.contrast.difference import mean_difference
+from deviate.contrast.guards import fewest_runs
+from deviate.contrast.location import welch_t
+from deviate.contrast.paired import paired_t
+from deviate.contrast.power import DEFAULT_POWER, detectable_difference, runs_for_difference
+from deviate.contrast.results import Effect, Tested
+from deviate.experiment import Direction
+from deviate.measure.intervals import Interval
+from deviate.measure.sample import Floats, finite_sample, is_identical
+
+#: ``not worse``: shown to be on the good side of the limit. ``worse``: shown to be beyond it. ``no drop shown``: where
+#: no drop is allowed, nothing shows one; that there is none cannot be shown.
+Outcome = Literal["not worse", "worse", "no drop shown", "inconclusive"]
+
+
+class Noninferiority(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one side stands to a limit."""
+
+    n_a: int
+    n_b: int
+    location: Choice
+    #: How far the mean is on the good side of the limit, in the unit of the values; the interval has level
+    #: ``1 - 2 alpha``, so each of its ends is a one-sided bound at alpha.
+    room: Effect
+    #: One-sided: of being beyond the limit (small: not worse), and of being within it (small: worse).
+    p_not_worse: float | None
+    p_worse: float | None
+    #: Why there is no p; empty where there is one.
+    reason: str = ""
+    #: SD that differences are judged by: of the pairs' differences, or pooled over the sides; None where unknown.
+    sd: float | None = None
+
+    @property
+    def paired(self) -> bool:
+        """Whether pairs are compared."""
+        return self.location == PAIRED
+
+    @property
+    def fewest(self) -> int:
+        """Runs of the smaller side that enter the test."""
+        return min(self.n_a, self.n_b)
+
+
+def noninferiority(
+    a: ArrayLike, limit: ArrayLike, direction: Direction, alpha: float, *, pairs: Sequence[tuple[int, int]] = ()
+) -> Noninferiority:
+    """Test whether the mean of `a` is on the good side of the mean of `limit`.
+
+    Parameters
+    ----------
+    a : array_like of float, shape (n_a,)
+        One finite value per run of the side that is checked.
+    limit : array_like of float, shape (n_b,)
+        Values of the side it is checked against, each moved by what is allowed; see `moved`.
+    direction : {'higher', 'lower'}
+        Which values are better.
+    alpha : float
+        Share of wrong claims, of each kind, in (0, 0.5).
+    pairs : sequence of (int, int), optional
+        Places in `a` and `limit` of the runs that belong together, where pairing is real.
+
+    Returns
+    -------
+    Noninferiority
+        By Welch's t test, or the paired one where nearly all runs have a partner. ``p_not_worse <= alpha`` exactly
+        where the interval lies above zero [1]_.
+
+    References
+    ----------
+    .. [1] S. Wellek, "Testing statistical hypotheses of equivalence and noninferiority", 2nd edition, 2010.
+
+    Examples
+    --------
+    >>> found = noninferiority([90.1, 90.4, 89.9, 90.2, 90.0], [89.5, 89.9, 89.7, 89.4, 89.6], "higher", 0.05)
+    >>> round(found.room.value, 2), found.p_not_worse < 0.05 < found.p_worse
+    (0.5, True)
+    """
+    first, second = finite_sample(a), finite_sample(limit)
+    location = choose_location(first.size, second.size, len(pairs))
+    paired = location == PAIRED
+    if paired:
+        places = np.asarray(pairs, dtype=int).reshape(-1, 2)
+        first, second = first[places[:, 0]], second[places[:, 1]]
+    effect = mean_difference(first, second, 1 - 2 * alpha, paired=paired)
+    tested = paired_t(first, second) if paired else welch_t(first, second)
+    above, below = _one_sided(tested)
+    good = direction == "higher"
+    return Noninferiority(
+        n_a=first.size,
+        n_b=second.size,
+        location=location,
+        room=effect if good else _negated(effect),
+        p_not_worse=above if good else below,
+        p_worse=below if good else above,
+        reason=tested.reason,
+        sd=_sd(first, second, paired),
+    )
+
+
+def moved(values: ArrayLike, drop: float, direction: Direction, *, relative: bool) -> Floats:
+    """Move the values of the side that is checked against to the limit.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n,)
+        One finite value per run; all of one sign where `relative`.
+    drop : float
+        By how much the mean may get worse: in the unit of the values, or as a share of their mean.
+    direction : {'higher', 'lower'}
+        Which values are better.
+    relative : bool
+        Values are then scaled, so that the error of the mean that the share is of enters the test too.
+
+    Examples
+    --------
+    >>> moved([90.0, 92.0], 0.5, "higher", relative=False).tolist()
+    [89.5, 91.5]
+    >>> moved([1.0, 2.0], 0.5, "lower", relative=True).tolist()
+    [1.5, 3.0]
+    """
+    found = finite_sample(values)
+    sign = -1.0 if direction == "higher" else 1.0
+    if not relative:
+        limit: Floats = found + sign * drop
+        return limit
+    if found.size and found.min() < 0 < found.max():
+        raise ValueError("a share of a mean means nothing where values have both signs")
+    # A mean below zero gets worse in the other direction when it is scaled up.
+    scaled: Floats = found * (1 + sign * drop * (1 if found.size == 0 or found.max() > 0 else -1))
+    return scaled
+
+
+def judge_gate(found: Noninferiority, *, alpha: float, p_worse_adjusted: float | None, allowed: bool) -> Outcome:
+    """Turn what was tested into an outcome.
+
+    Parameters
+    ----------
+    found : Noninferiority
+        Where the side stands.
+    alpha : float
+        Share of wrong claims, of each kind.
+    p_worse_adjusted : float or None
+        Adjusted over the metrics of the gate. One false ``worse`` fails the gate, so all of them together are held to
+        alpha; ``not worse`` must be shown for every metric, which needs no adjustment [1]_.
+    allowed : bool
+        A drop above 0 is allowed, so that it can be shown that there is no larger one.
+
+    References
+    ----------
+    .. [1] R. L. Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24(4), 1982.
+    """
+    if found.fewest < fewest_runs(2 * alpha) or found.p_worse is None or found.p_not_worse is None:
+        return "inconclusive"
+    if p_worse_adjusted is not None and p_worse_adjusted <= alpha:
+        return "worse"
+    if not allowed:
+        return "no drop shown"
+    return "not worse" if found.p_not_worse <= alpha else "inconclusive"
+
+
+def runs_to_decide(found: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> int | None:
+    """Give the runs a side with which a difference from the limit as large as was seen is shown with `power`.
+
+    Returns
+    -------
+    int or None
+        None where nothing tells, or more than can be made are needed.
+    """
+    if found.sd is None or not found.sd > 0 or not found.room.value:
+        return None
+    runs = runs_for_difference(found.room.value / found.sd, 2 * alpha, power, paired=found.paired)
+    return None if runs is None else max(runs, fewest_runs(2 * alpha))
+
+
+def drop_seen(found: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> float | None:
+    """Give the smallest drop that so many runs show with `power`, in the unit of the values."""
+    if found.sd is None or found.fewest < 2:
+        return None
+    return found.sd * detectable_difference(found.n_a, found.n_b, 2 * alpha, power, paired=found.paired)
+
+
+def _one_sided(tested: Tested) -> tuple[float | None, float | None]:
+    """Return p against the difference being at most zero, and at least zero."""
+    if tested.p is None or tested.statistic is None:
+        return None, None
+    half = tested.p / 2
+    return (half, 1 - half) if tested.statistic > 0 else (1 - half, half)
+
+
+def _negated(effect: Effect) -> Effect:
+    known = effect.interval
+    if known.low is None or known.high is None:
+        return msgspec.structs.replace(effect, value=None if effect.value is None else -effect.value)
+    flipped = Interval(low=-known.high, high=-known.low, level=known.level, method=known.method)
+    return Effect(value=None if effect.value is None else -effect.value, interval=flipped)
+
+
+def _sd(a: Floats, limit: Floats, paired: bool) -> float | None:
+    if min(a.size, limit.size) < 2:
+        return None
+    if paired:
+        return None if is_identical(a - limit) else float((a - limit).std(ddof=1))
+    return float(np.sqrt((a.var(ddof=1) + limit.var(ddof=1)) / 2))

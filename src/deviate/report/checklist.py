@@ -1,0 +1,145 @@
+"""Answers for the reproducibility checklists of conferences, as far as the document knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deviate.experiment import IMPORTED
+from deviate.report.inputs import ReportInputs
+from deviate.report.methods import aggregates, hardware, run_times, software
+from deviate.report.parts import Answer, Reproduce, VariantReport
+from deviate.report.shown import Shown, show_level, show_seconds
+from deviate.report.words import ENDED, count, listed
+
+#: Who asks, in short: the NeurIPS paper checklist [1]_ by the number of its question, and the machine-learning
+#: reproducibility checklist [2]_.
+#:
+#: .. [1] NeurIPS Paper Checklist, 2024, questions 4 to 8.
+#: .. [2] J. Pineau et al., "Improving reproducibility in machine learning research", JMLR 22(164), 2021.
+_NEURIPS = "NeurIPS {}"
+_PINEAU = "ML reproducibility checklist"
+
+_UNKNOWN = "Not known to Deviate."
+
+
+def checklist(inputs: ReportInputs, variants: Sequence[VariantReport], reproduce: Reproduce) -> list[Answer]:
+    """Answer what can be answered; what only the authors know is said to be unknown.
+
+    Parameters
+    ----------
+    inputs : ReportInputs
+        What was asked for.
+    variants : sequence of VariantReport
+        What was measured.
+    reproduce : Reproduce
+        Versions and machine.
+    """
+    asked = (
+        ("How many training runs are the results of?", (_PINEAU,), _number(variants)),
+        ("Which number of each run is reported?", (_PINEAU, _NEURIPS.format(6)), " ".join(aggregates(variants))),
+        ("Are there error bars, and of what?", (_NEURIPS.format(7), _PINEAU), _error_bars(variants, inputs.level)),
+        ("Which factors of variability do they capture?", (_NEURIPS.format(7),), _captured(variants)),
+        ("How were they computed, and what is assumed?", (_NEURIPS.format(7),), _computed(variants, inputs.level)),
+        ("Which runs were left out, and why?", (_PINEAU,), _left_out(variants)),
+        ("Which seeds were used?", (_NEURIPS.format(4),), _seeds(inputs, variants)),
+        ("Which code was run, and with which command?", (_NEURIPS.format(4), _PINEAU), _code(inputs, reproduce)),
+        ("Which software does it depend on?", (_PINEAU,), _sentence(software(reproduce))),
+        ("Which machines were used?", (_NEURIPS.format(8), _PINEAU), _sentence(hardware(reproduce))),
+        ("How long does a run take, and all of them?", (_NEURIPS.format(8), _PINEAU), _time(variants)),
+        ("Did the project need more runs than those reported?", (_NEURIPS.format(8),), ""),
+        ("How were hyper-parameters chosen?", (_NEURIPS.format(6), _PINEAU), ""),
+    )
+    return [
+        Answer(question=question, asked_by=list(by), answer=answer or _UNKNOWN, known=bool(answer))
+        for question, by, answer in asked
+    ]
+
+
+def _sentence(text: str) -> str:
+    return f"{text}." if text else ""
+
+
+def _number(variants: Sequence[VariantReport]) -> str:
+    told = [f"{variant.variant}: {variant.completed} completed of {variant.planned} planned" for variant in variants]
+    return f"{'; '.join(told)}." if told else ""
+
+
+def _several(variants: Sequence[VariantReport]) -> bool:
+    return any(metric.n > 1 for variant in variants for metric in variant.metrics)
+
+
+def _error_bars(variants: Sequence[VariantReport], level: float) -> str:
+    if not _several(variants):
+        return ""
+    return (
+        "Standard deviation over runs (of a single run, not of the mean), and "
+        f"{show_level(level)} confidence intervals of the mean and of the standard deviation."
+    )
+
+
+def _captured(variants: Sequence[VariantReport]) -> str:
+    told = []
+    for variant in variants:
+        if variant.variant == IMPORTED or not variant.completed:
+            continue
+        varied = variant.factors.varied
+        told.append(f"{variant.variant}: {listed(varied, len(varied)) or 'none'}")
+    return f"{'; '.join(told)}." if told else ""
+
+
+def _computed(variants: Sequence[VariantReport], level: float) -> str:
+    if not _several(variants):
+        return ""
+    return (
+        "Each run counts as one independent value. Mean: Student's t interval; standard deviation: chi-square "
+        f"interval; both at {show_level(level)} and exact for normal values. Bootstrap intervals, which assume no "
+        "distribution, are in the full report where there are enough runs."
+    )
+
+
+def _left_out(variants: Sequence[VariantReport]) -> str:
+    if not any(variant.runs for variant in variants):
+        return ""
+    found: dict[str, dict[str, None]] = {}
+    for variant in variants:
+        for run in variant.runs:
+            if run.status != "completed":
+                found.setdefault(f"the run {ENDED[run.status]}", {})[run.name] = None
+        for metric in variant.metrics:
+            for left in metric.excluded:
+                if left.status == "completed":
+                    name = f"{variant.variant}-{left.run}"
+                    found.setdefault(f"{metric.name}: {left.reason}", {})[name] = None
+    return f"{'; '.join(f'{reason} ({listed(list(runs))})' for reason, runs in found.items())}." if found else "None."
+
+
+def _seeds(inputs: ReportInputs, variants: Sequence[VariantReport]) -> str:
+    if not any(run.seeds for variant in variants for run in variant.runs):
+        return ""
+    return (
+        f"All derive from the experiment's seed {inputs.experiment.seed}; the seed of each factor in each run is in "
+        "run.json and in the JSON report."
+    )
+
+
+def _code(inputs: ReportInputs, reproduce: Reproduce) -> str:
+    if inputs.experiment.imported:
+        return ""
+    commit = reproduce.environment.get("git", "")
+    at = f", commit {commit}" if commit and commit != "None" else ""
+    return f"{reproduce.command} (source digest {inputs.experiment.source[:12]}{at})."
+
+
+def _time(variants: Sequence[VariantReport]) -> str:
+    measured = run_times(variants)
+    if not measured:
+        return ""
+    each = "; ".join(
+        f"{variant.variant}: {Shown(metric).mean}{f' ± {Shown(metric).sd}' if metric.n > 1 else ''} s a run"
+        for variant in variants
+        for metric in variant.metrics
+        if metric in measured
+    )
+    total = sum(run.seconds or 0.0 for variant in variants for run in variant.runs)
+    runs = sum(run.seconds is not None for variant in variants for run in variant.runs)
+    return f"{each}. {count(runs, 'run')} together: {show_seconds(total)} of wall time, failed ones included."

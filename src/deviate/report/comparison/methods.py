@@ -1,0 +1,54 @@
+"""A methods paragraph for a comparison: which tests, which correction. Only what the comparison knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deviate.contrast.multiplicity import CORRECTION_NAMES
+from deviate.report.comparison.parts import Comparison, MetricComparison
+from deviate.report.shown import show_level
+from deviate.report.words import count, listed
+
+
+def comparison_methods(comparison: Comparison) -> list[str]:
+    """Return the sentences of a methods paragraph."""
+    metrics = [metric for pair in comparison.pairs for metric in pair.metrics]
+    return [
+        *_tests(metrics),
+        *_correction(comparison),
+        *_margins(metrics, comparison.alpha),
+        *dict.fromkeys(pair.pairing for pair in comparison.pairs if pair.pairing),
+    ]
+
+
+def _tests(metrics: list[MetricComparison]) -> Iterator[str]:
+    tested = [metric for metric in metrics if metric.contrast.p is not None]
+    for chosen in dict.fromkeys((m.contrast.location.label, m.contrast.location.reason) for m in tested):
+        label, reason = chosen
+        yield f"Means are compared by {label}: {reason}."
+    spreads = [m for m in metrics if m.contrast.tests[m.contrast.spread.test].p is not None]
+    for label in dict.fromkeys(metric.contrast.spread.label for metric in spreads):
+        yield f"Spreads are compared by the {label}."
+
+
+def _correction(comparison: Comparison) -> Iterator[str]:
+    share = show_level(comparison.level)
+    yield f"Tests have a level of {comparison.alpha:g} and are two-sided; intervals are {share} confidence intervals."
+    if comparison.family < 2:
+        return
+    tests = count(comparison.family, "test")
+    if comparison.correction == "none":
+        yield f"The p-values of {tests} of means are not corrected for their number."
+    else:
+        yield f"The p-values of {tests} of means are adjusted together ({CORRECTION_NAMES[comparison.correction]})."
+
+
+def _margins(metrics: list[MetricComparison], alpha: float) -> Iterator[str]:
+    given = dict.fromkeys(
+        f"{metric.name} {metric.contrast.margin:g}{f' {metric.unit}' if metric.unit else ''}"
+        for metric in metrics
+        if metric.contrast.margin
+    )
+    if given:
+        margins = listed(list(given), len(given))
+        yield f"Equivalence is tested by two one-sided t tests at level {alpha:g}, with the margins {margins}."

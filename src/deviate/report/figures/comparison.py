@@ -1,0 +1,199 @@
+"""Two sides beside each other, and their difference on the same scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deviate.report.comparison.cells import Cells
+from deviate.report.comparison.parts import Comparison, MetricComparison, PairComparison
+from deviate.report.curves import rounded
+from deviate.report.escape import clean
+from deviate.report.figures.figure import Figure
+from deviate.report.figures.scales import axis_title, coloured, domain, offset, quantitative, rows, shaped
+from deviate.report.figures.slugs import slug
+from deviate.report.figures.swarm import lanes
+from deviate.report.figures.views import chart, flattened, number, only, tips, view
+from deviate.report.shown import show_level
+from deviate.report.words import count
+
+ROW = 52
+
+#: Parts of the height of a row: runs above, the mean below them.
+RUNS_FROM, RUNS_TO, MEAN_AT = 0.08, 0.58, 0.82
+
+#: Name of the row below those of the sides.
+DIFFERENCE = "difference"
+
+
+def comparison_charts(comparison: Comparison) -> list[Figure]:
+    """Return one figure for each pair of sides and each metric with a value on both."""
+    return [
+        comparison_figure(metric, pair, comparison)
+        for pair in comparison.pairs
+        for metric in pair.metrics
+        if metric.values_a and metric.values_b
+    ]
+
+
+def comparison_figure(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> Figure:
+    """Draw one metric of two sides: each run, the means, and the difference with its interval.
+
+    The two axes have one scale [1]_: the lower one, of the values, and the upper one, of the difference, which is zero
+    where the mean of the second side is. So the difference is as long as the means are apart.
+
+    References
+    ----------
+    .. [1] M. J. Gardner and D. G. Altman, "Confidence intervals rather than P values: estimation rather than
+       hypothesis testing", British Medical Journal 292, 1986.
+    """
+    cells = Cells(metric, pair)
+    parts = [cells.name] if len(comparison.pairs) == 1 else [cells.name, pair.a, pair.b]
+    return Figure(
+        slug=slug("comparison", *parts),
+        section="comparison",
+        title=f"{clean(cells.name)}: {clean(pair.a)} against {clean(pair.b)}",
+        description=_description(metric, pair, cells, comparison.level),
+        metric=metric.name,
+        spec=_chart(metric, pair, comparison.labels),
+    )
+
+
+def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> dict[str, Any]:
+    zero, known = metric.spread_b.mean, metric.contrast.difference.value is not None
+    names = [pair.a, pair.b, *([DIFFERENCE] if known else [])]
+    ends = _ends(metric)
+    place = {"y": rows(names), "yOffset": offset()}
+    sides = _side_views(quantitative(ends, axis_title(metric.name, metric.unit)), place, order)
+    data = {"runs": _runs(metric, pair), "means": _means(metric, pair)}
+    if not known or zero is None:
+        return chart(data, sides, ROW * len(names))
+    margin = metric.contrast.margin
+    data |= {"difference": [_difference(metric)], "margin": [{"from": -margin, "to": margin}] if margin else []}
+    title = axis_title("difference", metric.unit)
+    above = quantitative([end - zero for end in ends], title, orient="top", grid=False)
+    both = [{"layer": sides}, {"layer": _difference_views(above, place)}]
+    return chart(data, both, ROW * len(names), resolve={"scale": {"x": "independent"}})
+
+
+def _ends(metric: MetricComparison) -> list[float]:
+    found: list[float | None] = [*metric.values_a, *metric.values_b]
+    for spread in (metric.spread_a, metric.spread_b):
+        if spread.mean is not None and spread.sd is not None:
+            found += [spread.mean - spread.sd, spread.mean + spread.sd]
+    zero, interval = metric.spread_b.mean, metric.contrast.difference.interval
+    if zero is not None:
+        margin = metric.contrast.margin or 0.0
+        found += [
+            zero - margin,
+            zero + margin,
+            *(zero + end for end in (interval.low, interval.high) if end is not None),
+        ]
+    return domain(found)
+
+
+def _runs(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "variant": label,
+            "kind": kind,
+            "index": runs,
+            "value": [rounded(value) for value in values],
+            "lane": [round(RUNS_FROM + (RUNS_TO - RUNS_FROM) * lane, 4) for lane in lanes(values)],
+        }
+        for label, kind, runs, values in (
+            (pair.a, pair.variant_a, metric.runs_a, metric.values_a),
+            (pair.b, pair.variant_b, metric.runs_b, metric.values_b),
+        )
+    ]
+
+
+def _means(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any]]:
+    """Return the mean of each side with one SD to both sides."""
+    return [
+        {
+            "variant": label,
+            "lane": MEAN_AT,
+            "mean": spread.mean,
+            "sd": spread.sd,
+            "low": None if spread.mean is None or spread.sd is None else spread.mean - spread.sd,
+            "high": None if spread.mean is None or spread.sd is None else spread.mean + spread.sd,
+        }
+        for label, spread in ((pair.a, metric.spread_a), (pair.b, metric.spread_b))
+        if spread.mean is not None
+    ]
+
+
+def _side_views(x: dict[str, Any], place: dict[str, Any], order: list[str]) -> list[dict[str, Any]]:
+    coloured_place = {**place, "color": coloured(order)}
+    bar = {"x": number("low", **x), "x2": {"field": "high"}, **coloured_place}
+    mean = {**coloured_place, "tooltip": tips(the_variant="side", mean="mean", sd="SD")}
+    run = {**coloured_place, "shape": shaped(order), "tooltip": tips(the_variant="side", the_run="run", value="value")}
+    return [
+        view(
+            "runs",
+            "point",
+            {"x": number("value", **x), **run},
+            transform=[
+                flattened("index", "value", "lane"),
+                {"calculate": "datum.kind + '-' + datum.index", "as": "run"},
+            ],
+            filled=True,
+            size=34,
+            opacity=0.75,
+        ),
+        view("means", "rule", bar, transform=[only("isValid(datum.low)")], strokeWidth=2),
+        view("means", "point", {"x": number("mean", **x), **mean}, shape="diamond", size=60, opacity=1, filled=True),
+    ]
+
+
+def _difference(metric: MetricComparison) -> dict[str, Any]:
+    found = metric.contrast.difference
+    ends = {"low": found.interval.low, "high": found.interval.high}
+    return {"variant": DIFFERENCE, "lane": 0.5, "difference": found.value, **ends, "zero": 0}
+
+
+def _difference_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]]:
+    """Draw the difference with its interval, the line of no difference, and the smallest difference that matters."""
+    known = [only("isValid(datum.low) && isValid(datum.high)")]
+    line = {"x": number("low", **x), "x2": {"field": "high"}, **place}
+    point = {
+        "x": number("difference", **x),
+        **place,
+        "tooltip": tips(difference="difference", low="CI from", high="CI to"),
+    }
+    margin = {"x": number("from", **x), "x2": {"field": "to"}}
+    return [
+        view("margin", "rect", margin, style="soft", opacity=0.25),
+        view("difference", "rule", {"x": number("zero", **x)}, style="ink-line", strokeDash=[4, 3]),
+        view("difference", "rule", line, transform=known, style="ink", strokeWidth=2),
+        *(
+            view(
+                "difference",
+                "tick",
+                {"x": number(end, **x), **place},
+                transform=known,
+                style="ink",
+                orient="vertical",
+                thickness=2,
+                size=9,
+            )
+            for end in ("low", "high")
+        ),
+        view("difference", "point", point, style="ink", shape="diamond", size=60, opacity=1, filled=True),
+    ]
+
+
+def _description(metric: MetricComparison, pair: PairComparison, cells: Cells, level: float) -> str:
+    a, b, unit = clean(pair.a), clean(pair.b), f" {clean(metric.unit)}" if metric.unit else ""
+    found = metric.contrast
+    runs_a, runs_b = count(found.n_a, "run"), count(found.n_b, "run")
+    key = " (mean ± SD)" if metric.spread_a.sd is not None or metric.spread_b.sd is not None else ""
+    parts = [f"{a}: {cells.a}{unit} over {runs_a}; {b}: {cells.b}{unit} over {runs_b}{key}."]
+    if found.difference.value is None:
+        return f"{parts[0]} No difference is drawn: {found.difference.reason or 'it is not known'}."
+    interval = f", {show_level(level)} confidence interval {cells.ci}" if found.difference.interval.known else ""
+    parts.append(f"Difference ({a} less {b}): {cells.difference}{unit}{interval}; p {cells.p}; {clean(cells.verdict)}.")
+    if found.margin:
+        parts.append(f"The shaded band is the margin of equivalence, {found.margin:g}{unit} to both sides of zero.")
+    parts.append(f"The upper axis has the scale of the lower one and its zero at the mean of {b}.")
+    return " ".join(parts)

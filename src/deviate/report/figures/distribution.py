@@ -1,0 +1,216 @@
+"""How the runs of each variant are spread in one metric: every run, a box, and the mean with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from deviate.collect.measured import TIME_PER_RUN
+from deviate.report.curves import rounded
+from deviate.report.escape import clean
+from deviate.report.figures.figure import Figure
+from deviate.report.figures.scales import axis_title, coloured, domain, offset, quantitative, rows, shaped
+from deviate.report.figures.slugs import slug
+from deviate.report.figures.swarm import lanes
+from deviate.report.figures.views import chart, flattened, number, only, tips, view
+from deviate.report.parts import Document, MetricReport
+from deviate.report.shown import Shown, show_level
+from deviate.report.words import count
+
+#: Fewer values than this have no quartiles to speak of: a box of them would be drawn between single runs.
+BOX_FROM = 5
+
+#: Pixels of a row, and parts of its height: runs above, box and mean below them.
+ROW, ROW_WITHOUT_BOX = 66, 48
+RUNS_FROM, RUNS_TO, BOX_AT, MEAN_AT = 0.08, 0.5, 0.68, 0.9
+
+#: A metric of one variant.
+Row = tuple[str, MetricReport]
+
+
+def distribution_figures(document: Document) -> list[Figure]:
+    """Return one figure for each metric that has a finite value in some run."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for variant in document.variants:
+        for metric in variant.metrics:
+            if metric.n:
+                found.setdefault((metric.name, metric.aggregate), []).append((variant.variant, metric))
+    return [distribution_figure(measured, document.level, _order(document)) for measured in found.values()]
+
+
+def distribution_figure(measured: Sequence[Row], level: float, order: Sequence[str]) -> Figure:
+    """Draw the runs of one metric, a row a variant.
+
+    Parameters
+    ----------
+    measured : sequence of (str, MetricReport)
+        Each variant with what it measured; all of one metric, each with a value or more.
+    level : float
+        Confidence level of the intervals.
+    order : sequence of str
+        All variants of the report: each has the same colour everywhere.
+    """
+    metric = measured[0][1]
+    timed = metric.name == TIME_PER_RUN
+    what = metric.name if timed else f"{metric.name} ({metric.aggregate})"
+    return Figure(
+        slug=slug("distribution", metric.name),
+        section="time" if metric.kind == "speed" else "distribution",
+        title="Time of each run" if timed else f"{clean(what)} of each run",
+        description=_description(measured, level),
+        metric=metric.name,
+        spec=distribution_chart(measured, order, axis_title(metric.name, metric.unit)),
+    )
+
+
+def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str) -> dict[str, Any]:
+    """Return the chart alone."""
+    names = [variant for variant, _ in measured]
+    boxed = any(metric.n >= BOX_FROM for _, metric in measured)
+    x = quantitative(_ends(measured), title)
+    place = {"y": rows(names), "yOffset": offset()}
+    data = {"runs": _runs(measured), "boxes": _boxes(measured), "means": _means(measured)}
+    layers = [
+        *(_box_views(x, place) if data["boxes"] else []),
+        view(
+            "runs",
+            "point",
+            {
+                "x": number("value", **x),
+                **place,
+                "color": coloured(order),
+                "shape": shaped(order),
+                "tooltip": tips(the_run="run", value="value"),
+            },
+            transform=[
+                flattened("index", "value", "lane"),
+                {"calculate": "datum.variant + '-' + datum.index", "as": "run"},
+            ],
+            filled=True,
+            size=34,
+            opacity=0.75,
+        ),
+        *(_mean_views(x, {**place, "color": coloured(order)}) if data["means"] else []),
+    ]
+    return chart(data, layers, (ROW if boxed else ROW_WITHOUT_BOX) * len(measured))
+
+
+def _order(document: Document) -> list[str]:
+    return [variant.variant for variant in document.variants]
+
+
+def _ends(measured: Sequence[Row]) -> list[float]:
+    return domain(end for _, metric in measured for end in (*metric.values, metric.ci_mean.low, metric.ci_mean.high))
+
+
+def _runs(measured: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return a row a variant with a list of all its runs."""
+    return [
+        {
+            "variant": variant,
+            "index": metric.runs,
+            "value": [rounded(value) for value in metric.values],
+            "lane": [round(RUNS_FROM + (RUNS_TO - RUNS_FROM) * lane, 4) for lane in lanes(metric.values)],
+        }
+        for variant, metric in measured
+    ]
+
+
+def _boxes(measured: Sequence[Row]) -> list[dict[str, Any]]:
+    return [
+        {"variant": name, "lane": BOX_AT, **_quartiles(metric)} for name, metric in measured if metric.n >= BOX_FROM
+    ]
+
+
+def _quartiles(metric: MetricReport) -> dict[str, float]:
+    # Halved and doubled again: NumPy interpolates by a difference, which may overflow.
+    low, middle, high = (2 * np.quantile(np.asarray(metric.values) / 2, [0.25, 0.5, 0.75])).tolist()
+    return {"min": min(metric.values), "q1": low, "median": middle, "q3": high, "max": max(metric.values)}
+
+
+def _box_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]]:
+    """Draw the middle half of the runs, their median, and a line from the smallest to the largest."""
+    told = tips(min="smallest", q1="quartile", median="median", q3="quartile", max="largest")
+    whole = {"x": number("min", **x), "x2": {"field": "max"}, **place}
+    half = {"x": number("q1", **x), "x2": {"field": "q3"}, **place, "tooltip": told}
+    return [
+        view("boxes", "rule", whole, style="soft"),
+        view("boxes", "rule", half, style="soft", strokeWidth=9, opacity=0.45),
+        view(
+            "boxes", "tick", {"x": number("median", **x), **place}, style="ink", orient="vertical", thickness=2, size=9
+        ),
+    ]
+
+
+def _means(measured: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the mean of two runs or more with its confidence interval, where there is one."""
+    return [
+        {
+            "variant": name,
+            "lane": MEAN_AT,
+            "mean": metric.spread.mean,
+            "low": metric.ci_mean.low,
+            "high": metric.ci_mean.high,
+        }
+        for name, metric in measured
+        if metric.n > 1 and metric.spread.mean is not None
+    ]
+
+
+def _mean_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]]:
+    known = [only("isValid(datum.low) && isValid(datum.high)")]
+    line = {"x": number("low", **x), "x2": {"field": "high"}, **place}
+    told = tips(mean="mean", low="CI from", high="CI to")
+    return [
+        view("means", "rule", line, transform=known, strokeWidth=2),
+        *(
+            view(
+                "means",
+                "tick",
+                {"x": number(end, **x), **place},
+                transform=known,
+                orient="vertical",
+                thickness=2,
+                size=7,
+            )
+            for end in ("low", "high")
+        ),
+        view(
+            "means",
+            "point",
+            {"x": number("mean", **x), **place, "tooltip": told},
+            shape="diamond",
+            size=60,
+            opacity=1,
+            filled=True,
+        ),
+    ]
+
+
+def _description(measured: Sequence[Row], level: float) -> str:
+    sentences = [_sentence(variant, metric) for variant, metric in measured]
+    drawn = ["a point a run"]
+    if any(metric.n >= BOX_FROM for _, metric in measured):
+        drawn.append(
+            "the box is the middle half of the runs with their median, the line through it goes from end to end"
+        )
+    if any(metric.ci_mean.known for _, metric in measured):
+        drawn.append(f"the diamond is the mean with its {show_level(level)} confidence interval")
+    elif any(metric.n > 1 for _, metric in measured):
+        drawn.append("the diamond is the mean")
+    key = "; ".join(drawn)
+    return " ".join([*sentences, f"{key[0].upper()}{key[1:]}."])
+
+
+def _sentence(variant: str, metric: MetricReport) -> str:
+    shown = Shown(metric)
+    left = len(metric.excluded)
+    less = f", {count(left, 'run')} left out" if left else ""
+    who = f"{clean(variant)}, {count(metric.n, 'run')}{less}"
+    if metric.n == 1:
+        return f"{who}: {shown.mean}{shown.unit}."
+    if metric.spread.identical:
+        return f"{who}: exactly {shown.mean}{shown.unit} each."
+    return f"{who}: mean {shown.mean}{shown.unit}, SD {shown.sd}, from {shown.min} to {shown.max}."

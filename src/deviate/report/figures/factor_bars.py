@@ -1,0 +1,102 @@
+"""How much runs differ by what varies: a bar a variant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from deviate.report.escape import clean
+from deviate.report.figures.figure import Figure
+from deviate.report.figures.scales import axis_title, coloured, quantitative, rows
+from deviate.report.figures.slugs import slug
+from deviate.report.figures.views import chart, number, only, tips, view, word
+from deviate.report.parts import Document, SpreadAcross, VariantSpread
+from deviate.report.shown import ShownSpread, show_level
+from deviate.report.words import count
+
+ROW = 30
+
+#: The axis ends at this many times the largest SD: the interval of two or three runs is so wide that all bars would
+#: be too short to see. What is cut is marked.
+CUT_AT = 4.0
+
+
+def factor_figures(document: Document) -> list[Figure]:
+    """Return one figure for each metric that several variants measured."""
+    order = [variant.variant for variant in document.variants]
+    notes = " ".join(document.across_notes)
+    return [factor_figure(table, order, document.level, notes) for table in document.across]
+
+
+def factor_figure(table: SpreadAcross, order: Sequence[str], level: float, notes: str = "") -> Figure:
+    """Draw the SD of one metric with its interval, a bar a variant."""
+    sentences = [_sentence(row, table.unit) for row in table.rows]
+    key = f"Whiskers: {show_level(level)} confidence interval of the SD; an arrow where it goes on."
+    return Figure(
+        slug=slug("factors", table.metric),
+        section="factors",
+        title=f"How much {clean(table.metric)} differs between runs, by what varies",
+        description=" ".join([*sentences, key, *([notes] if notes else [])]),
+        metric=table.metric,
+        spec=_chart(table, order),
+    )
+
+
+def _chart(table: SpreadAcross, order: Sequence[str]) -> dict[str, Any]:
+    end = _end(table)
+    x = quantitative([0, end], axis_title(f"SD of {table.metric}", table.unit))
+    y = {"y": rows([row.variant for row in table.rows])}
+    told = tips(sd="SD", low="CI from", high="CI to", n="runs")
+    at = {"x": number("sd", **x), **y, "tooltip": told}
+    whisker = {"x": number("low", **x), "x2": {"field": "shown"}, **y}
+    data = {"known": [_row(row, end) for row in table.rows if row.sd is not None], "unknown": _unknown(table)}
+    layers = [
+        view("known", "bar", {**at, "color": coloured(order)}, height=12, opacity=0.75),
+        # A point too, because a bar of length zero is not seen.
+        view("known", "point", at, style="ink", shape="diamond", size=26, opacity=1, filled=True),
+        view("known", "rule", whisker, transform=[only("isValid(datum.low)")], style="ink", strokeWidth=1.2),
+        view(
+            "known",
+            "point",
+            {"x": number("shown", **x), **y},
+            transform=[only("datum.cut")],
+            style="ink",
+            shape="triangle-right",
+            size=40,
+            opacity=1,
+            filled=True,
+        ),
+        view(
+            "unknown", "text", {"x": number("at", **x), **y, "text": word("why")}, style="soft-text", align="left", dx=4
+        ),
+    ]
+    return chart(data, layers, ROW * len(table.rows))
+
+
+def _end(table: SpreadAcross) -> float:
+    largest = max((row.sd for row in table.rows if row.sd is not None), default=0.0)
+    high = max((row.ci_sd.high for row in table.rows if row.ci_sd.high is not None), default=largest)
+    return min(high, CUT_AT * largest) * 1.02 or 1.0
+
+
+def _row(row: VariantSpread, end: float) -> dict[str, Any]:
+    low, high = row.ci_sd.low, row.ci_sd.high
+    cut = high is not None and high > end
+    fields = {"variant": row.variant, "n": row.n, "sd": row.sd, "low": low, "high": high}
+    return {**fields, "shown": end if cut else high, "cut": cut}
+
+
+def _unknown(table: SpreadAcross) -> list[dict[str, Any]]:
+    return [
+        {"variant": row.variant, "at": 0, "why": "no SD: one run" if row.n == 1 else "no SD"}
+        for row in table.rows
+        if row.sd is None
+    ]
+
+
+def _sentence(row: VariantSpread, unit: str) -> str:
+    shown = ShownSpread(row)
+    if row.sd is None:
+        return f"{clean(row.variant)}: {count(row.n, 'run')}, no SD."
+    interval = f" ({shown.ci_sd})" if row.ci_sd.known else ""
+    return f"{clean(row.variant)}: SD {shown.sd}{f' {clean(unit)}' if unit else ''}{interval}, {count(row.n, 'run')}."

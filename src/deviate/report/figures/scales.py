@@ -1,0 +1,145 @@
+"""Axes and colours that all figures share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from deviate.report.escape import clean
+from deviate.report.figures.themes import DASHES, SHAPES
+from deviate.report.figures.views import number, word
+
+#: Ends of an axis beyond which the length of the axis is no float.
+_FARTHEST = 8e307
+
+#: Share of the length of an axis that is left free at each end.
+PADDING = 0.04
+
+#: From this ratio of the largest to the smallest value on, a loss has a logarithmic axis.
+LOG_RATIO = 100.0
+
+
+#: Outside these magnitudes the numbers of an axis are written with an exponent.
+PLAIN_FROM, PLAIN_BELOW = 1e-4, 1e6
+
+#: Ticks of a logarithmic axis.
+MOST_DECADES = 8
+
+
+def domain(values: Iterable[float | None]) -> list[float]:
+    """Return the ends of an axis on which all finite values lie, with some room.
+
+    Examples
+    --------
+    >>> domain([1.0, 3.0, None]), domain([5.0]), domain([])
+    ([0.92, 3.08], [4.95, 5.05], [0.0, 1.0])
+    """
+    finite = [min(max(value, -_FARTHEST), _FARTHEST) for value in values if value is not None and math.isfinite(value)]
+    if not finite:
+        return [0.0, 1.0]
+    low, high = min(finite), max(finite)
+    room = (high - low) * PADDING if high > low else abs(low) * 0.01 or 1.0
+    return [low - room, high + room]
+
+
+def wants_log(kind: str, values: Iterable[float | None]) -> bool:
+    """Tell whether a loss falls so far that only a logarithmic axis shows its end."""
+    finite = np.array([value for value in values if value is not None], dtype=float)
+    return bool(kind == "loss" and finite.size and finite.min() > 0 and finite.max() / LOG_RATIO > finite.min())
+
+
+def number_format(ends: Sequence[float]) -> dict[str, Any]:
+    """Return how the numbers of an axis are written; nothing where Vega's own way is good.
+
+    Vega writes 0.000000000001 in full. With an exponent it takes as many digits as the length of the axis asks for.
+
+    Examples
+    --------
+    >>> number_format([1e12, 1.01e12]), number_format([96.0, 97.0])
+    ({'format': '.5~g'}, {})
+    """
+    largest = max(map(abs, ends))
+    if largest == 0 or PLAIN_FROM <= largest < PLAIN_BELOW:
+        return {}
+    length = ends[1] / largest - ends[0] / largest
+    return {"format": f".{2 + max(math.ceil(-math.log10(length)), 0) if length else 6}~g"}
+
+
+def quantitative(ends: Sequence[float], title: str, **axis: Any) -> dict[str, Any]:
+    """Return scale, axis and title of an axis from the one end to the other."""
+    return {
+        "scale": {"domain": list(ends), "nice": False, "zero": False},
+        "axis": {**number_format(ends), **axis},
+        "title": title,
+    }
+
+
+def decades(values: Iterable[float | None]) -> list[float]:
+    """Return the powers of ten between the smallest and the largest positive value: the ticks of a logarithmic axis.
+
+    Examples
+    --------
+    >>> decades([0.02, 30.0])
+    [0.1, 1.0, 10.0]
+    """
+    found = [value for value in values if value is not None and value > 0]
+    if not found:
+        return []
+    first, last = math.ceil(math.log10(min(found))), math.floor(math.log10(max(found)))
+    step = max(-(-(last - first) // MOST_DECADES), 1)
+    return [float(f"1e{power}") for power in range(first, last + 1, step)]
+
+
+def axis_title(name: str, unit: str = "", remark: str = "") -> str:
+    """Name a quantity with its unit.
+
+    Examples
+    --------
+    >>> axis_title("time per run", "s"), axis_title("loss", remark="log scale")
+    ('time per run (s)', 'loss (log scale)')
+    """
+    inside = ", ".join(part for part in (clean(unit), remark) if part)
+    return f"{clean(name)} ({inside})" if inside else clean(name)
+
+
+def coloured(variants: Sequence[str], named: Sequence[str] = (), symbol: str = "stroke") -> dict[str, Any]:
+    """Give each variant the same colour in every figure; those `named` are in the legend, of two or more.
+
+    All layers of a chart must ask for the same legend: one that asks for none takes it from the others.
+    """
+    return word("variant", scale={"domain": list(variants)}, legend=_legend(named, symbol))
+
+
+def shaped(variants: Sequence[str]) -> dict[str, Any]:
+    """Give each variant a shape."""
+    return word("variant", scale={"domain": list(variants), "range": _cycled(SHAPES, variants)}, legend=None)
+
+
+def dashed(variants: Sequence[str], named: Sequence[str] = ()) -> dict[str, Any]:
+    """Give each variant a dash; the legend as for `coloured`."""
+    scale = {"domain": list(variants), "range": _cycled(DASHES, variants)}
+    return word("variant", scale=scale, legend=_legend(named, "stroke"))
+
+
+def rows(names: Sequence[str], field: str = "variant") -> dict[str, Any]:
+    """Return an axis with a row for each name, in their order."""
+    return word(field, sort=None, scale={"domain": list(names)}, title=None)
+
+
+def offset() -> dict[str, Any]:
+    """Place marks within their row: `lane` is 0 at its top and 1 at its bottom."""
+    return number("lane", scale={"domain": [0, 1], "zero": False, "nice": False})
+
+
+def _cycled(values: Sequence[Any], variants: Sequence[str]) -> list[Any]:
+    return [values[place % len(values)] for place in range(len(variants))]
+
+
+def _legend(named: Sequence[str], symbol: str) -> dict[str, Any] | None:
+    if len(named) < 2:
+        return None
+    # Without the faintness of what is drawn.
+    return {"title": None, "values": list(named), "symbolType": symbol, "symbolOpacity": 1, "symbolStrokeWidth": 3}

@@ -1,0 +1,71 @@
+"""Pieces of Vega-Lite that all figures are put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+#: The version of Vega-Lite that Altair 6 and vl-convert 1.8 know.
+SCHEMA_URL = "https://vega.github.io/schema/vega-lite/v6.json"
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def chart(data: Mapping[str, Rows], layers: Sequence[Mapping[str, Any]], height: int, **more: Any) -> dict[str, Any]:
+    """Return a chart of layers upon each other.
+
+    Parameters
+    ----------
+    data : mapping of str to rows
+        What the layers draw, by the name they call it.
+    layers : sequence of mapping
+        Of `view`, the lowest first.
+    height : int
+        Of the axes, in pixels.
+    **more
+        Further properties of the chart.
+    """
+    return {
+        "$schema": SCHEMA_URL,
+        "width": "container",
+        "height": height,
+        "datasets": {name: list(rows) for name, rows in data.items()},
+        "layer": list(layers),
+        **more,
+    }
+
+
+def view(
+    data: str, mark: str, encoding: Mapping[str, Any], *, transform: Sequence[Any] = (), **look: Any
+) -> dict[str, Any]:
+    """Return one layer: the marks for the rows of `data`, with the properties `look`."""
+    transformed = {"transform": list(transform)} if transform else {}
+    return {"data": {"name": data}, **transformed, "mark": {"type": mark, **look}, "encoding": dict(encoding)}
+
+
+def number(field: str, **more: Any) -> dict[str, Any]:
+    """Encode a number."""
+    return {"field": field, "type": "quantitative", **more}
+
+
+def word(field: str, **more: Any) -> dict[str, Any]:
+    """Encode a word."""
+    return {"field": field, "type": "nominal", **more}
+
+
+def tips(**titles: str) -> list[dict[str, Any]]:
+    """Say what a tooltip shows: titles by field; a field of words begins with ``the_`` here."""
+    return [
+        word(field.removeprefix("the_"), title=title) if field.startswith("the_") else number(field, title=title)
+        for field, title in titles.items()
+    ]
+
+
+def flattened(*fields: str) -> dict[str, Any]:
+    """Make a row of each place in lists of one length: lists are a third of the size of rows."""
+    return {"flatten": list(fields)}
+
+
+def only(condition: str) -> dict[str, Any]:
+    """Draw only the rows for which a Vega expression is true."""
+    return {"filter": condition}

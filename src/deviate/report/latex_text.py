@@ -1,0 +1,102 @@
+r"""Text and numbers as LaTeX shows them, whoever wrote them.
+
+Letters that pdfLaTeX has no glyph for by itself are put into ``\deviateother``, which `PREAMBLE` defines: LuaLaTeX and
+XeLaTeX print them, pdfLaTeX prints a question mark for each instead of stopping.
+"""
+
+from __future__ import annotations
+
+import re
+
+from deviate.report.escape import clean, encodable
+from deviate.report.shown import UNKNOWN
+
+#: What a fragment needs before its first use of `latex`.
+PREAMBLE = (
+    r"\providecommand{\deviateother}[2]"
+    r"{\ifdefined\directlua#1\else\ifdefined\XeTeXversion#1\else#2\fi\fi}"
+)
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    # Some languages of babel give these another meaning.
+    '"': r"\symbol{34}",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "–": "--",
+    "—": "---",
+    "…": r"\dots{}",
+    "µ": r"$\mu$",
+    "°": r"\textdegree{}",
+}
+
+#: Signs that TeX draws as one where they follow each other, such as the two hyphens of an option.
+_LIGATURES = "-,'!?"
+
+#: Letters beside ASCII that pdfLaTeX knows in every font encoding.
+_LATIN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿß"
+
+_OTHER = re.compile(rf"([^\x20-\x7e{_LATIN}±×–—…µ°]+)")
+
+_NUMBER = re.compile(r"(?<![\w.])(-?)(\d[\d.,]*)(?:e(-?\d+))?")
+
+
+def latex(text: str) -> str:
+    r"""Return one line that LaTeX shows as `text` and that does nothing else.
+
+    Examples
+    --------
+    >>> print(latex("val_acc 100% of {x}\\input{y}"))
+    val\_acc 100\% of \{x\}\textbackslash{}input\{y\}
+    >>> print(latex("--epochs"), latex("точ"))
+    -{}-epochs \deviateother{точ}{???}
+    """
+    pieces = _OTHER.split(encodable(clean(text)))
+    # Every second piece is what `_OTHER` found.
+    return "".join(_others(piece) if place % 2 else _known(piece) for place, piece in enumerate(pieces))
+
+
+def number(text: str) -> str:
+    r"""Return a number, an interval or a p-value, as `report.shown` writes them, in LaTeX.
+
+    Examples
+    --------
+    >>> print(number("-0.5 to 1.2e-7"), number("0.1–0.3"), number("<0.0001"), number("13%"))
+    $-0.5$ to $1.2\times10^{-7}$ 0.1--0.3 $<$0.0001 13\%
+    """
+    if text == UNKNOWN:
+        return "--"
+    signs = {"–": "--", "±": r"$\pm$", "%": r"\%", "<": "$<$"}
+    return "".join(signs.get(sign, sign) for sign in _NUMBER.sub(_figures, text))
+
+
+def _figures(found: re.Match[str]) -> str:
+    minus, digits, power = found.groups()
+    if power is None:
+        return f"${minus}{digits}$" if minus else digits
+    return rf"${minus}{digits}\times10^{{{int(power)}}}$"
+
+
+def _known(text: str) -> str:
+    signs = []
+    for before, sign in zip(" " + text, text, strict=False):
+        apart = "{}" if sign == before and sign in _LIGATURES else ""
+        signs.append(apart + _SPECIAL.get(sign, sign))
+    return "".join(signs)
+
+
+def _others(text: str) -> str:
+    return rf"\deviateother{{{text}}}{{{'?' * len(text)}}}"

@@ -1,0 +1,63 @@
+"""The outcome of a gate as JUnit XML, which GitHub, GitLab, Jenkins and others show: a test case a metric.
+
+There is no standard; the elements and attributes used are those that the schema of Jenkins' xUnit plug-in and GitLab's
+parser have in common.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from deviate.report.escape import clean, encodable
+from deviate.report.gate_parts import Gate, GateMetric
+
+#: Characters that XML 1.0 cannot hold, not even escaped (section 2.2); controls are gone by `clean` already.
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+def render_gate_junit(gate: Gate) -> str:
+    """Return the document, indented, with a final newline.
+
+    A metric that is worse is a failure; one about which too little is known is a failure too where such a one fails
+    the gate, else it counts as skipped.
+    """
+    failures = sum(not metric.passed for metric in gate.metrics)
+    skipped = sum(_skipped(metric) for metric in gate.metrics)
+    counts = {"tests": str(len(gate.metrics)), "failures": str(failures), "errors": "0", "skipped": str(skipped)}
+    root = ElementTree.Element("testsuites", {"name": "deviate check", **counts, "time": "0"})
+    suite = ElementTree.SubElement(
+        root, "testsuite", {"name": _text(f"{gate.a} against {gate.b}"), **counts, "time": "0"}
+    )
+    for metric in gate.metrics:
+        _case(suite, metric, gate)
+    if gate.warnings:
+        out = ElementTree.SubElement(suite, "system-out")
+        out.text = "\n".join(_text(f"{warned.severity}: {warned.message}") for warned in gate.warnings)
+    ElementTree.indent(root)
+    body = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+
+
+def _case(suite: ElementTree.Element, metric: GateMetric, gate: Gate) -> None:
+    name = {"name": _text(metric.name), "classname": _text(f"deviate.check.{gate.a}"), "time": "0"}
+    case = ElementTree.SubElement(suite, "testcase", name)
+    message = _text(f"{metric.name}: {metric.outcome}")
+    sentences = "\n".join(map(_text, metric.why))
+    if not metric.passed:
+        failure = ElementTree.SubElement(
+            case, "failure", {"message": message, "type": metric.outcome.replace(" ", "-")}
+        )
+        failure.text = sentences
+    elif _skipped(metric):
+        ElementTree.SubElement(case, "skipped", {"message": message})
+    out = ElementTree.SubElement(case, "system-out")
+    out.text = sentences
+
+
+def _skipped(metric: GateMetric) -> bool:
+    return metric.passed and metric.outcome == "inconclusive"
+
+
+def _text(text: str) -> str:
+    return _NO_XML.sub("\ufffd", encodable(clean(text)))

@@ -1,0 +1,1 @@
+"""One self-contained page that works offline: the document with interactive figures."""

@@ -1,0 +1,279 @@
+"""Pages as a browser shows them: nothing fails, nothing is asked for, everything is drawn and can be used."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import page_cases as pages
+import pytest
+import report_cases as cases
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+pytestmark = pytest.mark.browser
+
+EVERY_KIND = pytest.mark.parametrize("kind", pages.KINDS)
+
+#: Marks that Vega drew, but for axes and legends.
+MARKS = "document.querySelectorAll('.chart svg .mark-symbol.role-mark path').length"
+
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def column(browser, table, place):
+    rows = "[...document.querySelectorAll('table')[arguments[0]].tBodies[0].rows]"
+    return browser.ask(f"{rows}.map(row => row.cells[arguments[1]].firstChild?.textContent ?? '')", table, place)
+
+
+@EVERY_KIND
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_a_page_is_drawn_without_problems_requests_or_overflow(browser, kind, width, scheme):
+    browser.open(pages.page_of(kind), width=width, scheme=scheme)
+    browser.draw_all()
+    assert browser.problems() == []
+    assert browser.requests() == []
+    assert browser.ask(OVERFLOW) == 0
+    drawn = browser.ask("document.querySelectorAll('.chart[data-drawn] :is(svg, canvas)').length")
+    shown = browser.ask("[...document.querySelectorAll('.chart')].filter(c => c.offsetParent).length")
+    assert drawn == shown
+
+
+def test_every_run_has_a_mark(browser):
+    browser.open(pages.page_of("one variant"))
+    browser.draw_all()
+    marks = "document.querySelectorAll('#distribution .panel:not([hidden]) .chart .role-mark path').length"
+    assert browser.ask(marks) >= 8
+    curves = "document.querySelectorAll('#curves .panel:not([hidden]) .chart .mark-line path').length"
+    assert browser.ask(curves) >= 8
+    assert browser.ask(MARKS) >= 8
+
+
+def test_charts_out_of_sight_wait(browser):
+    browser.open(pages.page_of("many metrics"))
+    browser.draw_all()
+    hidden = "[...document.querySelectorAll('.chart')].filter(c => !c.offsetParent)"
+    assert browser.ask(f"{hidden}.length") > 50
+    assert browser.ask(f"{hidden}.filter(c => c.firstChild).length") == 0
+
+
+def test_a_metric_is_chosen_for_all_sections(browser):
+    browser.open(pages.page_of("one variant"))
+    browser.draw_all()
+    shown = "[...document.querySelectorAll('.panel:not([hidden])')].map(p => p.dataset.metric)"
+    assert browser.ask(shown) == ["test acc", "test acc"]
+    select = browser.driver.find_element(By.CSS_SELECTOR, "#distribution select")
+    select.send_keys("train loss")
+    assert browser.ask(shown) == ["train loss", "train loss"]
+    browser.draw_all()
+    assert browser.problems() == []
+
+
+def test_tables_are_sorted_by_a_click(browser):
+    browser.open(pages.page_of("one variant"))
+    heads = browser.driver.find_elements(By.CSS_SELECTOR, "#metrics thead th")
+    words = [head.text for head in heads]
+    state = "[...document.querySelectorAll('#metrics thead th')].map(th => th.getAttribute('aria-sort'))"
+    cv, mean = words.index("CV"), words.index("mean")
+    assert browser.ask(state)[cv] == "descending"
+    first = column(browser, 0, cv)
+    assert [float(text.strip("%")) for text in first] == sorted(
+        (float(text.strip("%")) for text in first), reverse=True
+    )
+    heads[mean].find_element(By.TAG_NAME, "button").click()
+    assert browser.ask(state)[mean] == "descending"
+    assert browser.ask(state).count(None) == len(words) - 1
+    descending = [float(text) for text in column(browser, 0, mean)]
+    assert descending == sorted(descending, reverse=True)
+    heads[mean].find_element(By.TAG_NAME, "button").click()
+    assert browser.ask(state)[mean] == "ascending"
+    assert [float(text) for text in column(browser, 0, mean)] == descending[::-1]
+
+
+def test_unknown_numbers_stay_behind_whatever_the_order(browser):
+    browser.open(pages.page_of("failures and NaN"))
+    cv = browser.driver.find_elements(By.CSS_SELECTOR, "#metrics table:first-of-type thead button")[5]
+    for _ in range(2):
+        cv.click()
+        assert column(browser, 0, 5)[-1] == "–"
+
+
+def test_tables_are_sorted_by_keys_alone(browser):
+    browser.open(pages.page_of("one variant"))
+    browser.ask("document.querySelector('#metrics .scroll').focus()")
+    keys = ActionChains(browser.driver)
+    keys.send_keys(Keys.TAB).perform()
+    assert browser.ask("document.activeElement.textContent") == "metric"
+    assert browser.ask("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    keys.send_keys(Keys.ENTER).perform()
+    names = column(browser, 0, 0)
+    assert names == sorted(names)
+    keys.send_keys(Keys.SPACE).perform()
+    assert column(browser, 0, 0) == names[::-1]
+
+
+def test_the_first_key_leads_past_the_contents(browser):
+    browser.open(pages.page_of("one variant"))
+    ActionChains(browser.driver).send_keys(Keys.TAB).send_keys(Keys.ENTER).perform()
+    assert browser.ask("document.activeElement.id") == "content"
+
+
+def hover(browser, section):
+    """Bring the pointer to the first mark of a section and return what the tip says."""
+    point = f"document.querySelector('#{section} .panel:not([hidden]) .mark-symbol.role-mark path')"
+    browser.ask(f"{point}.scrollIntoView({{block: 'center'}})")
+    ActionChains(browser.driver).move_to_element(browser.ask(point)).perform()
+    browser.wait_for("!document.getElementById('tip').hidden")
+    return browser.ask("document.getElementById('tip').textContent")
+
+
+def test_a_mark_under_the_pointer_names_its_run(browser):
+    browser.open(pages.page_of("one variant"))
+    browser.draw_all()
+    assert browser.ask("document.getElementById('tip').hidden")
+    assert re.search(r"runalgo\+impl-\d", hover(browser, "distribution"))
+
+
+def test_a_mark_of_a_comparison_names_its_side(browser):
+    browser.open(pages.page_of("comparison"))
+    browser.draw_all()
+    assert re.search("baseline|proposed", hover(browser, "comparison"))
+
+
+@pytest.mark.parametrize("kind", ["arms and sources", "comparison of three"])
+def test_no_text_of_users_runs(browser, kind):
+    browser.open(pages.page(pages.hostile(pages.said(kind))))
+    browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+    browser.draw_all()
+    for option in browser.driver.find_elements(By.CSS_SELECTOR, ".picker option")[:4]:
+        option.click()
+        browser.draw_all()
+    assert browser.ask("window.hacked") is None
+    assert browser.ask("document.querySelectorAll('main img').length") == 0
+    assert "<script>window.hacked=1</script>" in browser.ask("document.querySelector('main').innerText")
+    assert browser.problems() == []
+    assert browser.requests() == []
+    assert browser.ask(OVERFLOW) == 0
+
+
+def test_text_of_users_in_a_tip_is_text(browser):
+    browser.open(pages.page(pages.hostile(pages.said("one variant"))))
+    browser.draw_all()
+    assert "<script>" in hover(browser, "distribution")
+    assert browser.ask("document.querySelectorAll('#tip :not(dl, dt, dd)').length") == 0
+    assert browser.ask("window.hacked") is None
+
+
+def test_dark_and_light_change_the_charts_too(browser):
+    browser.open(pages.page_of("one variant"), scheme="dark")
+    browser.draw_all()
+    themes = "[...new Set([...document.querySelectorAll('.chart[data-drawn]')].map(c => c.dataset.drawn))]"
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = browser.ask(ground)
+    assert browser.ask(themes) == ["dark"]
+    browser.driver.find_element(By.CSS_SELECTOR, ".theme").click()
+    browser.wait(lambda: browser.ask(themes) == ["light"], "light charts")
+    assert browser.ask(ground) != dark
+    assert browser.problems() == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(browser, scheme):
+    """WCAG 2.2, success criterion 1.4.3: a contrast of 4.5 to 1."""
+    browser.open(pages.page_of("failures and NaN"), scheme=scheme)
+    assert browser.ask(CONTRAST) >= 4.5
+
+
+#: The smallest contrast of a text to the nearest ground below it that is not transparent.
+CONTRAST = """(() => {
+  const parse = (colour) => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const linear = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const ground = (element) => {
+    for (; element; element = element.parentElement) {
+      const colour = parse(getComputedStyle(element).backgroundColor);
+      if (colour[3] > 250) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const texts = [...document.querySelectorAll('body *')].filter((e) =>
+    e.offsetParent && !e.closest('.chart') && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()));
+  return Math.min(...texts.map((e) => {
+    const [a, b] = [luminance(parse(getComputedStyle(e).color)), luminance(ground(e))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  }));
+})()"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_paper_has_every_chart_and_every_detail_in_light(browser, scheme):
+    browser.open(pages.page_of("arms and sources"), scheme=scheme)
+    browser.wait_for("document.querySelectorAll('.chart[data-drawn]').length > 0")
+    browser.ask(
+        "addEventListener('beforeprint', () => window.printed = ["
+        "[...document.querySelectorAll('.chart')].filter(c => c.offsetParent).map(c => c.dataset.drawn),"
+        "document.querySelectorAll('details:not([open])').length])"
+    )
+    paper = browser.command("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"]
+    assert base64.b64decode(paper).startswith(b"%PDF-")
+    charts, closed = browser.wait_for("window.printed")
+    assert set(charts) == {"light"}
+    assert closed == 0
+    browser.draw_all()
+    browser.wait(
+        lambda: browser.ask("[...document.querySelectorAll('.chart[data-drawn]')].at(-1).dataset.drawn") == scheme,
+        scheme,
+    )
+    assert browser.ask("document.querySelectorAll('details:not([open])').length") > 0
+    assert browser.problems() == []
+
+
+@pytest.mark.parametrize("kind", ["one variant", "comparison"])
+def test_a_page_reads_without_scripts(browser, kind):
+    browser.open(pages.page_of(kind), scripts=False)
+    root = browser.command("DOM.getDocument")["root"]["backendNodeId"]
+    outline = pages.Outline(browser.command("DOM.getOuterHTML", backendNodeId=root)["outerHTML"])
+    assert "The charts need JavaScript" in outline.text
+    said = pages.said(kind).headline if kind == "comparison" else pages.said(kind).variants[0].headline
+    assert all(sentence in outline.text for sentence in said)
+    assert len(outline.tables) == len(pages.outline_of(kind).tables)
+    assert all("hidden" in button for button in outline.of("button"))
+    names = browser.command("Accessibility.getFullAXTree")["nodes"]
+    images = [each for each in names if each.get("role", {}).get("value") == "image" and not each["ignored"]]
+    assert len(images) == len(outline.of("figure"))
+    assert all(each["name"]["value"] and each["description"]["value"] for each in images)
+
+
+def test_the_accessibility_tree_has_landmarks_and_sorted_columns(browser):
+    browser.open(pages.page_of("one variant"))
+    nodes = [each for each in browser.command("Accessibility.getFullAXTree")["nodes"] if not each["ignored"]]
+    roles = [each["role"]["value"] for each in nodes]
+    assert {"banner", "navigation", "main", "region"} <= set(roles)
+    assert roles.count("columnheader") > 0
+    names = json.dumps([each.get("name", {}).get("value") for each in nodes if each["role"]["value"] == "button"])
+    assert "CV" in names
+
+
+def test_a_page_of_other_width_is_drawn_to_it(browser):
+    browser.open(pages.page_of("one variant"))
+    browser.draw_all()
+    width = "Math.max(...[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().width))"
+    assert browser.ask(width) > 700
+    browser.resize(360)
+    browser.wait(lambda: browser.ask(width) <= 344, "narrower charts")
+    assert browser.ask(OVERFLOW) == 0
+
+
+def test_very_many_marks_are_painted_instead(browser):
+    values = np.random.default_rng(0).standard_normal((2, 3000))
+    browser.open(pages.page(cases.document({"algo+impl": dict(zip("ab", values.tolist(), strict=True))})))
+    browser.draw_all()
+    canvas = "document.querySelector('#distribution .panel:not([hidden]) canvas')"
+    pixels = f"{canvas}.getContext('2d').getImageData(0, 0, {canvas}.width, {canvas}.height).data"
+    assert browser.ask(f"{pixels}.filter((v, i) => i % 4 === 3 && v > 100).length") > 2000
+    assert browser.problems() == []

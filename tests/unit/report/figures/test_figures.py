@@ -1,0 +1,199 @@
+"""Figures show the document's numbers, in charts that Vega-Lite's schema accepts."""
+
+import json
+import math
+
+import figure_cases
+import pytest
+import report_cases as cases
+
+from deviate.report.curves import curves_of
+from deviate.report.figures import document_figures, themed
+from deviate.report.figures.distribution import BOX_FROM
+from deviate.report.figures.files import FIGURE_FORMATS, render_figure, write_figures
+from deviate.report.figures.slugs import slug
+from deviate.report.figures.themes import PAPER_WIDTH, THEME_NAMES
+from deviate.report.figures.timeline import timeline_figures
+
+ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
+
+
+def figures_of(document, **changes):
+    records = figure_cases.records_of(document, **changes)
+    return document_figures(document, curves_of(document, records))
+
+
+def the(figures, name):
+    return next(figure for figure in figures if figure.slug == name)
+
+
+def view_with(channel, figure):
+    return next(view for view in figure_cases.layers_of(figure.spec) if channel in view["encoding"])
+
+
+@ALL
+def test_slugs_are_unique_and_safe(case):
+    slugs = [figure.slug for figure in figures_of(case())]
+    assert len(set(slugs)) == len(slugs)
+    assert all(name and name == slug(name) for name in slugs)
+
+
+@ALL
+def test_every_view_draws_a_data_set_of_the_figure_and_every_number_is_finite(case):
+    for figure in figures_of(case()):
+        names = {view["data"]["name"] for view in figure_cases.layers_of(figure.spec)}
+        assert names <= set(figure.spec["datasets"])
+        json.dumps(themed(figure), allow_nan=False)
+        assert figure.description.endswith(".")
+        assert "config" not in figure.spec
+        assert "title" not in figure.spec
+
+
+@ALL
+def test_each_measured_metric_has_a_distribution_with_every_run(case):
+    document = case()
+    figures = [f for f in figures_of(document) if f.slug.startswith("distribution")]
+    measured = {(m.name, m.aggregate) for v in document.variants for m in v.metrics if m.n}
+    assert len(figures) == len(measured)
+    for figure in figures:
+        metrics = {v.variant: m for v in document.variants for m in v.metrics if m.name == figure.metric and m.n}
+        rows = {row["variant"]: row for row in figure.spec["datasets"]["runs"]}
+        assert set(rows) == set(metrics)
+        for variant, metric in metrics.items():
+            assert rows[variant]["value"] == pytest.approx(metric.values, rel=1e-8)
+            assert rows[variant]["index"] == metric.runs
+        for row in figure.spec["datasets"]["means"]:
+            metric = metrics[row["variant"]]
+            assert (row["mean"], row["low"], row["high"]) == (
+                metric.spread.mean,
+                metric.ci_mean.low,
+                metric.ci_mean.high,
+            )
+        for row in figure.spec["datasets"]["boxes"]:
+            metric = metrics[row["variant"]]
+            assert metric.n >= BOX_FROM
+            assert row["median"] == pytest.approx(metric.spread.median)
+            assert row["q3"] - row["q1"] == pytest.approx(metric.spread.iqr, abs=1e-12 * abs(row["q3"]))
+
+
+def test_one_run_is_a_point_without_box_or_mean():
+    figure = the(figures_of(cases.single()), "distribution-test-acc")
+    assert figure_cases.drawn(figure.spec) == ["runs point"]
+    curve = the(figures_of(cases.single()), "curves-test-acc")
+    assert figure_cases.drawn(curve.spec) == ["runs line"]
+
+
+def test_marks_of_a_usual_experiment():
+    figures = figures_of(cases.usual())
+    drawn = figure_cases.drawn(the(figures, "distribution-test-acc").spec)
+    assert drawn.count("boxes rule") == 2
+    assert drawn.count("means tick") == 2
+    assert "runs point" in drawn
+    assert figure_cases.drawn(the(figures, "curves-test-acc").spec) == [
+        "bands area", "runs line", "medians line", "medians point", "parting rule",
+    ]  # fmt: skip
+
+
+def test_curves_hold_every_run_and_gaps_are_null():
+    document = cases.usual()
+    figure = the(figures_of(document, run_3=math.nan, run_4=math.inf), "curves-test-acc")
+    rows = {row["run"]: row for row in figure.spec["datasets"]["runs"]}
+    assert len(rows) == 8
+    assert rows["algo+impl-3"]["value"][-1] is None
+    assert rows["algo+impl-4"]["value"][-1] is None
+    assert None not in rows["algo+impl-0"]["value"]
+    assert figure.spec["datasets"]["medians"][0]["n"][-1] == 6
+    assert "2 runs with values that are not finite" in figure.description
+    assert "The runs part at iteration 3" in figure.description
+
+
+def test_factors_show_the_table_across_and_say_that_shares_do_not_add():
+    document = cases.sources()
+    figures = figures_of(document)
+    for table in document.across:
+        figure = the(figures, slug("factors", table.metric))
+        rows = {row["variant"]: row for row in figure.spec["datasets"]["known"]}
+        for row in table.rows:
+            assert (rows[row.variant]["sd"], rows[row.variant]["n"]) == (row.sd, row.n)
+            assert (rows[row.variant]["low"], rows[row.variant]["high"]) == (row.ci_sd.low, row.ci_sd.high)
+            end = figure.spec["layer"][0]["encoding"]["x"]["scale"]["domain"][1]
+            assert rows[row.variant]["cut"] == (row.ci_sd.high is not None and row.ci_sd.high > end)
+        assert document.across_notes[0] in figure.description
+
+
+def test_colours_of_a_variant_are_the_same_in_all_figures():
+    domains = {
+        json.dumps(view["encoding"]["color"]["scale"]["domain"])
+        for figure in figures_of(cases.sources())
+        for view in figure_cases.layers_of(figure.spec)
+        if "color" in view["encoding"]
+    }
+    assert domains == {json.dumps([variant.variant for variant in cases.sources().variants])}
+
+
+def test_variants_differ_without_colour_too():
+    figures = figures_of(cases.sources())
+    points = next(
+        v for v in figure_cases.layers_of(the(figures, "distribution-test-acc").spec) if "shape" in v["encoding"]
+    )
+    shapes = points["encoding"]["shape"]["scale"]["range"]
+    assert len(set(shapes)) == len(shapes) == 6
+    lines = next(
+        v for v in figure_cases.layers_of(the(figures, "curves-test-acc").spec) if "strokeDash" in v["encoding"]
+    )
+    dashes = lines["encoding"]["strokeDash"]["scale"]["range"]
+    assert len({tuple(dash) for dash in dashes}) == 6
+
+
+def test_altair_accepts_a_chart_of_every_kind():
+    """Altair checks each chart against the schema of Vega-Lite; it takes its time."""
+    document = cases.started(cases.sources())
+    figures = {figure.slug.partition("-")[0]: figure for figure in figures_of(document)}
+    assert set(figures) == {"distribution", "curves", "factors", "timeline"}
+    for figure in figures.values():
+        checked = figure.chart.to_dict()
+        assert checked["description"] == figure.description
+        assert len(figure_cases.layers_of(checked)) == len(figure_cases.layers_of(figure.spec))
+
+
+@pytest.mark.parametrize("theme", THEME_NAMES)
+def test_themes_hold_all_colours(theme):
+    spec = themed(the(figures_of(cases.usual()), "curves-test-acc"), theme, 360, title=True)
+    assert len(spec["config"]["range"]["category"]) == len(set(spec["config"]["range"]["category"])) == 7
+    assert spec["width"] == 360
+    assert spec["title"] == ["test acc in the course of training"]
+
+
+def test_timeline_leaves_pauses_out_and_outlines_what_did_not_complete():
+    document = cases.started(cases.troubled(), pause_s=10_000)
+    figure = timeline_figures(document)[0]
+    rows = figure.spec["datasets"]["runs"]
+    assert len(rows) == 8
+    assert {row["status"] for row in rows} == {"completed", "failed", "timed-out"}
+    assert max(row["end"] for row in rows) < 100
+    assert "1 pause without any run left out" in figure.description
+    assert "2 runs drawn as an outline did not complete" in figure.description
+
+
+def test_no_timeline_where_nothing_tells_when_runs_started():
+    assert timeline_figures(cases.usual()) == []
+
+
+@pytest.mark.parametrize("format_name", FIGURE_FORMATS)
+def test_files_have_the_format_and_the_width_of_a_column(format_name, tmp_path):
+    figures = [the(figures_of(cases.usual()), "distribution-test-acc")]
+    (path,) = write_figures(figures, tmp_path / "new", format_name)
+    assert path == tmp_path / "new" / f"distribution-test-acc.{format_name}"
+    content = path.read_bytes()
+    assert content.startswith({"pdf": b"%PDF", "svg": b"<svg", "png": b"\x89PNG"}[format_name])
+    if format_name == "png":
+        assert int.from_bytes(content[16:20], "big") == pytest.approx(PAPER_WIDTH * 300 / 72, abs=3)
+    if format_name == "svg":
+        assert f'width="{PAPER_WIDTH}"' in content.decode()
+
+
+@pytest.mark.parametrize("values", [[5e307, -5e307], [5e-324, 1e-323], [0.0, 0.0], [1e12, 1e12 + 1], [math.nan, 1.0]])
+def test_extreme_values_can_be_drawn(values):
+    document = cases.document({"algo+impl": {"reward": values * 3}})
+    figure = the(figures_of(document), "distribution-reward")
+    assert b"NaN" not in render_figure(figure, "svg")

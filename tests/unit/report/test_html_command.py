@@ -1,0 +1,56 @@
+"""Pages from the command line: to a file by its name, or to standard output."""
+
+import pytest
+from click.testing import CliRunner
+from compared_sides import write_experiment
+
+from deviate.cli.main import group
+from deviate.replicate.files import write_json
+from deviate.replicate.snapshot import Snapshot
+
+SAMPLES = {"train loss": [0.3, 0.31, 0.29, 0.3, 0.32, 0.3], "test acc": [90.0, 91.0, 90.5, 90.2, 91.1, 90.7]}
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    folder = write_experiment(tmp_path, "baseline", SAMPLES)
+    write_json(folder.snapshot_file, Snapshot(project=str(tmp_path), source="5f2a9c", items=[], digests={}))
+    write_experiment(tmp_path, "proposed", {name: values[::-1] for name, values in SAMPLES.items()})
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(group, words, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("suffix", ["html", "htm", "HTML"])
+@pytest.mark.parametrize("words", [("report", "baseline"), ("compare", "baseline", "proposed")])
+def test_the_name_of_the_file_asks_for_a_page(project, words, suffix):
+    done = run(*words, "-o", f"page.{suffix}")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "written to" in done.stderr
+    page = (project / f"page.{suffix}").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert page.rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("report", "baseline"), "deviate report baseline -o report.html"),
+        (("compare", "baseline", "proposed"), "deviate compare baseline proposed -o comparison.html"),
+    ],
+)
+def test_standard_output_gets_the_page_and_standard_error_a_hint(words, hint):
+    done = run(*words, "--format", "html")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("<!doctype html>")
+    assert done.stdout.rstrip().endswith("</html>")
+    assert done.stderr == f"to a file: {hint}\n"
+
+
+def test_a_page_is_not_written_where_no_file_can_be():
+    done = CliRunner().invoke(group, ["report", "baseline", "-o", "nowhere/page.html"])
+    assert done.exit_code != 0
+    assert done.stdout == ""

@@ -1,0 +1,76 @@
+"""Which source is said to bring most, and how far sources are said to overlap."""
+
+import numpy as np
+import pytest
+
+from deviate.measure.intervals import mean_interval, sd_interval
+from deviate.measure.spread import spread
+from deviate.report.leading import leading_source, overlap_of_sources, source_of
+from deviate.report.parts import MetricReport
+
+LEVEL = 0.95
+
+
+def measured(sd, n=12, seed=0):
+    """Values whose SD is exactly `sd`."""
+    values = np.random.default_rng(seed).normal(size=n)
+    values = (90 + sd * (values - values.mean()) / values.std(ddof=1)).tolist() if sd else [90.0] * n
+    return MetricReport(
+        name="test acc", aggregate="last", spread=spread(values), ci_mean=mean_interval(values),
+        ci_sd=sd_interval(values), values=values, runs=list(range(n)), excluded=[],
+    )  # fmt: skip
+
+
+def test_sources_that_can_be_told_apart_are():
+    said = leading_source({"init": measured(5.0), "shuffle": measured(0.5, seed=1), "algo": measured(9)}, LEVEL)
+    assert said.startswith("Of the sources alone, init brings the largest SD (5.0), before shuffle (0.50), and the two")
+    assert "95% CI of the ratio" in said
+
+
+def test_sources_that_cannot_are_not():
+    said = leading_source({"init": measured(1.1), "shuffle": measured(1.0, seed=1)}, LEVEL)
+    assert "which of the two is larger cannot be told from these runs" in said
+
+
+def test_too_few_runs_are_said():
+    said = leading_source({"init": measured(1.1, n=3), "shuffle": measured(1.0, n=3, seed=1)}, LEVEL)
+    assert "needs 5 runs or more on each side" in said
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        {},
+        {"init": measured(1.0), "algo+impl": measured(1.0)},
+        {"init": measured(0), "shuffle": measured(0)},
+        {"algo": measured(1.0), "as-is": measured(1.0), "bit": measured(1.0), "init,shuffle": measured(1.0)},
+    ],
+)
+def test_without_two_sources_alone_nothing_is_said(metrics):
+    assert leading_source(metrics, LEVEL) == ""
+
+
+def test_the_only_source_that_differs_leads():
+    assert leading_source({"init": measured(1.0), "impl": measured(0)}, LEVEL).endswith("before impl (0).")
+
+
+@pytest.mark.parametrize(
+    ("whole", "said"),
+    [(0.5, "they overlap"), (2.5, "part of the spread needs several sources at once"), (1.5, "cannot tell whether")],
+)
+def test_overlap(whole, said):
+    metrics = {
+        "algo+impl": measured(whole), "init": measured(1.0, seed=1), "shuffle": measured(1.0, seed=2),
+        "impl": measured(0, seed=3),
+    }  # fmt: skip
+    found = overlap_of_sources(metrics, "algo+impl", {"init", "shuffle", "impl"}, LEVEL)
+    assert f"add up to {2 / whole**2:.1f} times" in found
+    assert said in found
+    assert overlap_of_sources(metrics, "algo+impl", {"init", "shuffle", "impl", "layers"}, LEVEL) == ""
+
+
+def test_only_one_factor_alone_is_a_source():
+    assert [source_of(name) for name in ("init", "impl")] == ["init", "impl"]
+    assert {source_of(name) for name in ("algo", "init,shuffle", "control", "as-is", "bit", "platform", "other?")} == {
+        ""
+    }
