@@ -27,6 +27,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from populations import Population, accuracy
 from scipy import stats
 
 from deviate.contrast.effects import bias_factor
@@ -55,16 +56,6 @@ METRICS, CORRELATION = 5, 0.5
 EXACT_UP_TO, DRAWN = 13_000, 999
 
 
-@dataclass(frozen=True)
-class Population:
-    """What samples are drawn from, with its mean and SD."""
-
-    name: str
-    draw: Callable[[np.random.Generator, tuple[int, ...]], Any]
-    mean: float
-    sd: float
-
-
 POPULATIONS = (
     Population("normal", lambda rng, shape: rng.standard_normal(shape), 0.0, 1.0),
     Population(
@@ -74,12 +65,7 @@ POPULATIONS = (
         math.sqrt((math.e - 1) * math.e),
     ),
     Population("heavy-tailed (t, 3 df)", lambda rng, shape: rng.standard_t(3, shape), 0.0, math.sqrt(3)),
-    Population(
-        f"accuracy ({ACCURACY:.0%} of {EXAMPLES})",
-        lambda rng, shape: rng.binomial(EXAMPLES, ACCURACY, shape) / EXAMPLES,
-        ACCURACY,
-        math.sqrt(ACCURACY * (1 - ACCURACY) / EXAMPLES),
-    ),
+    accuracy(EXAMPLES, ACCURACY),
 )
 
 

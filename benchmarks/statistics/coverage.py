@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from populations import Population, accuracy
 from scipy import stats
 
 from deviate.measure.bootstrap import FEWEST_RUNS
@@ -40,26 +41,11 @@ RESAMPLES = 999
 CHUNK = 250
 
 
-@dataclass(frozen=True)
-class Population:
-    """What samples are drawn from, with its true mean and SD."""
-
-    name: str
-    draw: Callable[[np.random.Generator, tuple[int, int]], Any]
-    mean: float
-    sd: float
-
-
 POPULATIONS = (
     Population("normal", lambda rng, shape: rng.standard_normal(shape), 0.0, 1.0),
     Population("skewed (exponential)", lambda rng, shape: rng.standard_exponential(shape), 1.0, 1.0),
     Population("heavy-tailed (t, 3 df)", lambda rng, shape: rng.standard_t(3, shape), 0.0, math.sqrt(3)),
-    Population(
-        f"accuracy ({ACCURACY:.0%} of {EXAMPLES})",
-        lambda rng, shape: rng.binomial(EXAMPLES, ACCURACY, shape) / EXAMPLES,
-        ACCURACY,
-        math.sqrt(ACCURACY * (1 - ACCURACY) / EXAMPLES),
-    ),
+    accuracy(EXAMPLES, ACCURACY),
 )
 
 

@@ -20,11 +20,12 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from populations import Population, accuracy
 from scipy import stats
 
 from deviate.contrast.stopping import look
@@ -49,26 +50,6 @@ SD_MOST = 1.5
 
 #: Samples of each cell that are also put through the library.
 CHECKED = 3
-
-
-@dataclass(frozen=True)
-class Population:
-    """What samples are drawn from, with its true mean and SD."""
-
-    name: str
-    draw: Callable[[np.random.Generator, tuple[int, int]], Any]
-    mean: float
-    sd: float
-
-
-def accuracy(examples: int, share: float) -> Population:
-    """Give accuracies on so many test examples: few of them make ties."""
-    return Population(
-        f"accuracy ({share:.0%} of {examples})",
-        lambda rng, shape: rng.binomial(examples, share, shape) / examples,
-        share,
-        math.sqrt(share * (1 - share) / examples),
-    )
 
 
 POPULATIONS = (
