@@ -82,7 +82,7 @@ class Value(msgspec.Struct, frozen=True, eq=False):
 
     def plain(self) -> frozenset[str]:
         """Return the origins without parameters."""
-        return frozenset(one for one in self.origins if isinstance(one, str))
+        return frozenset([one for one in self.origins if isinstance(one, str)])
 
     def params(self) -> list[Param]:
         """Return the parameters among the origins, in a stable order."""

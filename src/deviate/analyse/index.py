@@ -165,10 +165,9 @@ def lookup(name: str, scope: Scope) -> tuple[Scope, list[Binding]] | None:
     """Find the bindings a name refers to, by Python's scope rules."""
     at: Scope | None = scope
     while at is not None:
-        if (at is scope or not isinstance(at, ClassScope)) and name not in at.outer_names:
-            found = at.bindings.get(name)
-            if found:
-                return at, found
+        found = at.bindings.get(name)
+        if found and name not in at.outer_names and (at is scope or not isinstance(at, ClassScope)):
+            return at, found
         at = at.parent
     return None
 

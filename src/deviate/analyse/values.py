@@ -43,10 +43,10 @@ class Flow:
 
     def value(self, node: ast.expr | None, scope: Scope) -> Value:
         """Evaluate an expression; parameters stay symbolic."""
-        if node is None:
-            return of(UNKNOWN)
         if isinstance(node, ast.Name):
             return self._name(node, scope)  # remembered by the name, for all places that read it
+        if node is None:
+            return of(UNKNOWN)
         if isinstance(node, ast.Constant):
             return constant_value(node)
         known = self._memory.known.get(node)

@@ -15,9 +15,7 @@ class ModuleFacts:
 
     def __init__(self, module: ModuleIndex) -> None:
         self.module = module
-        self.parents: dict[ast.AST, ast.AST] = {
-            child: parent for parent in ast.walk(module.tree) for child in ast.iter_child_nodes(parent)
-        }
+        self.parents = _parents(module.tree)
         self.names: dict[str, list[Load]] = {}
         self.attributes: dict[str, list[Load]] = {}
         for unit in module.units:
@@ -27,6 +25,17 @@ class ModuleFacts:
                     self.names.setdefault(node.id, []).append(load)
                 else:
                     self.attributes.setdefault(node.attr, []).append(load)
+
+
+def _parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
+    found: dict[ast.AST, ast.AST] = {}
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        parent = waiting.pop()
+        children = list(ast.iter_child_nodes(parent))
+        found.update(dict.fromkeys(children, parent))
+        waiting.extend(children)
+    return found
 
 
 def owner_of(unit: Unit) -> ClassScope | None:
