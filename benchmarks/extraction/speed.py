@@ -1,6 +1,7 @@
 """Time the analysis of projects of growing size, and of one small project as a whole command.
 
-    python benchmarks/extraction/speed.py [--lines N ...] [--project FOLDER ENTRY] [--large FOLDER ENTRY]... [--json FILE]
+    python benchmarks/extraction/speed.py [--lines N ...] [--project FOLDER ENTRY] [--large FOLDER ENTRY]...
+                                          [--repeats N] [--json FILE]
 
 The projects of growing size are written by ``written.py``, from one seed: packages of data sets, models, losses and
 training loops, all of which the entry imports. They are denser than real ones, with a report every 33 lines, and show
@@ -113,8 +114,8 @@ def main() -> int:
         "| project | lines | files | seconds | processor seconds | µs a line | metrics |\n|---|---|---|---|---|---|---|"
     )
     for row in written + large:
-        print(f"| {row['project']} | {row['lines']:,} | {row['files']} | {row['seconds']:.2f} | {row['processor_seconds']:.2f} | "
-              f"{row['microseconds_per_line']:.0f} | {row['metrics']} |")  # fmt: skip
+        print(f"| {row['project']} | {row['lines']:,} | {row['files']} | {row['seconds']:.2f} | "
+              f"{row['processor_seconds']:.2f} | {row['microseconds_per_line']:.0f} | {row['metrics']} |")  # fmt: skip
     print(f"\nsmall project: analysis {one['analysis_seconds']:.2f} s, command {one['command_seconds']:.2f} s, "
           f"of which beyond the interpreter's start {one['beyond_interpreter_seconds']:.2f} s\n")  # fmt: skip
     result = {"grown": written, "large": large, "small": one}
