@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
+from deviate.analyse.stack import with_deep_stack
 from deviate.instrument.preamble import PASS_THROUGH
 
 
@@ -74,7 +75,21 @@ def compiles(text: str) -> bool:
 
 
 def means_the_same(before: str, after: str) -> bool:
-    """Tell whether `after` is `before` with wraps and a preamble, on the same number of lines."""
+    """Tell whether `after` is `before` with wraps and a preamble, on the same number of lines.
+
+    Expressions nested so deep that they can't be compared either way count as changed.
+    """
+    try:
+        return _is_same(before, after)
+    except RecursionError:
+        pass
+    try:
+        return with_deep_stack(lambda: _is_same(before, after))
+    except RecursionError:
+        return False
+
+
+def _is_same(before: str, after: str) -> bool:
     if not compiles(after):
         return False
     original, stripped = RemoveWraps().visit(parse(before)), RemoveWraps().visit(parse(after))

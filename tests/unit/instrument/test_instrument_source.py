@@ -239,3 +239,12 @@ def test_no_name_is_bound_in_the_module() -> None:
 
 def test_no_edits_leave_the_file_as_it_is() -> None:
     assert instrument_source(b"print(x)\r\n", []).data == b"print(x)\r\n"
+
+
+def test_beside_a_deeply_nested_expression_wraps_are_made():
+    deep = "total = " + " + ".join(["1"] * 1500) + "\n"
+    source = f"{deep}x = 2\nprint(x)\n"
+    result = instrument_source(source, [Edit(span=Span(3, 6, 3, 7), before="__dv__(0, ")])
+    assert not result.skipped
+    assert deep in result.text
+    assert "print(__dv__(0, x))" in result.text
