@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from deviate.analyse.index import Binding, BindingKind, ClassScope, ModuleIndex, Place, Scope, Unit, lookup
+from deviate.analyse.index import Binding, BindingKind, ModuleIndex, Place, Scope, Unit, lookup
 
 _MUTATORS: dict[str, BindingKind] = {
     "append": "element", "add": "element", "appendleft": "element", "insert": "element", "push": "element",
@@ -84,7 +84,7 @@ class Binder:
 
     def _attributes_at(self, target: ast.Attribute, scope: Scope) -> dict[str, list[Binding]]:
         """Return the attributes known of the object that a target is an attribute of."""
-        owner = _owner_of(scope.unit)
+        owner = scope.unit.enclosing_class
         is_own = isinstance(target.value, ast.Name) and target.value.id == _self_name(scope.unit)
         return owner.attributes if owner is not None and is_own else self.module.attribute_stores
 
@@ -113,16 +113,6 @@ def _makes_mapping(value: ast.expr | None) -> bool:
         name = value.func.attr if isinstance(value.func, ast.Attribute) else value.func.id
         return name in {"dict", "OrderedDict", "defaultdict"}
     return isinstance(value, (ast.Dict, ast.DictComp))
-
-
-def _owner_of(unit: Scope) -> ClassScope | None:
-    """Find the class whose method this is, or whose method encloses it."""
-    at: Scope | None = unit
-    while at is not None:
-        if isinstance(at, Unit) and at.owner is not None:
-            return at.owner
-        at = at.parent
-    return None
 
 
 def _self_name(unit: Scope) -> str:

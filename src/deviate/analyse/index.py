@@ -120,6 +120,16 @@ class Unit(Scope):
         return self.name if isinstance(self.node, (ast.FunctionDef, ast.AsyncFunctionDef)) else "<module>"
 
     @property
+    def enclosing_class(self) -> ClassScope | None:
+        """The class whose method this is, or stands in."""
+        at: Scope | None = self
+        while at is not None:
+            if isinstance(at, Unit) and at.owner is not None:
+                return at.owner
+            at = at.parent
+        return None
+
+    @property
     def is_method(self) -> bool:
         """Whether the first parameter is the instance."""
         decorators = getattr(self.node, "decorator_list", [])

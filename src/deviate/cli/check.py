@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.cli.files import write_output
 from deviate.errors import BadOption
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def command(name: str, against: str, junit: Path | None, as_json: bool, **asked:
         raise BadOption(f"cannot write {junit}: no such folder", hint="name a file in a folder that is there")
     gate = api.check(name, against, **_options(asked))
     if junit is not None:
-        _write(junit, gate)
+        from deviate.report.writers.gate_junit import render_gate_junit
+
+        write_output(junit, render_gate_junit(gate))
     _print(gate, as_json=as_json)
     return 0 if gate.passed else 1
 
@@ -96,16 +99,3 @@ def _print(gate: Gate, *, as_json: bool) -> None:
     from deviate.report.writers.gate_terminal import print_gate
 
     print_gate(gate, Console())
-
-
-def _write(path: Path, gate: Gate) -> None:
-    from deviate.replicate.files import write_whole
-    from deviate.report.writers.gate_junit import render_gate_junit
-
-    try:
-        write_whole(path, render_gate_junit(gate).encode())
-    except OSError as problem:
-        raise BadOption(
-            f"cannot write {path}: {problem.strerror}", hint="name a file in a folder that is there"
-        ) from problem
-    click.echo(f"written to {path}", err=True)

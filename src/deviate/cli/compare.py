@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
+from deviate.cli.files import write_output
 from deviate.cli.pairs import named_values
 from deviate.errors import BadOption
 
@@ -88,7 +89,7 @@ def command(
         if format_name is None and output is None and not as_json:
             return
     if output is not None:
-        _write(output, COMPARISON_FORMATS[chosen](comparison))
+        write_output(output, COMPARISON_FORMATS[chosen](comparison))
     else:
         _print(comparison, chosen)
 
@@ -142,13 +143,3 @@ def _print(comparison: Comparison, format_name: str) -> None:
     click.echo(COMPARISON_FORMATS[format_name](comparison).rstrip("\n"))
     if format_name == "html":
         click.echo(f"to a file: {comparison.command} -o comparison.html", err=True)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise BadOption(
-            f"cannot write {path}: {problem.strerror}", hint="name a file in a folder that is there"
-        ) from problem
-    click.echo(f"written to {path}", err=True)

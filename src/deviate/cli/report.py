@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
+from deviate.cli.files import write_output
 from deviate.errors import BadOption
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ def command(
     if output is None:
         print_report(document, writer.name, folder, curves=curves)
         return
-    _write(output, render(document, writer.name, folder))
-    click.echo(f"written to {output}", err=True)
+    write_output(output, render(document, writer.name, folder))
 
 
 def _asked(weak: tuple[str, ...], reach: tuple[str, ...], test_sizes: tuple[str, ...]) -> Asked:
@@ -140,12 +140,3 @@ def _split(text: str) -> tuple[str, str]:
     if not sign:
         raise BadOption(f"--aggregate {text!r} has no '='", hint="type for example --aggregate 'test acc=best'")
     return metric.strip(), aggregate.strip()
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise BadOption(
-            f"cannot write {path}: {problem.strerror}", hint="name a file in a folder that is there"
-        ) from problem

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from deviate.analyse.abstract import Instance
-from deviate.analyse.draws.surroundings import owner_of
 from deviate.analyse.draws.tables import Gives
 from deviate.analyse.index import ClassScope, Unit
 from deviate.analyse.program import called_name
@@ -168,7 +167,7 @@ class Roles:
 
     def by_class(self, unit: Unit, gives: Gives) -> Role | None:
         """Return what the class of a method says."""
-        owner = owner_of(unit)
+        owner = unit.enclosing_class
         if owner is None:
             return None
         category, name = self.category(owner), _outermost(unit).name

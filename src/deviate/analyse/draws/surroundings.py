@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from deviate.analyse.index import ClassScope, ModuleIndex, Place, Scope, Unit
+from deviate.analyse.index import ModuleIndex, Place, Scope
 
 Load = tuple[ast.Name | ast.Attribute, Scope, Place | None]
 
@@ -36,16 +36,6 @@ def _parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
         found.update(dict.fromkeys(children, parent))
         waiting.extend(children)
     return found
-
-
-def owner_of(unit: Unit) -> ClassScope | None:
-    """Return the class whose method a function is, or stands in."""
-    at: Scope | None = unit
-    while at is not None:
-        if isinstance(at, Unit) and at.owner is not None:
-            return at.owner
-        at = at.parent
-    return None
 
 
 def iter_names(node: ast.AST) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deviate.analyse.abstract import External
 from deviate.analyse.draws.find import Drawn
 from deviate.analyse.draws.learned import is_carried, is_descent, is_false, learns
-from deviate.analyse.draws.surroundings import ModuleFacts, iter_names, owner_of
+from deviate.analyse.draws.surroundings import ModuleFacts, iter_names
 from deviate.analyse.draws.tables import SEED_NAME, SEEDING
 from deviate.analyse.index import Binding, CallSite, ModuleIndex, Scope, Unit, enclosing_loops, lookup
 from deviate.analyse.program import called_name
@@ -271,11 +271,11 @@ class _Walk:
             return
         self.seen.add((id(scope.module), "." + name))
         self._named(name)
-        owner = owner_of(scope.unit)
+        owner = scope.unit.enclosing_class
         if owner is not None:
             self._changes(name, owner.attributes.get(name, []))
         for node, inner, place in self.finder.facts(scope.module).attributes.get(name, []):
-            if owner is None or owner_of(inner.unit) is owner:
+            if owner is None or inner.unit.enclosing_class is owner:
                 self.found.in_loop |= inner.unit is not scope.unit or bool(enclosing_loops(place))
                 self.waiting.append((node, inner, depth))
 

@@ -11,15 +11,13 @@ import msgspec
 
 from deviate.contrast.contrast import Contrast
 from deviate.contrast.results import Tested
-from deviate.measure.intervals import Interval
 from deviate.report.comparison.parts import Comparison, MetricComparison, MetricOmnibus, PairComparison
-from deviate.report.escape import encodable
+from deviate.report.writers.json_values import bounds, json_text
 
 
 def render_comparison_json(comparison: Comparison) -> str:
     """Return one JSON object, indented, with a final newline."""
-    encoded = msgspec.json.encode(_encodable(comparison_contract(comparison)))
-    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+    return json_text(comparison_contract(comparison))
 
 
 def comparison_contract(comparison: Comparison) -> dict[str, Any]:
@@ -72,7 +70,7 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "sd_a": metric.spread_a.sd,
         "sd_b": metric.spread_b.sd,
         "difference": found.difference.value,
-        "ci_difference": _interval(found.difference.interval),
+        "ci_difference": bounds(found.difference.interval),
         "tests": {name: _test(test) for name, test in found.tests.items()},
         "effects": {name: effect.value for name, effect in found.effects.items()},
         "p_adjusted": metric.p_adjusted,
@@ -85,7 +83,7 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "aggregate": metric.aggregate,
         "kind": metric.kind,
         "unit": metric.unit,
-        "ci_effects": {name: _interval(effect.interval) for name, effect in found.effects.items()},
+        "ci_effects": {name: bounds(effect.interval) for name, effect in found.effects.items()},
         "almost_stochastic_order": _dominance(found),
         "equivalence": _equivalence(metric),
         "paired": {"pairs": found.pairs, "correlation": found.correlation} if found.paired else None,
@@ -126,7 +124,7 @@ def _spread(metric: MetricComparison) -> dict[str, Any]:
         "p": found.tests[found.spread.test].p,
         "p_adjusted": metric.spread_p_adjusted,
         "sd_ratio": found.sd_ratio.value,
-        "ci_sd_ratio": _interval(found.sd_ratio.interval),
+        "ci_sd_ratio": bounds(found.sd_ratio.interval),
         "verdict": metric.noisier,
         "why": " ".join(metric.why_noisier),
     }
@@ -141,17 +139,3 @@ def _omnibus(found: MetricOmnibus) -> dict[str, Any]:
         "ranking": msgspec.to_builtins(found.places),
         "why": found.why,
     }
-
-
-def _interval(interval: Interval) -> list[float | None] | None:
-    return [interval.low, interval.high] if interval.known else None
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return encodable(value)
-    if isinstance(value, dict):
-        return {encodable(name): _encodable(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_encodable(item) for item in value]
-    return value

@@ -9,15 +9,13 @@ from typing import Any
 
 import msgspec
 
-from deviate.measure.intervals import Interval
-from deviate.report.escape import encodable
 from deviate.report.parts import Document, MetricReport, RunReport, SpreadAcross, Stopped, VariantReport, Warned
+from deviate.report.writers.json_values import bounds, json_text
 
 
 def render_json(document: Document) -> str:
     """Return one JSON object, indented, with a final newline."""
-    encoded = msgspec.json.encode(_encodable(contract(document)))
-    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+    return json_text(contract(document))
 
 
 def contract(document: Document) -> dict[str, Any]:
@@ -46,7 +44,7 @@ def contract(document: Document) -> dict[str, Any]:
 
 
 def _across(table: SpreadAcross) -> dict[str, Any]:
-    rows = [{**msgspec.to_builtins(row), "ci_sd": _interval(row.ci_sd)} for row in table.rows]
+    rows = [{**msgspec.to_builtins(row), "ci_sd": bounds(row.ci_sd)} for row in table.rows]
     return {**msgspec.to_builtins(table), "rows": rows}
 
 
@@ -68,7 +66,7 @@ def _variant(report: VariantReport) -> dict[str, Any]:
 
 
 def _stopped(stopped: Stopped | None) -> dict[str, Any] | None:
-    return None if stopped is None else {**msgspec.to_builtins(stopped), "interval": _interval(stopped.interval)}
+    return None if stopped is None else {**msgspec.to_builtins(stopped), "interval": bounds(stopped.interval)}
 
 
 def _run(run: RunReport) -> dict[str, Any]:
@@ -89,8 +87,8 @@ def _metric(metric: MetricReport) -> dict[str, Any]:
         "min": found.min,
         "max": found.max,
         "range": found.range,
-        "ci_mean": _interval(metric.ci_mean),
-        "ci_sd": _interval(metric.ci_sd),
+        "ci_mean": bounds(metric.ci_mean),
+        "ci_sd": bounds(metric.ci_sd),
         "values": metric.values,
         "excluded": msgspec.to_builtins(metric.excluded),
         "median": found.median,
@@ -104,8 +102,8 @@ def _metric(metric: MetricReport) -> dict[str, Any]:
         "resolution": msgspec.to_builtins(metric.resolution),
         "withheld": _withheld(metric),
         "finite_test": msgspec.to_builtins(metric.finite_test),
-        "ci_mean_bootstrap": _interval(metric.ci_mean_bootstrap) if metric.ci_mean_bootstrap else None,
-        "ci_sd_bootstrap": _interval(metric.ci_sd_bootstrap) if metric.ci_sd_bootstrap else None,
+        "ci_mean_bootstrap": bounds(metric.ci_mean_bootstrap) if metric.ci_mean_bootstrap else None,
+        "ci_sd_bootstrap": bounds(metric.ci_sd_bootstrap) if metric.ci_sd_bootstrap else None,
         "including_weak": _metric(metric.including_weak) if metric.including_weak else None,
     }
 
@@ -116,10 +114,6 @@ def _withheld(metric: MetricReport) -> dict[str, str]:
     return {**metric.spread.withheld, **{name: reason for name, reason in intervals.items() if reason}}
 
 
-def _interval(interval: Interval) -> list[float | None] | None:
-    return [interval.low, interval.high] if interval.known else None
-
-
 def _warned(warned: Warned) -> dict[str, Any]:
     return {
         "slug": warned.slug,
@@ -127,13 +121,3 @@ def _warned(warned: Warned) -> dict[str, Any]:
         "severity": warned.severity,
         "variant": warned.variant,
     }
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return encodable(value)
-    if isinstance(value, dict):
-        return {encodable(name): _encodable(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_encodable(item) for item in value]
-    return value

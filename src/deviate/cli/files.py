@@ -1,0 +1,34 @@
+"""``-o FILE``: what a command says, as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from deviate.errors import BadOption
+
+
+def write_output(path: Path, text: str) -> None:
+    """Write `text` to `path` and say so on standard error.
+
+    A file that is there stays as it was until the new one is whole.
+
+    Raises
+    ------
+    BadOption
+        If the file cannot be written.
+    """
+    from deviate.replicate.files import write_whole
+
+    try:
+        if path.exists() and not path.is_file():
+            # Such as /dev/stdout: a pipe or a device is written to, not replaced.
+            path.write_text(text, encoding="utf-8")
+        else:
+            write_whole(path.resolve(), text.encode())
+    except OSError as problem:
+        raise BadOption(
+            f"cannot write {path}: {problem.strerror}", hint="name a file in a folder that is there"
+        ) from problem
+    click.echo(f"written to {path}", err=True)
