@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from size import document_of, metrics_of, records_of
+from size import VARIANTS, document_of, metrics_of, records_of
 
 from deviate.report.writers.html.page import render_html
 
@@ -42,8 +42,8 @@ CHOOSE = """(() => {
 def page_of(runs: int, metrics: int, iterations: int) -> str:
     """Return the page of a generated experiment."""
     known = metrics_of(metrics)
-    records = records_of(known, runs, iterations)
-    return render_html(document_of(known, records, runs, iterations), lambda: records)
+    records = records_of(known, runs, iterations, VARIANTS[:1])
+    return render_html(document_of(known, records, iterations), lambda: records)
 
 
 def opened(browser: Browser, page: str) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
     python benchmarks/report/size.py --runs 1000 --metrics 100 --iterations 100
 
-The experiment is generated: learning curves with noise, one variant. Prints a table, and one JSON object with --json.
+The experiment is generated: learning curves with noise; its variants share the runs. Prints a table,
+and one JSON object with --json.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from deviate.report.inputs import ReportInputs, RunFacts
 from deviate.report.parts import Document
 from deviate.report.writers.html.page import render_html
 
+VARIANTS = ["algo+impl", "algo", "impl", "control", "init", "shuffle", "augment", "layers", "other"]
+
 
 def metrics_of(count: int) -> list[Metric]:
     """Return losses that every run reports."""
@@ -38,7 +41,7 @@ def metrics_of(count: int) -> list[Metric]:
     ]  # fmt: skip
 
 
-def records_of(metrics: list[Metric], runs: int, iterations: int) -> pd.DataFrame:
+def records_of(metrics: list[Metric], runs: int, iterations: int, variants: list[str]) -> pd.DataFrame:
     """Return a record for each metric, run and iteration."""
     rng = np.random.default_rng(0)
     shape = (len(metrics), runs, iterations)
@@ -46,19 +49,30 @@ def records_of(metrics: list[Metric], runs: int, iterations: int) -> pd.DataFram
     values = fall * (1 + 0.05 * rng.standard_normal(shape))
     metric, run, iteration = (axis.ravel() for axis in np.indices(shape))
     names = pd.Categorical.from_codes(metric, [found.name for found in metrics])
-    variant = pd.Categorical.from_codes(np.zeros(metric.size, dtype=int), ["algo+impl"])
+    variant = pd.Categorical.from_codes(run % len(variants), variants)
     return pd.DataFrame(
-        {"variant": variant, "run": run, "metric": names, "iteration": iteration, "value": values.ravel()}
+        {
+            "variant": variant,
+            "run": run // len(variants),
+            "metric": names,
+            "iteration": iteration,
+            "value": values.ravel(),
+        }
     )
 
 
-def document_of(metrics: list[Metric], records: pd.DataFrame, runs: int, iterations: int) -> Document:
+def document_of(metrics: list[Metric], records: pd.DataFrame, iterations: int) -> Document:
     """Return the document of the experiment."""
+    ran = records[["variant", "run"]].drop_duplicates().astype({"variant": str}).sort_values(["variant", "run"])
+    planned = {str(variant): int(count) for variant, count in ran["variant"].value_counts().items()}
     experiment = Experiment(
         name="generated", command=["python", "train.py"], entry="train.py", metrics=metrics, main_loop=None, source="",
-        seed=0, planned={"algo+impl": runs}, created="2026-03-01T12:00:00+00:00",
+        seed=0, planned=planned, created="2026-03-01T12:00:00+00:00",
     )  # fmt: skip
-    facts = [RunFacts(variant="algo+impl", index=index, status="completed", seconds=1.0) for index in range(runs)]
+    facts = [
+        RunFacts(variant=variant, index=int(index), status="completed", seconds=1.0)
+        for variant, index in ran.itertuples(index=False)
+    ]
     last = records[records["iteration"] == iterations - 1].astype({"variant": str, "metric": str})
     samples = last.assign(aggregate="last")[["variant", "run", "metric", "aggregate", "value"]]
     inputs = ReportInputs(experiment=experiment, runs=facts, samples=samples)
@@ -73,12 +87,12 @@ def timed(seconds: dict[str, float], name: str, work: object, *given: object) ->
     return found
 
 
-def measure(runs: int, count: int, iterations: int) -> dict[str, object]:
+def measure(runs: int, count: int, iterations: int, variants: int = 1) -> dict[str, object]:
     """Return sizes in MB and times in seconds."""
     seconds: dict[str, float] = {}
     metrics = metrics_of(count)
-    records = records_of(metrics, runs, iterations)
-    document = timed(seconds, "document", document_of, metrics, records, runs, iterations)
+    records = records_of(metrics, runs, iterations, VARIANTS[:variants])
+    document = timed(seconds, "document", document_of, metrics, records, iterations)
     assert isinstance(document, Document)
     curves = timed(seconds, "curves", curves_of, document, records)
     assert isinstance(curves, Curves)
@@ -91,9 +105,10 @@ def measure(runs: int, count: int, iterations: int) -> dict[str, object]:
         sizes[kind] = sizes.get(kind, 0) + len(msgspec.json.encode(themed(figure)))
     drawn = curves.metrics[0].variants[0]
     return {
-        "runs": runs, "metrics": count, "iterations": iterations, "records": len(records), "figures": len(figures),
-        "runs_drawn": len(drawn.runs), "points_drawn": len(drawn.runs[0].iterations), "seconds": seconds,
-        "megabytes": {name: round(size / 1e6, 2) for name, size in sizes.items()}, "notes": curves.notes,
+        "runs": runs, "variants": variants, "metrics": count, "iterations": iterations, "records": len(records),
+        "figures": len(figures), "runs_drawn": len(drawn.runs), "points_drawn": len(drawn.runs[0].iterations),
+        "seconds": seconds, "megabytes": {name: round(size / 1e6, 2) for name, size in sizes.items()},
+        "notes": curves.notes,
     }  # fmt: skip
 
 
@@ -103,9 +118,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--metrics", type=int, default=100)
     parser.add_argument("--iterations", type=int, default=100)
+    parser.add_argument("--variants", type=int, default=1, choices=range(1, len(VARIANTS) + 1))
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = measure(options.runs, options.metrics, options.iterations)
+    found = measure(options.runs, options.metrics, options.iterations, options.variants)
     if options.json:
         json.dump(found, sys.stdout)
         return
