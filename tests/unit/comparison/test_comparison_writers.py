@@ -1,6 +1,7 @@
 """What each format says of a comparison."""
 
 import csv
+import html
 import io
 import json
 
@@ -97,6 +98,16 @@ def test_markdown_has_every_test_and_says_which_decides():
         assert f"| {name}" in text
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert all(line.endswith("|") for line in tables)
+
+
+@pytest.mark.parametrize("format_name", ["md", "html", "tex", "json"])
+def test_how_was_compared_is_said_for_a_paper(format_name):
+    found = comparison(margins={"test acc": 0.5})
+    assert any("Welch's t test" in sentence for sentence in found.methods)
+    assert any("0.5" in sentence for sentence in found.methods)
+    said = html.unescape(COMPARISON_FORMATS[format_name](found)).replace("\\", "")
+    for sentence in found.methods:
+        assert sentence.replace("%", "") in said.replace("%", "")
 
 
 def test_csv_has_one_row_a_metric():

@@ -16,6 +16,7 @@ from deviate.experiment import Direction
 from deviate.measure.spread import Spread, spread
 from deviate.report.comparison.inputs import Asked, Side, SideMetric
 from deviate.report.comparison.match import Matched, direction_of, match_metrics
+from deviate.report.comparison.methods import comparison_methods
 from deviate.report.comparison.omnibus import metric_omnibus
 from deviate.report.comparison.overview import headline
 from deviate.report.comparison.pairing import Partners, partners
@@ -75,15 +76,17 @@ def build_comparison(sides: Sequence[Side], asked: Asked, command: str) -> Compa
         _pair(sides[i], sides[j], row, found, families, start * len(matched), asked)
         for start, ((i, j), row, found) in enumerate(zip(places, drawn, together, strict=True))
     ]
+    family = _size(families.means)
     return Comparison(
         labels=[side.label for side in sides],
         alpha=asked.alpha,
         correction=asked.correction,
-        family=_size(families.means),
+        family=family,
         pairs=pairs,
         omnibus=_omnibus(sides, matched, pairs, asked),
         headline=headline(pairs),
         warnings=remarks(sides, matched, pairs, chosen=bool(asked.metrics)),
+        methods=comparison_methods(pairs, family, asked),
         command=command,
     )
 

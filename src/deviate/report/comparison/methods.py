@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from deviate.contrast.multiplicity import CORRECTION_NAMES
-from deviate.report.comparison.parts import Comparison, MetricComparison
+from deviate.report.comparison.inputs import Asked
+from deviate.report.comparison.parts import MetricComparison, PairComparison
 from deviate.report.shown import show_level
 from deviate.report.words import count, listed
 
 
-def comparison_methods(comparison: Comparison) -> list[str]:
-    """Return the sentences of a methods paragraph."""
-    metrics = [metric for pair in comparison.pairs for metric in pair.metrics]
+def comparison_methods(pairs: Sequence[PairComparison], family: int, asked: Asked) -> list[str]:
+    """Return the sentences of a methods paragraph.
+
+    Parameters
+    ----------
+    pairs : sequence of PairComparison
+        What was compared.
+    family : int
+        Tests of means that were adjusted together.
+    asked : Asked
+        What the user wanted to know.
+    """
+    metrics = [metric for pair in pairs for metric in pair.metrics]
     return [
         *_tests(metrics),
-        *_correction(comparison),
-        *_margins(metrics, comparison.alpha),
-        *dict.fromkeys(pair.pairing for pair in comparison.pairs if pair.pairing),
+        *_correction(family, asked),
+        *_margins(metrics, asked.alpha),
+        *dict.fromkeys(pair.pairing for pair in pairs if pair.pairing),
     ]
 
 
@@ -31,16 +42,16 @@ def _tests(metrics: list[MetricComparison]) -> Iterator[str]:
         yield f"Spreads are compared by the {label}."
 
 
-def _correction(comparison: Comparison) -> Iterator[str]:
-    share = show_level(comparison.level)
-    yield f"Tests have a level of {comparison.alpha:g} and are two-sided; intervals are {share} confidence intervals."
-    if comparison.family < 2:
+def _correction(family: int, asked: Asked) -> Iterator[str]:
+    share = show_level(asked.level)
+    yield f"Tests have a level of {asked.alpha:g} and are two-sided; intervals are {share} confidence intervals."
+    if family < 2:
         return
-    tests = count(comparison.family, "test")
-    if comparison.correction == "none":
+    tests = count(family, "test")
+    if asked.correction == "none":
         yield f"The p-values of {tests} of means are not corrected for their number."
     else:
-        yield f"The p-values of {tests} of means are adjusted together ({CORRECTION_NAMES[comparison.correction]})."
+        yield f"The p-values of {tests} of means are adjusted together ({CORRECTION_NAMES[asked.correction]})."
 
 
 def _margins(metrics: list[MetricComparison], alpha: float) -> Iterator[str]:

@@ -96,6 +96,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     omnibus: list[MetricOmnibus]
     headline: list[str]
     warnings: list[Warned]
+    #: Sentences of a methods paragraph.
+    methods: list[str]
     #: What to type for the same.
     command: str
 

@@ -43,6 +43,7 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
         **({} if len(pairs) == 1 else {"pairs": pairs}),
         "omnibus": [_omnibus(found) for found in comparison.omnibus],
         "command": comparison.command,
+        "methods": comparison.methods,
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.report.comparison.cells import Cells
-from deviate.report.comparison.methods import comparison_methods
 from deviate.report.comparison.parts import Comparison, PairComparison
 from deviate.report.figures.slugs import slug
 from deviate.report.latex_text import latex, number
@@ -17,7 +16,7 @@ def render_comparison_latex(comparison: Comparison) -> str:
     lines = [f"% {latex(' against '.join(comparison.labels))}", *HEAD]
     for pair in comparison.pairs:
         lines += _pair(pair, comparison)
-    lines += paragraph("Comparison.", comparison_methods(comparison))
+    lines += paragraph("Comparison.", comparison.methods)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -23,6 +23,7 @@ def render_comparison_markdown(comparison: Comparison) -> str:
         lines += ["## What to know before trusting the numbers", ""]
         lines += [_warned(warned.message, warned.severity == "warning") for warned in comparison.warnings]
         lines.append("")
+    lines += ["## Methods", "", " ".join(map(markdown, comparison.methods)), ""]
     lines += ["## How to get this again", "", *markdown_code([comparison.command])]
     return "\n".join(lines).rstrip("\n") + "\n"
 

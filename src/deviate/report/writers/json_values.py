@@ -11,7 +11,7 @@ from deviate.report.escape import encodable
 
 
 def json_text(contract: dict[str, Any]) -> str:
-    """Return one JSON object, indented, with a final newline; lone surrogates, which UTF-8 cannot hold, are replaced."""
+    """Return one JSON object, indented, with a final newline; lone surrogates are replaced, since UTF-8 has none."""
     return msgspec.json.format(msgspec.json.encode(_encodable(contract)), indent=2).decode() + "\n"
 
 

@@ -50,5 +50,6 @@ COMPARISON: tuple[Section[Comparison], ...] = (
     differences.SECTION,
     ranking.SECTION,
     tests.SECTION,
+    methods.COMPARED,
     again.SECTION,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deviate.report.comparison.parts import Comparison
 from deviate.report.parts import Answer, Document
 from deviate.report.writers.html.section import Content, Page, Section
 from deviate.report.writers.html.tables import Cell, Head, Table
@@ -26,4 +27,9 @@ def _checklist(answers: list[Answer]) -> Table:
     )
 
 
+def _compared(page: Page[Comparison]) -> Content:
+    return {"paragraph": " ".join(page.said.methods), "checklist": None}
+
+
 SECTION = Section(slug="methods", title="For a paper: methods and checklist", content=_content)
+COMPARED = Section(slug="methods", title="For a paper: methods", content=_compared)
