@@ -34,6 +34,8 @@ class Finding:
     aside: bool = False
     #: Reported only where the training gives up.
     alarm: bool = False
+    #: Where the report stands, as part of a sentence.
+    where: str = "outside the main loop"
 
     @property
     def unit(self) -> Unit:

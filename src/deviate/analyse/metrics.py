@@ -88,6 +88,7 @@ class MetricFinder:
             one.aside = phases is not None and _is_aside(one, phases)
             bonus = 0.08 if one.unit in trained and not one.aside else 0.0
             one.confidence = min(one.confidence + bonus, 0.99) * (ASIDE if one.aside or one.alarm else 1)
+            one.where = _where(one, phases, trains=bonus > 0)
         self.findings = merge(self.flow, self.findings)
 
     def _judge(self, report: Report, shown: Shown, variable: str, earlier: str, same: bool) -> Finding | None:
@@ -176,6 +177,19 @@ def _is_aside(one: Finding, phases: Phases) -> bool:
     return not (phases.leads_to_loop(unit) or (unit in phases.made_during and meaning.direction is not None))
 
 
+def _where(one: Finding, phases: Phases | None, *, trains: bool) -> str:
+    """Say where a report stands."""
+    if one.alarm:
+        return "where the training gives up"
+    if one.aside:
+        return "by code that runs neither in the main loop nor after it"
+    if phases is not None and phases.is_after(one.unit, one.report.line, one.report.place):
+        # Such as the accuracy of each class: one name, several values.
+        repeats = bool(enclosing_loops(one.report.place))
+        return f"after the main loop{', again and again' if repeats else ''}"
+    return "in the main loop" if trains else "outside the main loop"
+
+
 def _hints(one: Finding) -> list[str]:
     """List what tells two metrics of one name apart, in the order in which it is tried."""
     split = one.split or split_of(one.unit.shown_name) or split_of(one.variable)
@@ -188,10 +202,7 @@ def metric_of(one: Finding) -> Metric:
     direction: Direction | None = meaning.direction if meaning else "lower"
     kind = meaning.kind if meaning else "speed"
     report = one.report
-    where = "in the main loop" if one.confidence - one.verdict.confidence > 0.01 else "outside the main loop"
-    where = "by code that runs neither in the main loop nor after it" if one.aside else where
-    where = "where the training gives up" if one.alarm else where
-    why = f"{_said_by(report.sink)} {where}; {one.verdict.why}"
+    why = f"{_said_by(report.sink)} {one.where}; {one.verdict.why}"
     if one.aliases:
         why += f"; also reported as {', '.join(dict.fromkeys(one.aliases))}"
     capture = one.capture

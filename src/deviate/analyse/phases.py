@@ -116,6 +116,13 @@ class Phases:
             return not (stands_in(place, self.loop.node) or self._is_later(unit, line, place))
         return True
 
+    def is_after(self, unit: Unit, line: int, place: Place | None) -> bool:
+        """Whether code runs after the main loop and not within it."""
+        if unit in self._ways:
+            later = any(line > at for at, _ in self._ways[unit])
+            return later and not stands_in(place, self.loop.node)
+        return unit in self.after and unit not in self.during
+
 
 def _is_registered(unit: Unit) -> bool:
     """Whether a decorator keeps the function for later: ``@engine.on(EPOCH_COMPLETED)``."""

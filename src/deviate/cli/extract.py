@@ -13,7 +13,7 @@ from deviate.errors import BadOption, NoMetrics
 
 if TYPE_CHECKING:
     from deviate.analyse.findings import Findings
-    from deviate.experiment import Metric
+    from deviate.experiment import Draw, Metric
 
 
 class _BeforeCommand(click.Command):
@@ -101,7 +101,9 @@ def contract(findings: Findings) -> dict[str, Any]:
         del metric["capture"]
     if whole["main_loop"]:
         del whole["main_loop"]["span"]
-    return {key: whole[key] for key in ("schema", "entry", "main_loop", "metrics", "rejected", "unreadable")}
+    for draw in whole["draws"]:
+        del draw["span"]
+    return {key: whole[key] for key in ("schema", "entry", "main_loop", "metrics", "rejected", "unreadable", "draws")}
 
 
 def _write(project: Path, findings: Findings) -> None:
@@ -128,6 +130,7 @@ def _listing(project: Path, findings: Findings, everything: bool) -> str:
     lines += [f"metrics    {len(chosen)} in {len({m.file for m in chosen})} of {len(findings.files)} files read", ""]
     for metric in sorted(chosen, key=lambda metric: -metric.confidence):
         lines += _metric_lines(project, metric)
+    lines += _draw_lines(findings.draws)
     others = [metric for metric in findings.metrics if not metric.selected]
     if everything:
         lines += [f"not selected  {m.name}  {m.file}:{m.line}  ({m.why})" for m in others]
@@ -153,6 +156,16 @@ def _metric_lines(project: Path, metric: Metric) -> list[str]:
         f"       {click.style(metric.why, dim=True)}",
         "",
     ]
+
+
+def _draw_lines(draws: list[Draw]) -> list[str]:
+    """List the draws in the project's own files; those of libraries are told apart when the program runs."""
+    if not draws:
+        return []
+    calls = [f"{draw.file}:{draw.line} {draw.call}" for draw in draws]
+    width = min(max(map(len, calls)), 48)
+    lines = [f"{draw.factor:9}  {call:{width}}  {draw.why}" for draw, call in zip(draws, calls, strict=True)]
+    return [f"draws      {len(draws)} in the project's own code, each with its factor", "", *lines, ""]
 
 
 def _source(project: Path, file: str, line: int) -> str:

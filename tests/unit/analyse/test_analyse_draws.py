@@ -130,6 +130,20 @@ def test_a_function_called_from_places_of_several_kinds_is_of_none(tmp_path):
     assert "several kinds" in draw.why
 
 
+@pytest.mark.parametrize("update", ["w = step(w)", "w = step(w) + 0.01 * noise(rng)", "w = 0.9 * w + step(w)"])
+def test_a_value_that_a_loop_hands_to_itself_is_a_parameter(tmp_path, update):
+    train = f"""
+    import numpy as np
+    rng = np.random.default_rng()
+    w = rng.normal(size=5)
+    for epoch in range(20):
+        {update}
+        print('loss', loss(w))
+    """
+    (first,) = [draw for draw in analyse(tmp_path, train=train).draws if draw.line == 4]
+    assert (first.factor, "carried through the loop" in first.why) == ("init", True)
+
+
 @pytest.mark.parametrize(
     ("compiled", "is_left"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from analysed_projects import analyse, looped, names
 
@@ -124,6 +126,19 @@ def test_reports_of_code_that_only_prepares_are_listed_and_not_selected(tmp_path
     found = analyse(tmp_path, train=looped("print('loss', loss.item())", setup)).metrics
     assert [(one.kind, one.selected) for one in found] == [("loss", True), ("resource", False)]
     assert "neither in the main loop nor after it" in found[1].why
+
+
+def test_it_is_said_whether_a_report_stands_in_the_main_loop_or_after_it(tmp_path):
+    after = """
+    print(f'test loss {criterion(model(held), target).item():.3f}')
+    for c, part in enumerate(parts(model)):
+        print(f'class {c}: accuracy {part:.1f}')
+    """
+    found = analyse(tmp_path, train=looped("print('train loss', loss.item())") + textwrap.dedent(after)).metrics
+    said = {one.name: one.why.split(";")[0] for one in found}
+    assert said["train loss"] == "printed in the main loop"
+    assert said["test loss"] == "printed after the main loop"
+    assert "printed after the main loop, again and again" in said.values()
 
 
 def test_reports_after_the_training_and_of_callbacks_are_selected(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from deviate.analyse.draws.surroundings import iter_names
 from deviate.analyse.index import Binding
@@ -50,11 +51,24 @@ def is_descent(binding: Binding) -> bool:
 
 
 def is_carried(binding: Binding, name: str) -> bool:
-    """Whether a call gives a new value for an old one: ``params, loss = step(params, batch)``."""
-    value = binding.value
-    return isinstance(value, ast.Call) and any(
-        isinstance(one, ast.Name) and one.id == name for one in (*value.args, *(key.value for key in value.keywords))
+    """Whether a call gives a new value for an old one.
+
+    As in ``params, loss = step(params, batch)`` or ``w = step(w) + noise``.
+    """
+    return any(
+        isinstance(one, ast.Name) and one.id == name
+        for call in _calls(binding.value)
+        for one in (*call.args, *(key.value for key in call.keywords))
     )
+
+
+def _calls(value: ast.expr | None) -> Iterator[ast.Call]:
+    """Yield the calls that an expression is, or is a sum or product of."""
+    if isinstance(value, ast.Call):
+        yield value
+    elif isinstance(value, ast.BinOp):
+        yield from _calls(value.left)
+        yield from _calls(value.right)
 
 
 def is_false(node: ast.expr) -> bool:
