@@ -3,176 +3,33 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deviate import pipeline
 from deviate.audit import audit as make_audit
-from deviate.collect import tables
-from deviate.collect.fingerprints import fingerprints
 from deviate.comparison import compare as compare_sides
-from deviate.errors import BadOption
+from deviate.contrast.multiplicity import DEFAULT_CORRECTION, Correction
+from deviate.contrast.power import DEFAULT_ALPHA
 from deviate.gate import check as check_gate
 from deviate.gate import parse_drop
-from deviate.measure.curves import DEFAULT_BAND, CurveBand, Parting, curve_band, parting
 from deviate.planning import plan as make_plan
-from deviate.replicate.workspace import ExperimentFolder, Workspace
-from deviate.report.comparison.inputs import Asked
+from deviate.replicate.workspace import Workspace
+from deviate.report.comparison.inputs import Asked, Pairing
 from deviate.report.gate_parts import Drop, GateAsked
 from deviate.report.plan import PlanAsked
 from deviate.request import DEFAULT_RUNS, Request
+from deviate.stored import StoredExperiment as StoredExperiment
 from deviate.target import find_workspace
 from deviate.trial import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from deviate.audited import Audit
-    from deviate.experiment import Experiment
+    from deviate.experiment import Direction
     from deviate.report.comparison.parts import Comparison
     from deviate.report.gate_parts import Gate
-    from deviate.report.notebook import Figures
-    from deviate.report.parts import Document
     from deviate.report.plan import Plan
-
-
-class StoredExperiment:
-    """An experiment with its runs, as they lie in the workspace."""
-
-    def __init__(self, folder: ExperimentFolder) -> None:
-        self.folder = folder
-
-    def __repr__(self) -> str:
-        done = ", ".join(f"{variant}: {count} completed" for variant, count in self.summary()["completed"].items())
-        return f"<experiment {self.name!r}, {done}>"
-
-    def _repr_html_(self) -> str:
-        from deviate.report.notebook import document_html
-
-        return document_html(self.document())
-
-    @property
-    def name(self) -> str:
-        """Name of the experiment."""
-        return self.folder.name
-
-    @property
-    def experiment(self) -> Experiment:
-        """What was asked for: command, entry, metrics, variants."""
-        return self.folder.read_experiment()
-
-    def records(self, *, include_failed: bool = False) -> pd.DataFrame:
-        """Return every reported value of the completed runs.
-
-        Returns
-        -------
-        DataFrame
-            Columns ``variant``, ``run``, ``metric``, ``iteration`` (from 0; -1 before the main loop), ``elapsed_s``
-            and ``value``.
-        """
-        return tables.records(self.folder, include_failed=include_failed)
-
-    def samples(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
-        """Return one number per completed run and metric.
-
-        Parameters
-        ----------
-        aggregates : mapping of str to str, optional
-            Aggregates by metric, where they should differ from the experiment's: ``{"test acc": "best"}``.
-
-        Returns
-        -------
-        DataFrame
-            Columns ``variant``, ``run``, ``metric``, ``aggregate`` and ``value``.
-        """
-        return tables.samples(self.folder, aggregates)
-
-    def fingerprints(self) -> pd.DataFrame:
-        """Return what each run that has ended drew, as digests: equal ones mean equal draws.
-
-        Returns
-        -------
-        DataFrame
-            Columns ``variant``, ``run``, ``name`` (a factor, ``batches`` or ``weights``), ``digest`` and ``count``.
-        """
-        import pandas as pd
-
-        rows = [
-            (run.run.variant, run.run.index, found.name, found.digest, found.count)
-            for run in self.folder.runs()
-            if run.read_outcome() is not None
-            for found in fingerprints(run).values()
-        ]
-        return pd.DataFrame(rows, columns=["variant", "run", "name", "digest", "count"])
-
-    def document(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Document:
-        """Return all that is said about the experiment, as data."""
-        return pipeline.describe(self.folder, level=level, aggregates=aggregates)
-
-    def metrics(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
-        """Return how much the completed runs differ, one row a variant and metric.
-
-        Returns
-        -------
-        DataFrame
-            The columns of ``deviate report NAME --format summary``: n, mean, SD, CV, intervals and more.
-        """
-        from deviate.report.writers.csv import summary_table
-
-        return summary_table(self.document(level=level, aggregates=aggregates))
-
-    def figures(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Figures:
-        """Return every figure of the report as an Altair chart, by slug: ``figures()["curves-test-acc"]``."""
-        from deviate.report.curves import curves_of
-        from deviate.report.figures import document_figures
-        from deviate.report.notebook import Figures
-
-        document = self.document(level=level, aggregates=aggregates)
-        return Figures(document_figures(document, curves_of(document, self.records())))
-
-    def curve(self, metric: str, variant: str | None = None, *, band: float = DEFAULT_BAND) -> CurveBand:
-        """Return the learning curves of the completed runs as one: median and quantile band per iteration.
-
-        Parameters
-        ----------
-        metric : str
-            Its name in `records`.
-        variant : str, optional
-            May be left out where the experiment has one.
-        band : float, optional
-            Share of the runs within the band, in (0, 1).
-        """
-        return curve_band(self._curves(metric, variant), band)
-
-    def parting(self, metric: str, variant: str | None = None, *, tolerance: float = 0.0) -> Parting:
-        """Return the iteration at which the completed runs part: where two of them differ by more than `tolerance`."""
-        return parting(self._curves(metric, variant), tolerance)
-
-    def _curves(self, metric: str, variant: str | None) -> list[tuple[Any, Any]]:
-        table = self.records()
-        table = table[table["metric"] == metric]
-        variants = list(table["variant"].unique())
-        if variant not in variants and (variant is not None or len(variants) != 1):
-            raise BadOption(
-                f"no variant {variant!r} has a value of {metric!r}",
-                hint=f"variants with it: {', '.join(variants) or 'none'}",
-            )
-        table = table[table["variant"] == (variant or variants[0])]
-        return [(part["iteration"], part["value"]) for _, part in table.groupby("run")]
-
-    def summary(self) -> dict[str, Any]:
-        """Return name, command, and how many runs of each variant completed."""
-        experiment = self.experiment
-        completed = Counter(run.run.variant for run in tables.included_runs(self.folder))
-        return {
-            "name": experiment.name,
-            "command": experiment.command,
-            "created": experiment.created,
-            "planned": experiment.planned,
-            "completed": {variant: completed[variant] for variant in experiment.planned},
-        }
 
 
 def run(command: Sequence[str] | str, n: int = DEFAULT_RUNS, **options: Any) -> StoredExperiment:
@@ -227,9 +84,16 @@ def load(name: str, *, project: str | Path | None = None) -> StoredExperiment:
 
 def compare(
     *names: str | StoredExperiment,
+    alpha: float = DEFAULT_ALPHA,
+    correction: Correction = DEFAULT_CORRECTION,
+    pairing: Pairing = "auto",
+    metrics: str | Sequence[str] = (),
+    matches: Mapping[str, str] | None = None,
+    margins: Mapping[str, float] | None = None,
+    directions: Mapping[str, Direction] | None = None,
     aggregates: Mapping[str, str] | None = None,
+    seed: int = 0,
     project: str | Path | None = None,
-    **options: Any,
 ) -> Comparison:
     """Compare two or more experiments, as ``deviate compare`` does.
 
@@ -237,17 +101,33 @@ def compare(
     ----------
     *names : str or StoredExperiment
         Each an experiment, or ``EXPERIMENT:VARIANT``.
+    alpha : float, optional
+        Share of false alarms that is accepted, in (0, 1); intervals have the level ``1 - alpha``.
+    correction : {'holm', 'bonferroni', 'bh', 'none'}, optional
+        For many tests, over metrics and pairs.
+    pairing : {'auto', 'on', 'off'}, optional
+        Compare runs of one index with each other; ``auto`` does if fingerprints prove that they share draws.
+    metrics : str or sequence of str, optional
+        Metrics of the first experiment that are compared; by default all. Upper and lower case are one where that
+        leaves no doubt, here and below.
+    matches : mapping of str to str, optional
+        By metric of the first experiment, what the others call it.
+    margins : mapping of str to float, optional
+        By metric, the smallest difference that matters, above 0, in its unit: ``{"test acc": 0.5}``.
+    directions : mapping of str to {'higher', 'lower'}, optional
+        By metric, which values are better, where the experiments do not know.
     aggregates : mapping of str to str, optional
-        Aggregates by metric, where they should differ from the experiments'.
+        Aggregates by metric, where they should differ from the experiments': ``{"test acc": "best"}``.
+    seed : int, optional
+        Of random arrangements and resamples.
     project : str or Path, optional
         By default the project one stands in.
-    **options
-        Fields of `deviate.report.comparison.inputs.Asked`, such as ``alpha=0.01`` or ``margins={"test acc": 0.5}``.
 
     Returns
     -------
     Comparison
-        Every number and sentence; ``pairs[0].metrics`` are those of the first two.
+        Every number and sentence; ``pairs[0].metrics`` are those of the first two. Printed, it is what ``deviate
+        compare`` says.
 
     Raises
     ------
@@ -255,7 +135,17 @@ def compare(
         As the command line; the message and the hint say what to do.
     """
     workspace, labels = _sides(names, project)
-    return compare_sides(workspace, labels, Asked(**options), aggregates)
+    asked = Asked(
+        alpha=alpha,
+        correction=correction,
+        pairing=pairing,
+        metrics=[metrics] if isinstance(metrics, str) else list(metrics),
+        matches=dict(matches or {}),
+        margins=dict(margins or {}),
+        directions=dict(directions or {}),
+        seed=seed,
+    )
+    return compare_sides(workspace, labels, asked, aggregates)
 
 
 def check(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -102,6 +103,10 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     gpu: bool
     probes: list[Probe]
     notes: list[str] = []
+
+    def __repr__(self) -> str:
+        verdicts = ", ".join(f"{each.factor} {each.verdict}" for each in self.factors)
+        return f"<audit of {shlex.join(self.command)!r}: {verdicts}>"
 
     @property
     def failed(self) -> bool:

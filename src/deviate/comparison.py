@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from deviate.contrast.multiplicity import CORRECTIONS
 from deviate.errors import BadOption
@@ -12,8 +13,9 @@ from deviate.factors import DEFAULT_VARIANT
 from deviate.replicate.workspace import ExperimentFolder, Workspace
 from deviate.report.comparison.build import build_comparison
 from deviate.report.comparison.gather import gather_side
-from deviate.report.comparison.inputs import Asked, Side
+from deviate.report.comparison.inputs import Asked, Pairing, Side
 from deviate.report.comparison.parts import Comparison
+from deviate.report.names import same_name
 
 
 def compare(
@@ -41,13 +43,10 @@ def compare(
     """
     check_asked(asked)
     if len(names) < 2:
-        raise BadOption("a comparison has two sides or more", hint=f"type: deviate compare {' '.join(names) or 'A'} B")
+        raise BadOption("a comparison has two sides or more", hint=_second_side(workspace, names))
     sides = [read_side(workspace, name, aggregates or {}) for name in names]
     _check_distinct(sides)
-    for metric in aggregates or {}:
-        if not any(found.name == metric for side in sides for found in side.metrics):
-            known = ", ".join(found.name for found in sides[0].metrics)
-            raise BadOption(f"--aggregate: no metric {metric!r} was recorded", hint=f"metrics: {known or 'none'}")
+    check_aggregates(sides, aggregates or {})
     return build_comparison(sides, asked, shlex.join(typed(names, asked, aggregates or {})))
 
 
@@ -86,11 +85,7 @@ def read_side(workspace: Workspace, name: str, aggregates: Mapping[str, str] | N
     """
     folder, wanted = _find(workspace, name)
     variants = list(dict.fromkeys([*folder.read_experiment().planned, *(run.run.variant for run in folder.runs())]))
-    variant = wanted or _default(folder, variants)
-    if variant not in variants:
-        raise BadOption(
-            f"experiment {folder.name!r} has no variant {variant!r}", hint=f"variants: {', '.join(variants) or 'none'}"
-        )
+    variant = choose_variant(folder, variants, wanted)
     side = gather_side(folder, variant, name, assumed=not wanted and len(variants) > 1, aggregates=aggregates or {})
     if not side.completed:
         raise BadOption(
@@ -98,6 +93,22 @@ def read_side(workspace: Workspace, name: str, aggregates: Mapping[str, str] | N
             hint=f"`deviate show {folder.name}` says how each run went",
         )
     return side
+
+
+def choose_variant(folder: ExperimentFolder, variants: Sequence[str], wanted: str = "") -> str:
+    """Return the variant that is meant: the one named, else the only one there is, else the default one.
+
+    Raises
+    ------
+    BadOption
+        With the variants there are, if none is meant.
+    """
+    variant = wanted or _default(folder, variants)
+    if variant not in variants:
+        raise BadOption(
+            f"experiment {folder.name!r} has no variant {variant!r}", hint=f"variants: {', '.join(variants) or 'none'}"
+        )
+    return variant
 
 
 def check_asked(asked: Asked) -> None:
@@ -114,6 +125,8 @@ def check_asked(asked: Asked) -> None:
         raise BadOption(
             f"--correction {asked.correction!r} is none of {', '.join(CORRECTIONS)}", hint="type --correction holm"
         )
+    if asked.pairing not in get_args(Pairing):
+        raise BadOption(f"--pairing {asked.pairing!r} is none of auto, on, off", hint="type --pairing auto")
     for metric, margin in asked.margins.items():
         if not (margin > 0 and math.isfinite(margin)):
             raise BadOption(
@@ -126,6 +139,28 @@ def check_asked(asked: Asked) -> None:
                 f"--direction {metric}={direction}: expected higher or lower",
                 hint=f"type --direction '{metric}=higher'",
             )
+
+
+def check_aggregates(sides: Sequence[Side], aggregates: Mapping[str, str]) -> None:
+    """Refuse an aggregate of a metric that no side has.
+
+    Raises
+    ------
+    BadOption
+        With the metrics of the first side.
+    """
+    names = list(dict.fromkeys(found.name for side in sides for found in side.metrics))
+    for metric in aggregates:
+        if same_name(metric, names) is None:
+            known = ", ".join(found.name for found in sides[0].metrics)
+            raise BadOption(f"--aggregate: no metric {metric!r} was recorded", hint=f"metrics: {known or 'none'}")
+
+
+def _second_side(workspace: Workspace, names: Sequence[str]) -> str:
+    there = ", ".join(workspace.names())
+    if not there:
+        return "no experiment here yet; make one with: deviate run"
+    return f"type: deviate compare {shlex.join(names) or 'A'} B; experiments here: {there}"
 
 
 def _find(workspace: Workspace, name: str) -> tuple[ExperimentFolder, str]:

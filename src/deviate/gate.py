@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from deviate.comparison import check_asked, read_side
+from deviate.comparison import check_aggregates, check_asked, read_side
 from deviate.errors import BadOption
 from deviate.replicate.workspace import Workspace
 from deviate.report.comparison.inputs import Asked
@@ -57,6 +57,7 @@ def check(
         raise BadOption(
             f"{a!r} and {against!r} are the same runs", hint="check one experiment, or variant, against another"
         )
+    check_aggregates(sides, aggregates or {})
     return build_gate(sides[0], sides[1], asked, shlex.join(["deviate", "check", a, "--against", against]))
 
 

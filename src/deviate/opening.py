@@ -23,10 +23,18 @@ from deviate.request import Prepared, Request
 PATHS_SHOWN = 3
 
 
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """The experiment of a request."""
+
+    folder: ExperimentFolder
+    #: Of a new one: the experiment of the same command that could not be continued, and why; else empty.
+    other: str = ""
+
+
 def open_experiment(
     request: Request, prepared: Prepared, workspace: Workspace, now: datetime, until: Until | None = None
-) -> ExperimentFolder:
-    """Return the experiment that `request` continues, grown to what it asks for; or a new one with its snapshot.
+) -> Opened:
+    """Find the experiment that `request` continues, grown to what it asks for; or make a new one with its snapshot.
 
     `until` is what decides how many runs are made, where the number of `request` does not.
 
@@ -40,10 +48,12 @@ def open_experiment(
     name = request.name
     folder = _named(name, workspace, proposal, snapshot) if name else _same(workspace, proposal)
     if folder is None:
+        other = "" if name else _other(workspace, proposal, snapshot)
         name = name or _free_name(workspace, proposal.entry)
-        return _create(workspace.experiment(name), msgspec.structs.replace(proposal, name=name), snapshot)
+        folder = _create(workspace.experiment(name), msgspec.structs.replace(proposal, name=name), snapshot)
+        return Opened(folder=folder, other=other)
     _grow(folder, proposal)
-    return folder
+    return Opened(folder=folder)
 
 
 def requested_runs(request: Request) -> dict[str, int]:
@@ -86,6 +96,17 @@ def _same(workspace: Workspace, proposal: Experiment) -> ExperimentFolder | None
     return next((folder for folder in folders if _identity(folder.read_experiment()) == wanted), None)
 
 
+def _other(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> str:
+    """Say of the latest experiment with the same command why it is not continued."""
+    stored = [workspace.experiment(name).read_experiment() for name in workspace.names()]
+    alike = [each for each in stored if (each.command, each.folder) == (proposal.command, proposal.folder)]
+    if not alike:
+        return ""
+    latest = max(alike, key=lambda each: each.created)
+    differences = _differences(latest, proposal, workspace.experiment(latest.name), snapshot)
+    return f"{latest.name!r} has {'; '.join(differences)}"
+
+
 def _named(name: str, workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> ExperimentFolder | None:
     folder = workspace.experiment(name)
     if folder.name not in workspace.names():
@@ -94,7 +115,8 @@ def _named(name: str, workspace: Workspace, proposal: Experiment, snapshot: Snap
     if _identity(stored) != _identity(proposal):
         raise NameTaken(
             f"experiment {folder.name!r} has {'; '.join(_differences(stored, proposal, folder, snapshot))}",
-            hint="type another --name, or none: then a new one is made",
+            hint="type another --name, or none: then a new one is made; files that no training reads can be left out "
+            "with --exclude",
         )
     return folder
 

@@ -12,7 +12,7 @@ from deviate.experiment import Until
 from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_project
 from deviate.opening import open_experiment, plan_runs, requested_runs
-from deviate.replicate.events import Event, FactorsSeen, RunEnded
+from deviate.replicate.events import Event, FactorsSeen, OpenedAnew, RunEnded
 from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.lock import locked
 from deviate.replicate.outcome import Completed
@@ -21,9 +21,10 @@ from deviate.replicate.workspace import ExperimentFolder, Workspace
 from deviate.report.asked import NOTHING, Asked
 from deviate.report.document import build_document
 from deviate.report.gather import gather
+from deviate.report.latest import with_ordered_values
 from deviate.report.parts import Document
 from deviate.request import Request, check_request, prepare_request
-from deviate.stopping import check_metric, settle_until, until_enough
+from deviate.stopping import settle_metric, settle_until, until_enough
 
 Observe = Callable[[Event], None]
 
@@ -34,14 +35,16 @@ def run(request: Request, observe: Observe = lambda event: None) -> ExperimentFo
     until = settle_until(request)
     prepared = prepare_request(request)
     if until is not None:
-        check_metric(until, prepared.findings)
+        until = settle_metric(until, prepared.findings)
     workspace = Workspace(prepared.target.project)
     if request.name is not None:
         workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
     workspace.prepare()
     with locked(workspace, ["deviate", "run", "--", *prepared.target.command]):
-        folder = open_experiment(request, prepared, workspace, datetime.now().astimezone(), until)
-        seen = False
+        opened = open_experiment(request, prepared, workspace, datetime.now().astimezone(), until)
+        folder, seen = opened.folder, False
+        if opened.other:
+            observe(OpenedAnew(name=folder.name, other=opened.other))
         for event in _runs(request, folder, until):
             observe(event)
             _stop_if_silent(folder, event)
@@ -82,16 +85,23 @@ def _runs(request: Request, folder: ExperimentFolder, until: Until | None) -> It
     experiment = folder.read_experiment()
     instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
     overlay = {file: result.data for file, result in instrumented.items()}
+    jobs = request.jobs or _jobs(folder)
 
     def make(planned: Mapping[str, int], first: bool = True) -> Iterator[Event]:
         wanted = plan_runs(folder, planned)
         options = _options(request, retry=first)
-        with closing(replicate(wanted, folder, overlay, LocalExecutor(request.jobs), options=options)) as events:
-            yield from events
+        with closing(replicate(wanted, folder, overlay, LocalExecutor(jobs), options=options)) as events:
+            yield from (with_ordered_values(event, experiment) for event in events)
 
     if until is None:
         return make(requested_runs(request))
-    return until_enough(make, folder, until, list(requested_runs(request)), request.jobs)
+    return until_enough(make, folder, until, list(requested_runs(request)), jobs)
+
+
+def _jobs(folder: ExperimentFolder) -> int:
+    """Return how many runs went on side by side so far: with another number each gets another share of the cores."""
+    infos = [info for run in folder.runs() if run.is_done and (info := run.read_info()) is not None]
+    return max(infos, key=lambda info: info.started).jobs if infos else 1
 
 
 def _options(request: Request, *, retry: bool) -> ReplicateOptions:

@@ -12,7 +12,7 @@ from deviate.errors import BadOption
 from deviate.replicate.workspace import Workspace
 from deviate.report.comparison.gather import side_metric
 from deviate.report.comparison.inputs import Side, SideMetric
-from deviate.report.comparison.overview import main_name
+from deviate.report.order import first_asked
 from deviate.report.plan import Pilot, Plan, PlanAsked, build_plan
 
 
@@ -47,7 +47,7 @@ def plan(workspace: Workspace | None, name: str | None, metric: str | None, aske
         raise BadOption(
             f"{name} has no metric with a finite value", hint=f"`deviate report {side.experiment}` says why"
         )
-    found = side_metric(side, metric or main_name(side.metrics), "--metric")
+    found = side_metric(side, metric or first_asked(side.metrics).name, "--metric")
     return build_plan(asked, _pilot(side, found, asked))
 
 

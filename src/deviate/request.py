@@ -37,7 +37,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     project: Path | None = None
     #: Where the user stands; None: where the process does.
     here: Path | None = None
-    jobs: int = 1
+    #: None: as many as the runs there are, or one.
+    jobs: int | None = None
     timeout: float | None = None
     seed: int = 0
     include: tuple[str, ...] = ()
@@ -64,7 +65,7 @@ def check_request(request: Request) -> None:
         raise BadOption("no command to train with", hint="type it after --: deviate run -n 8 -- python train.py")
     if request.runs < 1:
         raise BadOption(f"-n must be at least 1, found {request.runs}", hint="type -n 10 for a first look")
-    if request.jobs < 1:
+    if request.jobs is not None and request.jobs < 1:
         raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
     if request.timeout is not None and not request.timeout > 0:
         raise BadOption(f"--timeout must be above 0 seconds, found {request.timeout:g}", hint="leave it away for none")

@@ -10,7 +10,7 @@ import numpy as np
 
 from deviate.analyse.findings import Findings
 from deviate.collect.measured import TIMES
-from deviate.collect.tables import recorded_names, samples
+from deviate.collect.tables import included_runs, recorded_names, samples
 from deviate.contrast.stopping import Look, least_runs, look
 from deviate.errors import BadOption, MetricNotRecorded
 from deviate.experiment import Until
@@ -19,6 +19,7 @@ from deviate.measure.fixed_width import FEWEST_PILOT
 from deviate.replicate.events import Event, Looked, RunEnded, RunStarted
 from deviate.replicate.outcome import Completed
 from deviate.replicate.workspace import ExperimentFolder
+from deviate.report.names import same_name
 from deviate.report.until import progress_line
 from deviate.request import Request
 from deviate.until import parse_until
@@ -76,11 +77,11 @@ def _with_most(until: Until, asked: int | None) -> Until:
     return msgspec.structs.replace(until, most=most)
 
 
-def check_metric(until: Until, findings: Findings) -> None:
-    """Refuse a metric that no run can report, as far as that is known before one has run.
+def settle_metric(until: Until, findings: Findings) -> Until:
+    """Write the metric as the program does; refuse one that no run can report, as far as that is known before one has.
 
     Names that are made while the program runs (keys of a mapping, of a framework's log) are not known before; with
-    those the first run tells, see `require_recorded`.
+    those the first run tells, see `settle_recorded`.
 
     Raises
     ------
@@ -93,8 +94,12 @@ def check_metric(until: Until, findings: Findings) -> None:
         metric.capture.how in ("mapping", "framework") or metric.capture.label or metric.capture.key
         for metric in selected
     )
-    if until.metric not in names and not unforeseen:
+    if unforeseen:
+        return until
+    name = same_name(until.metric, names)
+    if name is None:
         raise BadOption(f"--until: no metric {until.metric!r} was found", hint=f"metrics: {', '.join(names)}")
+    return msgspec.structs.replace(until, metric=name)
 
 
 def until_enough(
@@ -110,6 +115,8 @@ def until_enough(
     MetricNotRecorded
         After the first completed run, where it did not record the metric.
     """
+    if included_runs(folder):
+        until = settle_recorded(folder, until)
     stored = folder.read_experiment().planned
     planned = {name: min(max(until.least, stored.get(name, 0)), max(until.most, until.least)) for name in variants}
     began, first = 0, True
@@ -122,15 +129,15 @@ def until_enough(
             else:
                 yield event
             if isinstance(event, RunEnded) and isinstance(event.outcome, Completed):
-                require_recorded(folder, until)
+                until = settle_recorded(folder, until)
         began, first = began + started, False
         found = _looks(folder, until, list(planned))
         yield from (Looked(variant=name, text=progress_line(name, each, until)) for name, each in found.items())
         planned = _next_round(found, planned, until, jobs)
 
 
-def require_recorded(folder: ExperimentFolder, until: Until) -> None:
-    """Make sure that the metric exists, once a run has completed.
+def settle_recorded(folder: ExperimentFolder, until: Until) -> Until:
+    """Write the metric as it was recorded, in the experiment too, once a run has completed.
 
     Raises
     ------
@@ -138,11 +145,16 @@ def require_recorded(folder: ExperimentFolder, until: Until) -> None:
         With the names that were recorded.
     """
     names = [*(name for name, _ in recorded_names(folder)), *(time.name for time in TIMES)]
-    if until.metric not in names:
+    name = same_name(until.metric, names)
+    if name is None:
         raise MetricNotRecorded(
             f"--until: no run of {folder.name!r} recorded {until.metric!r}",
             hint=f"recorded were: {', '.join(dict.fromkeys(names))}; type the same command with one of these",
         )
+    if name != until.metric:
+        until = msgspec.structs.replace(until, metric=name)
+        folder.write_experiment(msgspec.structs.replace(folder.read_experiment(), until=until))
+    return until
 
 
 def _looks(folder: ExperimentFolder, until: Until, variants: Sequence[str]) -> dict[str, Look]:

@@ -37,6 +37,8 @@ def find_target(command: Sequence[str], here: Path, entry: str | None, project: 
     ------
     EntryNotFound, EntryNotPython
         If there is no entry, or it lies outside the project.
+    CommandNotFound
+        If the program is not there.
     BadOption
         If `here` lies outside `project`.
     """

@@ -223,6 +223,7 @@ class Trial:
             words=self.source.experiment.command,
             copy=self.ready.copy,
             cwd=self.ready.launch.cwd,
+            source=self.source.folder.snapshot,
             snapshot=self.source.snapshot,
             warnings=[],
         )

@@ -39,6 +39,20 @@ def test_a_page_is_drawn_without_problems_requests_or_overflow(browser, kind, wi
     assert drawn == shown
 
 
+@pytest.mark.parametrize("kind", ["comparison", "comparison of three", "one variant"])
+def test_no_table_is_cut_off_on_a_desktop(browser, kind):
+    browser.open(pages.page_of(kind), width=1280)
+    cut = "[...document.querySelectorAll('.scroll')].filter(e => e.offsetParent && e.scrollWidth > e.clientWidth)"
+    assert browser.ask(f"{cut}.map(e => e.ariaLabel)") == []
+
+
+def test_the_sentences_of_a_comparison_stand_below_each_other(browser):
+    browser.open(pages.page_of("comparison of three"), width=1280)
+    lefts = "[...document.querySelectorAll('.answers > div')].map(e => e.getBoundingClientRect().left)"
+    assert len(browser.ask(lefts)) > 2
+    assert len(set(browser.ask(lefts))) == 1
+
+
 def test_every_run_has_a_mark(browser):
     browser.open(pages.page_of("one variant"))
     browser.draw_all()
@@ -75,6 +89,9 @@ def test_tables_are_sorted_by_a_click(browser):
     words = [head.text for head in heads]
     state = "[...document.querySelectorAll('#metrics thead th')].map(th => th.getAttribute('aria-sort'))"
     cv, mean = words.index("CV"), words.index("mean")
+    assert column(browser, 0, 0)[0] == "test acc"
+    assert browser.ask(state) == [None] * len(words)
+    heads[cv].find_element(By.TAG_NAME, "button").click()
     assert browser.ask(state)[cv] == "descending"
     first = column(browser, 0, cv)
     assert [float(text.strip("%")) for text in first] == sorted(

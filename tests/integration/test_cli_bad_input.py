@@ -21,7 +21,12 @@ def project(tmp_path, monkeypatch):
 
 
 CASES = {
-    "command not found": (["run", "--", "pythno", "train.py"], ["pythno"]),
+    "command not found": (
+        ["run", "--", "pythno", "train.py"],
+        ["[command-not-found]", "did you mean python"],
+    ),
+    "command after a prefix": (["run", "--", "env", "A=1", "trainer9", "x"], ["trainer9", "bash -c"]),
+    "entry named, command not found": (["run", "--entry", "train.py", "--", "pyhton", "x"], ["did you mean python"]),
     "no command": (["run", "-n", "2"], ["--"]),
     "entry missing": (["run", "--", PYTHON, "tran.py"], ["tran.py"]),
     "entry not Python": (["run", "--entry", "notes.txt", "--", PYTHON, "train.py"], ["notes.txt", "Python"]),
@@ -36,7 +41,7 @@ CASES = {
     "timeout not above 0": (["run", "--timeout", "0", "--", PYTHON, "train.py"], ["--timeout"]),
     "unknown variant": (["run", "--vary", "all", "--", PYTHON, "train.py"], ["'all'", "control"]),
     "impossible name": (["run", "--name", "a/b", "--", PYTHON, "train.py"], ["a/b"]),
-    "unknown experiment": (["report", "nothing"], ["nothing", "deviate run"]),
+    "unknown experiment": (["report", "nothing"], ["nothing", "deviate run", "[unknown-experiment]"]),
     "unknown format": (["report", "nothing", "--format", "docx"], ["docx", "json"]),
     "unknown suffix": (["report", "nothing", "-o", "report.docx"], ["report.docx"]),
     "impossible level": (["report", "nothing", "--level", "1.5"], ["--level", "1.5"]),

@@ -120,6 +120,17 @@ def test_a_run_that_failed_enters_no_statistic(project):
     assert variant["metrics"][0]["values"] == [0.9, 0.8]
 
 
+def test_files_without_values_are_counted_as_runs_that_failed(project):
+    for name, text in (("a", "epoch,acc\n0,0.9\n"), ("b", ""), ("c", "epoch,acc\n0,0.8\n")):
+        (project / f"{name}.csv").write_text(text)
+    done = deviate("import", "a.csv", "b.csv", "c.csv", "--name", "some")
+    assert "1 run failed: b.csv" in done.out
+    said = deviate("report", "some").out
+    assert "2 of 3 runs completed" in said
+    assert "b.csv has no row below its head" in " ".join(said.split())
+    assert "b.csv has no row below its head" in deviate("show", "some").out
+
+
 def test_copies_of_one_run_are_pointed_out(project):
     (project / "one.csv").write_text("epoch,acc\n0,0.1\n1,0.2\n")
     (project / "two.csv").write_text("epoch,acc\n0,0.1\n1,0.2\n")

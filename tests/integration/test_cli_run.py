@@ -97,10 +97,36 @@ def test_a_larger_n_adds_runs_and_keeps_the_others(trained, project):
     assert {name: tree(runs / name) for name in before} == before
 
 
+def test_runs_that_are_added_go_on_side_by_side_as_those_before(project):
+    deviate("run", "-n", "2", "-j", "2", *COMMAND)
+    assert deviate("run", "-n", "3", *COMMAND).status == 0
+    infos = [run.read_info() for run in package.load("train").folder.runs()]
+    assert [(info.jobs, info.threads) for info in infos] == [(2, infos[0].threads)] * 3
+
+
 def test_the_same_command_again_runs_nothing(trained):
     again = deviate("run", "-n", "3", "--json", *COMMAND)
     assert "started" not in again.err
     assert metrics_of(again) == metrics_of(trained)
+
+
+def test_reports_written_into_the_project_are_no_source_of_the_training(trained, project):
+    for words in (("-o", "out.csv"), ("-o", "report.html"), ("--figures", "figures")):
+        assert deviate("report", "train", *words).status == 0
+    done = deviate("run", "-n", "4", "--json", *COMMAND)
+    assert done.json["experiment"] == "train"
+    assert "new one" not in done.err
+    (project / "out.csv").write_text("edited by hand")
+    again = deviate("run", "-n", "4", "--json", *COMMAND)
+    assert again.json["experiment"] == "train-2"
+    assert "experiment 'train-2' is a new one: 'train' has another source, edited since: out.csv\n" in again.err
+
+
+def test_what_is_said_at_the_end_of_a_run_are_its_last_values(trained, project):
+    first = next(line for line in trained.err.splitlines() if line.startswith("✓ algo+impl-0"))
+    said = [metric["values"][0] for metric in trained.json["variants"][0]["metrics"] if metric["kind"] != "speed"]
+    assert said
+    assert any(f"{value:.4g}" in first for value in said)
 
 
 def test_an_edit_makes_a_new_experiment_and_is_refused_under_a_name(trained, project):
@@ -196,10 +222,21 @@ def test_the_python_interface_gives_the_same_numbers(trained):
 
 def test_extract_prints_the_documented_json(project):
     found = deviate("extract", "train.py", "--json").json
-    assert set(found) == {"schema", "entry", "main_loop", "metrics", "rejected", "unreadable"}
+    assert set(found) == {"schema", "entry", "main_loop", "metrics", "rejected", "unreadable", "draws"}
     assert (found["entry"], found["main_loop"]["line"], found["main_loop"]["kind"]) == ("train.py", 6, "for")
     keys = "name variable expression file line end_line function sink kind direction aggregate confidence why selected"
     assert all(list(metric) == keys.split() for metric in found["metrics"])
+    assert all(list(draw) == ["file", "line", "function", "call", "factor", "why"] for draw in found["draws"])
+
+
+def test_extract_shows_every_draw_with_its_factor_and_the_reason(project):
+    shown = deviate("extract", "train.py").out
+    draws = deviate("extract", "train.py", "--json").json["draws"]
+    assert [draw["line"] for draw in draws] == [5, 9]
+    for draw in draws:
+        (line,) = [line for line in shown.splitlines() if f"train.py:{draw['line']} {draw['call']}" in line]
+        assert line.split()[0] == draw["factor"]
+        assert line.endswith(draw["why"])
 
 
 def test_extract_shows_the_instrumented_source(project):

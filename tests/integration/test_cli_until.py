@@ -61,8 +61,9 @@ def test_what_is_seen_meanwhile(enough):
 
 
 def test_the_same_command_again_makes_no_run_and_other_reports_say_the_same(project):
-    again = deviate("run", "-n", "5", "--until", "train loss ±50", "--json", *COMMAND)
+    again = deviate("run", "-n", "5", "--until", "Train Loss ±50", "--json", *COMMAND)
     assert again.status == 0
+    assert again.json["variants"][0]["until"]["criterion"] == "train loss ±50"
     assert "started" not in again.err
     assert len(again.json["variants"][0]["runs"]) == 7
     for format_name in ("terminal", "md"):

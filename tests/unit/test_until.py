@@ -1,12 +1,14 @@
 """``--until`` as it is typed, and what is refused before the first run."""
 
 import pytest
+from compared_sides import write_experiment
+from msgspec import structs
 
 from deviate.analyse.findings import Findings
 from deviate.errors import BadOption
 from deviate.experiment import Capture, Metric
 from deviate.request import Request
-from deviate.stopping import check_metric, settle_until
+from deviate.stopping import settle_metric, settle_until, until_enough
 from deviate.until import Criterion, parse_until
 
 
@@ -80,12 +82,26 @@ def findings(**capture):
 
 def test_a_metric_that_no_run_can_report_is_refused_with_the_names():
     for name in ("val acc", "time per run", "time per iteration"):
-        check_metric(asked(until=f"{name} ±1"), findings())
+        assert settle_metric(asked(until=f"{name} ±1"), findings()).metric == name
     with pytest.raises(BadOption, match="no metric 'acc' was found") as raised:
-        check_metric(asked(until="acc ±1"), findings())
+        settle_metric(asked(until="acc ±1"), findings())
     assert "val acc" in raised.value.hint
+
+
+def test_a_metric_is_named_in_either_case():
+    assert settle_metric(asked(until="Val Acc ±1"), findings()).metric == "val acc"
+
+
+def test_one_that_is_known_by_its_records_only_is_kept_as_it_was_recorded(tmp_path):
+    folder = write_experiment(tmp_path, "train", {"left acc": [90.0, 91.0] * 6})
+    until = settle_metric(asked(until="Left Acc ±9", runs=12), findings(how="mapping"))
+    assert until.metric == "Left Acc"
+    folder.write_experiment(structs.replace(folder.read_experiment(), until=until))
+    looked, *_ = until_enough(lambda planned, first: iter(()), folder, until, ["algo+impl"], 1)
+    assert "left acc ±" in looked.text
+    assert folder.read_experiment().until.metric == "left acc"
 
 
 @pytest.mark.parametrize("capture", [{"how": "mapping"}, {"how": "framework"}, {"label": "split"}, {"key": "fit:acc"}])
 def test_names_made_while_it_runs_are_left_to_the_first_run(capture):
-    check_metric(asked(until="anything ±1"), findings(**capture))
+    assert settle_metric(asked(until="anything ±1"), findings(**capture)).metric == "anything"

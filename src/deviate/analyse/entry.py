@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from deviate.analyse.launchers import (
     SHELLS,
     SUBCOMMANDS,
 )
-from deviate.errors import EntryNotFound, EntryNotPython
+from deviate.analyse.programs import missing_hint
+from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython
 
 _HINT = "name the script that trains, for example --entry train.py"
 
@@ -40,6 +42,8 @@ def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -
         When no script follows from the command, or it does not exist.
     EntryNotPython
         When it is something else than Python source.
+    CommandNotFound
+        When the program that should start it is not there.
     """
     if entry is not None:
         return _checked(folder / entry, entry)
@@ -197,7 +201,7 @@ def _from_lines(text: str, folder: Path, what: str, depth: int) -> Path:
             continue
         try:
             found[_from_words(words, folder, depth + 1)] = None
-        except (EntryNotFound, EntryNotPython):
+        except (CommandNotFound, EntryNotFound, EntryNotPython):
             continue
     if len(found) == 1:
         return next(iter(found))
@@ -233,6 +237,9 @@ def _from_file(word: str, folder: Path, said: str, depth: int) -> Path:
         if word.endswith((".sh", ".bash")) or (first.startswith(b"#!") and re.search(rb"\b(ba|z|da|k)?sh\b", first)):
             return _from_shell_script(word, folder, depth)
         raise EntryNotPython(f"{word}: expected a Python or shell script, found something else", hint=_HINT)
+    if shutil.which(word) is None:
+        hint = f"nothing is at {path}; paths start in the folder you stand in" if "/" in word else missing_hint(word)
+        raise CommandNotFound(f"command not found: {word}", hint=hint)
     raise EntryNotFound(f"command {said!r}: expected a Python script in it, found the program {word}", hint=_HINT)
 
 

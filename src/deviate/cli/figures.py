@@ -55,12 +55,15 @@ def write_figure_files(figures: Sequence[Figure], folder: Path, format_name: str
     BadOption
         If the folder or a file in it cannot be written.
     """
+    from deviate.replicate.written import note_written
     from deviate.report.figures.files import FIGURE_FORMATS, write_figures
 
     chosen = next(name for name in FIGURE_FORMATS if name == (format_name or DEFAULT_FORMAT))
     try:
+        there = set(folder.iterdir()) if folder.is_dir() else set()
         for path in write_figures(figures, folder, chosen):
-            click.echo(f"written to {path}", err=True)
+            note_written(path)
+            click.echo(f"{'replaced' if path in there else 'written to'} {path}", err=True)
     except OSError as problem:
         raise BadOption(
             f"cannot write {problem.filename or folder}: {problem.strerror}", hint="name a folder that can be written"

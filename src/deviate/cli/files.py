@@ -12,7 +12,7 @@ from deviate.errors import BadOption
 def write_output(path: Path, text: str) -> None:
     """Write `text` to `path` and say so on standard error.
 
-    A file that is there stays as it was until the new one is whole.
+    A file that is there stays as it was until the new one is whole. It is noted that this is no source of a training.
 
     Raises
     ------
@@ -20,6 +20,7 @@ def write_output(path: Path, text: str) -> None:
         If the file cannot be written.
     """
     from deviate.replicate.files import write_whole
+    from deviate.replicate.written import note_written
 
     try:
         if path.exists() and not path.is_file():
@@ -27,6 +28,7 @@ def write_output(path: Path, text: str) -> None:
             path.write_text(text, encoding="utf-8")
         else:
             write_whole(path.resolve(), text.encode())
+            note_written(path)
     except OSError as problem:
         raise BadOption(
             f"cannot write {path}: {problem.strerror}", hint="name a file in a folder that is there"

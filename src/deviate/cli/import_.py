@@ -150,9 +150,20 @@ def _lines(folder: ExperimentFolder) -> list[str]:
     return [
         f"{experiment.name}: {count(len(labels), 'run')} ({clean(listed(labels))}), "
         f"{count(len(metrics), 'metric')} ({clean(listed(metrics))})",
+        *_failed_lines(folder, imported.labels if imported else {}),
         *(f"  {clean(note)}" for note in (imported.notes if imported else [])),
         f"  deviate report {experiment.name}",
     ]
+
+
+def _failed_lines(folder: ExperimentFolder, labels: dict[str, str]) -> list[str]:
+    from deviate.replicate.outcome import Unfinished
+    from deviate.report.escape import clean
+    from deviate.report.words import count, listed
+
+    failed = [run for run in folder.runs() if isinstance(run.read_outcome(), Unfinished)]
+    named = listed([labels.get(str(run.run.index), run.run.folder) for run in failed])
+    return [f"  {count(len(failed), 'run')} failed: {clean(named)}"] if failed else []
 
 
 def shown_lines(folder: ExperimentFolder) -> list[str]:

@@ -4,25 +4,78 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 import click
+
+HEADS = ("experiment", "runs", "made", "command")
+
+#: Variants of an experiment that are told one by one; of more the sum.
+VARIANTS_SHOWN = 2
 
 
 @click.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool) -> None:
-    """List the experiments of this project."""
+    """List the experiments of this project, the newest first.
+
+    Of each variant it says how many runs completed of those planned.
+
+    To remove an experiment, delete its folder .deviate/experiments/NAME; no other depends on it. Do so while no
+    deviate works on the project.
+    """
     from deviate import api
 
-    experiments = [api.load(name) for name in api.names()]
+    found = [api.load(name).summary() for name in api.names()]
     if as_json:
-        click.echo(json.dumps({"schema": 1, "experiments": [experiment.summary() for experiment in experiments]}))
+        click.echo(json.dumps({"schema": 1, "experiments": found}))
         return
-    if not experiments:
+    if not found:
         click.echo("no experiment here yet; make one with: deviate run -n 8 -- python train.py")
-    for experiment in experiments:
-        facts = experiment.summary()
-        runs = ", ".join(
-            f"{variant} {done}/{facts['planned'][variant]}" for variant, done in facts["completed"].items()
-        )
-        click.echo(f"{experiment.name:20} {runs:28} {facts['created'][:16]}  {shlex.join(facts['command'])}")
+        return
+    # What a script reads are the experiments alone.
+    click.echo("\n".join(lines(found, heads=sys.stdout.isatty())))
+
+
+def lines(found: Sequence[Mapping[str, Any]], *, heads: bool) -> list[str]:
+    """Return a line an experiment, the newest first; below heads where they are wanted."""
+    rows = [_row(facts) for facts in sorted(found, key=_moment, reverse=True)]
+    return aligned([HEADS, *rows] if heads else rows)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the rows as lines with columns as wide as their widest cell; the last one is as it is.
+
+    Examples
+    --------
+    >>> aligned([("a", "b"), ("long", "c")])
+    ['a     b', 'long  c']
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([*(set_cell_size(cell, width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]])
+        for row in rows
+    ]
+
+
+def _moment(facts: Mapping[str, Any]) -> datetime:
+    """Return when it was made; a moment without a zone is one of this machine's."""
+    return datetime.fromisoformat(facts["created"]).astimezone()
+
+
+def _row(facts: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    from deviate.report.escape import clean
+
+    made = facts["created"][:16].replace("T", " ")
+    return facts["name"], clean(_runs(facts["completed"], facts["planned"])), made, clean(shlex.join(facts["command"]))
+
+
+def _runs(completed: Mapping[str, int], planned: Mapping[str, int]) -> str:
+    if len(planned) > VARIANTS_SHOWN:
+        return f"{len(planned)} variants {sum(completed.values())}/{sum(planned.values())}"
+    return ", ".join(f"{variant} {done}/{planned[variant]}" for variant, done in completed.items())

@@ -6,6 +6,7 @@ import importlib
 import keyword
 import os
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -48,13 +49,13 @@ def main() -> None:
     try:
         status = group.main(standalone_mode=False)
     except DeviateError as error:
-        _say(error.message, error.hint)
+        _say(error)
         status = error.exit_status
     except click.ClickException as error:
         error.show()
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped", err=True)
+        click.echo(_stopped(sys.argv[1:]), err=True)
         status = 130
     except BrokenPipeError:
         # The reader of our output (head, less) has gone; there is nobody left to tell.
@@ -63,7 +64,13 @@ def main() -> None:
     sys.exit(status or 0)
 
 
-def _say(message: str, hint: str) -> None:
-    click.echo(click.style("error: ", fg="red", bold=True) + message, err=True)
-    if hint:
-        click.echo(click.style("hint:  ", fg="cyan") + hint, err=True)
+def _say(error: DeviateError) -> None:
+    slug = click.style(f"  [{error.slug}]", dim=True)
+    click.echo(click.style("error: ", fg="red", bold=True) + error.message + slug, err=True)
+    if error.hint:
+        click.echo(click.style("hint:  ", fg="cyan") + error.hint, err=True)
+
+
+def _stopped(words: Sequence[str]) -> str:
+    """Say what Ctrl-C did; of a `run` also that nothing is lost."""
+    return "stopped; the same command goes on from here" if words[:1] == ["run"] else "stopped"

@@ -13,7 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from deviate.experiment import Run
-from deviate.replicate.events import Event, FactorsSeen, LeftoverEnded, Looked, RunEnded, RunProgress, RunStarted
+from deviate.replicate.events import (
+    Event,
+    FactorsSeen,
+    LeftoverEnded,
+    Looked,
+    OpenedAnew,
+    RunEnded,
+    RunProgress,
+    RunStarted,
+)
 from deviate.replicate.outcome import Completed
 from deviate.report.escape import clean
 
@@ -67,6 +76,12 @@ class Progress:
                 self.going[event.run] = event
             case RunEnded():
                 self._end(event)
+            case OpenedAnew():
+                self.console.print(
+                    Text(f"experiment {event.name!r} is a new one: {clean(event.other)}"),
+                    highlight=False,
+                    soft_wrap=True,
+                )
             case FactorsSeen():
                 self._say(Text(_factors(event), style="dim"))
             case Looked():
@@ -79,15 +94,14 @@ class Progress:
             self.live.update(self._table())
 
     def _end(self, event: RunEnded) -> None:
-        latest = self.going.pop(event.run, None)
+        self.going.pop(event.run, None)
         self.ended += 1
         seconds = event.outcome.seconds or 0.0
         self.durations.append(seconds)
-        values = latest.values if isinstance(latest, RunProgress) else {}
         mark, style = MARKS.get(event.outcome.status, ("✗", "red"))
         line = Text.assemble((mark, style), f" {event.run.folder}  {show_duration(seconds)}")
         if isinstance(event.outcome, Completed):
-            line.append(f"  {_values(values)}", style="dim")
+            line.append(f"  {_values(event.values)}", style="dim")
         else:
             line.append(f"  {event.outcome.status}: {clean(event.outcome.reason)}")
         self._say(line)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     help="terminal, md, tex, json, html (a page with figures), csv (every record) or summary (one row a metric).",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option("--metric", "metrics", multiple=True, help="Tell of this metric only, in tables and figures; repeatable.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
 @click.option(
     "--aggregate",
@@ -90,10 +91,13 @@ def command(
     write_output(output, render(document, writer.name, folder))
 
 
-def _asked(weak: tuple[str, ...], reach: tuple[str, ...], test_sizes: tuple[str, ...]) -> Asked:
+def _asked(
+    metrics: tuple[str, ...], weak: tuple[str, ...], reach: tuple[str, ...], test_sizes: tuple[str, ...]
+) -> Asked:
     from deviate.report.asked import Asked, parse_bar, parse_sizes
 
     return Asked(
+        metrics=metrics,
         weak=tuple(parse_bar(text, "--weak") for text in weak),
         reach=tuple(parse_bar(text, "--reach") for text in reach),
         test_sizes=parse_sizes(test_sizes),

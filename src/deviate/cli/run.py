@@ -51,7 +51,12 @@ REPORT_FILE = "report.md"
     help="Root of the project; by default the folder you stand in, or the one of the same repository that also holds "
     "the entry and what PYTHONPATH brings in.",
 )
-@click.option("-j", "--jobs", default=1, show_default=True, help="Runs side by side; cores are divided between them.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=int,
+    help="Runs side by side; cores are divided between them.  [default: as the runs there are, else 1]",
+)
 @click.option("--timeout", type=float, metavar="SECONDS", help="End a run that takes longer.")
 @click.option("--seed", default=0, show_default=True, help="All seeds of all runs derive from this one.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Bring files into the runs that are left out otherwise.")

@@ -75,13 +75,29 @@ _IDENTITY = frozenset({"event", "pid", "ppid", "time", "elapsed", "rank"})
 #: The commit may be another although what is trained, the snapshot, is the same.
 _GIVEN = frozenset({"variables.PYTHONHASHSEED", "variables.CUDA_VISIBLE_DEVICES", "git"})
 
+#: In the environment of every process that came to its end.
+_SAID_AT_THE_END = "threads"
+
 #: Beginnings of keys that differ on purpose between runs on emulated platforms.
 _EMULATED = ("variables.", "threads", "cpu_capability")
 
 
 def replaced_seeds(runs: Iterable[RunFolder]) -> list[ReplacedSeed]:
-    """Return the places where the program's own seeds were replaced, by file and line."""
-    return _seeds(runs, replaced=True)
+    """Return the places where the program's own seeds were replaced, by file and line.
+
+    Not those that were replaced for nothing, because all that was drawn from them is data (see `kept_seeds`).
+    """
+    runs = list(runs)
+    kept = {(seed.call, seed.file, seed.line) for seed in kept_seeds(runs)}
+    drawn = {
+        (source.call, source.file, source.line)
+        for run in runs
+        for name, found in fingerprints(run).items()
+        if name != DATA
+        for source in found.sources
+    }
+    seeds = _seeds(runs, replaced=True)
+    return [seed for seed in seeds if (place := (seed.call, seed.file, seed.line)) not in kept or place in drawn]
 
 
 def kept_seeds(runs: Iterable[RunFolder]) -> list[ReplacedSeed]:
@@ -224,7 +240,9 @@ def _differences(variant: str, environments: dict[str, dict[str, Any]]) -> list[
 def _by_value(key: str, environments: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
     values: dict[str, list[str]] = {}
     for run, found in environments.items():
-        values.setdefault(msgspec.json.encode(found.get(key), order="sorted").decode(), []).append(run)
+        # A run that was ended while it went on did not say all: what it did not say is not known to differ.
+        if key in found or _SAID_AT_THE_END in found:
+            values.setdefault(msgspec.json.encode(found.get(key), order="sorted").decode(), []).append(run)
     return values
 
 

@@ -21,8 +21,9 @@ from deviate.measure.intervals import Interval
 from deviate.measure.sample import Floats, finite_sample, is_identical
 
 #: ``not worse``: shown to be on the good side of the limit. ``worse``: shown to be beyond it. ``no drop shown``: where
-#: no drop is allowed, nothing shows one; that there is none cannot be shown.
-Outcome = Literal["not worse", "worse", "no drop shown", "inconclusive"]
+#: no drop is allowed, nothing shows one; that there is none cannot be shown. ``runs lost``: a larger share of the runs
+#: than on the other side gave no finite value, so the values that are left do not tell.
+Outcome = Literal["not worse", "worse", "no drop shown", "runs lost", "inconclusive"]
 
 
 class Noninferiority(msgspec.Struct, frozen=True, kw_only=True):

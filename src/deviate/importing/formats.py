@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
+
 from deviate.errors import BadOption, NotImportable
-from deviate.importing.found import Found
+from deviate.importing.found import Found, FoundRun, named_broken
 from deviate.importing.logs import LinePattern, log_rows
 from deviate.importing.mlflow import META, read_mlflow
 from deviate.importing.request import FORMATS, Format, ImportRequest
@@ -44,11 +45,11 @@ def read_results(request: ImportRequest, kind: Format) -> Found:
     elif kind == "wandb":
         found = read_wandb(request.paths)
     else:
-        found = read_tables(list(_tables(kind, request)), request.table)
+        found = _read_files(kind, request)
     if not any(run.readings for run in found.runs):
         named = ", ".join(map(str, request.paths[:3]))
         raise NotImportable(f"no value of a metric was found in {named}", hint=f"it was read as {kind}: see --format")
-    return found
+    return named_broken(found)
 
 
 def format_of(request: ImportRequest) -> Format:
@@ -69,16 +70,29 @@ def format_of(request: ImportRequest) -> Format:
     kinds = {path: _kind(path) for path in request.paths}
     unknown = next((path for path, kind in kinds.items() if kind is None), None)
     if unknown is not None:
-        raise NotImportable(
-            f"{unknown} does not show what it is",
-            hint=f"type --format with one of {', '.join(FORMATS)}; for a log --pattern 'Epoch {{epoch}} acc {{acc}}'",
-        )
+        raise _not_known(unknown)
     found = {kind for kind in kinds.values() if kind}
     if len(found) > 1:
         raise BadOption(
             f"the files are of several formats: {', '.join(sorted(found))}", hint="import one after another"
         )
     return found.pop()
+
+
+def _not_known(path: Path) -> NotImportable:
+    tables = [file for file in sorted(path.rglob("*")) if file.suffix.lower() in _SUFFIXES] if path.is_dir() else []
+    if tables:
+        depth = len(tables[0].relative_to(path).parts)
+        pattern = "/".join(["*"] * (depth - 1) + [f"*{tables[0].suffix}"])
+        return NotImportable(f"{path} is a folder of files", hint=_name_files(path, pattern))
+    return NotImportable(
+        f"{path} does not show what it is",
+        hint=f"type --format with one of {', '.join(FORMATS)}; for a log --pattern 'Epoch {{epoch}} acc {{acc}}'",
+    )
+
+
+def _name_files(folder: Path, pattern: str) -> str:
+    return f"name its files: deviate import {folder.as_posix().rstrip('/')}/{pattern}"
 
 
 def _kind(path: Path) -> Format | None:
@@ -93,21 +107,57 @@ def _kind(path: Path) -> Format | None:
     return next((kind for pattern, kind in marks if next(path.rglob(pattern), None)), None)
 
 
-def _tables(kind: Format, request: ImportRequest) -> Iterable[Table]:
+def _read_files(kind: Format, request: ImportRequest) -> Found:
+    """Read tables and logs; of several files, those that cannot be read are runs that failed.
+
+    Left out they would be forgotten, and what broke them may be the training.
+    """
     patterns = [LinePattern(text) for text in request.patterns]
     if kind == "log" and not patterns:
         raise BadOption("a log is read with a pattern", hint="type --pattern 'Epoch {epoch} ... acc: {val acc}'")
+    tables: list[Table] = []
+    broken: list[FoundRun] = []
+    first: NotImportable | None = None
     labels = _labels(request.paths)
     for path, label in zip(request.paths, labels, strict=True):
-        if path.is_dir():
-            raise NotImportable(f"{path} is a folder", hint=f"name its files: {path}/*.{kind}")
-        rows = _rows(kind, path, patterns)
-        table = shaped(rows, path.stem, request.table.runs_of)
-        # A log's lines follow one another in time, so what no field counts is counted by its lines.
-        yield Table(label, _numbered(table) if kind == "log" else table)
+        try:
+            rows = _rows(kind, path, patterns)
+        except NotImportable as error:
+            if path.is_dir():
+                raise
+            first = first or error
+            broken.append(FoundRun(label=label, readings=[], broken=error.message))
+            continue
+        tables.append(Table(label, _shaped(rows, kind, path, request)))
+    if first is not None and not tables:
+        raise first
+    return _joined(read_tables(tables, request.table), broken, labels)
+
+
+def _shaped(rows: list[Row], kind: Format, path: Path, request: ImportRequest) -> list[Row]:
+    table = shaped(rows, path.stem, request.table.runs_of)
+    # A log's lines follow one another in time, so what no field counts is counted by its lines.
+    return _numbered(table) if kind == "log" else table
+
+
+def _joined(found: Found, broken: list[FoundRun], labels: list[str]) -> Found:
+    """Add the files that could not be read: each in its place where a file is a run, else after the others."""
+    groups = {run.group for run in found.runs}
+    if not broken:
+        return found
+    if len(groups) > 1:
+        names = ", ".join(run.label for run in broken)
+        note = f"Left out, for nothing tells which experiment they belong to: {names} ({broken[0].broken})."
+        return msgspec.structs.replace(found, notes=[*found.notes, note])
+    runs = [*found.runs, *(msgspec.structs.replace(run, group=next(iter(groups))) for run in broken)]
+    if all(run.label in labels for run in runs):
+        runs.sort(key=lambda run: labels.index(run.label))
+    return msgspec.structs.replace(found, runs=runs)
 
 
 def _rows(kind: Format, path: Path, patterns: list[LinePattern]) -> list[Row]:
+    if path.is_dir():
+        raise NotImportable(f"{path} is a folder", hint=_name_files(path, f"*.{kind}"))
     if kind == "log":
         return log_rows(path, patterns)
     return csv_rows(path) if kind == "csv" else json_rows(path)

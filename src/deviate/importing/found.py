@@ -32,15 +32,18 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
     readings: list[Reading]
     #: Experiment it belongs to by the source's own grouping; empty where there is none.
     group: str = ""
-    #: Wall time; None where nothing tells it.
+    #: Wall time of the whole run; None where nothing tells it. The time of the last record is none: what comes before
+    #: the first record and after the last one is missing from it.
     seconds: float | None = None
     #: How it ended, in the source's own word; empty where the source does not say.
     status: str = ""
+    #: Why nothing could be read of it; empty where something was.
+    broken: str = ""
 
     @property
     def is_finished(self) -> bool:
         """Whether nothing speaks against its having ended well."""
-        return not self.status or self.status.lower() in FINISHED
+        return not self.broken and (not self.status or self.status.lower() in FINISHED)
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +51,16 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     runs: list[FoundRun]
     notes: list[str] = []
+
+
+def named_broken(found: Found) -> Found:
+    """Call runs without any value broken, so that they are counted among the runs, and among those that failed."""
+    runs = [run if run.readings or not run.is_finished else _without_values(run) for run in found.runs]
+    return msgspec.structs.replace(found, runs=runs)
+
+
+def _without_values(run: FoundRun) -> FoundRun:
+    return msgspec.structs.replace(run, broken=f"no value of a metric was found in {run.label}")
 
 
 def in_order(runs: Iterable[FoundRun]) -> list[FoundRun]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deviate.errors import BadOption, NotImportable
-from deviate.importing.rows import Row
+from deviate.importing.rows import Row, check_text, read_bytes
 from deviate.importing.unit import ITERATIONS, plain
 
 #: Fields that begin a new run when they turn up.
@@ -78,14 +78,14 @@ def log_rows(path: Path, patterns: list[LinePattern]) -> list[Row]:
     Raises
     ------
     NotImportable
-        If no line matches.
+        If no line matches, or the file is no text.
     """
-    try:
-        lines = path.read_bytes().decode("utf-8", "replace").split("\n")
-    except OSError as error:
-        raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
+    data = read_bytes(path)
+    lines = data.decode("utf-8", "replace").split("\n")
     rows = list(_rows(lines, patterns))
     if not rows:
+        # Only here: a crash leaves stray zero bytes in logs that are read all the same.
+        check_text(path, data)
         sample = next((line for line in lines if line.strip()), "nothing")
         raise NotImportable(f"no line of {path} matches --pattern", hint=f"its first line is: {sample[:80]}")
     return rows

@@ -41,12 +41,14 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     #: Columns of folds and of test examples.
     folds: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
+    #: Columns that the user averages over, or takes the rows of one value of.
+    settled: tuple[str, ...] = ()
 
     @property
     def taken(self) -> set[str]:
         """All columns that are no metric."""
         single = (self.iteration, self.metric, self.value, self.time, self.split, self.state, self.group)
-        return {name for name in (*single, *self.run, *self.folds, *self.examples) if name}
+        return {name for name in (*single, *self.run, *self.folds, *self.examples, *self.settled) if name}
 
 
 def find_roles(rows: list[Row], asked: TableOptions) -> Roles:
@@ -67,6 +69,7 @@ def find_roles(rows: list[Row], asked: TableOptions) -> Roles:
         if name not in columns:
             raise BadOption(f"there is no column {name!r}", hint=f"columns: {', '.join(columns)}")
     metric, value = _long(columns, asked)
+    _check_run(asked.run, metric, value, columns)
     return Roles(
         run=asked.run or _runs(rows, columns),
         iteration=asked.iteration or _first_of(columns, ITERATIONS),
@@ -78,7 +81,19 @@ def find_roles(rows: list[Row], asked: TableOptions) -> Roles:
         group=asked.experiment or _first_of(_texts(rows, columns), GROUPS),
         folds=_counting(columns, FOLDS, asked),
         examples=_counting(columns, EXAMPLES, asked),
+        settled=(*asked.mean_over, *(name for name, _ in asked.where)),
     )
+
+
+def _check_run(run: tuple[str, ...], metric: str, value: str, columns: list[str]) -> None:
+    """Refuse the columns of a long table that name the metric and hold its value."""
+    for name, holds in ((metric, "the names of the metrics"), (value, "the values of the metrics")):
+        if name and name in run:
+            others = [column for column in columns if column not in (metric, value)]
+            raise BadOption(
+                f"--run-column {name!r}: this column of a long table holds {holds}",
+                hint=f"name the column that tells the runs apart, one of: {', '.join(others)}",
+            )
 
 
 def _first_of(columns: Iterable[str], words: tuple[str, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,11 @@ def csv_rows(path: Path) -> list[Row]:
     start = next((place for place, line in enumerate(lines) if line.strip() and not line.startswith("#{")), 0)
     head = lines[start] if lines else ""
     delimiter = max(",;\t", key=head.count)
-    table = list(csv.reader(lines[start:], delimiter=delimiter, skipinitialspace=True))
+    try:
+        read = list(csv.reader(lines[start:], delimiter=delimiter, skipinitialspace=True))
+    except csv.Error as error:
+        raise NotImportable(f"{path} is no table: {error}", hint="expected text, a line for each row") from error
+    table = [cells for cells in read if any(cell.strip() for cell in cells)]
     if len(table) < 2:
         raise NotImportable(f"{path} has no row below its head", hint="expected a table whose first line names columns")
     names = [name.strip().lstrip("\ufeff") for name in table[0]]
@@ -40,7 +45,7 @@ def csv_rows(path: Path) -> list[Row]:
         raise NotImportable(f"{path} has two columns named {repeated[0]!r}", hint="rename one of them")
     if all(number(name) is not None for name in names):
         raise NotImportable(f"{path} has no names of columns in its first line", hint="add a line: seed,accuracy")
-    return [_present(zip(names, cells, strict=False)) for cells in table[1:] if any(cell.strip() for cell in cells)]
+    return [_present(zip(names, cells, strict=False)) for cells in table[1:]]
 
 
 def json_rows(path: Path) -> list[Row]:
@@ -84,13 +89,46 @@ def flat(value: object, name: str = "") -> dict[str, Any]:
     return {name: value}
 
 
-def _text(path: Path) -> str:
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds.
+
+    Raises
+    ------
+    NotImportable
+        If it cannot be read.
+    """
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        return path.read_text(encoding="latin-1")
+        return path.read_bytes()
     except OSError as error:
         raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
+
+
+def check_text(path: Path, data: bytes) -> None:
+    """Refuse what is no text.
+
+    Raises
+    ------
+    NotImportable
+        With the first byte that text does not have.
+    """
+    found = _NO_TEXT.search(data)
+    if found:
+        raise NotImportable(
+            f"{path} is no text: byte {found[0].hex()} at {found.start()}", hint="expected text in UTF-8 or Latin-1"
+        )
+
+
+#: Control characters that neither text nor what programs do to a terminal (bell, backspace, escape) has in it.
+_NO_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+
+
+def _text(path: Path) -> str:
+    data = read_bytes(path)
+    check_text(path, data)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def _present(cells: Iterable[tuple[str, str]]) -> Row:

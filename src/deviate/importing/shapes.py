@@ -65,7 +65,8 @@ def _check_columns(columns: list[str]) -> None:
             named = f"the columns {side_by_side[0]!r} to {side_by_side[-1]!r} are {what}"
             if what == "iterations":
                 raise NotRuns(f"{named} of one training each row", hint="write a row for each epoch: seed,epoch,acc")
-            raise refuse(what, named)
+            row = f"seed,{'fold' if what == 'folds' else 'example'},acc"
+            raise refuse(what, named, f"write a row for each of them ({row}), and type --mean-over {row.split(',')[1]}")
 
 
 def _unpivoted(rows: list[Row], metric: str) -> list[Row]:

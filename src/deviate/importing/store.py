@@ -71,5 +71,6 @@ def _store_run(folder: RunFolder, run: FoundRun, experiment: Experiment, now: da
     if run.is_finished:
         folder.write_outcome(Completed(seconds=run.seconds, ended=ended))
         return
-    reason = f"{experiment.imported.format if experiment.imported else 'the source'} says that it is {run.status}"
+    source = experiment.imported.format if experiment.imported else "the source"
+    reason = run.broken or f"{source} says that it is {run.status}"
     folder.write_outcome(Failed(seconds=run.seconds, ended=ended, reason=reason))

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator
 
 import msgspec
 
-from deviate.analyse.words import is_schedule, is_settings_name, split_of
+from deviate.analyse.words import split_of
 from deviate.errors import NotImportable, NotRuns
+from deviate.importing.columns import METRIC_PREFIX, comma_notes, metric_columns
 from deviate.importing.found import Found, FoundRun, Reading
 from deviate.importing.request import TableOptions
 from deviate.importing.roles import Roles, find_roles
 from deviate.importing.rows import Row, number
-from deviate.importing.unit import plain, refuse, trend
-
-#: Prefixes of MLflow's exported tables: what is a metric, and what is not.
-METRIC_PREFIX, OTHER_PREFIXES = "metrics.", ("params.", "tags.")
-
-#: Names of settings that `analyse.words` leaves to the text around them.
-SETTINGS = frozenset({"lr", "learningrate", "batchsize", "weightdecay", "momentum", "dropout", "hiddensize", "width",
-                      "depth", "layers", "optimizer", "starttime", "endtime", "created", "timestamp", "time",
-                      "experimentid", "user", "host", "seed", "index", "unnamed0"})  # fmt: skip
+from deviate.importing.unit import refuse, trend
 
 #: Unix seconds begin here for our purpose (2001): a clock reading this large is no duration.
 UNIX_SECONDS = 1e9
@@ -45,17 +39,19 @@ def read_tables(tables: list[Table], asked: TableOptions) -> Found:
         If nothing is left, or an iteration is no whole number.
     """
     every = [Table(table.source, _chosen(table.rows, asked)) for table in tables]
-    roles = find_roles([row for table in every for row in table.rows], asked)
+    all_rows = [row for table in every for row in table.rows]
+    roles = find_roles(all_rows, asked)
     _check_counted(every, roles)
     grouped = _is_grouping(every, roles, asked)
     parts: dict[tuple[str, str], list[Row]] = {}
     for table in every:
+        _check_told_apart(table, roles, asked)
         for place, row in enumerate(table.rows, 1):
             group = row.get(roles.group, "") if grouped else ""
             parts.setdefault((group, _label(table, place, row, roles, asked, len(every))), []).append(row)
-    metrics = _metric_columns(every, roles)
+    metrics, notes = metric_columns(all_rows, roles), list(comma_notes(all_rows, roles))
     runs = [_run(label, group, rows, metrics, roles, asked) for (group, label), rows in parts.items()]
-    return Found(runs=runs, notes=[*_unused(every, roles, parts, grouped), *_trends(runs, asked)])
+    return Found(runs=runs, notes=[*notes, *_unused(every, roles, parts, grouped), *_trends(runs, asked)])
 
 
 def _chosen(rows: list[Row], asked: TableOptions) -> list[Row]:
@@ -76,7 +72,35 @@ def _check_counted(tables: list[Table], roles: Roles) -> None:
         for name in names:
             values = {row[name] for table in tables for row in table.rows if name in row}
             if len(values) > 1:
-                raise refuse(what, f"column {name!r} counts {what}, {len(values)} of them")
+                found = f"column {name!r} counts {what}, {len(values)} of them"
+                raise refuse(what, found, _remedy(name, min(values), roles))
+
+
+def _remedy(name: str, value: str, roles: Roles) -> str:
+    option = (
+        f"take one: --where {shlex.quote(f'{name}={value}')}; or the mean of each run: --mean-over {shlex.quote(name)}"
+    )
+    return option if roles.run else f"{option} (each file is one run, for no column tells runs apart)"
+
+
+def _check_told_apart(table: Table, roles: Roles, asked: TableOptions) -> None:
+    """Make sure that something tells what the rows of a table are.
+
+    Raises
+    ------
+    NotRuns
+        If they may be runs or parts of one.
+    """
+    if roles.run or asked.rows or roles.iteration or len(table.rows) < 2:
+        return
+    parts = {tuple(row.get(name, "") for name in asked.mean_over) for row in table.rows}
+    if asked.mean_over and len(parts) == len(table.rows):
+        return
+    raise NotRuns(
+        f"nothing tells whether the {len(table.rows)} rows of {table.source} are runs, or the epochs, folds or "
+        "test examples of one run",
+        hint="name the column of the run or seed with --run-column, or type --rows runs or --rows iterations",
+    )
 
 
 def _label(table: Table, place: int, row: Row, roles: Roles, asked: TableOptions, files: int) -> str:
@@ -85,7 +109,7 @@ def _label(table: Table, place: int, row: Row, roles: Roles, asked: TableOptions
     Raises
     ------
     NotRuns
-        If nothing tells whether the rows are runs or the epochs of one.
+        If the row lacks the run, or its table counts iterations although rows shall be runs.
     """
     if roles.run:
         missing = next((name for name in roles.run if name not in row), None)
@@ -96,12 +120,6 @@ def _label(table: Table, place: int, row: Row, roles: Roles, asked: TableOptions
         if roles.iteration:
             raise refuse("iterations", f"{table.source} has a column {roles.iteration!r}, so its rows are no runs")
         return f"{table.source} row {place}" if files > 1 else f"row {place}"
-    if len(table.rows) > 1 and not (roles.iteration or asked.rows == "iterations"):
-        raise NotRuns(
-            f"nothing tells whether the {len(table.rows)} rows of {table.source} are runs, or the epochs, folds or "
-            "test examples of one run",
-            hint="name the column of the run or seed with --run-column, or type --rows runs or --rows iterations",
-        )
     return table.source
 
 
@@ -121,27 +139,6 @@ def _is_grouping(tables: list[Table], roles: Roles, asked: TableOptions) -> bool
     return len(set(groups)) > 1 and all(groups.count(group) > 1 for group in set(groups))
 
 
-def _metric_columns(tables: list[Table], roles: Roles) -> list[str]:
-    if roles.value:
-        return [roles.value]
-    rows = [row for table in tables for row in table.rows]
-    columns = dict.fromkeys(name for row in rows for name in row if name not in roles.taken)
-    found = [
-        name for name in columns if _is_metric(name) and any(number(row.get(name, "")) is not None for row in rows)
-    ]
-    if not found:
-        raise NotImportable("no column holds the values of a metric", hint=f"columns: {', '.join(columns) or 'none'}")
-    return found
-
-
-def _is_metric(name: str) -> bool:
-    if name.startswith(METRIC_PREFIX):
-        return True
-    if name.startswith((*OTHER_PREFIXES, "_")) or plain(name) in SETTINGS:
-        return False
-    return not (is_schedule(name) or is_settings_name(name))
-
-
 def _run(label: str, group: str, rows: list[Row], metrics: list[str], roles: Roles, asked: TableOptions) -> FoundRun:
     start = min((found for row in rows if (found := _clock(row, roles)) is not None), default=0.0)
     start = start if start > UNIX_SECONDS else 0.0
@@ -152,9 +149,11 @@ def _run(label: str, group: str, rows: list[Row], metrics: list[str], roles: Rol
         readings = _averaged(readings)
     else:
         _check_repeated(label, rows, readings, roles, asked)
-    last = max((reading.elapsed_s for reading in readings if not math.isnan(reading.elapsed_s)), default=None)
     states = [row[roles.state] for row in rows if roles.state in row]
-    return FoundRun(label=label, group=group, readings=readings, seconds=last, status=states[-1] if states else "")
+    # The time in the one row of a run is that of the run; in one of several, that of a record.
+    took = _clock(rows[0], roles) if len(rows) == 1 and not roles.value else None
+    seconds = took if took is not None and 0 <= took < UNIX_SECONDS else None
+    return FoundRun(label=label, group=group, readings=readings, seconds=seconds, status=states[-1] if states else "")
 
 
 def _clock(row: Row, roles: Roles) -> float | None:

@@ -39,19 +39,52 @@ def read_tensorboard(folders: list[Path]) -> Found:
     """Read the event files below `folders`.
 
     A folder with event files is a run, as TensorBoard has it, with two exceptions: ``train`` and ``validation`` folders
-    (Keras) belong to the run that is the folder above, and so do the folders ``add_scalars`` makes.
+    (Keras) belong to the run that is the folder above, and so do the folders ``add_scalars`` makes. A folder without a
+    scalar is a run that failed, unless other runs are above or below it.
     """
-    runs: dict[str, list[tuple[str, Scalar]]] = {}
+    runs: dict[str, _Found] = {}
     for root in folders:
         for folder in sorted({path.parent for path in _event_files(root)}):
-            scalars = [scalar for path in _event_files(folder, deep=False) for scalar in read_events(path)]
+            files = [root] if root.is_file() else _event_files(folder, deep=False)
+            scalars = [scalar for path in files for scalar in read_events(path)]
             run, prefix = _owner(folder, {scalar.tag for scalar in scalars})
-            named = [(prefix(scalar.tag), scalar) for scalar in scalars]
-            runs.setdefault(_label(run, root, folders), []).extend(named)
+            found = runs.setdefault(_label(run, root, folders), _Found(folder=run))
+            found.files.extend(files)
+            found.named.extend((prefix(scalar.tag), scalar) for scalar in scalars)
+    around = {label: near for label, found in runs.items() if (near := _run_around(found, runs))}
     return Found(
-        runs=in_order(_run(label, named) for label, named in runs.items() if named),
-        notes=["Times are counted from the first event of each run; TensorBoard stores values as 32-bit floats."],
-    )
+        runs=in_order(_run(label, found) for label, found in runs.items() if label not in around),
+        notes=[
+            "Times are counted from the first event of each run; TensorBoard stores values as 32-bit floats.",
+            *(f"{label} is no run of its own, but goes with {near}: {_why_silent(runs[label].files)}."
+              for label, near in around.items()),
+        ],
+    )  # fmt: skip
+
+
+class _Found(msgspec.Struct):
+    """The event files of one run, and the scalars in them by name."""
+
+    folder: Path
+    files: list[Path] = []
+    named: list[tuple[str, Scalar]] = []
+
+
+def _run_around(found: _Found, runs: dict[str, _Found]) -> str:
+    """Name the run that a folder without scalars is above or below; empty where it has scalars, or stands alone."""
+    if found.named:
+        return ""
+    others = ((label, other.folder) for label, other in runs.items() if other.named)
+    near = (label for label, folder in others if folder in found.folder.parents or found.folder in folder.parents)
+    return next(near, "")
+
+
+def _why_silent(files: list[Path]) -> str:
+    if all(path.stat().st_size == 0 for path in files):
+        return "the event file is empty"
+    if not any(True for path in files for _ in _records(path.read_bytes())):
+        return "the event file is corrupt"
+    return "no scalar in the event file"
 
 
 def _event_files(root: Path, deep: bool = True) -> list[Path]:
@@ -88,11 +121,13 @@ def _label(run: Path, root: Path, roots: list[Path]) -> str:
     return str(PurePosixPath(root.as_posix()) / inside)
 
 
-def _run(label: str, named: list[tuple[str, Scalar]]) -> FoundRun:
-    start = min(scalar.wall_time for _, scalar in named)
-    ordered = sorted(named, key=lambda pair: pair[1].wall_time)
+def _run(label: str, found: _Found) -> FoundRun:
+    if not found.named:
+        return FoundRun(label=label, readings=[], broken=_why_silent(found.files))
+    ordered = sorted(found.named, key=lambda pair: pair[1].wall_time)
+    start = ordered[0][1].wall_time
     readings = [Reading(name, scalar.step, scalar.value, scalar.wall_time - start) for name, scalar in ordered]
-    return FoundRun(label=label, readings=readings, seconds=ordered[-1][1].wall_time - start)
+    return FoundRun(label=label, readings=readings)
 
 
 def read_events(path: Path) -> Iterator[Scalar]:

@@ -73,14 +73,20 @@ def check_run_column(name: str) -> None:
         )
 
 
-def refuse(what: str, found: str) -> NotRuns:
-    """Return the error for values that are there once for each of something other than a run."""
-    remedy = {
-        "folds": "take one fold: --where 'fold=0'; or the mean over the folds of each run: --mean-over fold",
-        "test examples": "take the mean over the examples of each run with --mean-over COLUMN",
-        "iterations": "say which column counts them: --iteration-column COLUMN, or --rows iterations",
-    }
-    return NotRuns(f"{found}; {_WHY[what]}", hint=remedy[what])
+def refuse(what: str, found: str, hint: str = "") -> NotRuns:
+    """Return the error for values that are there once for each of something other than a run.
+
+    Parameters
+    ----------
+    what : {'folds', 'iterations', 'test examples'}
+        What they are there for.
+    found : str
+        What shows it.
+    hint : str, optional
+        What to type; that the iterations have to be named by default.
+    """
+    remedy = hint or "say which column counts them: --iteration-column COLUMN, or --rows iterations"
+    return NotRuns(f"{found}; {_WHY[what]}", hint=remedy)
 
 
 def trend(values: list[float]) -> float | None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from deviate.importing.found import Found, FoundRun, Reading, in_order
 from deviate.importing.wire import TornMessageError, Value, fields, inner, signed, text
 
@@ -25,12 +27,24 @@ SUMMARY = "wandb-summary.json"
 def read_wandb(roots: list[Path]) -> Found:
     """Read the runs below `roots`: a ``wandb`` folder, a run's folder, or a ``.wandb`` file."""
     files = sorted({path for root in roots for path in _run_files(root)})
-    stored = [run for path in files if (run := read_run(path)).readings]
-    known = {path.parent for path in files}
+    read = {path: read_run(path) for path in files}
     summaries = sorted({path for root in roots if root.is_dir() for path in root.rglob(SUMMARY)})
-    loose = [path for path in summaries if path.parent.parent not in known and path.parent not in known]
+    known = {path.parent for path, run in read.items() if run.readings}
+    loose = [path for path in summaries if _folder(path) not in known]
+    # Without values in either, a run failed before its first.
+    kept = {_folder(path) for path in loose}
+    stored = [_or_broken(path, run) for path, run in read.items() if run.readings or path.parent not in kept]
     notes = ["Of some runs only the summary is there: one value a metric, no learning curve."] if loose else []
     return Found(runs=in_order([*stored, *(_from_summary(path) for path in loose)]), notes=notes)
+
+
+def _folder(summary: Path) -> Path:
+    """Return the run's folder: wandb puts the summary into ``files`` in it, a download beside."""
+    return summary.parent.parent if summary.parent.name == "files" else summary.parent
+
+
+def _or_broken(path: Path, run: FoundRun) -> FoundRun:
+    return run if run.readings else msgspec.structs.replace(run, broken=f"no value in {path.name}")
 
 
 def _run_files(root: Path) -> list[Path]:
@@ -60,12 +74,11 @@ def read_run(path: Path) -> FoundRun:
         except TornMessageError:
             break
     name = facts.get("name") or facts.get("id") or path.stem.removeprefix("run-")
-    last = max((reading.elapsed_s for reading in readings if not math.isnan(reading.elapsed_s)), default=None)
     return FoundRun(
         label=_labelled(str(name), facts.get("seed")),
         readings=readings,
         group=str(facts.get("group", "")),
-        seconds=facts.get("runtime", last),
+        seconds=facts.get("runtime"),
         # A run without an exit record was killed, or goes on.
         status="finished" if facts.get("exit_code") == 0 else "crashed" if "exit_code" in facts else "not ended",
     )
@@ -175,7 +188,5 @@ def _exit_fact(number: int, value: Value) -> dict[str, Any]:
 def _from_summary(path: Path) -> FoundRun:
     found = numbers("", _parsed(path.read_text(encoding="utf-8")))
     step = int(found.get("_step", -1))
-    folder = path.parent.parent if path.parent.name == "files" else path.parent
     readings = [Reading(name, step, value) for name, value in found.items() if not name.startswith("_")]
-    runtime = found.get("_wandb/runtime", found.get("_runtime"))
-    return FoundRun(label=folder.name, readings=readings, seconds=runtime)
+    return FoundRun(label=_folder(path).name, readings=readings, seconds=found.get("_wandb/runtime"))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
 from deviate.measure.sample import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The band holds this share of the runs at each iteration, where the user names none: the middle half.
 DEFAULT_BAND = 0.5
@@ -25,6 +28,12 @@ class CurveBand(msgspec.Struct, frozen=True, kw_only=True):
     low: Any
     median: Any
     high: Any
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return it as a table with one row an iteration and the fields as columns."""
+        import pandas as pd
+
+        return pd.DataFrame(msgspec.structs.asdict(self))
 
 
 def curve_band(curves: Sequence[tuple[ArrayLike, ArrayLike]], band: float = DEFAULT_BAND) -> CurveBand:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from deviate.analyse.programs import missing_hint
 from deviate.errors import CommandNotFound
 from deviate.replicate.workspace import FOLDER
 
@@ -89,9 +90,10 @@ def find_program(word: str, folder: Path, environment: Mapping[str, str]) -> Pat
         raise CommandNotFound(_missing(word, path), hint=_hint(word, path))
     # Relative entries of PATH mean the folder the user stands in, not the one the run will be started in.
     places = [str(folder / entry) for entry in environment.get("PATH", os.defpath).split(os.pathsep)]
-    found = shutil.which(word, path=os.pathsep.join(places))
+    searched = os.pathsep.join(places)
+    found = shutil.which(word, path=searched)
     if found is None:
-        raise CommandNotFound(f"command not found: {word}", hint=_hint(word, folder / word))
+        raise CommandNotFound(f"command not found: {word}", hint=_hint(word, folder / word, searched))
     return Path(os.path.normpath(found))
 
 
@@ -99,14 +101,14 @@ def _missing(word: str, path: Path) -> str:
     return f"{word} is not executable" if path.is_file() else f"command not found: {word}"
 
 
-def _hint(word: str, path: Path) -> str:
+def _hint(word: str, path: Path, searched: str | None = None) -> str:
     if path.is_file() and path.suffix == ".py":
         return f"start it with python: python {word}"
     if path.is_file():
         return f"make it executable (chmod +x {word}), or start it with its interpreter: bash {word}"
     if re.fullmatch(r"python[\d.]*", word):
         return f"activate your environment, or name the interpreter: {sys.executable}"
-    return "the words after -- are started without a shell; for shell syntax use: bash -c '...'"
+    return missing_hint(word, searched)
 
 
 def run_words(command: Sequence[str], program: Path, moved: Moved) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 #: Each with why. All are read when a library is loaded or its first kernel runs: a switch in the program is too late.
@@ -72,6 +73,20 @@ NUMERICAL = (
 )
 
 
+#: Of Terraform, whose names begin like TensorFlow's.
+_OTHERS = (
+    *("TF_CLI_", "TF_CLOUD_", "TF_DATA_DIR", "TF_IGNORE", "TF_INPUT", "TF_IN_AUTOMATION", "TF_LOG", "TF_PLUGIN_"),
+    *("TF_REGISTRY_", "TF_STATE_", "TF_VAR_", "TF_WORKSPACE"),
+)
+
+#: What is in the name of a variable that nobody else may read, such as NVIDIA_API_KEY or TF_TOKEN_app_terraform_io.
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+
+
 def numerical_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Return those variables that change what numerical libraries compute, by name."""
-    return {name: environment[name] for name in sorted(environment) if name.startswith(NUMERICAL)}
+    return {
+        name: environment[name]
+        for name in sorted(environment)
+        if name.startswith(NUMERICAL) and not name.startswith(_OTHERS) and not _SECRET.search(name)
+    }

@@ -42,6 +42,16 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
 
     run: Run
     outcome: Outcome
+    #: The last value of each metric.
+    values: dict[str, float] = {}
+
+
+class OpenedAnew(msgspec.Struct, frozen=True, kw_only=True):
+    """A new experiment was made although there is one of the same command."""
+
+    name: str
+    #: What the other one is called, and in what it differs.
+    other: str
 
 
 class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,4 +70,4 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-Event = LeftoverEnded | RunStarted | RunProgress | RunEnded | FactorsSeen | Looked
+Event = LeftoverEnded | RunStarted | RunProgress | RunEnded | OpenedAnew | FactorsSeen | Looked

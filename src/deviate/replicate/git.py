@@ -1,4 +1,4 @@
-"""What git knows of a project: the commit that was trained, and whether it was changed since."""
+"""What git knows of a project: the commit that was trained, what was changed since, and what is in no commit."""
 
 from __future__ import annotations
 
@@ -11,19 +11,25 @@ PATIENCE = 20.0
 
 
 def describe_commit(project: Path) -> str | None:
-    """Return the project's commit with the number of tracked files changed since; None where git does not know it.
+    """Return the project's commit with what differs from it; None where git does not know it.
 
     Returns
     -------
     str or None
-        ``1f0c2d9…`` or ``1f0c2d9… + 2 changed files``.
+        ``1f0c2d9…`` or ``1f0c2d9… + 2 changed files + 1 untracked``. A folder of which git tracks nothing counts as
+        one; what git ignores does not count.
     """
     commit = _git(project, "rev-parse", "HEAD")
     if commit is None:
         return None
-    status = _git(project, "status", "--porcelain", "--untracked-files=no", "--", ".")
-    changed = len(status.splitlines()) if status is not None else 0
-    return f"{commit} + {changed} changed file{'' if changed == 1 else 's'}" if changed else commit
+    status = _git(project, "status", "--porcelain", "--untracked-files=normal", "--", ".")
+    if status is None:
+        return f"{commit} + changes not known"
+    lines = status.splitlines()
+    untracked = sum(line.startswith("??") for line in lines)
+    changed = len(lines) - untracked
+    parts = [f"{changed} changed file{'' if changed == 1 else 's'}"] if changed else []
+    return " + ".join([commit, *parts, *([f"{untracked} untracked"] if untracked else [])])
 
 
 def _git(project: Path, *words: str) -> str | None:

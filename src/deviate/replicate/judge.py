@@ -14,6 +14,7 @@ from deviate.replicate.outcome import Cancelled, Completed, Failed, NotInstrumen
 from deviate.replicate.records import read_events
 from deviate.replicate.snapshot import Snapshot
 from deviate.replicate.supervise import Ended
+from deviate.replicate.tracebacks import own_traceback
 from deviate.replicate.workspace import RunFolder
 
 #: Lines of standard error kept with the outcome, and the longest one.
@@ -35,6 +36,7 @@ def judge(
     words: Sequence[str],
     copy: Path,
     cwd: Path,
+    source: Path,
     snapshot: Snapshot,
     warnings: list[str],
 ) -> Outcome:
@@ -50,14 +52,16 @@ def judge(
         The command.
     copy, cwd : Path
         Its copy of the project, and the folder it was started in.
+    source : Path
+        The project as it was: the snapshot's folder.
     snapshot : Snapshot
-        Where the copy came from.
+        What is in it.
     warnings : list of str
         What else a reader has to know.
     """
     lines = stderr_tail(run.stderr_file)
     common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warnings}
-    how: dict[str, Any] = {**common, **_how(ended.status), "stderr": lines}
+    how: dict[str, Any] = {**common, **_how(ended.status), "stderr": own_traceback(lines, copy, source)}
     if ended.cause == "cancel":
         return Cancelled(**how, reason="you stopped it")
     if ended.cause == "timeout":

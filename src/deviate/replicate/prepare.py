@@ -250,7 +250,7 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         git=source.git,
         installed_gpus=list(installed_gpus()),
         system=platform.platform(),
-        started=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+        started=datetime.datetime.now().astimezone().isoformat(timespec="milliseconds"),
     )
 
 

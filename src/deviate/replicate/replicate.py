@@ -251,6 +251,7 @@ class _Stage:
             words=self.source.experiment.command,
             copy=going.ready.copy,
             cwd=going.ready.launch.cwd,
+            source=self.source.folder.snapshot,
             snapshot=self.source.snapshot,
             warnings=[*written_to(going.shared, state(going.shared)), *pinned_warnings(self.source.snapshot)],
         )
@@ -265,7 +266,8 @@ class _Stage:
         folder.write_outcome(outcome)
         if isinstance(outcome, Completed) and not self.options.keep_work:
             discard_work(folder)
-        return RunEnded(run=run, outcome=outcome)
+        _, values = read_progress(folder, self.source.metric_names)
+        return RunEnded(run=run, outcome=outcome, values=values)
 
     def abandon(self, stop: StopRequests) -> None:
         """End what still goes on, because the caller wants no more events."""

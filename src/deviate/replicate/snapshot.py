@@ -16,6 +16,7 @@ from deviate.replicate.leftout import SnapshotRules
 from deviate.replicate.reach import Outside, outside_reach, pinned_files
 from deviate.replicate.survey import UNREADABLE, Item, survey
 from deviate.replicate.workspace import ExperimentFolder
+from deviate.replicate.written import read_written, stamp
 
 #: Of the project's own files these are Deviate's: they do not enter the training.
 OWN_FILES = frozenset({"deviate.toml"})
@@ -34,6 +35,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     digests: dict[str, str]
     #: What the project reaches beyond itself.
     outside: list[Outside] = []
+    #: Files that Deviate wrote, such as reports: they are no source.
+    written: list[str] = []
     #: Files in which the project's absolute path stands, so that runs leave their copy.
     pinned: list[str] = []
 
@@ -76,11 +79,13 @@ def describe(
         items.append(item if data is not None else msgspec.structs.replace(item, kind="left out", reason=UNREADABLE))
         if item.kind == "copy" and data is not None:
             digests[item.path] = hashlib.sha256(data).hexdigest()
+    written = _written(items, digests, read_written(project))
     return Snapshot(
         project=str(project),
-        source=_source(items, digests),
+        source=_source(items, digests, written),
         items=items,
         digests=digests,
+        written=written,
         outside=outside_reach(project, sorted(digests), folder=folder, words=words, rules=rules),
         pinned=pinned_files(project, sorted(digests)),
     )
@@ -93,14 +98,20 @@ def _read(path: Path) -> bytes | None:
         return None
 
 
-def _source(items: Iterable[Item], digests: dict[str, str]) -> str:
+def _written(items: Iterable[Item], digests: dict[str, str], known: frozenset[str]) -> list[str]:
+    """Return the paths of the files that are as Deviate wrote them."""
+    return [item.path for item in items if {digests.get(item.path), stamp(item.size, item.mtime_ns)} & known]
+
+
+def _source(items: Iterable[Item], digests: dict[str, str], written: Iterable[str]) -> str:
     """Digest paths with contents; of linked files size and time stand for the content."""
-    lines = sorted(line for item in items if (line := _line(item, digests)))
+    own = OWN_FILES.union(written)
+    lines = sorted(line for item in items if (line := _line(item, digests, own)))
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _line(item: Item, digests: dict[str, str]) -> str:
-    if item.path in OWN_FILES:
+def _line(item: Item, digests: dict[str, str], own: frozenset[str]) -> str:
+    if item.path in own:
         return ""
     if item.kind == "copy":
         return f"copy {item.path!r} {digests[item.path]}"
@@ -111,7 +122,10 @@ def _line(item: Item, digests: dict[str, str]) -> str:
 
 def changes(before: Snapshot, after: Snapshot) -> list[str]:
     """Return the paths in which two snapshots of a project differ."""
-    old, new = ({item.path: _line(item, each.digests) for item in each.items} for each in (before, after))
+    old, new = (
+        {item.path: _line(item, each.digests, OWN_FILES.union(each.written)) for item in each.items}
+        for each in (before, after)
+    )
     return sorted(path for path in old.keys() | new.keys() if old.get(path, "") != new.get(path, ""))
 
 
@@ -143,7 +157,9 @@ def _taken(snapshot: Snapshot, digests: dict[str, str]) -> Snapshot:
         msgspec.structs.replace(item, kind="left out", reason=UNREADABLE) if item.path in gone else item
         for item in snapshot.items
     ]
-    return msgspec.structs.replace(snapshot, items=items, digests=digests, source=_source(items, digests))
+    return msgspec.structs.replace(
+        snapshot, items=items, digests=digests, source=_source(items, digests, snapshot.written)
+    )
 
 
 def _place(project: Path, item: Item, into: Path) -> str | None:

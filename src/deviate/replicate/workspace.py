@@ -1,6 +1,7 @@
 """The one place that names the files and folders below ``.deviate/``.
 
     .deviate/lock
+    .deviate/written                                digests of the reports that were written into the project
     .deviate/verification/                          a verification that goes on, or was killed
     .deviate/experiments/NAME/experiment.json       what was asked for
     .deviate/experiments/NAME/snapshot/             the project as it was
@@ -200,6 +201,11 @@ class Workspace:
     def lock_file(self) -> Path:
         """Held while a tool writes."""
         return self.path / "lock"
+
+    @property
+    def written_file(self) -> Path:
+        """Digests of what Deviate wrote into the project, see `deviate.replicate.written`."""
+        return self.path / "written"
 
     @property
     def verification(self) -> ExperimentFolder:

@@ -1,4 +1,4 @@
-"""What a reader asks of a report beyond the defaults: weak runs, sizes of test sets, times to get somewhere."""
+"""What a reader asks of a report beyond the defaults: which metrics, weak runs, test sets, times to get somewhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from deviate.errors import BadOption
 from deviate.measure.weak import Sign
+from deviate.report.names import find_name
 
 _BAR = re.compile(r"(?P<metric>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<bar>[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*")
 
@@ -29,6 +30,8 @@ class Bar(msgspec.Struct, frozen=True):
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """All that a reader asks for."""
 
+    #: Names of the metrics to tell of; none: all.
+    metrics: tuple[str, ...] = ()
     #: Runs beyond any of these are weak; without a bar, those far from the others by the MAD.
     weak: tuple[Bar, ...] = ()
     #: When runs get there; without a bar, to their best.
@@ -86,15 +89,23 @@ def parse_sizes(texts: Iterable[str]) -> dict[str, int]:
     return sizes
 
 
-def check_asked(asked: Asked, known: Iterable[str]) -> None:
-    """Make sure that every metric that is named was recorded.
+def settle_asked(asked: Asked, known: Iterable[str]) -> Asked:
+    """Write every metric that is named as it was recorded.
 
     Raises
     ------
     BadOption
         If one was not.
     """
-    names = set(known)
-    for metric in (*(bar.metric for bar in (*asked.weak, *asked.reach)), *asked.test_sizes):
-        if metric not in names:
-            raise BadOption(f"no metric {metric!r} was recorded", hint=f"metrics: {', '.join(sorted(names)) or 'none'}")
+    names = sorted(set(known))
+    return msgspec.structs.replace(
+        asked,
+        metrics=tuple(dict.fromkeys(find_name(metric, names) for metric in asked.metrics)),
+        weak=_settled(asked.weak, names),
+        reach=_settled(asked.reach, names),
+        test_sizes={find_name(metric, names): size for metric, size in asked.test_sizes.items()},
+    )
+
+
+def _settled(bars: Iterable[Bar], names: list[str]) -> tuple[Bar, ...]:
+    return tuple(msgspec.structs.replace(bar, metric=find_name(bar.metric, names)) for bar in bars)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from deviate.experiment import IMPORTED
 from deviate.report.inputs import ReportInputs
-from deviate.report.methods import aggregates, hardware, run_times, software
+from deviate.report.methods import aggregates, hardware, metric_names, run_times, software, source_text
 from deviate.report.parts import Answer, Reproduce, VariantReport
 from deviate.report.shown import Shown, show_level, show_seconds
-from deviate.report.words import ENDED, count, listed
+from deviate.report.timeline import lay_out
+from deviate.report.words import ENDED, code, count, joined
 
 #: Who asks, in short: the NeurIPS paper checklist [1]_ by the number of its question, and the machine-learning
 #: reproducibility checklist [2]_.
@@ -44,7 +46,7 @@ def checklist(inputs: ReportInputs, variants: Sequence[VariantReport], reproduce
         ("Which seeds were used?", (_NEURIPS.format(4),), _seeds(inputs, variants)),
         ("Which code was run, and with which command?", (_NEURIPS.format(4), _PINEAU), _code(inputs, reproduce)),
         ("Which software does it depend on?", (_PINEAU,), _sentence(software(reproduce))),
-        ("Which machines were used?", (_NEURIPS.format(8), _PINEAU), _sentence(hardware(reproduce))),
+        ("Which machines were used?", (_NEURIPS.format(8), _PINEAU), _sentence(hardware(reproduce, variants))),
         ("How long does a run take, and all of them?", (_NEURIPS.format(8), _PINEAU), _time(variants)),
         ("Did the project need more runs than those reported?", (_NEURIPS.format(8),), ""),
         ("How were hyper-parameters chosen?", (_NEURIPS.format(6), _PINEAU), ""),
@@ -60,7 +62,10 @@ def _sentence(text: str) -> str:
 
 
 def _number(variants: Sequence[VariantReport]) -> str:
-    told = [f"{variant.variant}: {variant.completed} completed of {variant.planned} planned" for variant in variants]
+    told = [
+        f"{variant.variant} ({variant.factors.gloss}): {variant.completed} completed of {variant.planned} planned"
+        for variant in variants
+    ]
     return f"{'; '.join(told)}." if told else ""
 
 
@@ -83,7 +88,7 @@ def _captured(variants: Sequence[VariantReport]) -> str:
         if variant.variant == IMPORTED or not variant.completed:
             continue
         varied = variant.factors.varied
-        told.append(f"{variant.variant}: {listed(varied, len(varied)) or 'none'}")
+        told.append(f"{variant.variant}: {joined(varied) or 'none'}")
     return f"{'; '.join(told)}." if told else ""
 
 
@@ -98,19 +103,40 @@ def _computed(variants: Sequence[VariantReport], level: float) -> str:
 
 
 def _left_out(variants: Sequence[VariantReport]) -> str:
+    """Group runs by why they are left out; metrics are named only where it is not so in all of them."""
     if not any(variant.runs for variant in variants):
         return ""
-    found: dict[str, dict[str, None]] = {}
+    found: dict[str, list[str]] = {}
     for variant in variants:
         for run in variant.runs:
             if run.status != "completed":
-                found.setdefault(f"the run {ENDED[run.status]}", {})[run.name] = None
-        for metric in variant.metrics:
-            for left in metric.excluded:
-                if left.status == "completed":
-                    name = f"{variant.variant}-{left.run}"
-                    found.setdefault(f"{metric.name}: {left.reason}", {})[name] = None
-    return f"{'; '.join(f'{reason} ({listed(list(runs))})' for reason, runs in found.items())}." if found else "None."
+                found.setdefault(f"the run {ENDED[run.status]}", []).append(run.name)
+    for variant in variants:
+        reported = {metric.name for metric in variant.metrics if metric.kind != "speed"}
+        for index, reasons in _excluded(variant).items():
+            rest = reported
+            for reason, names in reasons.items():
+                found.setdefault(f"{reason}, {_where(names, reported, rest)}", []).append(f"{variant.variant}-{index}")
+                rest = rest - set(names)
+    told = "; ".join(f"{reason} ({joined(runs)})" for reason, runs in found.items()) or "none"
+    return f"{told[0].upper()}{told[1:]}."
+
+
+def _excluded(variant: VariantReport) -> dict[int, dict[str, list[str]]]:
+    """Return the metrics that each completed run is left out of, by run and reason; that it is weak comes last."""
+    lost = [(left, metric.name) for metric in variant.metrics for left in metric.excluded if left.status == "completed"]
+    found: dict[int, dict[str, list[str]]] = {}
+    for left, name in sorted(lost, key=lambda pair: (pair[0].run, pair[0].weak)):
+        found.setdefault(left.run, {}).setdefault(left.reason, []).append(name)
+    return found
+
+
+def _where(names: Sequence[str], reported: AbstractSet[str], rest: AbstractSet[str]) -> str:
+    """Name metrics, unless they are all of those `reported`, or the `rest` of them."""
+    if rest and len(reported) > 1 and rest <= set(names):
+        return "in all metrics" if rest == reported else "in all other metrics"
+    told = [name for name in dict.fromkeys(names) if name in reported]
+    return f"in {metric_names(told or names)}"
 
 
 def _seeds(inputs: ReportInputs, variants: Sequence[VariantReport]) -> str:
@@ -125,9 +151,8 @@ def _seeds(inputs: ReportInputs, variants: Sequence[VariantReport]) -> str:
 def _code(inputs: ReportInputs, reproduce: Reproduce) -> str:
     if inputs.experiment.imported:
         return ""
-    commit = reproduce.environment.get("git", "")
-    at = f", commit {commit}" if commit and commit != "None" else ""
-    return f"{reproduce.command} (source digest {inputs.experiment.source[:12]}{at})."
+    source = source_text(inputs, reproduce)
+    return f"{code(reproduce.command)}{f'; {source}' if source else ''}."
 
 
 def _time(variants: Sequence[VariantReport]) -> str:
@@ -140,6 +165,24 @@ def _time(variants: Sequence[VariantReport]) -> str:
         for metric in variant.metrics
         if metric in measured
     )
-    total = sum(run.seconds or 0.0 for variant in variants for run in variant.runs)
-    runs = sum(run.seconds is not None for variant in variants for run in variant.runs)
-    return f"{each}. {count(runs, 'run')} together: {show_seconds(total)} of wall time, failed ones included."
+    return f"{each}. {_added_up(variants)}{_side_by_side(variants)}."
+
+
+def _added_up(variants: Sequence[VariantReport]) -> str:
+    timed = [run for variant in variants for run in variant.runs if run.seconds is not None]
+    total = show_seconds(sum(run.seconds or 0.0 for run in timed))
+    failed = "" if all(run.status == "completed" for run in timed) else ", those of runs that did not complete included"
+    if len(timed) == 1:
+        return f"1 run was timed: {total}"
+    return f"The durations of {count(len(timed), 'run')} add up to {total}{failed}"
+
+
+def _side_by_side(variants: Sequence[VariantReport]) -> str:
+    """Say how long it took where runs went on side by side, and the start of each is known."""
+    timeline = lay_out(variants)
+    slots = len({each.lane for each in timeline.slices})
+    if timeline.unknown or slots < 2:
+        return ""
+    pauses = ", pauses left out" if timeline.pauses else ""
+    length = show_seconds(timeline.length_s)
+    return f"; up to {slots} at a time, they took {length} from the first start to the last end{pauses}"

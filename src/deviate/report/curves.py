@@ -92,6 +92,8 @@ class MetricCurves(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     direction: Direction | None
     variants: list[VariantCurves]
+    #: Some run reported several values in one iteration.
+    repeated: bool = False
 
 
 class Curves(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,9 +130,9 @@ def curves_of(
     """
     reports = _reports(document)
     order = [variant.variant for variant in document.variants]
-    found = {name: curves for name, curves in _by_metric(records, order) if name in reports}
+    found = {name: (curves, repeated) for name, curves, repeated in _by_metric(records, order) if name in reports}
     budget = min(METRIC_POINTS, points // max(len(found), 1))
-    metrics = [_metric(reports[name], found[name], budget, band) for name in reports if name in found]
+    metrics = [_metric(reports[name], *found[name], budget, band) for name in reports if name in found]
     return Curves(metrics=metrics, budget=points, notes=_notes(metrics))
 
 
@@ -142,8 +144,11 @@ def _reports(document: Document) -> dict[str, MetricReport]:
     return found
 
 
-def _by_metric(records: pd.DataFrame, variants: list[str]) -> Iterator[tuple[str, dict[str, dict[int, Curve]]]]:
-    """Yield the curves of each metric by variant and run; what was reported once is no curve."""
+def _by_metric(records: pd.DataFrame, variants: list[str]) -> Iterator[tuple[str, dict[str, dict[int, Curve]], bool]]:
+    """Yield the curves of each metric by variant and run, and whether some iteration had several values.
+
+    What was reported once is no curve.
+    """
     for name, rows in records.groupby("metric", sort=False, observed=True):
         by_variant: dict[str, dict[int, Curve]] = {variant: {} for variant in variants}
         for (variant, run), part in rows.groupby(["variant", "run"], sort=True, observed=True):
@@ -151,7 +156,8 @@ def _by_metric(records: pd.DataFrame, variants: list[str]) -> Iterator[tuple[str
             by_variant.setdefault(str(variant), {})[int(str(run))] = curve
         runs = [curve for curves in by_variant.values() for curve in curves.values()]
         if max((steps.size for steps, _ in runs), default=0) > 1:
-            yield str(name), {variant: curves for variant, curves in by_variant.items() if curves}
+            kept = {variant: curves for variant, curves in by_variant.items() if curves}
+            yield str(name), kept, sum(steps.size for steps, _ in runs) < len(rows)
 
 
 def _one_each(iterations: Any, values: Any) -> Curve:
@@ -165,7 +171,9 @@ def _one_each(iterations: Any, values: Any) -> Curve:
     return iterations[kept], np.where(finite[kept], values[kept], np.nan)
 
 
-def _metric(report: MetricReport, curves: dict[str, dict[int, Curve]], budget: int, band: float) -> MetricCurves:
+def _metric(
+    report: MetricReport, curves: dict[str, dict[int, Curve]], repeated: bool, budget: int, band: float
+) -> MetricCurves:
     share = max(budget // len(curves), 1)
     return MetricCurves(
         metric=report.name,
@@ -173,6 +181,7 @@ def _metric(report: MetricReport, curves: dict[str, dict[int, Curve]], budget: i
         kind=report.kind,
         direction=report.direction,
         variants=[_variant(variant, runs, share, band) for variant, runs in curves.items()],
+        repeated=repeated,
     )
 
 

@@ -17,7 +17,8 @@ from deviate.report.inputs import ReportInputs, RunFacts
 from deviate.report.meaning import factors_of
 from deviate.report.methods import methods
 from deviate.report.metrics import silent_metrics, variant_metrics
-from deviate.report.parts import Document, MetricReport, Reproduce, RunReport, VariantReport
+from deviate.report.order import ordered
+from deviate.report.parts import Document, MetricReport, Reproduce, RunReport, Stopped, VariantReport
 from deviate.report.remarks import experiment_remarks
 from deviate.report.until import stopped_by, with_stopped
 
@@ -40,7 +41,7 @@ def build_document(inputs: ReportInputs, clock: Clock) -> Document:
         Every number and every sentence; writers add none.
     """
     experiment = inputs.experiment
-    variants = [_variant(inputs, name) for name in _variant_names(inputs)]
+    variants = _variants(inputs)
     across = spread_across(variants, inputs.level)
     reproduce = _reproduce(inputs)
     return Document(
@@ -60,6 +61,7 @@ def build_document(inputs: ReportInputs, clock: Clock) -> Document:
         seeds_kept=inputs.seeds_kept,
         draws_left=[draw for draw in inputs.draws if draw.factor == "other"],
         operations=inputs.operations,
+        metrics_chosen=list(inputs.metrics),
         methods=methods(inputs, variants, reproduce),
         checklist=checklist(inputs, variants, reproduce),
     )
@@ -69,12 +71,29 @@ def _variant_names(inputs: ReportInputs) -> list[str]:
     return list(dict.fromkeys([*inputs.experiment.planned, *(run.variant for run in inputs.runs)]))
 
 
-def _variant(inputs: ReportInputs, name: str) -> VariantReport:
-    facts = sorted((run for run in inputs.runs if run.variant == name), key=lambda run: run.index)
+def _variants(inputs: ReportInputs) -> list[VariantReport]:
+    """Return all variants, with the metrics that are asked for, in one order."""
+    facts = {name: _runs_of(inputs, name) for name in _variant_names(inputs)}
+    measured = {name: variant_metrics(inputs, name, runs) for name, runs in facts.items()}
+    # The metric that decided how many runs were made need not be one to tell of.
+    stops = {name: stopped_by(inputs.experiment.until, metrics, len(facts[name])) for name, metrics in measured.items()}
+    told = ordered({name: _told(metrics, inputs.metrics) for name, metrics in measured.items()})
+    return [_variant(inputs, name, facts[name], metrics, stops[name]) for name, metrics in told.items()]
+
+
+def _runs_of(inputs: ReportInputs, name: str) -> list[RunFacts]:
+    return sorted((run for run in inputs.runs if run.variant == name), key=lambda run: run.index)
+
+
+def _told(metrics: list[MetricReport], chosen: Sequence[str]) -> list[MetricReport]:
+    return [metric for metric in metrics if not chosen or metric.name in chosen]
+
+
+def _variant(
+    inputs: ReportInputs, name: str, facts: list[RunFacts], metrics: list[MetricReport], stopped: Stopped | None
+) -> VariantReport:
     runs = [_run(run) for run in facts]
     completed = [run for run in runs if run.status == "completed"]
-    metrics = variant_metrics(inputs, name, facts)
-    stopped = stopped_by(inputs.experiment.until, metrics, len(runs))
     metrics = with_stopped(metrics, inputs.experiment.until, stopped)
     variant = find_variant(name)
     evidence = evidence_of(variant, facts)
@@ -88,7 +107,8 @@ def _variant(inputs: ReportInputs, name: str) -> VariantReport:
         completed=len(completed),
         runs=runs,
         metrics=metrics,
-        silent=[metric.name for metric in silent_metrics(inputs, recorded)],
+        # Of those that were not asked for nobody looked whether they were recorded.
+        silent=[] if inputs.metrics else [metric.name for metric in silent_metrics(inputs, recorded)],
         headline=[*headline(name, factors, runs, metrics), *(stopped.sentences if stopped else ())],
         footnotes=footnotes(metrics) if completed else [],
         statement=identity_statement(variant, inputs.identities.get(name), evidence, facts),

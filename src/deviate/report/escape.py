@@ -45,6 +45,33 @@ def markdown(text: str) -> str:
     )
 
 
+def code_pieces(text: str) -> list[str]:
+    """Split a sentence at its grave accents: every second piece is what one types, see `words.code`.
+
+    Where accents have no partner, or nothing between them, the sentence is one piece.
+
+    Examples
+    --------
+    >>> code_pieces("`python a.py` was run"), code_pieces("a ` b")
+    (['', 'python a.py', ' was run'], ['a ` b'])
+    """
+    pieces = clean(text).split("`")
+    whole = len(pieces) % 2 == 0 or not all(piece.strip() for piece in pieces[1::2])
+    return [clean(text)] if whole else pieces
+
+
+def markdown_prose(text: str) -> str:
+    r"""Return a sentence as `markdown` does, with what one types as code.
+
+    Examples
+    --------
+    >>> print(markdown_prose("`python a_b.py *` gave a_loss|*"))
+    `python a_b.py *` gave a_loss\|\*
+    """
+    pieces = enumerate(code_pieces(text))
+    return "".join(f"`{piece}`" if place % 2 else markdown(piece) for place, piece in pieces)
+
+
 def markdown_code(lines: list[str]) -> list[str]:
     """Return a fenced block that no line of `lines` can close."""
     shown = [clean(line) for line in lines]

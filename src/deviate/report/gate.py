@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 import msgspec
 import numpy as np
 
@@ -19,12 +21,14 @@ from deviate.errors import BadOption
 from deviate.experiment import Direction
 from deviate.measure.spread import spread
 from deviate.report.comparison.inputs import Asked, Side, SideMetric
-from deviate.report.comparison.match import Matched, direction_of, match_metrics
+from deviate.report.comparison.match import Matched, direction_of, match_metrics, settle_names
 from deviate.report.comparison.pairing import Partners, partners
 from deviate.report.comparison.parts import PairComparison
 from deviate.report.comparison.remarks import remarks
-from deviate.report.gate_parts import Drop, Gate, GateAsked, GateMetric
+from deviate.report.gate_parts import Drop, Gate, GateAsked, GateMetric, Losses
+from deviate.report.gate_scale import check_units, limit_remarks
 from deviate.report.gate_sentences import gate_sentences
+from deviate.report.parts import Warned
 
 #: Outcomes with which a metric passes whatever is asked.
 PASSING: tuple[Outcome, ...] = ("not worse", "no drop shown")
@@ -45,20 +49,27 @@ def build_gate(a: Side, b: Side, asked: GateAsked, command: str) -> Gate:
     Raises
     ------
     BadOption
-        If a metric is not there, nobody knows which of its values are better, or a share is asked for that means
-        nothing.
+        If a metric is not there, nobody knows which of its values are better, one side gives percent and the other
+        fractions, or a share is asked for that means nothing.
     """
-    options = Asked(metrics=list(asked.drops), matches=asked.matches, directions=asked.directions)
+    named = Asked(metrics=list(asked.drops), matches=asked.matches, directions=asked.directions)
+    options = settle_names([a, b], named)
+    if len(options.metrics) < len(asked.drops):
+        raise BadOption("a metric is named twice", hint=f"metrics that are checked: {', '.join(options.metrics)}")
+    drops = dict(zip(options.metrics, asked.drops.values(), strict=True))
+    asked = msgspec.structs.replace(asked, drops=drops)
     matched = match_metrics([a, b], options)
     together = partners(a, b, asked.pairing)
     directions = [_direction(metrics, options) for metrics in matched]
+    for pair in matched:
+        check_units(a, b, pair)
     found = [
         _tested(metrics, direction, asked.drops[metrics[0].name], together, asked.alpha)
         for metrics, direction in zip(matched, directions, strict=True)
     ]
     adjusted = adjust([each.p_worse for each in found], "holm")
     metrics = [
-        _metric(a, pair, direction, each, p, asked)
+        _metric(a, b, pair, direction, each, p, asked)
         for pair, direction, each, p in zip(matched, directions, found, adjusted, strict=True)
     ]
     return Gate(
@@ -68,9 +79,19 @@ def build_gate(a: Side, b: Side, asked: GateAsked, command: str) -> Gate:
         alpha=asked.alpha,
         inconclusive=asked.inconclusive,
         metrics=metrics,
-        warnings=remarks([a, b], matched, [_pair(a, b, together)], chosen=True),
+        warnings=[
+            *_limits(matched, metrics, b.label, asked.drops),
+            *remarks([a, b], matched, [_pair(a, b, together)], chosen=True),
+        ],
         command=command,
     )
+
+
+def _limits(
+    matched: Sequence[Matched], metrics: Sequence[GateMetric], label: str, drops: Mapping[str, Drop]
+) -> Iterable[Warned]:
+    for pair, metric in zip(matched, metrics, strict=True):
+        yield from limit_remarks(metric, pair[1], label, drops[metric.name])
 
 
 def _direction(metrics: Matched, options: Asked) -> Direction:
@@ -106,19 +127,19 @@ def _pair(a: Side, b: Side, together: Partners) -> PairComparison:
 
 
 def _metric(
-    side: Side, metrics: Matched, direction: Direction, found: Noninferiority, adjusted: float | None, asked: GateAsked
-) -> GateMetric:
+    side: Side, other: Side, metrics: Matched, direction: Direction, found: Noninferiority, adjusted: float | None,
+    asked: GateAsked,
+) -> GateMetric:  # fmt: skip
     a, b = metrics
     drop = asked.drops[a.name]
     outcome = judge_gate(found, alpha=asked.alpha, p_worse_adjusted=adjusted, allowed=drop.value > 0)
     same = found.paired and found.fewest >= fewest_runs(2 * asked.alpha) and _as_partners(a, b)
     outcome = ("not worse" if drop.value else "no drop shown") if same else outcome
-    lost = a.excluded + side.ended - side.completed
-    # Runs that diverged or crashed are the worst there are; to pass without them would reward what made them fail.
-    outcome = "inconclusive" if lost and outcome in PASSING else outcome
+    lost, lost_b = _losses(side, a), _losses(other, b)
+    outcome = _after_losses(outcome, lost, lost_b)
     spread_a, spread_b = spread(a.values), spread(b.values)
     limit = moved(b.values, drop.value, direction, relative=drop.relative)
-    needed = runs_to_decide(found, asked.alpha) if outcome == "inconclusive" and not lost else None
+    needed = runs_to_decide(found, asked.alpha) if outcome == "inconclusive" and not lost.runs else None
     told = GateMetric(
         name=a.name,
         name_b=b.name,
@@ -131,6 +152,8 @@ def _metric(
         mean_b=spread_b.mean,
         sd_a=spread_a.sd,
         sd_b=spread_b.sd,
+        lost_a=lost.runs,
+        lost_b=lost_b.runs,
         max_drop=drop.text,
         limit=float(np.mean(limit)) if limit.size else None,
         room=found.room.value,
@@ -144,7 +167,21 @@ def _metric(
         runs_needed=needed,
         why=[],
     )
-    return msgspec.structs.replace(told, why=gate_sentences(told, drop, found, lost, asked.alpha, same=same))
+    return msgspec.structs.replace(told, why=gate_sentences(told, drop, found, (lost, lost_b), asked.alpha, same=same))
+
+
+def _losses(side: Side, metric: SideMetric) -> Losses:
+    return Losses(runs=metric.excluded + side.ended - side.completed, ended=side.ended)
+
+
+def _after_losses(outcome: Outcome, lost: Losses, lost_b: Losses) -> Outcome:
+    """Let no side pass on the runs that are left: those that diverged or crashed are the worst there are.
+
+    That as large a share of the other side's was lost as well leaves it open; a larger one is a result by itself.
+    """
+    if outcome == "worse" or not lost.runs:
+        return outcome
+    return "runs lost" if lost.share > lost_b.share else "inconclusive"
 
 
 def _as_partners(a: SideMetric, b: SideMetric) -> bool:

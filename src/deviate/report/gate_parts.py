@@ -45,6 +45,19 @@ class GateAsked(msgspec.Struct, frozen=True, kw_only=True):
     pairing: Pairing = "auto"
 
 
+class Losses(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs of one side that gave no finite value of a metric: they failed, or completed without one."""
+
+    runs: int
+    #: All that ended, in whatever way.
+    ended: int
+
+    @property
+    def share(self) -> float:
+        """Of the runs that ended."""
+        return self.runs / self.ended if self.ended else 0.0
+
+
 class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of a gate."""
 
@@ -59,6 +72,9 @@ class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     mean_b: float | None
     sd_a: float | None
     sd_b: float | None
+    #: Runs that gave no finite value: failed, or completed without one.
+    lost_a: int
+    lost_b: int
     #: As it was asked for.
     max_drop: str
     #: The mean of B moved by what is allowed; A is worse beyond it.
@@ -91,3 +107,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[Warned]
     #: What to type for the same.
     command: str
+
+    def __repr__(self) -> str:
+        from deviate.report.writers.gate_terminal import render_gate_terminal
+
+        return render_gate_terminal(self).rstrip("\n")

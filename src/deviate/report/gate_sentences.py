@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from deviate.contrast.guards import fewest_runs
 from deviate.contrast.noninferiority import Noninferiority, drop_seen
+from deviate.measure.intervals import Interval
+from deviate.report.comparison.numbers import show_p as plain_p
 from deviate.report.comparison.sentences import UNEQUAL_SDS
-from deviate.report.gate_parts import Drop, GateMetric
+from deviate.report.gate_parts import DEFAULT_ALPHA, Drop, GateMetric, Losses
 from deviate.report.shown import UNKNOWN, last_place, show, show_interval, show_level
 from deviate.report.words import count
 
-#: A p below this is written as being below it.
-SMALLEST_SHOWN_P = 1e-4
-
 
 def gate_sentences(
-    metric: GateMetric, drop: Drop, found: Noninferiority, lost: int, alpha: float, *, same: bool = False
-) -> list[str]:
+    metric: GateMetric, drop: Drop, found: Noninferiority, lost: tuple[Losses, Losses], alpha: float, *,
+    same: bool = False,
+) -> list[str]:  # fmt: skip
     """Say where the mean stands to the limit, and why that decides or does not.
 
     Parameters
@@ -28,16 +30,16 @@ def gate_sentences(
         What is allowed.
     found : Noninferiority
         What was tested.
-    lost : int
-        Runs of the side that is checked that gave no finite value.
+    lost : (Losses, Losses)
+        Runs that gave no finite value, of the side that is checked and of the other.
     alpha : float
         Share of wrong claims of each kind.
     same : bool, optional
         Each run gave exactly the value of its partner.
     """
-    if same and not lost:
+    if same and not lost[0].runs:
         return [*_stand(metric, drop), "Each run gave exactly the value of the run of B that shares its draws."]
-    return [*_stand(metric, drop), *_decided(metric, found, alpha), *_undecided(metric, found, lost, alpha)]
+    return [*_stand(metric, drop), *_decided(metric, found, alpha), *_undecided(metric, found, *lost, alpha)]
 
 
 def last_digit(metric: GateMetric) -> int | None:
@@ -57,26 +59,38 @@ def _stand(metric: GateMetric, drop: Drop) -> Iterable[str]:
         return
     worse = "lower" if metric.direction == "higher" else "higher"
     allowed = f"may be {drop.text}{'' if drop.relative else unit} {worse}" if drop.value else f"may not be {worse}"
-    known = f" ({show_level(metric.ci_room.level)} CI {show_interval(metric.ci_room, place)})"
-    side = "within" if metric.room >= 0 else "beyond"
-    yield (
-        f"The mean {allowed}: the limit is {show(metric.limit, place)}, and it is {show(abs(metric.room), place)} "
-        f"{side} it{f'; room to the limit{known}' if metric.ci_room.known else ''}."
+    yield f"The mean {allowed}: the limit is {show(metric.limit, place)}, and {_distance(metric, metric.room, place)}."
+
+
+def _distance(metric: GateMetric, room: float, place: int | None) -> str:
+    above = (room >= 0) == (metric.direction == "higher")
+    interval = metric.ci_room if room >= 0 else _negated(metric.ci_room)
+    level = show_level(metric.ci_room.level)
+    known = f" ({level} CI of the distance: {show_interval(interval, place)})" if interval.known else ""
+    return (
+        f"the mean is {show(abs(room), place)} {'above' if above else 'below'} it, "
+        f"{'within' if room >= 0 else 'beyond'} the limit{known}"
     )
+
+
+def _negated(interval: Interval) -> Interval:
+    if interval.low is None or interval.high is None:
+        return interval
+    return msgspec.structs.replace(interval, low=-interval.high, high=-interval.low)
 
 
 def _decided(metric: GateMetric, found: Noninferiority, alpha: float) -> Iterable[str]:
     if metric.outcome == "worse":
-        yield f"That is more than noise (p {show_p(metric.p_worse_adjusted)}, one-sided)."
+        yield f"That is more than noise (p {show_p(metric.p_worse_adjusted, alpha)}, one-sided)."
     elif metric.outcome == "not worse":
-        yield f"That it is not beyond the limit is shown (p {show_p(metric.p_not_worse)}, one-sided)."
+        yield f"That it is not beyond the limit is shown (p {show_p(metric.p_not_worse, alpha)}, one-sided)."
         yield from _caveat(metric)
     elif metric.outcome == "no drop shown":
         seen = drop_seen(found, alpha)
         told = f"; a drop of {show(seen, last_digit(metric))} would be shown by 4 of 5 such checks" if seen else ""
         yield (
-            f"Nothing shows that it dropped (p {show_p(metric.p_worse)}, one-sided){told}. A --max-drop above 0 asks "
-            "for proof that no larger one is there."
+            f"Nothing shows that it dropped (p {show_p(metric.p_worse, alpha)}, one-sided){told}. A --max-drop "
+            "above 0 asks for proof that no larger one is there."
         )
 
 
@@ -88,14 +102,15 @@ def _caveat(metric: GateMetric) -> Iterable[str]:
         )
 
 
-def _undecided(metric: GateMetric, found: Noninferiority, lost: int, alpha: float) -> Iterable[str]:
-    if metric.outcome != "inconclusive":
+def _undecided(metric: GateMetric, found: Noninferiority, lost: Losses, lost_b: Losses, alpha: float) -> Iterable[str]:
+    if metric.outcome not in ("inconclusive", "runs lost"):
         return
     fewest = fewest_runs(2 * alpha)
-    if lost:
+    if lost.runs:
         yield (
-            f"{count(lost, 'run')} of the side that is checked gave no finite value: what was lost may be the worst, "
-            "so the others alone do not let it pass."
+            f"{lost.runs} of {count(lost.ended, 'run')} of the side that is checked gave no finite value, against "
+            f"{lost_b.runs} of {lost_b.ended} of the other: what was lost may be the worst, so the others alone do not "
+            f"let it pass{', whatever --inconclusive says' if metric.outcome == 'runs lost' else ''}."
         )
     elif found.fewest < fewest:
         yield f"Below {fewest} runs a side nothing is claimed."
@@ -103,21 +118,20 @@ def _undecided(metric: GateMetric, found: Noninferiority, lost: int, alpha: floa
         yield f"{found.reason[:1].upper()}{found.reason[1:]}."
     else:
         yield (
-            f"Neither that it is beyond the limit (p {show_p(metric.p_worse_adjusted)}) nor that it is not "
-            f"(p {show_p(metric.p_not_worse)}) is shown."
+            f"Neither that it is beyond the limit (p {show_p(metric.p_worse_adjusted, alpha)}) nor that it is not "
+            f"(p {show_p(metric.p_not_worse, alpha)}) is shown."
         )
     if metric.runs_needed is not None:
         yield f"If the means are where they seem to be, {metric.runs_needed} runs a side decide it in 4 of 5 cases."
 
 
-def show_p(p: float | None) -> str:
-    """Write a p with its sign.
+def show_p(p: float | None, alpha: float = DEFAULT_ALPHA) -> str:
+    """Write a p with its sign, with digits enough to tell it from alpha.
 
     Examples
     --------
-    >>> show_p(0.0213), show_p(1e-9), show_p(None)
-    ('= 0.021', '< 0.0001', '–')
+    >>> show_p(0.0213), show_p(1e-9), show_p(0.0504), show_p(None)
+    ('= 0.021', '< 0.0001', '= 0.0504', '–')
     """
-    if p is None:
-        return UNKNOWN
-    return f"< {SMALLEST_SHOWN_P:.4f}" if p < SMALLEST_SHOWN_P else f"= {p:.2g}"
+    text = plain_p(p, alpha)
+    return f"< {text[1:]}" if text.startswith("<") else text if text == UNKNOWN else f"= {text}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 import pandas as pd
@@ -25,19 +25,19 @@ from deviate.collect.fingerprints import fingerprints
 from deviate.collect.measured import TIMES, measured_metrics
 from deviate.collect.tables import recorded_names, records, samples
 from deviate.collect.warned import warned_operations
-from deviate.errors import BadOption
 from deviate.experiment import Experiment
 from deviate.replicate.outcome import Outcome, Unfinished
 from deviate.replicate.snapshot import Snapshot, read_snapshot
 from deviate.replicate.survey import CHECKPOINT
 from deviate.replicate.workspace import ExperimentFolder, RunFolder
-from deviate.report.asked import NOTHING, Asked, check_asked
+from deviate.report.asked import NOTHING, Asked, settle_asked
 from deviate.report.inputs import (
     ReportInputs,
     RunFacts,
     Series,
 )
-from deviate.report.reach import reach_samples, reach_series
+from deviate.report.names import find_name
+from deviate.report.reach import reach_names, reach_samples, reach_series
 
 DISTRIBUTION = "deviate-dl"
 
@@ -64,7 +64,7 @@ def gather(
         Aggregates by metric, where they should differ from the experiment's.
 
     asked : Asked, optional
-        Weak runs, sizes of test sets, times to get somewhere.
+        Metrics, weak runs, sizes of test sets, times to get somewhere.
 
     Raises
     ------
@@ -75,13 +75,14 @@ def gather(
     ended = [(run, outcome) for run in folder.runs() if (outcome := run.read_outcome()) is not None]
     runs = [run for run, _ in ended]
     names = recorded_names(folder)
-    _check_aggregates(aggregates or {}, {name for name, _ in names})
-    check_asked(asked, [name for name, _ in names] + [time.name for time in TIMES])
+    aggregates = settle_aggregates(aggregates or {}, sorted({name for name, _ in names}))
+    asked = settle_asked(asked, [name for name, _ in names] + [time.name for time in TIMES])
     return ReportInputs(
         experiment=experiment,
         runs=[_facts(run, outcome) for run, outcome in ended],
         samples=_samples(folder, aggregates, asked, names),
         series=[*_series(names), *reach_series(asked.reach)],
+        metrics=_chosen(asked),
         weak=asked.weak,
         test_sizes=asked.test_sizes,
         seeds=replaced_seeds(runs),
@@ -96,6 +97,12 @@ def gather(
         level=level,
         version=version(DISTRIBUTION),
     )
+
+
+def _chosen(asked: Asked) -> tuple[str, ...]:
+    """Return the metrics to tell of; none: all. What was asked for by its own option is among them."""
+    reached = [name for bar in asked.reach for name in reach_names(bar)]
+    return (*asked.metrics, *reached) if asked.metrics else ()
 
 
 def _samples(
@@ -122,11 +129,17 @@ def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote
     return [*skipped, *([RuntimeNote(slug="left-out", message=message)] if absent else [])]
 
 
-def _check_aggregates(aggregates: Mapping[str, str], known: set[str]) -> None:
-    for name, aggregate in aggregates.items():
+def settle_aggregates(aggregates: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Write the metrics that aggregates are chosen for as they were recorded.
+
+    Raises
+    ------
+    BadOption
+        If there is no such aggregate or metric.
+    """
+    for aggregate in aggregates.values():
         check_aggregate(aggregate)
-        if name not in known:
-            raise BadOption(f"no metric {name!r} was recorded", hint=f"metrics: {', '.join(sorted(known)) or 'none'}")
+    return {find_name(name, names): aggregate for name, aggregate in aggregates.items()}
 
 
 def _facts(run: RunFolder, outcome: Outcome) -> RunFacts:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from deviate.collect.measured import TIME_PER_RUN
 from deviate.experiment import IMPORTED
+from deviate.report.diverged import diverged_sentence
+from deviate.report.order import by_cv, first_asked
 from deviate.report.parts import Factors, MetricReport, RunReport
 from deviate.report.shown import Shown, show_level, show_percent
 from deviate.report.words import count, listed
-
-#: What a reader wants to know first: how good the model is, on data it was not trained on.
-_KINDS = {"quality": 0, "loss": 1, "resource": 3, "speed": 4}
-_UNFORESEEN = 2
-_SPLITS = (r"(?<![a-z])test", r"(?<![a-z])(val|eval|dev|held)", r"", r"(?<![a-z])tr(ai)?n")
 
 
 def headline(variant: str, factors: Factors, runs: list[RunReport], metrics: list[MetricReport]) -> list[str]:
@@ -25,22 +20,9 @@ def headline(variant: str, factors: Factors, runs: list[RunReport], metrics: lis
     if not reported:
         what = f"{count(done, 'run')} of {variant} completed, but no metric has a finite value in any of them."
         return [what, *_time(metrics)]
-    first = main_metric(reported)
-    return [_spread_sentence(first, variant, factors, done), *_extremes(reported), *_time(metrics)]
-
-
-def main_metric(metrics: list[MetricReport]) -> MetricReport:
-    """Choose the metric a reader asks for first: quality before loss, test before validation before training."""
-    return min(metrics, key=lambda metric: (_rank(metric), _split(metric.name)))
-
-
-def _rank(metric: MetricReport) -> int:
-    return _KINDS[metric.kind] if metric.direction else max(_KINDS[metric.kind], _UNFORESEEN)
-
-
-def _split(name: str) -> int:
-    found = (place for place, pattern in enumerate(_SPLITS) if pattern and re.search(pattern, name, re.IGNORECASE))
-    return next(found, _SPLITS.index(""))
+    first = first_asked(reported)
+    spread = _spread_sentence(first, variant, factors, done)
+    return [spread, *diverged_sentence(metrics, runs), *_extremes(reported), *_time(metrics)]
 
 
 def _nothing_completed(variant: str, runs: list[RunReport]) -> str:
@@ -77,7 +59,7 @@ def _ends(metric: MetricReport) -> str:
 
 
 def _extremes(metrics: list[MetricReport]) -> list[str]:
-    ranked = [metric for metric in metrics if metric.spread.cv is not None and not metric.spread.identical]
+    ranked = by_cv(metric for metric in metrics if metric.spread.cv is not None and not metric.spread.identical)
     if len(ranked) < 2:
         return []
     most, least = ranked[0], ranked[-1]

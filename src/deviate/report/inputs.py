@@ -85,6 +85,8 @@ class ReportInputs(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[EnvironmentDifference] = []
     #: Number of test examples by metric name, where the user gave it.
     test_sizes: dict[str, int] = {}
+    #: Names of the metrics to tell of; none: all.
+    metrics: tuple[str, ...] = ()
     #: Rules by which runs are weak, as the user gave them.
     weak: tuple[Bar, ...] = ()
     level: float = 0.95

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from deviate.report.escape import clean, encodable
+from deviate.report.escape import clean, code_pieces, encodable
 from deviate.report.shown import UNKNOWN
 
 #: What a fragment needs before its first use of `latex`.
@@ -35,6 +35,7 @@ _SPECIAL = {
     # Some languages of babel give these another meaning.
     '"': r"\symbol{34}",
     "±": r"$\pm$",
+    "−": "$-$",
     "×": r"$\times$",
     "–": "--",
     "—": "---",
@@ -49,7 +50,10 @@ _LIGATURES = "-,'!?"
 #: Letters beside ASCII that pdfLaTeX knows in every font encoding.
 _LATIN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿß"
 
-_OTHER = re.compile(rf"([^\x20-\x7e{_LATIN}±×–—…µ°]+)")
+_OTHER = re.compile(rf"([^\x20-\x7e{_LATIN}±−×–—…µ°]+)")
+
+#: What is mathematics in a sentence: a divisor, a p-value, and the letter of "p-values".
+_MATHS = re.compile(r"(?<![\w.])(n - 1(?![\w.])|p [=<] \d+(?:\.\d+)?(?:e-?\d+)?(?!\w)|p(?=-values?\b))")
 
 _NUMBER = re.compile(r"(?<![\w.])(-?)(\d[\d.,]*)(?:e(-?\d+))?")
 
@@ -69,6 +73,28 @@ def latex(text: str) -> str:
     return "".join(_others(piece) if place % 2 else _known(piece) for place, piece in enumerate(pieces))
 
 
+def latex_prose(text: str) -> str:
+    r"""Return a sentence as `latex` does, with what one types in typewriter and what is mathematics as such.
+
+    Examples
+    --------
+    >>> print(latex_prose("`python a_b.py` has divisor n - 1 and p < 1.5e-7."))
+    \texttt{python a\_b.py} has divisor $n-1$ and $p<1.5\times10^{-7}$.
+    """
+    pieces = enumerate(code_pieces(text))
+    return "".join(rf"\texttt{{{latex(piece)}}}" if place % 2 else _with_maths(piece) for place, piece in pieces)
+
+
+def _with_maths(text: str) -> str:
+    # Every second piece is what `_MATHS` found.
+    return "".join(_math(piece) if place % 2 else latex(piece) for place, piece in enumerate(_MATHS.split(text)))
+
+
+def _math(found: str) -> str:
+    digits, _, power = found.replace(" ", "").partition("e")
+    return rf"${digits}\times10^{{{int(power)}}}$" if power else f"${digits}$"
+
+
 def number(text: str) -> str:
     r"""Return a number, an interval or a p-value, as `report.shown` writes them, in LaTeX.
 
@@ -80,7 +106,7 @@ def number(text: str) -> str:
     if text == UNKNOWN:
         return "--"
     signs = {"–": "--", "±": r"$\pm$", "%": r"\%", "<": "$<$"}
-    return "".join(signs.get(sign, sign) for sign in _NUMBER.sub(_figures, text))
+    return "".join(signs.get(sign, sign) for sign in _NUMBER.sub(_figures, text.replace("−", "-")))
 
 
 def _figures(found: re.Match[str]) -> str:

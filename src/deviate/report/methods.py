@@ -6,14 +6,13 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from deviate.collect.measured import TIME_PER_RUN
-from deviate.experiment import IMPORTED
-from deviate.factors import DESCRIBED, find_variant
 from deviate.measure.bootstrap import RESAMPLES
 from deviate.report.inputs import ReportInputs
-from deviate.report.parts import Factors, MetricReport, Reproduce, VariantReport
+from deviate.report.parts import MetricReport, Reproduce, VariantReport
 from deviate.report.shown import show_level
 from deviate.report.until import until_method
-from deviate.report.words import count, ended_as, listed
+from deviate.report.varied import varied_sentences
+from deviate.report.words import code, count, ended_as, joined
 
 #: How an aggregate is called in a sentence.
 _AGGREGATES = {
@@ -31,9 +30,15 @@ _HARDWARE = {
     "gpu": "GPU",
     "installed_gpus": "installed GPUs",
     "cpu": "CPU",
-    "cores": "cores",
+    "cores": "",
     "system": "system",
 }
+
+#: Digits of commits and digests in a sentence; all of them are where the report says how to reproduce it.
+DIGITS = 12
+
+#: Metrics that a sentence names one by one.
+METRICS_NAMED = 12
 
 #: What an environment says where there is nothing.
 _ABSENT = ("", "None", "[]", "{}")
@@ -53,14 +58,14 @@ def methods(inputs: ReportInputs, variants: Sequence[VariantReport], reproduce: 
     """
     return [
         *_runs(inputs, variants),
-        *_factors(variants),
+        *varied_sentences(variants),
         *aggregates(variants),
         *_left_out(variants),
         *_intervals(variants, inputs.level),
         *until_method(inputs.experiment.until),
         *_seeds(inputs, variants),
         *_versions(reproduce, inputs),
-        *_hardware(reproduce, inputs),
+        *_hardware(reproduce, inputs, variants),
     ]
 
 
@@ -81,9 +86,30 @@ def software(reproduce: Reproduce) -> str:
     return environment_text(reproduce.environment, _SOFTWARE)
 
 
-def hardware(reproduce: Reproduce) -> str:
-    """Return processor, cores, GPUs and system; empty where none is known."""
-    return environment_text(reproduce.environment, _HARDWARE)
+def hardware(reproduce: Reproduce, variants: Sequence[VariantReport]) -> str:
+    """Return processor, cores of a run, GPUs and system; empty where none is known."""
+    return environment_text({**reproduce.environment, "cores": _cores(reproduce, variants)}, _HARDWARE)
+
+
+def _cores(reproduce: Reproduce, variants: Sequence[VariantReport]) -> str:
+    """Say how many cores a run had: those it was held to, or all that it might use. The machine may have more."""
+    held = sorted({len(run.cores) for variant in variants for run in variant.runs if run.cores})
+    if held:
+        least = f"{held[0]} to " if len(held) > 1 else ""
+        return f"{least}{count(held[-1], 'core')} for each run"
+    usable = reproduce.environment.get("cores", "")
+    return f"up to {count(int(usable), 'core')} for each run" if usable.isdecimal() else ""
+
+
+def source_text(inputs: ReportInputs, reproduce: Reproduce) -> str:
+    """Return the commit, what differed from it when the runs were started, and the digest; empty without a digest."""
+    source = inputs.experiment.source
+    if not source:
+        return ""
+    commit, _, changes = reproduce.environment.get("git", "").partition(" + ")
+    known = "" if commit in _ABSENT else f"git commit {commit[:DIGITS]}"
+    changed = f" with uncommitted changes ({changes.replace(' + ', ' and ')})" if known and changes else ""
+    return f"{known}{changed}{', ' if known else ''}digest {source[:DIGITS]} of all files"
 
 
 def _runs(inputs: ReportInputs, variants: Sequence[VariantReport]) -> Iterator[str]:
@@ -93,19 +119,22 @@ def _runs(inputs: ReportInputs, variants: Sequence[VariantReport]) -> Iterator[s
         source = experiment.imported.format
         yield f"Results of {count(runs, 'run')} were imported ({source}); Deviate did not run them."
         return
-    plans = {variant.planned for variant in variants}
-    each = " of each variant" if len(variants) > 1 else ""
-    if len(plans) == 1:
-        times = f"{count(plans.pop(), 'time')}{each}"
-    else:
-        times = listed(
-            [f"{count(variant.planned, 'time')} as {variant.variant}" for variant in variants], len(variants)
-        )
+    planned = sum(variant.planned for variant in variants)
+    times = "once" if planned == 1 else f"{planned} times"
     ended = all(len(variant.runs) >= variant.planned for variant in variants)
     verb = "was run" if ended else "was planned to be run"
     version = f" {inputs.version}" if inputs.version else ""
-    yield f"The training command ({shlex.join(experiment.command)}) {verb} {times} with Deviate{version}."
+    command = code(shlex.join(experiment.command))
+    yield f"The training command {command} {verb} {times} with Deviate{version}{_conditions(variants)}."
     yield _finished(variants)
+
+
+def _conditions(variants: Sequence[VariantReport]) -> str:
+    """Name the variants, which a reader knows from the tables; what they mean is said after."""
+    if len(variants) < 2:
+        return ""
+    named = [f"{variant.variant} ({count(variant.planned, 'run')})" for variant in variants]
+    return f" under {len(variants)} conditions that differ in what varies between runs, called {joined(named)}"
 
 
 def _finished(variants: Sequence[VariantReport]) -> str:
@@ -120,53 +149,46 @@ def _finished(variants: Sequence[VariantReport]) -> str:
     parts += [f"{missing} {'was' if missing == 1 else 'were'} not run"] if missing > 0 else []
     verb = "enters" if completed == 1 else "enter"
     entered = f"{completed} completed and {verb} the statistics" if completed else "none completed"
-    return f"Of {count(planned, 'run')}, {entered}; {listed(parts, len(parts))}."
-
-
-def _factors(variants: Sequence[VariantReport]) -> Iterator[str]:
-    told = [variant for variant in variants if variant.variant != IMPORTED]
-    if len(told) < len(variants):
-        yield "What varied between the imported runs is not known."
-    for variant in [variant for variant in told if not _controlled(variant)]:
-        yield f"Nothing was controlled in the runs of {variant.variant}: the program's own seeds were left as they are."
-    controlled = [variant for variant in told if _controlled(variant)]
-    if len(controlled) == 1:
-        factors = controlled[0].factors
-        yield f"Between runs {_varied(factors)}; held: {listed(factors.held, len(factors.held))}."
-    elif controlled:
-        each = "; ".join(f"of {variant.variant} {_varied(variant.factors)}" for variant in controlled)
-        common = [held for held in controlled[0].factors.held if all(held in v.factors.held for v in controlled)]
-        yield f"Between the runs {each}. Held in all of them: {listed(common, len(common))}."
-    yield from _broken(variants)
-
-
-def _controlled(variant: VariantReport) -> bool:
-    known = find_variant(variant.variant)
-    return known is not None and known.controlled
-
-
-def _varied(factors: Factors) -> str:
-    return f"these varied on purpose: {', '.join(factors.varied)}" if factors.varied else "nothing varied on purpose"
-
-
-def _broken(variants: Sequence[VariantReport]) -> Iterator[str]:
-    """Say where fingerprints show otherwise than the variant promises."""
-    for variant in variants:
-        broken = [DESCRIBED.get(each.name, each.name) for each in variant.evidence if each.broken]
-        if broken:
-            yield f"Fingerprints show otherwise in {variant.variant} for: {', '.join(broken)}."
+    return f"Of {count(planned, 'run')}, {entered}; {joined(parts)}."
 
 
 def aggregates(variants: Sequence[VariantReport]) -> Iterator[str]:
-    """Say how the values of a run became one number, for each metric but times."""
+    """Say how the values of a run became one number, for each metric but times; the main metric comes first."""
     names: dict[str, list[str]] = {}
     for variant in variants:
         for metric in variant.metrics:
             if metric.n and metric.kind != "speed" and metric.name not in names.setdefault(metric.aggregate, []):
                 names[metric.aggregate].append(metric.name)
-    told = [f"{aggregate_text(aggregate)} for {listed(found)}" for aggregate, found in names.items() if found]
-    if told:
-        yield f"Each run gives one number a metric: {'; '.join(told)}."
+    found = {aggregate: names for aggregate, names in names.items() if names}
+    if not found:
+        return
+    told = [f"{aggregate_text(aggregate)} for {metrics}" for aggregate, metrics in _grouped(found)]
+    yield f"Each run gives one number a metric: {'; '.join(told)}."
+
+
+def _grouped(found: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
+    """Name the metrics of each aggregate; of many, those of the most frequent one together and last."""
+    main = next(iter(found.values()))[0]
+    most = max(found, key=lambda aggregate: len(found[aggregate]))
+    together = sum(map(len, found.values())) > METRICS_NAMED
+    for aggregate, names in found.items():
+        if not together or aggregate != most:
+            yield aggregate, joined(names)
+    if together and len(found) == 1:
+        yield most, f"all {len(found[most])} metrics"
+    elif together:
+        yield most, f"all other metrics{f', {main} among them' if main in found[most] else ''}"
+
+
+def metric_names(names: Sequence[str]) -> str:
+    """Name metrics in a sentence; many are only counted.
+
+    Examples
+    --------
+    >>> metric_names(["loss", "test acc"]), metric_names([f"acc {k}" for k in range(20)])
+    ('loss and test acc', '20 metrics')
+    """
+    return joined(names) if len(names) <= METRICS_NAMED else count(len(names), "metric")
 
 
 def aggregate_text(aggregate: str) -> str:
@@ -188,12 +210,19 @@ def _left_out(variants: Sequence[VariantReport]) -> Iterator[str]:
         metric for metric in metrics if any(left.status == "completed" and not left.weak for left in metric.excluded)
     ]
     if odd:
-        names = listed(list(dict.fromkeys(metric.name for metric in odd)))
+        names = metric_names(list(dict.fromkeys(metric.name for metric in odd)))
         yield f"Completed runs without a finite value are left out of {names}."
-    weak = [left for metric in metrics for left in metric.excluded if left.weak]
+    weak = {
+        (variant.variant, left.run): left.reason
+        for variant in variants
+        for metric in variant.metrics
+        for left in metric.excluded
+        if left.weak
+    }
     if weak:
-        rules = listed(list(dict.fromkeys(left.reason for left in weak)))
-        yield f"Runs that did not converge by a rule given beforehand were left out ({rules})."
+        runs = f"{count(len(weak), 'completed run')} {'was' if len(weak) == 1 else 'were'}"
+        # A rule may be chosen when the results are known: nothing is said of when it was.
+        yield f"{runs} left out as not converged, by a rule of the authors ({'; '.join(dict.fromkeys(weak.values()))})."
 
 
 def _intervals(variants: Sequence[VariantReport], level: float) -> Iterator[str]:
@@ -221,8 +250,8 @@ def _seeds(inputs: ReportInputs, variants: Sequence[VariantReport]) -> Iterator[
     if not any(run.seeds for variant in variants for run in variant.runs):
         return
     yield (
-        f"The seed of each factor in each run derives from the experiment's seed {inputs.experiment.seed} by SHA-256; "
-        "factors that were held have the same seed in all runs."
+        f"The seed of each source of randomness in each run derives from the experiment's seed "
+        f"{inputs.experiment.seed} by SHA-256; sources that were held fixed have the same seed in all runs."
     )
     if inputs.seeds:
         yield f"Seeds that the program sets itself were replaced in {count(len(inputs.seeds), 'place')}."
@@ -232,18 +261,16 @@ def _versions(reproduce: Reproduce, inputs: ReportInputs) -> Iterator[str]:
     known = software(reproduce)
     if known:
         yield f"Software: {known}."
-    if inputs.experiment.source:
-        commit = reproduce.environment.get("git", "")
-        at = f", commit {commit}" if commit not in _ABSENT else ""
-        yield f"The source is that with digest {inputs.experiment.source[:12]}{at}."
+    if source := source_text(inputs, reproduce):
+        yield f"Source code: {source}."
 
 
-def _hardware(reproduce: Reproduce, inputs: ReportInputs) -> Iterator[str]:
-    known = hardware(reproduce)
+def _hardware(reproduce: Reproduce, inputs: ReportInputs, variants: Sequence[VariantReport]) -> Iterator[str]:
+    known = hardware(reproduce, variants)
     if known:
         yield f"Hardware: {known}."
     if inputs.differences:
-        names = listed([difference.name for difference in inputs.differences])
+        names = joined(list(dict.fromkeys(difference.name for difference in inputs.differences)))
         yield f"The environment was not the same for all runs: {names}."
 
 

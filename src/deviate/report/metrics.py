@@ -34,7 +34,7 @@ def variant_metrics(inputs: ReportInputs, variant: str, runs: list[RunFacts]) ->
     Returns
     -------
     list of MetricReport
-        By CV, largest first; then those without CV, in the order of the experiment.
+        In the order of the experiment; `order.ordered` gives the one for readers.
     """
     samples = variant_samples(inputs, variant)
     weak = _weak(samples, runs, inputs)
@@ -42,8 +42,7 @@ def variant_metrics(inputs: ReportInputs, variant: str, runs: list[RunFacts]) ->
         _without_weak(identify(name, inputs), aggregate, values, runs, inputs, weak)
         for (name, aggregate), values in samples.items()
     ]
-    reports = _bootstrapped(reports, inputs)
-    return sorted(reports, key=lambda report: -math.inf if report.spread.cv is None else report.spread.cv, reverse=True)
+    return _bootstrapped(reports, inputs)
 
 
 def _weak(samples: Samples, runs: list[RunFacts], inputs: ReportInputs) -> dict[int, str]:

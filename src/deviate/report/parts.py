@@ -28,6 +28,11 @@ class Excluded(msgspec.Struct, frozen=True, kw_only=True):
     #: It completed with a value, and is left out because the user's rule calls it weak.
     weak: bool = False
 
+    @property
+    def not_finite(self) -> bool:
+        """Whether the run completed with a value that is NaN or infinite."""
+        return self.status == "completed" and self.reported in ("nan", "inf", "-inf")
+
 
 class MetricReport(msgspec.Struct, frozen=True, kw_only=True):
     """One metric under one aggregate over the runs of one variant."""
@@ -156,7 +161,7 @@ class VariantReport(msgspec.Struct, frozen=True, kw_only=True):
     planned: int
     completed: int
     runs: list[RunReport]
-    #: By CV, largest first; those without CV after.
+    #: In the order for readers, see `order.ordered`; the same in all variants.
     metrics: list[MetricReport]
     #: Names of metrics that no completed run recorded.
     silent: list[str]
@@ -265,6 +270,13 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     draws_left: list[ReachedDraw] = []
     #: Operations without a deterministic form.
     operations: list[WarnedOperation] = []
+    #: Names of the metrics that were asked for; empty: all are told of.
+    metrics_chosen: list[str] = []
     #: How the numbers were made, in sentences for a paper.
     methods: list[str] = []
     checklist: list[Answer] = []
+
+    def __repr__(self) -> str:
+        from deviate.report.writers.terminal import render_terminal
+
+        return render_terminal(self).rstrip("\n")

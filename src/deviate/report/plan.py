@@ -121,6 +121,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ladder: list[Rung]
     notes: list[str]
 
+    def __repr__(self) -> str:
+        from deviate.report.writers.plan_terminal import render_plan
+
+        return render_plan(self).rstrip("\n")
+
 
 def build_plan(asked: PlanAsked, pilot: Pilot | None) -> Plan:
     """Answer what was asked, and say what other numbers of runs can show.
@@ -138,6 +143,7 @@ def build_plan(asked: PlanAsked, pilot: Pilot | None) -> Plan:
     cautious = None if trusted or pilot is None else sd * sd_upper_factor(pilot.n)
     unit = "SD" if asked.sd is None and pilot is None else pilot.unit if pilot else ""
     rungs = sorted({*LADDER, *([asked.runs] if asked.runs else [])})
+    answers = _answers(asked, sd, cautious, seconds, unit)
     return Plan(
         pilot=pilot,
         sd=sd,
@@ -146,9 +152,9 @@ def build_plan(asked: PlanAsked, pilot: Pilot | None) -> Plan:
         power=asked.power,
         tests=asked.tests,
         seconds=seconds,
-        answers=_answers(asked, sd, cautious, seconds, unit),
+        answers=answers,
         ladder=[_rung(runs, asked, sd, seconds) for runs in rungs],
-        notes=_notes(asked, pilot, cautious, seconds),
+        notes=_notes(asked, pilot, answers, cautious, seconds),
     )
 
 
@@ -216,7 +222,9 @@ def _hours(runs: int | None, sides: int, seconds: float | None) -> float | None:
     return None if runs is None or seconds is None else sides * runs * seconds / 3600
 
 
-def _notes(asked: PlanAsked, pilot: Pilot | None, cautious: float | None, seconds: float | None) -> list[str]:
+def _notes(
+    asked: PlanAsked, pilot: Pilot | None, answers: Sequence[Answer], cautious: float | None, seconds: float | None
+) -> list[str]:
     notes: Sequence[str] = [
         f"A verdict needs {fewest_runs(asked.alpha)} runs a side, however large the difference.",
         "Numbers are for values that are about normal and SDs that are equal.",
@@ -225,11 +233,10 @@ def _notes(asked: PlanAsked, pilot: Pilot | None, cautious: float | None, second
     if pilot is not None and cautious is not None:
         low, high = sd_factors(pilot.n)
         factor = cautious / pilot.sd
-        notes = [
-            *notes,
-            f"The SD of {pilot.n} runs is known within a factor of {low:.2f} to {high:.2f} (95% CI). In brackets: with "
-            f"an SD {factor:.2f} times as large, which the true one exceeds in 1 of 5 pilots.",
-        ]
+        known = f"The SD of {pilot.n} runs is known within a factor of {low:.2f} to {high:.2f} (95% CI)."
+        bracketed = any(answer.runs_cautious is not None for answer in answers)
+        how = f" In brackets: with an SD {factor:.2f} times as large, which the true one exceeds in 1 of 5 pilots."
+        notes = [*notes, f"{known}{how if bracketed else ''}"]
     if seconds is not None:
         notes = [*notes, "Hours are for one run at a time; runs side by side divide them."]
     return list(notes)

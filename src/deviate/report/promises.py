@@ -74,6 +74,12 @@ def _sameness(report: VariantReport, variant: Variant) -> Iterable[Warned]:
         yield from _control(report, measured, same)
     elif measured and len(same) == len(measured):
         yield from _all_identical(report, variant)
+    elif same and not variant.controlled:
+        message = (
+            f"Bit-identical in all runs: {listed(same)}; the other metrics are not. The program seeds what these "
+            "depend on, and not all else: `deviate audit` shows which draws."
+        )
+        yield Warned(slug="metric-identical", message=message, severity="note", variant=report.variant)
     elif same and variant.drawn:
         message = (
             f"Bit-identical in all runs although seeds vary: {listed(same)}. Either the metric is too coarse to show a "

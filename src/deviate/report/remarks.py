@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
+from deviate.collect.events import EnvironmentDifference
 from deviate.experiment import Metric
 from deviate.measure.intervals import sd_factors
 from deviate.report.inputs import ReportInputs
@@ -24,6 +25,7 @@ def experiment_remarks(inputs: ReportInputs, variants: list[VariantReport]) -> l
     """List all remarks: those on each variant, then those on the experiment; warnings before notes."""
     found = _merged([list(variant_remarks(variant, inputs)) for variant in variants])
     found += [*_differences(inputs), *_runtime(inputs), *_operations(inputs), *_draws_left(inputs)]
+    found += _chosen(inputs)
     return sorted(found, key=lambda remark: remark.severity == "note")
 
 
@@ -78,12 +80,15 @@ def _not_recorded(report: VariantReport, metrics: list[Metric]) -> Iterable[Warn
 
 
 def _excluded(report: VariantReport) -> Iterable[Warned]:
+    alike: dict[tuple[str, tuple[str, ...], int], list[str]] = {}
     for metric in report.metrics:
         lost = [left for left in metric.excluded if left.status == "completed" and not left.weak]
         for reason in dict.fromkeys(left.reason for left in lost):
-            runs = [_run_name(report.runs, left.run) for left in lost if left.reason == reason]
-            message = f"{metric.name}: {reason} in {listed(runs)}; excluded, so its n is {metric.n}."
-            yield Warned(slug="value-excluded", message=message, variant=report.variant)
+            runs = tuple(_run_name(report.runs, left.run) for left in lost if left.reason == reason)
+            alike.setdefault((reason, runs, metric.n), []).append(metric.name)
+    for (reason, runs, n), names in alike.items():
+        message = f"{listed(names)}: {reason} in {listed(runs)}; excluded, so n is {n} there."
+        yield Warned(slug="value-excluded", message=message, variant=report.variant)
 
 
 def _run_name(runs: list[RunReport], index: int) -> str:
@@ -91,17 +96,15 @@ def _run_name(runs: list[RunReport], index: int) -> str:
 
 
 def _few_runs(report: VariantReport, level: float) -> Iterable[Warned]:
-    n = max((metric.n for metric in report.metrics), default=0)
-    differing = any(
-        metric.kind != "speed" and metric.n > 1 and not metric.spread.identical for metric in report.metrics
-    )
-    if n == 1:
+    differing = [metric for metric in report.metrics if metric.kind != "speed" and not metric.spread.identical]
+    few = sorted({metric.n for metric in differing if 1 < metric.n < FEW_RUNS})
+    if max((metric.n for metric in report.metrics), default=0) == 1:
         message = "With one run nothing is known about how much runs differ; 10 runs give a first look."
         yield Warned(slug="few-runs", message=message, severity="warning", variant=report.variant)
-    elif differing and n < FEW_RUNS:
-        low, high = sd_factors(n, level)
+    elif few:
+        more = "".join(f", with {n} within {_factors(n, level)}" for n in few[1:])
         message = (
-            f"With {n} runs the SD is known only within a factor of {low:.2f}–{high:.2f} "
+            f"With {few[0]} runs the SD is known only within a factor of {_factors(few[0], level)}{more} "
             f"({show_level(level)} CI, if values are normal); with {FEW_RUNS} within {_factors(FEW_RUNS, level)}."
         )
         yield Warned(slug="few-runs", message=message, severity="note", variant=report.variant)
@@ -123,9 +126,15 @@ def _best(report: VariantReport) -> Iterable[Warned]:
 
 
 def _differences(inputs: ReportInputs) -> Iterable[Warned]:
+    alike: dict[tuple[tuple[str, ...], ...], list[EnvironmentDifference]] = {}
     for difference in inputs.differences:
-        seen = [f"{value or 'unknown'} ({listed(runs)})" for value, runs in difference.values.items()]
-        message = f"Runs differ in {difference.name}: {listed(seen)}. They are not identical runs in that respect."
+        parts = tuple(sorted(tuple(runs) for runs in difference.values.values()))
+        alike.setdefault(parts, []).append(difference)
+    for first, *others in alike.values():
+        seen = [f"{value or 'unknown'} ({listed(runs)})" for value, runs in first.values.items()]
+        message = f"Runs differ in {first.name}: {listed(seen)}. They are not identical runs in that respect."
+        if others:
+            message += f" The same runs differ in {listed([other.name for other in others])}."
         yield Warned(slug="environment-differs", message=message)
 
 
@@ -143,6 +152,16 @@ def _operations(inputs: ReportInputs) -> Iterable[Warned]:
             "implementation is held fixed, runs may still differ by them; --strict makes them end a run."
         )
         yield Warned(slug="operation-not-deterministic", message=message)
+
+
+def _chosen(inputs: ReportInputs) -> Iterable[Warned]:
+    """Say how much is not told: a metric that was picked for its result looks better than it is."""
+    measured = list(dict.fromkeys(inputs.samples["metric"]))
+    left = [name for name in measured if name not in inputs.metrics]
+    if inputs.metrics and left:
+        shown = len(measured) - len(left)
+        message = f"{shown} of {count(len(measured), 'metric')} shown, as asked for; left out: {listed(left)}."
+        yield Warned(slug="metrics-chosen", message=message, severity="note")
 
 
 def _draws_left(inputs: ReportInputs) -> Iterable[Warned]:

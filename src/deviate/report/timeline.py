@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from deviate.experiment import Status
-from deviate.report.parts import Document, RunReport
+from deviate.report.parts import Document, RunReport, VariantReport
 
 
 class Slice(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,8 +39,13 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
 def timeline_of(document: Document) -> Timeline:
     """Lay the runs of an experiment on one axis of time."""
+    return lay_out(document.variants)
+
+
+def lay_out(variants: Iterable[VariantReport]) -> Timeline:
+    """Lay the runs of `variants` on one axis of time."""
     timed: list[tuple[float, float, str, RunReport]] = []
-    runs = [(variant.variant, run) for variant in document.variants for run in variant.runs]
+    runs = [(variant.variant, run) for variant in variants for run in variant.runs]
     for variant, run in runs:
         begun = _instant(run.started)
         if begun is not None and run.seconds is not None:

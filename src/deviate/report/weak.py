@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -34,7 +35,9 @@ def weak_runs(
         indices = list(values)
         judged = _judged(bar, [values[index] for index in indices], directions.get(bar.metric))
         for place in judged.places:
-            found.setdefault(indices[place], f"weak by {bar.metric}: {judged.rule}")
+            no_number = bar.bar is None and not math.isfinite(values[indices[place]])
+            rule = "its value is no number" if no_number else judged.rule
+            found.setdefault(indices[place], f"weak by {bar.metric}: {rule}")
     return found
 
 
@@ -49,10 +52,8 @@ def weak_remarks(report: VariantReport) -> Iterable[Warned]:
     weak = {left.run: left.reason for metric in report.metrics for left in metric.excluded if left.weak}
     for reason in dict.fromkeys(weak.values()):
         names = [run.name for run in report.runs if weak.get(run.index) == reason]
-        message = (
-            f"{count(len(names), 'run')} {reason} ({listed(names)}). Left out of every statistic as was asked; below "
-            "the table is what it is with them."
-        )
+        message = f"{count(len(names), 'run')} {reason} ({listed(names)}). Left out of every statistic as was asked"
+        message += "; below the table is what it is with them." if list(weak_footnotes(report.metrics)) else "."
         yield Warned(slug="weak-runs", message=message, variant=report.variant)
 
 

@@ -54,6 +54,28 @@ def seed_text(seed: ReplacedSeed) -> str:
     return f"{seed.call}({seed.given}) at {where}{' (library default)' if seed.library else ''}"
 
 
+def joined(names: Sequence[str]) -> str:
+    """Join all names, however many they are.
+
+    Examples
+    --------
+    >>> joined(list("abcdef"))
+    'a, b, c, d, e and f'
+    """
+    return listed(names, max(len(names), 1))
+
+
+def code(text: str) -> str:
+    """Mark what one types; writers that can show it in another type do, see `escape.code_pieces`.
+
+    Examples
+    --------
+    >>> code("python train.py"), code("echo `date`")
+    ('`python train.py`', 'echo `date`')
+    """
+    return text if "`" in text or not text.strip() else f"`{text}`"
+
+
 def listed(names: Sequence[str], most: int = NAMES_LISTED) -> str:
     """Join names, counting those beyond the first `most`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deviate.analyse.entry import find_entry
-from deviate.errors import EntryNotFound, EntryNotPython
+from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython
 
 
 @pytest.fixture
@@ -17,6 +17,7 @@ def folder(tmp_path):
     (tmp_path / "run.sh").write_text(
         "#!/bin/bash\nset -e\nexport A=1\nCUDA_VISIBLE_DEVICES=0 python -u \\\n  train.py --lr 0.1\n"
     )
+    (tmp_path / "checked.sh").write_text("if python check.py; then :; fi\nnosuch9 python a.py\npython train.py\n")
     (tmp_path / "two.sh").write_text("python train.py\npython scripts/other.py\n")
     (tmp_path / "tool").write_text("#!/usr/bin/env python3\nprint()\n")
     (tmp_path / "notes.txt").write_text("x")
@@ -48,6 +49,7 @@ def folder(tmp_path):
         ("nohup nice -n 5 python train.py", "train.py"),
         ("bash run.sh", "train.py"),
         ("./run.sh", "train.py"),
+        ("bash checked.sh", "train.py"),
         ("./tool", "tool"),
         ("bash -c 'cd . && python train.py > log'", "train.py"),
     ],
@@ -65,7 +67,7 @@ def test_entry_follows_from_the_command(folder, command, expected):
         ("python -m no.such", EntryNotFound),
         ("python -c 'print(1)'", EntryNotFound),
         ("python", EntryNotFound),
-        ("make train", EntryNotFound),
+        ("ls train", EntryNotFound),
         ("bash two.sh", EntryNotFound),
         ("python notes.txt", EntryNotPython),
         ("python scripts", EntryNotFound),
@@ -79,6 +81,26 @@ def test_what_is_wrong_is_said_with_a_hint(folder, command, problem):
         find_entry(shlex.split(command), folder)
     assert "expected" in caught.value.message
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("pyhton train.py", "did you mean python?"),
+        ("nohup pyhton train.py", "did you mean python?"),
+        ("torchrn train.py", "without a shell"),
+        ("./trian.sh", "nothing is at "),
+    ],
+)
+def test_a_program_that_is_not_there_is_told_from_one_that_shows_no_script(folder, monkeypatch, command, said):
+    program = folder / "bin" / "python"
+    program.parent.mkdir()
+    program.write_text("")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    with pytest.raises(CommandNotFound, match="command not found: ") as caught:
+        find_entry(command.split(), folder)
+    assert said in caught.value.hint
 
 
 def test_entry_named_by_the_user_is_right_whatever_the_command(folder):

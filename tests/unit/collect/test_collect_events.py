@@ -68,6 +68,12 @@ def test_a_run_that_said_nothing_is_not_taken_for_different(tmp_path):
     assert collect.environment_differences(runs) == []
 
 
+def test_what_a_run_did_not_say_before_it_was_ended_is_not_taken_for_a_difference(tmp_path):
+    runs = made(tmp_path, [environment(cpu="a")], [environment(cpu="a")], [])
+    assert "python" in collect.environment(runs[2])
+    assert collect.environment_differences(runs) == []
+
+
 def with_info(run, **changes):
     fields = {
         "variant": "control", "index": 0, "seeds": None, "hold_impl": True, "argv": [], "cwd": "", "environment": {},
@@ -139,6 +145,16 @@ def test_seeds_that_hold_the_data_are_kept(tmp_path):
     runs = made(tmp_path, [said, {**SEED, "replaced": True}], [said])
     assert [(seed.line, seed.given, len(seed.runs)) for seed in collect.kept_seeds(runs)] == [(4, "1", 2)]
     assert [seed.line for seed in collect.replaced_seeds(runs)] == [12]
+
+
+def test_a_seed_that_only_data_were_drawn_from_is_kept_and_not_replaced(tmp_path):
+    place = {"call": "numpy.random.default_rng", "file": "train.py", "line": 6, "given": "1"}
+    print_of = {"event": "fingerprint", "digest": "aa", "moment": "end", "count": 1}
+    data = {**print_of, "name": "data", "sources": [{"generator": "numpy", **place}]}
+    seed = {**SEED, **place, "replaced": True}
+    only_data, both = made(tmp_path, [data, seed], [data, {**data, "name": "shuffle"}, seed])
+    assert collect.replaced_seeds([only_data]) == []
+    assert [each.line for each in collect.replaced_seeds([both])] == [6]
 
 
 def test_seeds_that_were_only_looked_at_are_not_replaced(tmp_path):

@@ -15,6 +15,7 @@ from deviate.errors import BadOption
 from deviate.gate import parse_drops
 from deviate.report.gate import build_gate
 from deviate.report.gate_parts import Drop, GateAsked
+from deviate.report.gate_sentences import show_p
 from deviate.report.writers.gate_json import render_gate_json
 from deviate.report.writers.gate_junit import render_gate_junit
 from deviate.report.writers.gate_terminal import render_gate_terminal
@@ -109,9 +110,76 @@ def test_drops_go_with_metrics_in_their_order_and_shares_are_of_the_other_side(p
 
 def test_runs_that_were_lost_do_not_let_the_others_pass(project):
     gate = deviate.check("lost", "main", {"val acc": 30.0})
-    assert (gate.passed, gate.metrics[0].outcome) == (False, "inconclusive")
-    assert "2 runs of the side that is checked gave no finite value" in " ".join(gate.metrics[0].why)
+    assert (gate.passed, gate.metrics[0].outcome, gate.metrics[0].lost_a) == (False, "runs lost", 2)
+    assert "2 of 10 runs of the side that is checked gave no finite value, against 0 of 8" in gate.metrics[0].why[-1]
+    assert not deviate.check("lost", "main", {"val acc": 30.0}, inconclusive="pass").passed
     assert deviate.check("same", "lost", {"val acc": 30.0}).passed
+
+
+def test_values_that_are_not_finite_never_pass_where_the_other_side_has_fewer():
+    a = side("new", [side_metric("m", SAME["val acc"][:4], excluded=4)], completed=8, ended=8)
+    b = side("old", [side_metric("m", BASE["val acc"])])
+    asked = GateAsked(drops={"m": Drop(1.0)}, inconclusive="pass")
+    gate = build_gate(a, b, asked, "")
+    assert (gate.passed, gate.metrics[0].outcome) == (False, "runs lost")
+    assert "whatever --inconclusive says" in gate.metrics[0].why[-1]
+    assert "m (last): runs lost\n" in render_gate_terminal(gate)
+    (suite,) = ElementTree.fromstring(render_gate_junit(gate).encode())
+    assert suite.find("testcase/failure").get("type") == "runs-lost"
+    as_many = side("old", [side_metric("m", BASE["val acc"][:4], excluded=4)], completed=8, ended=8)
+    gate = build_gate(a, as_many, asked, "")
+    assert (gate.passed, gate.metrics[0].outcome) == (True, "inconclusive")
+
+
+FRACTIONS = [value / 100 for value in BASE["val acc"]]
+
+
+def test_fractions_against_percent_are_refused(project):
+    a, b = side("new", [side_metric("acc", SAME["val acc"])]), side("old", [side_metric("acc", FRACTIONS)])
+    for one, other in ((a, b), (b, a)):
+        with pytest.raises(BadOption, match=r"like a fraction in old .* and like percent in new") as refused:
+            build_gate(one, other, GateAsked(drops={"acc": Drop(0.5)}), "")
+        assert "into the unit of the other" in refused.value.hint
+    loss = [side("x", [side_metric("acc", values, kind="loss")]) for values in (FRACTIONS, BASE["val acc"])]
+    assert build_gate(*loss, GateAsked(drops={"acc": Drop(0.5)}), "").metrics[0].outcome == "worse"
+
+
+def test_a_limit_that_lets_anything_pass_is_pointed_out_in_every_format():
+    b = side("old", [side_metric("acc", FRACTIONS)])
+    fallen = side("new", [side_metric("acc", [value - 0.37 for value in FRACTIONS])])
+    gate = build_gate(fallen, b, GateAsked(drops={"acc": Drop(0.5)}), "")
+    said = " ".join(render_gate_terminal(gate).split())
+    assert f"! acc: the limit 0.5 is {50 / np.mean(FRACTIONS):.0f}% of the mean of old (0.89" in said
+    assert "would pass; if points of a percentage are meant, type --max-drop 0.005." in said
+    assert json.loads(render_gate_json(gate))["warnings"][0]["slug"] == "limit-wide"
+    (out,) = ElementTree.fromstring(render_gate_junit(gate).encode()).findall("testsuite/system-out")
+    assert out.text.startswith("warning: acc: the limit 0.5 is ")
+
+    def told(drop, direction="higher"):
+        found = build_gate(b, fallen, GateAsked(drops={"acc": drop}, directions={"acc": direction}), "").warnings
+        return [warned.message for warned in found if warned.slug == "limit-wide"]
+
+    sds = 0.103 / np.std(FRACTIONS, ddof=1)
+    assert told(Drop(0.103))[0].startswith(f"acc: the limit 0.103 is {sds:.0f} SDs of new (")
+    assert "more than a fifth of the mean of new: a rise to" in told(Drop(0.25, True), "lower")[0]
+    assert told(Drop(0.02)) == told(Drop(0.02, True)) == told(Drop()) == []
+
+
+@pytest.mark.parametrize("direction", ["higher", "lower"])
+def test_the_distance_to_the_limit_says_on_which_side_of_it(direction):
+    a, b = (side(label, [side_metric("m", BASE["val acc"], direction=direction)]) for label in ("new", "old"))
+    within = build_gate(a, b, GateAsked(drops={"m": Drop(3.0)}), "").metrics[0].why[1]
+    assert f"the mean is 3.0 {'above' if direction == 'higher' else 'below'} it, within the limit (90% CI of" in within
+    worse = [value + (-4 if direction == "higher" else 4) for value in BASE["val acc"]]
+    a = side("new", [side_metric("m", worse, direction=direction)])
+    beyond = build_gate(a, b, GateAsked(drops={"m": Drop(3.0)}), "").metrics[0].why[1]
+    assert "CI of the distance: 0." in beyond
+    assert f"{'below' if direction == 'higher' else 'above'} it, beyond the limit" in beyond
+
+
+def test_a_p_near_alpha_is_not_written_as_alpha():
+    assert [show_p(p, 0.05) for p in (0.0504, 0.04996, 0.05, 0.0512)] == ["= 0.0504", "= 0.04996", "= 0.05", "= 0.051"]
+    assert show_p(0.01004, 0.01) == "= 0.01004"
 
 
 def test_bit_identical_partners_pass(project):

@@ -1,6 +1,7 @@
 """``deviate compare`` and ``deviate plan`` on experiments in a workspace, and from Python."""
 
 import json
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy import stats
 import deviate
 from deviate.cli.main import group
 from deviate.errors import BadOption, UnknownExperiment
+from deviate.report.comparison.inputs import Asked
 from deviate.report.plan import PlanAsked, build_plan
 
 RNG = np.random.default_rng(8)
@@ -109,6 +111,79 @@ def test_bad_input_is_refused(project, words, error, said):
     assert done.stdout == ""
 
 
+def test_one_name_is_answered_with_the_experiments_there_are(project):
+    hint = run("compare", "baseline").exception.hint
+    assert hint.startswith("type: deviate compare baseline B; experiments here: a:b, arms, ")
+
+
+def test_metrics_are_named_in_either_case(project):
+    usual = ["--metric", "test acc", "--margin", "test acc=9", "--match", "test acc=test acc"]
+    other = ["--metric", "Test Acc", "--margin", "TEST ACC=9", "--match", "Test acc=test Acc"]
+    chosen = ["--direction", "test acc=lower", "--aggregate", "test acc=max"]
+    found, same = (
+        json.loads(run("compare", "baseline", "proposed", "--json", *words).stdout)
+        for words in ([*usual, *chosen], [*other, *(word.replace("test acc", "Test Acc") for word in chosen)])
+    )
+    assert found.pop("command") != same.pop("command")
+    assert found == same
+    assert [metric["aggregate"] for metric in found["metrics"]] == ["max"]
+
+
+def test_a_gate_takes_metrics_in_either_case_once(project):
+    found = deviate.check("proposed", "baseline", {"Test Acc": 0.5}, aggregates={"TEST acc": "max"})
+    assert [(metric.name, metric.aggregate) for metric in found.metrics] == [("test acc", "max")]
+    with pytest.raises(BadOption, match="named twice"):
+        deviate.check("proposed", "baseline", {"Test Acc": 0.5, "test acc": 1})
+    with pytest.raises(BadOption, match="no metric 'x'"):
+        deviate.check("proposed", "baseline", {"test acc": 0.5}, aggregates={"x": "max"})
+
+
+def test_a_wrong_keyword_is_pythons_own_error_and_the_right_ones_are_in_the_signature(project):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'metric'"):
+        deviate.compare("baseline", "proposed", metric="test acc")
+    assert {*Asked.__struct_fields__, "aggregates"} < set(signature(deviate.compare).parameters)
+    one, several = (deviate.compare("baseline", "proposed", metrics=named) for named in ("test acc", ["test acc"]))
+    assert [metric.name for metric in one.pairs[0].metrics] == ["test acc"]
+    assert one == several
+    with pytest.raises(BadOption, match="pairing"):
+        deviate.compare("baseline", "proposed", pairing="yes")
+
+
+def test_what_python_gives_prints_as_what_the_command_says(project):
+    said = run("compare", "baseline", "proposed", "--metric", "test acc", "-o", "out.txt")
+    assert said.exit_code == 0
+    found = deviate.compare("baseline", "proposed", metrics="test acc")
+    assert str(found) == repr(found) == (project / "out.txt").read_text().rstrip("\n")
+    assert repr(found.pairs) == "[<'baseline' against 'proposed': <'test acc': b better>>]"
+    assert repr(deviate.plan(difference=1.0)).splitlines() == run("plan", "--difference", "1").stdout.splitlines()
+    assert len(repr(deviate.check("proposed", "baseline", {"test acc": 0.5}))) < 1000
+
+
+def test_a_curve_is_of_the_variant_that_a_comparison_takes(project):
+    two = deviate.load("two")
+    table = two.curve("Test ACC").to_frame()
+    assert list(table) == ["iterations", "n", "low", "median", "high"]
+    assert table["median"].tolist() == [np.median(BASE["test acc"])]
+    assert table["n"].tolist() == [8]
+    assert two.parting("test acc", "control").iteration == 0
+    with pytest.raises(BadOption, match="no variant 'init'") as raised:
+        two.curve("test acc", "init")
+    assert raised.value.hint == "variants: control, algo+impl"
+    with pytest.raises(BadOption, match="no metric 'acc'") as raised:
+        two.curve("acc")
+    assert raised.value.hint == "metrics: train loss, test acc"
+    with pytest.raises(BadOption, match="of 2 variants: algo, impl") as raised:
+        deviate.load("arms").curve("test acc")
+    assert raised.value.hint == "name one: variant='algo'"
+
+
+def test_samples_take_aggregates_in_either_case(project):
+    table = deviate.load("baseline").samples({"Test Acc": "max"})
+    assert set(table[table["metric"] == "test acc"]["aggregate"]) == {"max"}
+    with pytest.raises(BadOption, match="no metric 'x'"):
+        deviate.load("baseline").samples({"x": "max"})
+
+
 def test_one_aggregate_for_both_makes_them_comparable(project):
     chosen = [word for name in BASE for word in ("--aggregate", f"{name}=last")]
     found = json.loads(run("compare", "baseline", "best", "--json", *chosen).stdout)
@@ -137,6 +212,16 @@ def test_plan_from_a_pilot(project):
     assert difference.hours == pytest.approx(2 * difference.runs * found.seconds / 3600)
     assert 20 < ratio.runs < 30
     assert precision.sides == 1
+
+
+def test_a_plan_explains_brackets_only_where_there_are_some(project):
+    asked, ratio, nothing = (
+        deviate.plan("baseline", **question) for question in ({"difference": 0.8}, {"sd_ratio": 2.0}, {})
+    )
+    assert "In brackets: with an SD" in " ".join(asked.notes)
+    for plan in (ratio, nothing):
+        assert "In brackets" not in " ".join(plan.notes)
+        assert "The SD of 8 runs is known within a factor of" in " ".join(plan.notes)
 
 
 def test_plan_without_a_pilot_is_in_sds():

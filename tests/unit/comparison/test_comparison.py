@@ -32,16 +32,68 @@ def test_numbers_are_those_of_scipy():
     assert (found.spread_a.mean, found.spread_b.sd) == (pytest.approx(np.mean(a)), pytest.approx(np.std(b, ddof=1)))
 
 
+TIME = "time per run"
+
+
 @pytest.mark.parametrize(("correction", "method"), [("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
-def test_all_metrics_and_pairs_are_corrected_together(correction, method):
+def test_metrics_are_corrected_together_over_all_pairs_and_measured_times_apart(correction, method):
     compared = [*sides(shift=0.7), side("third", sides(seed=5)[1].metrics)]
     found = compare(compared, correction=correction)
     metrics = [one for pair in found.pairs for one in pair.metrics]
-    assert found.family == len(metrics) == 9
-    expected = multipletests([one.contrast.p for one in metrics], method=method)[1]
-    assert [one.p_adjusted for one in metrics] == pytest.approx(expected)
-    spreads = multipletests([one.contrast.tests["brown_forsythe"].p for one in metrics], method=method)[1]
-    assert [one.spread_p_adjusted for one in metrics] == pytest.approx(spreads)
+    assert (found.family, found.times_family) == (6, 3)
+    for family in ([one for one in metrics if one.name != TIME], [one for one in metrics if one.name == TIME]):
+        assert {one.family for one in family} == {len(family)}
+        expected = multipletests([one.contrast.p for one in family], method=method)[1]
+        assert [one.p_adjusted for one in family] == pytest.approx(expected)
+        spreads = multipletests([one.contrast.tests["brown_forsythe"].p for one in family], method=method)[1]
+        assert [one.spread_p_adjusted for one in family] == pytest.approx(spreads)
+    over_all = [one for one in found.omnibus if one.name != TIME]
+    expected = multipletests([one.welch_anova.p for one in over_all], method=method)[1]
+    assert [one.p_adjusted for one in over_all] == pytest.approx(expected)
+    assert [one.family for one in found.omnibus] == [2, 2, 1]
+
+
+def test_times_that_nobody_asked_for_cost_the_metrics_nothing():
+    """The same numbers as a metric that the training reports do cost them some."""
+    compared = sides(shift=1.0, seed=3)
+    times = [side_metric("my time", one.metrics[2].values, kind="speed", unit="s") for one in compared]
+    asked = [side(one.label, [*one.metrics[:2], time]) for one, time in zip(compared, times, strict=True)]
+    apart, together = compare(compared), compare(asked)
+    assert (apart.family, together.family) == (2, 3)
+    assert metric(apart).p_adjusted < 0.05 < metric(together).p_adjusted
+    assert (metric(apart).verdict, metric(together).verdict) == ("b better", "no difference shown")
+    assert "after Holm over 2 tests" in " ".join(metric(apart).why)
+    assert any("apart from them, over 1 test" in sentence for sentence in apart.methods)
+
+
+def test_where_only_times_are_compared_theirs_is_the_family():
+    found = compare(sides(), metrics=[TIME])
+    assert (found.family, found.times_family) == (1, 0)
+
+
+def test_the_first_sentence_says_that_p_was_adjusted_and_only_then():
+    assert "after Holm)" in compare(sides()).headline[0]
+    assert "after" not in compare(sides(), correction="none").headline[0]
+    assert "after" not in compare(sides(), metrics=["test acc"]).headline[0]
+
+
+def test_of_three_sides_each_sentence_names_its_pair():
+    drawn = prints(*(f"{index}" for index in range(8)))
+    a, b = sides(shift=6.0)
+    a, b = side("a", a.metrics, prints=drawn), side("b", b.metrics, prints=drawn)
+    third = side("third", [side_metric(each.name, [-9 * x for x in each.values]) for each in sides()[0].metrics])
+    found = compare([a, b, third])
+    better = [sentence for sentence in found.headline if "better" in sentence]
+    assert len(better) >= 3
+    assert all("better than" in part for sentence in better for part in sentence.split(";") if "better" in part)
+    notes = [warned.message for warned in found.warnings if warned.slug == "pairing"]
+    assert notes[0].startswith("Between a and b, runs of one index are paired: ")
+    assert notes[1].startswith("Between a and third and between b and third, runs are not paired: ")
+    assert set(notes) <= set(found.methods)
+    unpaired = compare([*sides(), third]).warnings
+    assert next(one.message for one in unpaired if one.slug == "pairing").startswith("Between any two, runs are not")
+    assert not any("Between" in warned.message for warned in compare([a, b]).warnings)
+    assert "better in" in compare([a, b]).headline[1]
 
 
 def test_better_follows_the_direction():
@@ -221,3 +273,20 @@ def test_remarks_tell_what_may_mislead():
     slugs = [warned.slug for warned in compare([a, b]).warnings]
     assert {"variant-assumed", "variants-differ", "runs-lost", "value-excluded", "environment-differs"} <= set(slugs)
     assert {"best-biased", "pairing"} <= set(slugs)
+
+
+def test_fractions_against_percent_are_remarked():
+    percent, fraction = (
+        side(label, [side_metric(values=[factor * value for value in (94.1, 94.4, 93.9, 94.6, 94.0)])])
+        for label, factor in (("new", 1), ("old", 0.01))
+    )
+    (warned,) = [warned for warned in compare([percent, fraction]).warnings if warned.slug == "units-differ"]
+    assert warned.severity == "warning"
+    assert "test acc looks like a fraction in old and like percent in new" in warned.message
+    assert "units-differ" not in {warned.slug for warned in compare([percent, percent]).warnings}
+
+
+def test_what_varied_on_an_imported_side_is_not_known():
+    a, b = side("a", [side_metric(values=range(8))]), side("b", [side_metric(values=range(8))], variant="imported")
+    said = [warned.message for warned in compare([a, b]).warnings if warned.slug == "variants-differ"]
+    assert said == ["b was imported: what varied there is not known."]

@@ -8,8 +8,10 @@ import json
 import pytest
 from compared_sides import side, side_metric, sides
 
+from deviate.contrast.labels import EFFECT_NAMES, TEST_NAMES
 from deviate.report.comparison.build import build_comparison
 from deviate.report.comparison.inputs import Asked
+from deviate.report.escape import markdown
 from deviate.report.writers.comparison_formats import COMPARISON_FORMATS, find_comparison_format
 from deviate.report.writers.comparison_json import comparison_contract
 from deviate.report.writers.comparison_terminal import render_comparison_terminal
@@ -92,10 +94,10 @@ def test_names_of_users_are_made_harmless():
 
 def test_markdown_has_every_test_and_says_which_decides():
     text = COMPARISON_FORMATS["md"](comparison())
-    assert "| welch_t (decides) |" in text
-    assert "| brown_forsythe (decides) |" in text
-    for name in (*TESTS, *EFFECTS):
-        assert f"| {name}" in text
+    assert "| Welch's t (decides) |" in text
+    assert "| Brown-Forsythe (decides) |" in text
+    for name in (*TEST_NAMES.values(), *EFFECT_NAMES.values()):
+        assert (f"| {markdown(name)} " in text) == ("pair" not in name and "Wilcoxon" not in name)
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert all(line.endswith("|") for line in tables)
 
@@ -105,15 +107,91 @@ def test_how_was_compared_is_said_for_a_paper(format_name):
     found = comparison(margins={"test acc": 0.5})
     assert any("Welch's t test" in sentence for sentence in found.methods)
     assert any("0.5" in sentence for sentence in found.methods)
-    said = html.unescape(COMPARISON_FORMATS[format_name](found)).replace("\\", "")
+    said = html.unescape(COMPARISON_FORMATS[format_name](found)).replace("\\", "").replace("$", "")
     for sentence in found.methods:
         assert sentence.replace("%", "") in said.replace("%", "")
 
 
 def test_csv_has_one_row_a_metric():
     rows = list(csv.DictReader(io.StringIO(COMPARISON_FORMATS["csv"](comparison()))))
-    assert [row["metric_a"] for row in rows] == ["train loss", "test acc", "time per run"]
+    assert [row["metric_a"] for row in rows] == ["test acc", "train loss", "time per run"]
+    assert [row["family"] for row in rows] == ["2", "2", "1"]
     assert float(rows[1]["p"]) == pytest.approx(comparison().pairs[0].metrics[1].contrast.p)
+
+
+def test_a_table_for_programs_has_the_words_that_people_read():
+    values = [one.metrics[1].values for one in sides(shift=4.0)]
+    compared = [
+        side(label, [side_metric("x", sample, direction=None), side_metric("few", sample[:2])])
+        for label, sample in zip(("a", "b"), values, strict=True)
+    ]
+    found = comparison(compared)
+    few, x = csv.DictReader(io.StringIO(COMPARISON_FORMATS["csv"](found)))
+    assert (x["verdict"], x["differs"], x["shown_verdict"]) == (
+        "no difference shown",
+        "true",
+        "differs, better unknown",
+    )
+    assert (few["differs"], few["shown_verdict"]) == ("", "too few runs")
+    for name in ("terminal", "md", "html"):
+        assert x["shown_verdict"] in COMPARISON_FORMATS[name](found)
+    assert comparison_contract(found)["metrics"][1]["differs"] is True
+    equal, _, _ = csv.DictReader(io.StringIO(COMPARISON_FORMATS["csv"](comparison(sides(shift=0.0)))))
+    assert equal["differs"] == "false"
+
+
+@pytest.mark.parametrize("width", range(60, 150, 5))
+def test_all_tables_in_a_terminal_have_the_same_columns(width):
+    a, b = sides()
+    wide = side("c", [side_metric(each.name, [1000 * x for x in each.values]) for each in b.metrics])
+    text = render_comparison_terminal(comparison([side("a", a.metrics), side("b", b.metrics), wide]), width)
+    heads = [line.split() for line in text.splitlines() if line.startswith("metric ")]
+    assert len(heads) == 3
+    assert len({" ".join(word for word in head if word not in ("a", "b", "c")) for head in heads}) == 1
+
+
+def test_negative_numbers_have_a_minus_sign_and_names_keep_their_hyphens():
+    compared = [
+        side(label, [side_metric("log-likelihood -1", [-90.0 + shift + 0.1 * k for k in range(8)])])
+        for label, shift in (("a-1", 0.0), ("b-2", 5.0))
+    ]
+    found = comparison(compared)
+    for name in ("terminal", "md", "html"):
+        text = COMPARISON_FORMATS[name](found).replace("\\", "")
+        assert "−89.65" in text
+        assert "-89.65" not in text.partition("<script")[0]
+        assert "log-likelihood -1" in text
+        assert "b-2" in text
+    assert ",-89.6" in COMPARISON_FORMATS["csv"](found)
+    assert "$-89.65$" in COMPARISON_FORMATS["tex"](found)
+    assert "-89.65" in render_comparison_terminal(found).replace("−", "-")
+
+
+def test_large_ratios_are_written_in_full():
+    compared = [
+        side("a", [side_metric(values=[363.0 * x for x in range(8)])]),
+        side("b", [side_metric(values=range(8))]),
+    ]
+    for name in ("md", "html"):
+        text = COMPARISON_FORMATS[name](comparison(compared))
+        assert "363" in text
+        assert "e+0" not in text.partition("<script")[0]
+
+
+def test_the_page_has_words_for_tests_and_effects_and_one_column_of_sentences():
+    page = html.unescape(COMPARISON_FORMATS["html"](comparison()).partition("<main")[2])
+    for name, word in {**TEST_NAMES, **EFFECT_NAMES}.items():
+        assert f"{name}<" not in page
+        assert (f"{word}<" in page or f"{word} (decides)<" in page) == ("pair" not in word and "Wilcoxon" not in word)
+    assert 'class="answers in-turn"' in page
+
+
+def test_each_table_says_over_how_many_tests_p_was_adjusted():
+    found = comparison()
+    for name in ("md", "html", "tex"):
+        text = COMPARISON_FORMATS[name](found).replace("$", "")
+        assert "p adjusted (Holm): over 2 tests; of times that Deviate measures over 1" in text
+        assert "p adjusted" not in COMPARISON_FORMATS[name](comparison(correction="none")).replace("$", "")
 
 
 @pytest.mark.parametrize(("format_name", "path", "found"), [(None, None, "terminal"), ("MARKDOWN", None, "md")])

@@ -92,6 +92,39 @@ def test_a_torn_event_file_gives_what_is_whole(torch_writer, tmp_path):
     assert list(read_events(path)) == []
 
 
+def test_an_event_file_without_values_is_a_run_that_failed(torch_writer, tmp_path):
+    for seed in range(3):
+        with torch_writer(tmp_path / f"seed{seed}") as writer:
+            writer.add_scalar("acc", seed / 4, 0)
+    for name, data in (("seed3", b""), ("seed4", b"no event file at all"), ("seed5/train", b"")):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "events.out.tfevents.1.host").write_bytes(data)
+    with torch_writer(tmp_path / "seed6") as writer:
+        writer.add_text("note", "no number", 0)
+    found = read_tensorboard([tmp_path])
+    assert [(run.label, run.is_finished, run.broken) for run in found.runs] == [
+        ("seed0", True, ""),
+        ("seed1", True, ""),
+        ("seed2", True, ""),
+        ("seed3", False, "the event file is empty"),
+        ("seed4", False, "the event file is corrupt"),
+        ("seed5", False, "the event file is empty"),
+        ("seed6", False, "no scalar in the event file"),
+    ]
+    assert len(found.notes) == 1
+
+
+def test_a_folder_without_scalars_around_runs_is_no_run_and_is_named(torch_writer, tmp_path):
+    root = tmp_path / "logs"
+    with torch_writer(root) as writer:
+        writer.add_text("note", "no number", 0)
+    with torch_writer(root / "seed0") as writer:
+        writer.add_scalar("acc", 0.5, 0)
+    found = read_tensorboard([root])
+    assert [run.label for run in found.runs] == ["seed0"]
+    assert found.notes[1] == "logs is no run of its own, but goes with seed0: no scalar in the event file."
+
+
 # Protocol buffers
 
 
@@ -176,7 +209,7 @@ def test_offline_runs_of_wandb(tmp_path):
     write_wandb(tmp_path, 3, wandb_run(3, exit_code=None))
     found = read_wandb([tmp_path / "wandb"])
     assert curves(found)["happy-1"] == {"acc": [(0, 0.0), (1, 0.25), (2, 0.5)]}
-    assert [(run.status, run.seconds) for run in found.runs] == [("finished", 9), ("crashed", 9), ("not ended", 2.5)]
+    assert [(run.status, run.seconds) for run in found.runs] == [("finished", 9), ("crashed", 9), ("not ended", None)]
 
 
 def test_records_longer_than_a_block_and_a_torn_end(tmp_path):
@@ -185,6 +218,20 @@ def test_records_longer_than_a_block_and_a_torn_end(tmp_path):
     assert len(read_wandb([path]).runs[0].readings) == 6
     path.write_bytes(data[:-30_000])
     assert [one.iteration for one in read_wandb([path]).runs[0].readings] == [0, 1, 2, 3]
+
+
+def test_a_wandb_file_without_values_is_a_run_that_failed(tmp_path):
+    write_wandb(tmp_path, 1, wandb_run(1))
+    write_wandb(tmp_path, 2, b"")
+    folder = write_wandb(tmp_path, 3, b"").parent / "files"
+    folder.mkdir()
+    (folder / "wandb-summary.json").write_text(json.dumps({"acc": 0.5}))
+    found = read_wandb([tmp_path])
+    assert [(run.label, len(run.readings), run.broken) for run in found.runs] == [
+        ("happy-1", 3, ""),
+        ("id2", 0, "no value in run-id2.wandb"),
+        ("offline-run-20260101_000003-id3", 1, ""),
+    ]
 
 
 def test_a_summary_alone_gives_one_value_a_metric(tmp_path):

@@ -94,6 +94,56 @@ def test_a_chart_of_wandb_and_a_curve_of_tensorboard(table):
     assert found.runs[0].readings[1].elapsed_s == 10.0
 
 
+def test_the_time_of_the_last_record_is_not_that_of_the_run(table):
+    found = read(table("run,metric,iteration,elapsed_s,value\n0,acc,0,4.5,0.9\n1,acc,0,4.1,0.8\n"))
+    assert [(run.seconds, run.readings[0].elapsed_s) for run in found.runs] == [(None, 4.5), (None, 4.1)]
+    found = read(table("seed,epoch,elapsed,acc\n0,0,4,0.1\n0,1,9,0.2\n1,0,4,0.3\n1,1,8,0.4\n"))
+    assert [run.seconds for run in found.runs] == [None, None]
+
+
+def test_files_without_values_are_runs_that_failed(table):
+    good = [table(f"epoch,acc\n0,0.{seed}\n", f"seed{seed}.csv") for seed in (1, 3)]
+    empty, head, garbage = (
+        table(text, name) for text, name in (("", "seed2.csv"), ("epoch,acc\n\n", "seed4.csv"), ("\0\1\2", "seed5.csv"))
+    )
+    hollow = table("epoch,acc\n0,\n", "seed6.csv")
+    found = read(good[0], empty, good[1], head, garbage, hollow)
+    assert [(run.label, run.is_finished) for run in found.runs] == [
+        ("seed1.csv", True),
+        ("seed2.csv", False),
+        ("seed3.csv", True),
+        ("seed4.csv", False),
+        ("seed5.csv", False),
+        ("seed6.csv", False),
+    ]
+    reasons = [run.broken.replace(str(empty.parent), "") for run in found.runs if not run.is_finished]
+    assert reasons == [
+        "/seed2.csv has no row below its head",
+        "/seed4.csv has no row below its head",
+        "/seed5.csv is no text: byte 00 at 0",
+        "no value of a metric was found in seed6.csv",
+    ]
+    with pytest.raises(NotImportable, match=r"seed2\.csv has no row"):
+        read(empty, head)
+    with pytest.raises(NotImportable, match=r"seed5\.csv is no text"):
+        read(garbage)
+
+
+def test_a_log_that_no_line_matches_is_a_run_that_failed(table):
+    paths = [table(text, name) for name, text in (("a.log", "acc 0.1\0\n"), ("b.log", "error\n"), ("c.log", "\0"))]
+    found = read(*paths, patterns=["acc {acc}"])
+    assert [(run.label, run.is_finished) for run in found.runs] == [("a.log", True), ("b.log", False), ("c.log", False)]
+    assert "no line of" in found.runs[1].broken
+    assert "is no text" in found.runs[2].broken
+
+
+def test_a_file_that_cannot_be_told_to_a_group_is_named(table):
+    rows = "".join(f"{net},{seed},0.{seed}\n" for net in ("a", "b") for seed in (1, 2))
+    found = read(table("model,seed,acc\n" + rows), table("", "lost.csv"))
+    assert {run.group for run in found.runs} == {"a", "b"}
+    assert "lost.csv" in found.notes[0]
+
+
 def test_columns_may_be_runs(table):
     path = table("epoch,run_1,run_2\n0,0.1,0.2\n1,0.3,0.4\n")
     assert values(read(path, runs_of="acc"), "acc") == {"run_1": [0.1, 0.3], "run_2": [0.2, 0.4]}
@@ -183,6 +233,51 @@ def test_one_fold_or_the_mean_over_folds_is_taken(table):
     assert values(read(path, where=(("fold", "0"),)), "acc") == {"seed 0": [0.1], "seed 1": [0.5]}
     averaged = values(read(path, mean_over=("fold",)), "acc")
     assert averaged == {"seed 0": [pytest.approx(0.2)], "seed 1": [pytest.approx(0.7)]}
+
+
+def test_a_column_that_rows_are_taken_or_averaged_by_is_no_metric(table):
+    path = table("seed,fold,acc\n0,0,0.1\n0,1,0.3\n1,0,0.5\n1,1,0.9\n")
+    for options in ({"where": (("fold", "0"),)}, {"mean_over": ("fold",)}):
+        assert {one.metric for run in read(path, **options).runs for one in run.readings} == {"acc"}
+
+
+def test_folds_without_a_seed_are_one_run_a_file(table):
+    first, second = (table(f"kfold,acc\n0,{acc}\n1,{acc + 0.2}\n", f"{acc}.csv") for acc in (0.1, 0.5))
+    with pytest.raises(NotRuns) as refused:
+        read(first, second)
+    assert "--where kfold=0; or the mean of each run: --mean-over kfold" in refused.value.hint
+    averaged = values(read(first, second, mean_over=("kfold",)), "acc")
+    assert averaged == {"0.1.csv": [pytest.approx(0.2)], "0.5.csv": [pytest.approx(0.6)]}
+    assert values(read(first, where=(("kfold", "0"),)), "acc") == {"0.1.csv": [0.1]}
+    with pytest.raises(NotRuns, match="nothing tells whether the 2 rows"):
+        read(table("fold,acc\n0,0.1\n0,0.2\n"), mean_over=("fold",))
+
+
+def test_numbers_with_a_decimal_comma_are_said_to_be(table):
+    with pytest.raises(NotImportable, match="column 'acc' holds values with a decimal comma"):
+        read(table("seed;acc\n0;0,91\n1;1\n"))
+    found = read(table("seed;acc;loss\n0;0,91;0.1\n1;0,92;0.2\n"))
+    assert "'acc' is left out" in found.notes[0]
+
+
+def test_a_run_column_of_a_long_table_must_tell_runs_apart(table):
+    path = table("run,step,metric,value\na,0,acc,0.1\nb,0,acc,0.2\n")
+    for name, holds in (("metric", "names"), ("value", "values")):
+        with pytest.raises(BadOption, match=f"--run-column '{name}': .* holds the {holds} of the metrics") as refused:
+            read(path, run=(name,))
+        assert refused.value.hint.endswith("one of: run, step")
+
+
+def test_a_folder_of_tables_is_answered_with_its_files(table, tmp_path):
+    (tmp_path / "logs" / "a").mkdir(parents=True)
+    table("seed,acc\n0,1\n", "logs/a/r.csv")
+    for kind in (None, "csv"):
+        with pytest.raises(NotImportable) as refused:
+            read(tmp_path / "logs", kind=kind)
+        assert f"name its files: deviate import {tmp_path.as_posix()}/logs/" in refused.value.hint
+    with pytest.raises(NotImportable) as refused:
+        read(tmp_path / "logs")
+    assert refused.value.hint.endswith("/logs/*/*.csv")
 
 
 def test_rows_called_runs_that_climb_like_epochs_are_said_to(table):

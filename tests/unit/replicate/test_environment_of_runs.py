@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.replicate.determinism import SWITCHES, deterministic
+from deviate.replicate.determinism import SWITCHES, deterministic, numerical_variables
 from deviate.replicate.executors.local import divide
 from deviate.replicate.threads import VARIABLES, thread_count, thread_variables
 
@@ -68,3 +68,9 @@ def test_flags_for_xla_are_kept():
     flags = "--xla_cpu_enable_fast_math=false"
     assert deterministic({"XLA_FLAGS": flags})["XLA_FLAGS"] == f"{flags} --xla_gpu_deterministic_ops=true"
     assert "XLA_FLAGS" not in deterministic({"XLA_FLAGS": "--xla_gpu_deterministic_ops=true"})
+
+
+def test_variables_that_change_numbers_are_kept_and_secrets_and_those_of_other_programs_are_not():
+    kept = {"OMP_NUM_THREADS": "2", "TF_ENABLE_ONEDNN_OPTS": "0", "NVIDIA_TF32_OVERRIDE": "0"}
+    others = ("TF_CLI_CONFIG_FILE", "TF_TOKEN_app_terraform_io", "TF_VAR_region", "NVIDIA_API_KEY", "HOME")
+    assert numerical_variables({**kept, **dict.fromkeys(others, "x")}) == dict(sorted(kept.items()))

@@ -10,7 +10,7 @@ from scipy import stats
 
 from deviate.errors import BadOption
 from deviate.experiment import Capture, Experiment, Metric
-from deviate.report.asked import Asked, Bar, check_asked, parse_bar, parse_sizes
+from deviate.report.asked import Asked, Bar, parse_bar, parse_sizes, settle_asked
 from deviate.report.document import build_document
 from deviate.report.inputs import ReportInputs, RunFacts
 from deviate.report.reach import reach_samples, reach_series
@@ -50,6 +50,33 @@ def document(**changes):
     return build_document(inputs(**changes), Clock)
 
 
+def test_only_the_metrics_that_are_asked_for_are_told_of_and_the_rest_is_counted():
+    made = document(metrics=("test loss",))
+    assert [metric.name for metric in made.variants[0].metrics] == ["test loss"]
+    assert made.metrics_chosen == ["test loss"]
+    assert "test loss" in made.variants[0].headline[0]
+    (note,) = [warned.message for warned in made.warnings if warned.slug == "metrics-chosen"]
+    assert note == "1 of 2 metrics shown, as asked for; left out: test acc."
+    assert not [warned for warned in document().warnings if warned.slug == "metrics-chosen"]
+
+
+def test_what_was_recorded_but_not_asked_for_is_not_called_silent():
+    assert document(metrics=("test loss",)).variants[0].silent == []
+
+
+def test_weak_runs_are_found_by_a_metric_that_is_not_told_of():
+    made = document(metrics=("test loss",), weak=(Bar("test acc", "<", 50.0),))
+    assert reports(made)["test loss"]["n"] == document(weak=(Bar("test acc", "<", 50.0),)).variants[0].metrics[0].n
+
+
+def test_a_metric_is_asked_for_by_its_name():
+    names = ["Test acc", "loss"]
+    assert settle_asked(Asked(metrics=("test acc", "loss", "Test acc")), names).metrics == ("Test acc", "loss")
+    with pytest.raises(BadOption, match="no metric 'acc' was recorded") as caught:
+        settle_asked(Asked(metrics=("acc",)), names)
+    assert "Test acc, loss" in caught.value.hint
+
+
 def reports(made):
     return {one["name"]: one for one in contract(made)["variants"][0]["metrics"]}
 
@@ -74,6 +101,15 @@ def test_weak_runs_are_said_once_and_their_statistics_below_the_table():
     text = " ".join(render_terminal(made).split())
     assert "with the weak runs: n 8" in text
     assert "without them: n 6" in text
+
+
+def test_a_run_whose_value_is_no_number_is_not_said_to_lie_far_from_the_others():
+    (far, none) = [
+        warned.message for warned in document(weak=(Bar("test acc"),)).warnings if warned.slug == "weak-runs"
+    ]
+    assert "median" in far
+    assert "its value is no number" in none
+    assert "median" not in none
 
 
 def test_nothing_is_weak_unasked_and_the_robust_rule_needs_no_bar():
@@ -145,4 +181,10 @@ def test_what_cannot_be_read_is_refused():
     with pytest.raises(BadOption, match="METRIC=EXAMPLES"):
         parse_sizes(["acc=many"])
     with pytest.raises(BadOption, match="no metric 'acc'"):
-        check_asked(Asked(weak=(Bar("acc"),)), ["test acc"])
+        settle_asked(Asked(weak=(Bar("acc"),)), ["test acc"])
+
+
+def test_metrics_are_named_in_either_case():
+    asked = Asked(weak=(Bar("test acc", "<", 50.0),), reach=(Bar("TEST ACC"),), test_sizes={"test acc": 100})
+    found = settle_asked(asked, ["Test acc", "loss"])
+    assert found == Asked(weak=(Bar("Test acc", "<", 50.0),), reach=(Bar("Test acc"),), test_sizes={"Test acc": 100})

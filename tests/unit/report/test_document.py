@@ -7,6 +7,7 @@ import report_cases as cases
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deviate.collect.events import EnvironmentDifference
 from deviate.measure.spread import spread
 from deviate.report.inputs import Series
 
@@ -53,11 +54,11 @@ def test_the_first_sentence_is_about_quality_on_unseen_data(names, first):
     assert f") {first} (" in only(cases.document({ALGO: values})).headline[0]
 
 
-def test_metrics_come_by_cv_and_those_without_come_last():
+def test_metrics_of_a_group_come_by_cv_and_those_without_come_last():
     values = {"reward": [-1.0, 1.0], "low": [1.0, 1.001], "high": [1.0, 2.0], "zero": [0.0, 0.0]}
     metrics = only(cases.document({ALGO: values})).metrics
-    assert [metric.name for metric in metrics] == ["high", "time per run", "low", "reward", "zero"]
-    assert [metric.spread.cv is None for metric in metrics] == [False, False, False, True, True]
+    assert [metric.name for metric in metrics] == ["high", "low", "reward", "zero", "time per run"]
+    assert [metric.spread.cv is None for metric in metrics] == [False, False, True, True, False]
 
 
 @given(st.lists(st.floats(min_value=-1e9, max_value=1e9), min_size=1, max_size=12))
@@ -91,7 +92,7 @@ def test_values_that_are_not_finite_are_excluded_and_counted():
         (4, None, "", "no record of this metric"),
     ]
     assert slugs(document).count("value-excluded") == 3
-    assert "NaN in algo+impl-1; excluded, so its n is 2" in said(document, "value-excluded")
+    assert "NaN in algo+impl-1; excluded, so n is 2 there" in said(document, "value-excluded")
 
 
 def test_best_without_a_direction_is_excluded_with_that_reason():
@@ -199,6 +200,12 @@ def test_a_coarse_metric_under_varying_seeds_is_noted():
     assert "Bit-identical in all runs although seeds vary: test acc." in said(document, "metric-identical")
 
 
+def test_of_runs_with_the_programs_own_seeds_it_is_not_said_that_seeds_vary():
+    document = cases.document({"as-is": {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}})
+    assert "seeds vary" not in said(document, "metric-identical")
+    assert "Bit-identical in all runs: test acc; the other metrics are not." in said(document, "metric-identical")
+
+
 def test_what_varied_and_what_was_held_is_said_for_each_variant():
     variants = {name: {"test acc": [0.5, 0.6]} for name in (ALGO, "control", "as-is")}
     varied, fixed, untouched = (variant.factors for variant in cases.document(variants).variants)
@@ -237,6 +244,18 @@ def test_runs_on_different_machines_are_flagged():
     )
 
 
+def test_differences_between_the_same_runs_are_said_together():
+    parts = {"1": ["algo+impl-0", "algo+impl-1"], "2": ["algo+impl-2"]}
+    differences = [
+        EnvironmentDifference(variant=ALGO, name=name, values=parts) for name in ("cores", "threads", "OMP_NUM_THREADS")
+    ]
+    document = cases.document({ALGO: {"test acc": [0.5, 0.6, 0.7]}}, differences=differences)
+    assert [each.message for each in document.warnings if each.slug == "environment-differs"] == [
+        "Runs differ in cores: 1 (algo+impl-0 and algo+impl-1) and 2 (algo+impl-2). They are not identical runs in "
+        "that respect. The same runs differ in threads and OMP_NUM_THREADS."
+    ]
+
+
 def test_warnings_come_before_notes():
     severities = [warned.severity for warned in cases.troubled().warnings]
     assert severities == sorted(severities, reverse=True)
@@ -268,3 +287,29 @@ def test_how_to_reproduce_is_a_line_for_the_shell():
     reproduce = cases.usual().reproduce
     assert reproduce.command == "deviate run -n 8 --vary algo+impl --seed 0 -- python train.py --epochs 10"
     assert reproduce.environment == {"deviate": "0.1.0", "python": "3.11.7", "torch": "2.13.0+cpu"}
+
+
+def test_runs_that_diverged_are_named_in_the_first_sentences_with_what_leaves_them_out():
+    values = {"train loss": [0.5, math.nan, 0.25, math.inf], "test acc": [91.0, 10.0, 92.0, 10.0]}
+    said = cases.document({ALGO: values}).variants[0].headline
+    assert said[1] == (
+        "2 of 4 completed runs ended with a train loss that is no number (algo+impl-1 and algo+impl-3); "
+        "their test acc still count here, which --weak 'train loss' changes."
+    )
+    alone = cases.document({ALGO: {"train loss": values["train loss"]}}).variants[0].headline
+    assert alone[1].endswith("(algo+impl-1 and algo+impl-3).")
+    assert not any(
+        "no number" in line for line in cases.document({ALGO: {"train loss": [0.5, 0.4]}}).variants[0].headline
+    )
+
+
+def test_exclusions_that_are_alike_are_said_once():
+    values = {"train loss": [0.5, math.nan, 0.25], "val loss": [0.6, math.nan, 0.3], "f1": [0.8, 0.9, 0.7]}
+    said = [each.message for each in cases.document({ALGO: values}).warnings if each.slug == "value-excluded"]
+    assert said == ["train loss and val loss: the value is NaN in algo+impl-1; excluded, so n is 2 there."]
+
+
+def test_the_factor_of_the_sd_is_that_of_the_runs_that_count():
+    values = {"train loss": [0.5, math.nan, 0.25, math.nan], "f1": [0.8, 0.9, 0.7, 0.6]}
+    (said,) = [each.message for each in cases.document({ALGO: values}).warnings if each.slug == "few-runs"]
+    assert said.startswith("With 2 runs the SD is known only within a factor of 0.45–31.91, with 4 within 0.57–3.73 (")

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.report.escape import clean, encodable, markdown, markdown_code
+from deviate.report.escape import clean, code_pieces, encodable, markdown, markdown_code, markdown_prose
 
 
 @given(st.text(alphabet=st.characters()))
@@ -59,3 +59,12 @@ def test_no_line_closes_its_fence(lines):
 @given(st.text(alphabet=st.characters()))
 def test_encodable_text_can_be_encoded(text):
     encodable(text).encode()
+
+
+@given(st.text(alphabet="`a |<\\*\x1b[m\r"))
+def test_what_stands_beside_code_is_escaped(text):
+    pieces = code_pieces(text)
+    outside = "".join(markdown_prose(text).split(f"`{piece}`", 1)[0] for piece in pieces[1:2])
+    assert all(piece.strip() and "`" not in piece for piece in pieces[1::2])
+    assert outside == "".join(map(markdown, pieces[:1] if len(pieces) > 1 else []))
+    assert len(pieces) > 1 or markdown_prose(text) == markdown(text)

@@ -50,6 +50,32 @@ def test_standard_output_gets_the_page_and_standard_error_a_hint(words, hint):
     assert done.stderr == f"to a file: {hint}\n"
 
 
+def test_a_report_of_some_metrics_has_tables_records_and_figures_of_these_only(project):
+    table = run("report", "baseline", "--metric", "test acc", "--format", "md").stdout
+    assert "test acc" in table
+    assert "| train loss |" not in table
+    assert "| time per run" not in table
+    records = run("report", "baseline", "--metric", "test acc", "--format", "csv").stdout.splitlines()
+    assert {line.split(",")[3] for line in records[1:]} <= {"test acc"}
+    run("report", "baseline", "--metric", "test acc", "--figures", "figures")
+    assert {path.name for path in (project / "figures").iterdir()} <= {
+        "distribution-test-acc.pdf", "curves-test-acc.pdf", "timeline.pdf"
+    }  # fmt: skip
+    refused = CliRunner().invoke(group, ["report", "baseline", "--metric", "nope", "-o", "page.md"])
+    assert refused.exit_code != 0
+    assert "train loss" in refused.exception.hint
+    assert not (project / "page.md").exists()
+
+
+def test_a_figure_that_takes_the_place_of_another_is_said_to(project):
+    words = ("report", "baseline", "--metric", "test acc", "--figures", "figures", "--figure-format", "svg")
+    first, second = run(*words), run(*words)
+    assert "written to figures/distribution-test-acc.svg" in first.stderr
+    assert "replaced" not in first.stderr
+    assert "replaced figures/distribution-test-acc.svg" in second.stderr
+    assert "written to" not in second.stderr
+
+
 def test_a_page_is_not_written_where_no_file_can_be():
     done = CliRunner().invoke(group, ["report", "baseline", "-o", "nowhere/page.html"])
     assert done.exit_code != 0

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 
+import pandas as pd
 import pytest
 import report_cases as cases
 from compared_sides import side, side_metric, sides
@@ -13,10 +14,13 @@ from hypothesis import strategies as st
 from deviate.report.comparison.build import build_comparison
 from deviate.report.comparison.cells import Cells
 from deviate.report.comparison.inputs import Asked
-from deviate.report.latex_text import latex, number
-from deviate.report.shown import Shown
+from deviate.report.curves import curves_of
+from deviate.report.figures import document_figures
+from deviate.report.latex_text import latex, latex_prose, number
+from deviate.report.shown import Shown, places
+from deviate.report.words import code
 from deviate.report.writers.comparison_latex import render_comparison_latex
-from deviate.report.writers.latex import ROWS, render_latex
+from deviate.report.writers.latex import ROWS, render_latex, table
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 
@@ -33,6 +37,38 @@ NASTY = 'a_b & 50% \\end{tabular}\\input{/etc/passwd} $x^2$ ~#{} "q" --`é то�
 @given(st.text())
 def test_after_the_commands_of_escaping_nothing_special_is_left(text):
     assert not re.search(r"[\\{}$&#%_~^<>|`\n\"]", COMMANDS.sub("", latex(text)))
+
+
+#: What `latex_prose` may write beside them.
+MARKUP = re.compile(r"\\texttt\{([^{}]*)\}|\$(?:n-1|p(?:[=<]\d+(?:\.\d+)?(?:\\times10\^\{-?\d+\})?)?)\$")
+
+
+@given(st.text(st.sampled_from("`p =<01.-vn$\\{}_e1\ra\x1b[")) | st.text())
+def test_after_the_markup_of_sentences_nothing_special_is_left(text):
+    bare = MARKUP.sub(lambda found: found[1] or "", COMMANDS.sub("", latex_prose(text)))
+    assert not re.search(r"[\\{}$&#%_~^<>|`\n\"]", bare)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("divisor n - 1 and", "divisor $n-1$ and"),
+        ("variance: p = 0.031, F", "variance: $p=0.031$, F"),
+        ("is p < 0.0001.", r"is $p<0.0001$."),
+        ("p = 1.2e-7", r"$p=1.2\times10^{-7}$"),
+        ("the p-values of", "the $p$-values of"),
+        ("step = 2, n - 10, mean p-val", "step = 2, n - 10, mean p-val"),
+        ("The command `python a_b.py --lr 1` ran", r"The command \texttt{python a\_b.py -{}-lr 1} ran"),
+        ("echo `date", r"echo \textasciigrave{}date"),
+    ],
+)
+def test_sentences(sentence, expected):
+    assert latex_prose(sentence) == expected
+
+
+def test_a_command_is_typewriter_and_one_with_grave_accents_is_not():
+    assert r"The training command \texttt{python train.py -{}-epochs 10} was run" in render_latex(cases.usual())
+    assert code("echo `id`") == "echo `id`"
 
 
 @pytest.mark.parametrize(
@@ -58,10 +94,11 @@ def rows_of(text):
 def test_every_metric_is_a_row_with_the_numbers_of_all_formats(case):
     document = case()
     rows = rows_of(render_latex(document))
+    digits = places(metric for variant in document.variants for metric in variant.metrics)
     for variant in document.variants:
         for metric in variant.metrics:
             if metric.n:
-                shown = Shown(metric)
+                shown = Shown(metric, digits)
                 numbers = (shown.n, shown.mean, shown.sd, shown.ci_mean, shown.ci_sd, shown.min, shown.max)
                 name = latex(f"{shown.name}{f' ({shown.aggregate})' if shown.aggregate else ''}")
                 assert [name, *map(number, numbers)] in rows
@@ -71,9 +108,9 @@ def test_every_metric_is_a_row_with_the_numbers_of_all_formats(case):
 def test_methods_and_answers_are_in_it(case):
     document = case()
     text = render_latex(document)
-    assert all(latex(sentence) in text for sentence in document.methods)
-    assert all(latex(answer.answer) in text for answer in document.checklist)
-    assert text.splitlines()[1].startswith(r"% Needs \usepackage{booktabs}")
+    assert all(latex_prose(sentence) in text for sentence in document.methods)
+    assert all(latex_prose(answer.answer) in text for answer in document.checklist)
+    assert any(line.startswith(r"% Needs \usepackage{booktabs}") for line in text.splitlines()[:3])
 
 
 def test_long_tables_are_split():
@@ -81,6 +118,55 @@ def test_long_tables_are_split():
     pages = -(-len(cases.crowded().variants[0].metrics) // ROWS)
     assert text.count(r"\begin{tabular}") == pages
     assert f"(1 of {pages})" in text
+
+
+def bodies(lines):
+    return [part.split(r"\bottomrule")[0] for part in "\n".join(lines).split(r"\midrule")[1:]]
+
+
+def test_a_table_is_cut_between_metrics():
+    rows = [row for metric in range(9) for row in ([f"metric {metric}"], *([[f"v{i}", "1"] for i in range(5)]))]
+    pages = bodies(table(("what", "n"), "lr", rows, "caption", "label"))
+    assert len(pages) == 2
+    assert all(page.split()[0] == r"\multicolumn{2}{@{}l}{metric" for page in pages)
+    assert "continued" not in "".join(pages)
+    assert [page.count(r"\\") for page in pages] == [36, 18]
+
+
+def test_rows_of_one_metric_beyond_a_table_have_its_heading_again():
+    rows = [["metric"], *([f"v{i}", "1"] for i in range(2 * ROWS))]
+    pages = bodies(table(("what", "n"), "lr", rows, "caption", "label"))
+    assert [page.count(r"\\") for page in pages] == [ROWS, ROWS, 3]
+    assert ["{metric (continued)}" in page for page in pages] == [False, True, True]
+
+
+def test_a_caption_is_apart_from_the_rule_below_it():
+    assert r"\setlength{\belowcaptionskip}{4pt}" in render_latex(cases.usual())
+
+
+def test_values_that_are_held_have_the_digits_of_the_rows_beside_them():
+    held = {"test acc": [91.296296] * 4, "val loss": [1.2155893] * 4}
+    varied = {"test acc": [89.0, 87.1, 90.5, 91.3], "val loss": [1.2155893] * 4}
+    found = rows_of(render_latex(cases.document({"algo+impl": varied, "control": held})))
+    assert [r"\quad control", "4", "91.3", "0", "--", r"0\%"] in found
+    # No row of this metric says how many digits are worth showing.
+    assert [r"\quad control", "4", "1.216", "0", "--"] in [row[:5] for row in found]
+    assert not [row for row in found if len(row) > 1 and "91.296" in "".join(row)]
+
+
+def test_lines_for_the_figures_of_the_main_metric_are_ready():
+    document = cases.sources()
+    points = [("algo+impl", run, "test acc", step, float(run + step)) for run in range(2) for step in range(3)]
+    curves = curves_of(document, pd.DataFrame(points, columns=["variant", "run", "metric", "iteration", "value"]))
+    lines = render_latex(document, curves).splitlines()
+    commented = lines[next(place for place, line in enumerate(lines) if line.startswith("% Figures")) :]
+    assert all(line.startswith("%") for line in commented)
+    figures = [figure for figure in document_figures(document, curves) if figure.metric == "test acc"]
+    assert {figure.slug.split("-")[0] for figure in figures} == {"distribution", "curves", "factors"}
+    for figure in figures:
+        assert rf"%   \includegraphics[width=\columnwidth]{{figures/{figure.slug}.pdf}}" in commented
+        assert rf"%   \caption{{{latex(figure.description)}}}" in commented
+    assert sum(r"\caption" in line for line in commented) == len(figures)
 
 
 def nasty_comparison():

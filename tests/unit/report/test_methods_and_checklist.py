@@ -1,13 +1,18 @@
 """What is said for a paper is what the document knows, and nothing else."""
 
+import math
+
 import msgspec
 import pytest
 import report_cases as cases
 
 from deviate.experiment import Imported
+from deviate.report.asked import Bar
 from deviate.report.document import build_document
 from deviate.report.methods import environment_text
 
+DIGITS = {"train loss": [0.1, 0.2], "test acc": [97.0, 98.0]}
+TIME = "How long does a run take, and all of them?"
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 
 
@@ -30,15 +35,18 @@ def test_every_document_has_sentences_and_every_question_an_answer(case):
 def test_numbers_of_runs_are_those_of_the_runs():
     assert "was run 8 times with Deviate 0.1.0. All runs completed." in said(cases.usual())
     text = said(cases.troubled())
-    assert "was planned to be run 6 times of each variant" in text
+    assert "was planned to be run 12 times with Deviate 0.1.0 under 2 conditions" in text
+    assert "called algo+impl (6 runs) and control (6 runs)" in text
     assert "Of 12 runs, 6 completed and enter the statistics; 1 failed, 1 timed out and 4 were not run." in text
     assert "was planned to be run 4 times" in said(cases.not_started())
     assert "Of 2 runs, none completed; 2 failed." in said(cases.none_completed())
+    assert "was run once with Deviate 0.1.0. It completed. Each run" in said(cases.single())
+    assert answers(cases.single())[TIME].answer == "algo+impl: 3 s a run. 1 run was timed: 3.0 s."
 
 
 def test_aggregates_and_intervals_are_named_only_where_they_were_used():
     text = said(cases.usual())
-    assert "the last value reported for train loss and test loss; the best value of all iterations for test acc" in text
+    assert "the best value of all iterations for test acc; the last value reported for train loss and test loss" in text
     assert "95% confidence intervals" in text
     assert "bootstrap" in text
     assert "confidence interval" not in said(cases.single())
@@ -46,7 +54,35 @@ def test_aggregates_and_intervals_are_named_only_where_they_were_used():
 
 
 def test_a_promise_that_fingerprints_break_is_told():
-    assert "Fingerprints show otherwise in shuffle for: stochastic layers (dropout)" in said(cases.sources())
+    text = said(cases.sources())
+    assert "ended with) show otherwise in shuffle for the stochastic layers (dropout)." in text
+
+
+def test_what_varied_is_a_sentence_of_its_own_for_each_condition():
+    assert (
+        "Between the runs, the initial parameters, data order, data augmentation, stochastic layers (dropout), other "
+        "draws of the training and implementation (kernels, order of parallel sums) varied on purpose; the draws that "
+        "make or split the data set, command, source and data files and number of threads (1) stayed the same."
+    ) in said(cases.usual())
+    text = said(cases.sources())
+    assert "; between those of init, only the initial parameters;" in text
+    assert "; between those of control, nothing." in text
+    assert "stayed the same in all of these runs." in text
+    assert "What varied between the runs is not known." in said(cases.document({"of a later version": DIGITS}))
+    assert "Nothing was controlled in the runs: the program's own" in said(cases.document({"as-is": DIGITS}))
+
+
+def test_metrics_are_all_named_or_all_the_others():
+    names = [f"acc {k}" for k in range(9)]
+    text = said(cases.document({"algo+impl": {name: [1.0, 2.0] for name in [*names, "loss a", "loss b"]}}))
+    assert "for acc 0, acc 1, acc 2, acc 3, acc 4, acc 5, acc 6, acc 7 and acc 8; the last" in text
+    assert "the last value reported for all 100 metrics." in said(
+        cases.document({"algo+impl": {f"loss {k}": [1.0, 2.0] for k in range(100)}})
+    )
+    many = {"test acc": [1.0, 2.0], **{f"loss {k}": [1.0, 2.0] for k in range(12)}}
+    text = said(cases.document({"algo+impl": many}))
+    assert "iterations for test acc; the last value reported for all other metrics." in text
+    assert " more" not in text
 
 
 def test_what_only_the_authors_know_is_unknown():
@@ -60,10 +96,11 @@ def test_what_only_the_authors_know_is_unknown():
 def test_times_and_left_out_runs_are_those_of_the_document():
     found = answers(cases.troubled())
     left = found["Which runs were left out, and why?"].answer
-    assert "the run failed (algo+impl-4)" in left
-    assert "train loss: the value is NaN (algo+impl-2)" in left
+    assert left.startswith("The run failed (algo+impl-4); the run timed out (algo+impl-5);")
+    assert "the value is NaN, in train loss (algo+impl-2)" in left
     total = sum(run.seconds for variant in cases.troubled().variants for run in variant.runs)
-    assert f"8 runs together: {total:.1f} s" in found["How long does a run take, and all of them?"].answer
+    sums = f"The durations of 8 runs add up to {total:.1f} s, those of runs that did not complete included."
+    assert sums in found[TIME].answer
     assert answers(cases.usual())["Which runs were left out, and why?"].answer == "None."
 
 
@@ -75,7 +112,7 @@ def test_of_imported_results_nothing_is_claimed():
     text = said(document)
     assert "Results of 2 runs were imported (csv); Deviate did not run them." in text
     assert "What varied between the imported runs is not known." in text
-    assert "held" not in text.replace("factors that were held", "")
+    assert "held" not in text.replace("sources that were held fixed", "")
     assert not answers(document)["Which factors of variability do they capture?"].known
     assert not answers(document)["Which code was run, and with which command?"].known
 
@@ -84,3 +121,63 @@ def test_absent_parts_of_an_environment_are_left_away():
     assert environment_text(
         {"gpu": "None", "cpu": "", "cores": "2"}, {"gpu": "GPU", "cpu": "CPU", "cores": "cores"}
     ) == ("cores 2")
+
+
+def test_weak_runs_are_told_once_with_the_rule_and_not_with_when_it_was_made():
+    values = {"test acc": [97.0, 96.0, 10.0, 97.5, 11.0], "train loss": [0.1, 0.2, 3.0, 0.1, math.nan]}
+    document = cases.document({"algo+impl": values}, weak=(Bar("test acc", "<", 50.0),))
+    rule = "weak by test acc: value < 50, or no finite number"
+    assert f"2 completed runs were left out as not converged, by a rule of the authors ({rule})." in said(document)
+    left = answers(document)["Which runs were left out, and why?"].answer
+    assert left == (
+        f"W{rule[1:]}, in all metrics (algo+impl-2); the value is NaN, in train loss (algo+impl-4); "
+        f"{rule}, in all other metrics (algo+impl-4)."
+    )
+
+
+def test_runs_of_one_reason_are_told_together():
+    values = {name: [1.0, math.nan, 2.0, math.nan] for name in ("test acc", "train loss", "val loss")}
+    left = answers(cases.document({"algo+impl": values}))["Which runs were left out, and why?"].answer
+    assert left == "The value is NaN, in all metrics (algo+impl-1 and algo+impl-3)."
+
+
+def test_runs_side_by_side_took_less_than_their_durations_added_up():
+    runs = [
+        msgspec.structs.replace(run, started=f"2026-03-01T00:00:0{4 * (run.index // 2)}", slot=run.index % 2)
+        for run in cases.completed("algo+impl", 4, seconds=[4.0] * 4)
+    ]
+    document = cases.document({"algo+impl": {"test acc": [1.0, 2.0, 3.0, 4.0]}}, runs=runs)
+    text = answers(document)[TIME].answer
+    assert "The durations of 4 runs add up to 16.0 s; up to 2 at a time, they took 8.0 s from the first start" in text
+    assert "at a time" not in answers(cases.usual())[TIME].answer
+
+
+def test_cores_are_those_of_a_run():
+    def machines(held, **environment):
+        runs = [msgspec.structs.replace(run, cores=held[run.index]) for run in cases.completed("algo+impl", 2)]
+        values = {"algo+impl": {"test acc": [1.0, 2.0]}}
+        document = cases.document(values, runs=runs, environment={"cpu": "EPYC", **environment})
+        return answers(document)["Which machines were used?"].answer
+
+    assert machines([[0], [1]], cores="1") == "CPU EPYC, 1 core for each run."
+    assert machines([[0], [1, 2]], cores="1") == "CPU EPYC, 1 to 2 cores for each run."
+    assert machines([[], []], cores="8") == "CPU EPYC, up to 8 cores for each run."
+    assert machines([[], []]) == "CPU EPYC."
+
+
+@pytest.mark.parametrize(
+    ("git", "told"),
+    [
+        ("1f0c2d9", "git commit 1f0c2d9, digest 5f2a9c of all files."),
+        ("1f0c2d9 + 3 untracked", "git commit 1f0c2d9 with uncommitted changes (3 untracked), digest 5f2a9c"),
+        (
+            "1f0c2d9 + 1 changed file + 3 untracked",
+            "git commit 1f0c2d9 with uncommitted changes (1 changed file and 3 untracked), digest 5f2a9c",
+        ),
+        ("", "digest 5f2a9c of all files."),
+    ],
+)
+def test_changes_beside_the_commit_are_told(git, told):
+    document = cases.document({"algo+impl": DIGITS}, environment={"git": git})
+    assert f"Source code: {told}" in said(document)
+    assert told in answers(document)["Which code was run, and with which command?"].answer

@@ -12,6 +12,7 @@ from deviate.report.comparison.inputs import Asked
 from deviate.report.figures import document_figures
 from deviate.report.notebook import ROWS_SHOWN, Figures, document_html
 from deviate.report.shown import Shown
+from deviate.report.writers.terminal import render_terminal
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 
@@ -68,6 +69,11 @@ def test_a_comparison_shows_itself():
     assert "proposed better" in found.cells
     figures = made.figures()
     assert list(figures) == ["comparison-train-loss", "comparison-test-acc", "comparison-time-per-run"]
+
+
+def test_without_a_notebook_a_document_is_the_report():
+    document = cases.usual()
+    assert repr(document) == render_terminal(document).rstrip("\n")
 
 
 def test_figures_are_charts_by_slug():

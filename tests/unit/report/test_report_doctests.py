@@ -6,9 +6,9 @@ import importlib
 import pytest
 
 MODULES = (
-    *("shown", "escape", "words", "document", "writers.strip", "writers.blocks", "writers.fitting"),
+    *("names", "shown", "escape", "words", "document", "writers.strip", "writers.blocks", "writers.fitting"),
     *("writers.html.charts", "writers.html.layout"),
-    *("curves", "thinning", "methods", "latex_text"),
+    *("curves", "thinning", "methods", "latex_text", "varied"),
     *(f"figures.{name}" for name in ("scales", "slugs", "swarm", "themes")),
 )
 

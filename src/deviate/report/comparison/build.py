@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 
 from deviate.contrast.contrast import Contrast, contrast
-from deviate.contrast.multiplicity import adjust
 from deviate.contrast.verdict import judge, judge_spread
 from deviate.experiment import Direction
 from deviate.measure.spread import Spread, spread
+from deviate.report.comparison.families import Adjusted, adjust_families, family_sizes
 from deviate.report.comparison.inputs import Asked, Side, SideMetric
-from deviate.report.comparison.match import Matched, direction_of, match_metrics
+from deviate.report.comparison.match import Matched, direction_of, match_metrics, settle_names
 from deviate.report.comparison.methods import comparison_methods
 from deviate.report.comparison.omnibus import metric_omnibus
 from deviate.report.comparison.overview import headline
@@ -23,6 +23,7 @@ from deviate.report.comparison.pairing import Partners, partners
 from deviate.report.comparison.parts import Comparison, MetricComparison, MetricOmnibus, PairComparison
 from deviate.report.comparison.remarks import remarks
 from deviate.report.comparison.sentences import Told, why, why_noisier
+from deviate.report.order import place
 
 #: Kinds of metrics with a true zero.
 _RATIO_SCALES = ("speed", "resource")
@@ -40,11 +41,11 @@ class _Drawn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Families(msgspec.Struct, frozen=True, kw_only=True):
-    """Adjusted p-values of each question, over all metrics and pairs."""
+    """Adjusted p-values of each question, over the metrics and pairs of each family."""
 
-    means: list[float | None]
-    spreads: list[float | None]
-    margins: list[float | None]
+    means: Adjusted
+    spreads: Adjusted
+    margins: Adjusted
 
 
 def build_comparison(sides: Sequence[Side], asked: Asked, command: str) -> Comparison:
@@ -64,7 +65,9 @@ def build_comparison(sides: Sequence[Side], asked: Asked, command: str) -> Compa
     BadOption
         If options and metrics do not fit; see `match_metrics`.
     """
-    matched = match_metrics(sides, asked)
+    asked = settle_names(sides, asked)
+    # The same order in every table, as in a report.
+    matched = sorted(match_metrics(sides, asked), key=lambda metrics: place(metrics[0]))
     places = list(combinations(range(len(sides)), 2))
     together = [partners(sides[i], sides[j], asked.pairing) for i, j in places]
     drawn = [
@@ -76,15 +79,16 @@ def build_comparison(sides: Sequence[Side], asked: Asked, command: str) -> Compa
         _pair(sides[i], sides[j], row, found, families, start * len(matched), asked)
         for start, ((i, j), row, found) in enumerate(zip(places, drawn, together, strict=True))
     ]
-    family = _size(families.means)
+    family, times = family_sizes([metric for pair in pairs for metric in pair.metrics])
     return Comparison(
         labels=[side.label for side in sides],
         alpha=asked.alpha,
         correction=asked.correction,
         family=family,
+        times_family=times,
         pairs=pairs,
         omnibus=_omnibus(sides, matched, pairs, asked),
-        headline=headline(pairs),
+        headline=headline(pairs, asked.correction),
         warnings=remarks(sides, matched, pairs, chosen=bool(asked.metrics)),
         methods=comparison_methods(pairs, family, asked),
         command=command,
@@ -109,11 +113,13 @@ def _draw(a: SideMetric, b: SideMetric, direction: Direction | None, found: Part
 
 def _families(drawn: Sequence[_Drawn], asked: Asked) -> _Families:
     contrasts = [one.contrast for one in drawn]
+    names = [one.a.name for one in drawn]
     margins = [None if found.equivalence is None else found.equivalence.p for found in contrasts]
+    spreads = [found.tests[found.spread.test].p for found in contrasts]
     return _Families(
-        means=adjust([found.p for found in contrasts], asked.correction),
-        spreads=adjust([found.tests[found.spread.test].p for found in contrasts], asked.correction),
-        margins=adjust(margins, asked.correction),
+        means=adjust_families(names, [found.p for found in contrasts], asked.correction),
+        spreads=adjust_families(names, spreads, asked.correction),
+        margins=adjust_families(names, margins, asked.correction),
     )
 
 
@@ -139,16 +145,16 @@ def _metric(drawn: _Drawn, labels: tuple[str, str], families: _Families, place: 
         n_a=n_a,
         n_b=n_b,
         alpha=asked.alpha,
-        p_adjusted=families.means[place],
+        p_adjusted=families.means.ps[place],
         difference=found.difference.value,
         direction=drawn.direction,
-        equivalence_p=families.margins[place],
+        equivalence_p=families.margins.ps[place],
     )
     noisier = judge_spread(
         n_a=found.n_a,
         n_b=found.n_b,
         alpha=asked.alpha,
-        p_adjusted=families.spreads[place],
+        p_adjusted=families.spreads.ps[place],
         sd_a=drawn.spread_a.sd,
         sd_b=drawn.spread_b.sd,
     )
@@ -162,11 +168,11 @@ def _metric(drawn: _Drawn, labels: tuple[str, str], families: _Families, place: 
         direction=drawn.direction,
         alpha=asked.alpha,
         correction=asked.correction,
-        family=_size(families.means),
-        spread_family=_size(families.spreads),
-        p_adjusted=families.means[place],
-        spread_p_adjusted=families.spreads[place],
-        equivalence_p_adjusted=families.margins[place],
+        family=families.means.sizes[place],
+        spread_family=families.spreads.sizes[place],
+        p_adjusted=families.means.ps[place],
+        spread_p_adjusted=families.spreads.ps[place],
+        equivalence_p_adjusted=families.margins.ps[place],
         judged=judged,
         noisier=noisier,
     )
@@ -189,6 +195,7 @@ def _metric(drawn: _Drawn, labels: tuple[str, str], families: _Families, place: 
         p_adjusted=told.p_adjusted,
         spread_p_adjusted=told.spread_p_adjusted,
         equivalence_p_adjusted=told.equivalence_p_adjusted,
+        family=told.family,
         verdict=judged.verdict,
         differs=judged.differs,
         noisier=noisier,
@@ -201,7 +208,3 @@ def _omnibus(
     sides: Sequence[Side], matched: Sequence[Matched], pairs: Sequence[PairComparison], asked: Asked
 ) -> list[MetricOmnibus]:
     return metric_omnibus(sides, matched, pairs, asked) if len(sides) > 2 else []
-
-
-def _size(ps: Sequence[float | None]) -> int:
-    return sum(p is not None for p in ps)

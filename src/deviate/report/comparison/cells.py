@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from deviate.collect.measured import TIME_PER_RUN
-from deviate.measure.intervals import Interval
+from deviate.contrast.labels import EFFECT_NAMES
 from deviate.measure.spread import Spread
+from deviate.report.comparison.numbers import (
+    show_difference,
+    show_effect,
+    show_factor,
+    show_p,
+    show_ratio,
+    show_signed,
+)
 from deviate.report.comparison.overview import shown_verdict
 from deviate.report.comparison.parts import MetricComparison, PairComparison
-from deviate.report.comparison.sentences import effect_text, show_p, show_ratio
-from deviate.report.shown import UNKNOWN, last_place, show, show_interval
+from deviate.report.shown import last_place
 
 
 class Cells:
@@ -32,26 +39,21 @@ class Cells:
         self.aggregate = "" if metric.name_a == TIME_PER_RUN else metric.aggregate
         self.runs = f"{found.n_a}, {found.n_b}"
         self.a, self.b = _mean(metric.spread_a, place), _mean(metric.spread_b, place)
-        self.mean_a, self.mean_b = show(metric.spread_a.mean, place), show(metric.spread_b.mean, place)
-        self.difference = show(found.difference.value, place)
-        self.ci = _signed(found.difference.interval, place)
+        self.mean_a, self.mean_b = show_signed(metric.spread_a.mean, place), show_signed(metric.spread_b.mean, place)
+        self.difference = show_signed(found.difference.value, place)
+        self.ci = show_difference(found.difference.interval, place)
         self.p = show_p(metric.p_adjusted)
         self.verdict = shown_verdict(metric, pair)
         ratio = found.sd_ratio
-        self.ratio = UNKNOWN if ratio.value is None else f"{ratio.value:.2g}"
+        self.ratio = show_factor(ratio.value)
         self.ratio_ci = show_ratio(ratio.interval)
         self.noisier = metric.noisier.replace("a noisier", f"{pair.a} noisier").replace(
             "b noisier", f"{pair.b} noisier"
         )
-        self.effects = {name: effect_text(effect) for name, effect in found.effects.items()}
+        self.effects = {EFFECT_NAMES[name]: show_effect(effect) for name, effect in found.effects.items()}
 
 
 def _mean(spread: Spread, place: int | None) -> str:
-    return f"{show(spread.mean, place)} ± {show(spread.sd, place)}" if spread.sd is not None else show(spread.mean)
-
-
-def _signed(interval: Interval, place: int | None) -> str:
-    """Write the interval of a difference, which has signs more often than not."""
-    return (
-        f"{show(interval.low, place)} to {show(interval.high, place)}" if interval.known else show_interval(interval, 0)
-    )
+    if spread.sd is None:
+        return show_signed(spread.mean)
+    return f"{show_signed(spread.mean, place)} ± {show_signed(spread.sd, place)}"

@@ -16,6 +16,7 @@ from deviate.collect.tables import included_runs, recorded_names, samples
 from deviate.errors import BadOption
 from deviate.replicate.workspace import ExperimentFolder, RunFolder
 from deviate.report.comparison.inputs import Side, SideMetric
+from deviate.report.names import same_name
 
 #: Parts of an environment that another project, another moment or Deviate itself makes differ.
 _EXPECTED = ("git", "argv", "cwd", "executable", "variables", "cores")
@@ -43,7 +44,10 @@ def gather_side(
         check_aggregate(aggregate)
     experiment = folder.read_experiment()
     known = measured_metrics(experiment, recorded_names(folder))
-    frame = samples(folder, {name: text for name, text in aggregates.items() if name in {m.name for m in known}})
+    names = [metric.name for metric in known]
+    # A metric that this side does not have may be one of another's.
+    chosen = {name: text for asked, text in aggregates.items() if (name := same_name(asked, names)) is not None}
+    frame = samples(folder, chosen)
     rows = frame[frame["variant"] == variant]
     runs = [run for run in included_runs(folder) if run.run.variant == variant]
     found = (_metric(metric, rows[rows["metric"] == metric.name], len(runs)) for metric in known)
@@ -86,7 +90,8 @@ def side_metric(side: Side, name: str, option: str) -> SideMetric:
     BadOption
         If the side has none of that name.
     """
-    found = next((metric for metric in side.metrics if metric.name == name), None)
+    meant = same_name(name, [metric.name for metric in side.metrics])
+    found = next((metric for metric in side.metrics if metric.name == meant), None)
     if found is None:
         names = ", ".join(metric.name for metric in side.metrics) or "none"
         raise BadOption(f"{option}: no metric {name!r} in {side.label}", hint=f"metrics of {side.label}: {names}")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from deviate.errors import BadOption
 from deviate.experiment import Direction
 from deviate.report.comparison.gather import side_metric
 from deviate.report.comparison.inputs import Asked, Side, SideMetric
+from deviate.report.names import same_name
 
 #: One metric on every side, in the order of the sides.
 Matched = list[SideMetric]
@@ -37,6 +40,23 @@ def match_metrics(sides: Sequence[Side], asked: Asked) -> list[Matched]:
     for metrics in matched:
         _check_aggregates(metrics, sides)
     return matched
+
+
+def settle_names(sides: Sequence[Side], asked: Asked) -> Asked:
+    """Write the metrics that the user names as the sides do; those that are on none stay as they are."""
+    first = [metric.name for metric in sides[0].metrics]
+    others = [metric.name for side in sides[1:] for metric in side.metrics]
+    return structs.replace(
+        asked,
+        metrics=list(dict.fromkeys(_meant(name, first) for name in asked.metrics)),
+        matches={_meant(name, first): _meant(other, others) for name, other in asked.matches.items()},
+        margins={_meant(name, first): margin for name, margin in asked.margins.items()},
+        directions={_meant(name, first): direction for name, direction in asked.directions.items()},
+    )
+
+
+def _meant(name: str, names: Sequence[str]) -> str:
+    return same_name(name, names) or name
 
 
 def direction_of(metrics: Matched, asked: Asked) -> Direction | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deviate.contrast.multiplicity import CORRECTION_NAMES
+from deviate.report.comparison.families import family_sizes
 from deviate.report.comparison.inputs import Asked
+from deviate.report.comparison.pairing import pairing_sentences
 from deviate.report.comparison.parts import MetricComparison, PairComparison
 from deviate.report.shown import show_level
 from deviate.report.words import count, listed
@@ -19,16 +21,16 @@ def comparison_methods(pairs: Sequence[PairComparison], family: int, asked: Aske
     pairs : sequence of PairComparison
         What was compared.
     family : int
-        Tests of means that were adjusted together.
+        Tests of means that were adjusted together, apart from those of times that Deviate measures.
     asked : Asked
         What the user wanted to know.
     """
     metrics = [metric for pair in pairs for metric in pair.metrics]
     return [
         *_tests(metrics),
-        *_correction(family, asked),
+        *_correction(family, family_sizes(metrics)[1], asked),
         *_margins(metrics, asked.alpha),
-        *dict.fromkeys(pair.pairing for pair in pairs if pair.pairing),
+        *pairing_sentences(pairs),
     ]
 
 
@@ -42,16 +44,17 @@ def _tests(metrics: list[MetricComparison]) -> Iterator[str]:
         yield f"Spreads are compared by the {label}."
 
 
-def _correction(family: int, asked: Asked) -> Iterator[str]:
+def _correction(family: int, times: int, asked: Asked) -> Iterator[str]:
     share = show_level(asked.level)
     yield f"Tests have a level of {asked.alpha:g} and are two-sided; intervals are {share} confidence intervals."
-    if family < 2:
+    if max(family, times) < 2:
         return
-    tests = count(family, "test")
     if asked.correction == "none":
-        yield f"The p-values of {tests} of means are not corrected for their number."
-    else:
-        yield f"The p-values of {tests} of means are adjusted together ({CORRECTION_NAMES[asked.correction]})."
+        yield f"The p-values of {count(family + times, 'test')} of means are not corrected for their number."
+        return
+    how = CORRECTION_NAMES[asked.correction]
+    apart = f"; those of times that Deviate measures apart from them, over {count(times, 'test')}" if times else ""
+    yield f"The p-values of {count(family, 'test')} of means are adjusted together ({how}){apart}."
 
 
 def _margins(metrics: list[MetricComparison], alpha: float) -> Iterator[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deviate.contrast.multiplicity import CORRECTION_NAMES, adjust
+from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.contrast.omnibus import kruskal_wallis, welch_anova
 from deviate.contrast.ranking import Place, ranking
 from deviate.experiment import Direction
+from deviate.report.comparison.families import adjust_families, is_measured_time
 from deviate.report.comparison.inputs import Asked, Side
 from deviate.report.comparison.match import Matched, direction_of
+from deviate.report.comparison.numbers import show_equal_p
 from deviate.report.comparison.parts import MetricOmnibus, PairComparison
-from deviate.report.comparison.sentences import show_p
 
 
 def metric_omnibus(
@@ -26,15 +27,17 @@ def metric_omnibus(
     """
     welch = [welch_anova([metric.values for metric in metrics]) for metrics in matched]
     kruskal = [kruskal_wallis([metric.values for metric in metrics]) for metrics in matched]
-    adjusted = adjust([found.p for found in welch], asked.correction)
+    names = [metrics[0].name for metrics in matched]
+    adjusted = adjust_families(names, [found.p for found in welch], asked.correction)
     return [
         MetricOmnibus(
             name=metrics[0].name,
             welch_anova=welch[place],
             kruskal_wallis=kruskal[place],
-            p_adjusted=adjusted[place],
+            p_adjusted=adjusted.ps[place],
+            family=adjusted.sizes[place],
             places=_places(sides, metrics, pairs, place, direction_of(metrics, asked)),
-            why=_why(welch[place].reason, adjusted[place], asked),
+            why=_why(names[place], welch[place].reason, adjusted.ps[place], adjusted.sizes[place], asked),
         )
         for place, metrics in enumerate(matched)
     ]
@@ -60,13 +63,15 @@ def _places(
     return ranking([side.label for side in sides], means, direction, shown)
 
 
-def _why(reason: str, p: float | None, asked: Asked) -> str:
+def _why(name: str, reason: str, p: float | None, family: int, asked: Asked) -> str:
     if p is None:
         return f"Welch's analysis of variance could not be made: {reason}."
     shown = "the means are not all equal" if p <= asked.alpha else "no difference shown between any of the means"
+    what = "measured times" if is_measured_time(name) else "metrics of the training"
     simultaneous = (
-        "All places hold together at that confidence"
+        f"The places in all {what} hold together at that confidence"
         if asked.correction in ("holm", "bonferroni")
         else f"With {CORRECTION_NAMES[asked.correction]} the places do not hold all together"
     )
-    return f"Welch's analysis of variance: p = {show_p(p)}, {shown}. {simultaneous}.".replace("= <", "< ")
+    tested = show_equal_p(p, asked.correction, family, asked.alpha)
+    return f"Welch's analysis of variance: {tested}, {shown}. {simultaneous}."

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from deviate.collect.fingerprints import Fingerprint, agree
 from deviate.factors import SEEDED
 from deviate.report.comparison.inputs import Pairing, Side
+from deviate.report.comparison.parts import PairComparison
 from deviate.report.words import listed
 
 
@@ -52,6 +55,26 @@ def partners(a: Side, b: Side, wanted: Pairing) -> Partners:
         shared=shared,
         reason=f"Runs of one index are paired: fingerprints agree in {listed(shared)} and differ between indices.",
     )
+
+
+def pairing_sentences(pairs: Sequence[PairComparison]) -> list[str]:
+    """Say what pairing rests on, or why there is none: once, and of several pairs of which.
+
+    Parameters
+    ----------
+    pairs : sequence of PairComparison
+        Every two sides that are compared.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for pair in pairs:
+        by_reason.setdefault(pair.pairing, []).append(f"between {pair.a} and {pair.b}")
+    told = {reason: names for reason, names in by_reason.items() if reason}
+    if len(pairs) < 2:
+        return list(told)
+    between = {
+        reason: "between any two" if len(names) == len(pairs) else listed(names) for reason, names in told.items()
+    }
+    return [f"{where[:1].upper()}{where[1:]}, {reason[:1].lower()}{reason[1:]}" for reason, where in between.items()]
 
 
 def _is_shared(name: str, a: Side, b: Side, indices: list[int]) -> bool:

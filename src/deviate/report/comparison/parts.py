@@ -37,10 +37,12 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     excluded_a: int
     excluded_b: int
     contrast: Contrast
-    #: Adjusted over all metrics and pairs: of the test of the means, of the spread, of equivalence.
+    #: Adjusted over the metrics and pairs of a family: of the test of the means, of the spread, of equivalence.
     p_adjusted: float | None
     spread_p_adjusted: float | None
     equivalence_p_adjusted: float | None
+    #: Tests of means that were adjusted together with this one, itself included.
+    family: int
     verdict: Verdict
     #: The means differ, whichever is better; None where it could not be tested.
     differs: bool | None
@@ -53,6 +55,9 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """Name on the first side."""
         return self.name_a
+
+    def __repr__(self) -> str:
+        return f"<{self.name_a!r}: {self.verdict}>"
 
 
 class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +73,9 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     #: Factors for which runs of one index drew the same.
     shared: list[str] = []
 
+    def __repr__(self) -> str:
+        return f"<{self.a!r} against {self.b!r}: {', '.join(map(repr, self.metrics))}>"
+
 
 class MetricOmnibus(msgspec.Struct, frozen=True, kw_only=True):
     """One metric on more than two sides."""
@@ -75,8 +83,10 @@ class MetricOmnibus(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     welch_anova: Tested
     kruskal_wallis: Tested
-    #: Of Welch's test, adjusted over the metrics.
+    #: Of Welch's test, adjusted over the metrics of a family.
     p_adjusted: float | None
+    #: Tests that were adjusted together, this one included.
+    family: int
     #: Best first; empty where nobody knows which values are better.
     places: list[Place]
     why: str
@@ -89,8 +99,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     labels: list[str]
     alpha: float
     correction: str
-    #: Tests of means that were adjusted together.
+    #: Tests of means of the training's metrics, which were adjusted together; of times where nothing else is compared.
     family: int
+    #: Those of times that Deviate measures, which were adjusted together and apart from the others.
+    times_family: int
     pairs: list[PairComparison]
     #: Only with more than two sides.
     omnibus: list[MetricOmnibus]
@@ -105,6 +117,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     def level(self) -> float:
         """Confidence level of the intervals."""
         return 1 - self.alpha
+
+    def __repr__(self) -> str:
+        from deviate.report.writers.comparison_terminal import render_comparison_terminal
+
+        return render_comparison_terminal(self).rstrip("\n")
 
     def _repr_html_(self) -> str:
         from deviate.report.notebook import comparison_html

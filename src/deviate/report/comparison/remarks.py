@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from deviate.experiment import IMPORTED
 from deviate.report.comparison.inputs import Side
 from deviate.report.comparison.match import Matched, unmatched
+from deviate.report.comparison.pairing import pairing_sentences
 from deviate.report.comparison.parts import PairComparison
+from deviate.report.comparison.scale import in_other_units
 from deviate.report.parts import Warned
 from deviate.report.words import count, listed
 
@@ -21,6 +24,7 @@ def remarks(
         *_excluded(sides, matched),
         *_environments(sides),
         *_pairing(pairs),
+        *_units(sides, matched),
         *_best(matched),
         *_times(matched),
         *(() if chosen else _unmatched(sides, matched)),
@@ -35,8 +39,13 @@ def _assumed(sides: Sequence[Side]) -> Iterable[Warned]:
                 f"{side.label} has several variants; {side.variant} is compared. Type {side.label}:VARIANT for another."
             )
             yield Warned(slug="variant-assumed", message=message, severity="note")
-    if len({side.variant for side in sides}) > 1:
-        named = listed([f"{side.variant} in {side.label}" for side in sides])
+    imported = [side.label for side in sides if side.variant == IMPORTED]
+    if imported and len(imported) < len(sides):
+        was = "was" if len(imported) == 1 else "were"
+        message = f"{listed(imported)} {was} imported: what varied there is not known."
+        yield Warned(slug="variants-differ", message=message, severity="note")
+    if len({side.variant for side in sides} - {IMPORTED}) > 1:
+        named = listed([f"{side.variant} in {side.label}" for side in sides if side.variant != IMPORTED])
         message = f"Different variants are compared ({named}): what differs is also which factors varied between runs."
         yield Warned(slug="variants-differ", message=message, severity="note")
 
@@ -73,8 +82,20 @@ def _environments(sides: Sequence[Side]) -> Iterable[Warned]:
 
 
 def _pairing(pairs: Sequence[PairComparison]) -> Iterable[Warned]:
-    for reason in dict.fromkeys(pair.pairing for pair in pairs):
-        yield Warned(slug="pairing", message=reason, severity="note")
+    for sentence in pairing_sentences(pairs):
+        yield Warned(slug="pairing", message=sentence, severity="note")
+
+
+def _units(sides: Sequence[Side], matched: Sequence[Matched]) -> Iterable[Warned]:
+    for metrics in matched:
+        found = in_other_units(metrics)
+        if found is not None:
+            fraction, percent = (sides[place].label for place in found)
+            message = (
+                f"{metrics[0].name} looks like a fraction in {fraction} and like percent in {percent}: if it is, its "
+                "difference is one of units, not of recipes."
+            )
+            yield Warned(slug="units-differ", message=message)
 
 
 def _best(matched: Sequence[Matched]) -> Iterable[Warned]:

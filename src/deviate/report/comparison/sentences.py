@@ -14,13 +14,12 @@ from deviate.contrast.power import (
     detectable_difference,
     runs_for_difference,
 )
-from deviate.contrast.results import Effect
 from deviate.contrast.superiority import MEANINGFUL
 from deviate.contrast.verdict import Judged, NoisierVerdict
 from deviate.experiment import Direction
-from deviate.measure.intervals import Interval
 from deviate.measure.spread import Spread
-from deviate.report.shown import UNKNOWN, last_place, show, show_interval, show_level, show_percent
+from deviate.report.comparison.numbers import show_ends, show_factor, show_p, show_ratio, show_signed
+from deviate.report.shown import last_place, show, show_level, show_percent
 
 #: From this ratio of the larger to the smaller number of runs on, skewed values cost Welch's test its level: in the
 #: simulation 6 to 8 % false alarms instead of 5 % (``benchmarks/statistics``).
@@ -32,9 +31,6 @@ UNEQUAL_SDS = 2.0
 
 #: Below this many runs a side an SD ratio of 2 goes unseen more often than not (power 0.56 at 16 runs).
 RUNS_FOR_SPREAD = 16
-
-#: A p below this is written as being below it.
-SMALLEST_SHOWN_P = 1e-4
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,11 +83,13 @@ def why_noisier(told: Told) -> list[str]:
     if told.noisier == "too few runs":
         return [found.reason[:1].upper() + found.reason[1:] + "."] if found.reason else list(_too_few_spread(told))
     sentences = [
-        f"{told.contrast.spread.label}: {_p(found.p, told.spread_p_adjusted, told.correction, told.spread_family)}.",
+        f"{told.contrast.spread.label}: {_p(told, found.p, told.spread_p_adjusted, told.spread_family)}.",
     ]
     if ratio.value is not None:
         interval = f" ({show_level(1 - told.alpha)} CI {show_ratio(ratio.interval)})" if ratio.interval.known else ""
-        sentences.append(f"The SD of {told.label_a} is {ratio.value:.2g} times that of {told.label_b}{interval}.")
+        sentences.append(
+            f"The SD of {told.label_a} is {show_factor(ratio.value)} times that of {told.label_b}{interval}."
+        )
     n = min(told.contrast.n_a, told.contrast.n_b)
     if told.noisier == "no difference shown" and n < RUNS_FOR_SPREAD:
         sentences.append(
@@ -100,35 +98,17 @@ def why_noisier(told: Told) -> list[str]:
     return sentences
 
 
-def show_p(p: float | None) -> str:
-    """Write a p-value with two significant digits.
-
-    Examples
-    --------
-    >>> show_p(0.01234), show_p(1e-7), show_p(1.0), show_p(None)
-    ('0.012', '<0.0001', '1', '–')
-    """
-    if p is None:
-        return UNKNOWN
-    return f"<{SMALLEST_SHOWN_P:.4f}" if p < SMALLEST_SHOWN_P else f"{p:.2g}"
-
-
-def show_ratio(interval: Interval) -> str:
-    """Write an interval of a ratio."""
-    return f"{interval.low:.2g}–{interval.high:.2g}" if interval.known else UNKNOWN
-
-
-def _p(p: float | None, adjusted: float | None, correction: str, family: int) -> str:
-    if family < 2 or correction == "none":
-        return f"p = {show_p(p)}".replace("= <", "< ")
-    after = f"{show_p(adjusted)} after {CORRECTION_NAMES[correction]} over {family} tests"
-    return f"p = {show_p(p)}, {after}".replace("= <", "< ")
+def _p(told: Told, p: float | None, adjusted: float | None, family: int) -> str:
+    if family < 2 or told.correction == "none":
+        return f"p = {show_p(p, told.alpha)}".replace("= <", "< ")
+    after = f"{show_p(adjusted, told.alpha)} after {CORRECTION_NAMES[told.correction]} over {family} tests"
+    return f"p = {show_p(p, told.alpha)}, {after}".replace("= <", "< ")
 
 
 def _tested(told: Told) -> str:
     contrast = told.contrast
     chosen = contrast.location
-    p = _p(contrast.p, told.p_adjusted, told.correction, told.family)
+    p = _p(told, contrast.p, told.p_adjusted, told.family)
     return f"{chosen.label[:1].upper() + chosen.label[1:]}: {p}; {chosen.reason}."
 
 
@@ -141,7 +121,7 @@ def _difference(told: Told) -> str:
     interval = effect.interval
     if effect.value < 0 and interval.low is not None and interval.high is not None:
         interval = msgspec.structs.replace(interval, low=-interval.high, high=-interval.low)
-    ci = f" ({show_level(1 - told.alpha)} CI {show_interval(interval, place)})" if interval.known else ""
+    ci = f" ({show_level(1 - told.alpha)} CI {show_ends(interval, place)})" if interval.known else ""
     unit = f" {told.unit}" if told.unit else ""
     text = f"The mean of {higher} is {show(abs(effect.value), place)}{unit} higher than that of {lower}{ci}"
     return f"{text}{_superiority(told, higher, lower)}."
@@ -170,7 +150,7 @@ def _equivalence(told: Told) -> Iterable[str]:
     if contrast.equivalence.p is None:
         yield f"Equivalence within ± {margin} could not be tested: {contrast.equivalence.reason}."
         return
-    p = show_p(told.equivalence_p_adjusted)
+    p = show_p(told.equivalence_p_adjusted, told.alpha)
     if told.judged.verdict == "equivalent":
         also = ": they differ, but by less than what matters" if told.judged.differs else ""
         yield f"Two one-sided tests: the means differ by less than {margin} (p = {p}){also}.".replace("= <", "< ")
@@ -201,7 +181,7 @@ def _too_few(told: Told) -> Iterable[str]:
         floor = smallest_p(n, m, paired=contrast.paired)
         cannot = f", so it cannot reach {told.alpha:g}" if floor > told.alpha else ""
         size = detectable_difference(n, m, told.alpha, paired=contrast.paired)
-        yield f"The smallest p that a rank test can give with so few is {show_p(floor)}{cannot}."
+        yield f"The smallest p that a rank test can give with so few is {show_p(floor, told.alpha)}{cannot}."
         yield f"Only a difference of {size:.1f} SDs{_in_unit(told, size)} would show with a power of {_power()}."
 
 
@@ -229,7 +209,7 @@ def _seen(seen: float | None, alpha: float, paired: bool) -> str:
         return ""
     needed = runs_for_difference(seen, alpha, paired=paired)
     what = f"{needed} runs a side" if needed else "more runs than can be made"
-    return f"; to show one as large as was seen ({abs(seen):.2g}) takes {what}"
+    return f"; to show one as large as was seen ({show_factor(abs(seen))}) takes {what}"
 
 
 def _in_unit(told: Told, size: float) -> str:
@@ -268,16 +248,8 @@ def _caveats(told: Told) -> Iterable[str]:
 def _paired_caveat(contrast: Contrast) -> Iterable[str]:
     if contrast.correlation is not None:
         helps = "helps" if contrast.correlation > 0 else "does not help"
-        yield f"The correlation within pairs is {contrast.correlation:.2f}, so pairing {helps}."
+        yield f"The correlation within pairs is {show_signed(contrast.correlation, -2)}, so pairing {helps}."
 
 
 def _too_few_spread(told: Told) -> Iterable[str]:
     yield f"{told.contrast.n_a} against {told.contrast.n_b} runs: a verdict needs {fewest_runs(told.alpha)} a side."
-
-
-def effect_text(effect: Effect) -> str:
-    """Write an effect with its interval."""
-    if effect.value is None:
-        return UNKNOWN
-    interval = effect.interval
-    return f"{effect.value:.2g}" + (f" ({interval.low:.2g} to {interval.high:.2g})" if interval.known else "")

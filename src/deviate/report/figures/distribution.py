@@ -24,6 +24,9 @@ BOX_FROM = 5
 
 #: Pixels of a row, and parts of its height: runs above, box and mean below them.
 ROW, ROW_WITHOUT_BOX = 66, 48
+
+#: Pixels of all rows together, as long as none is lower than the least: with its axis half a column of a paper.
+ROWS, LEAST_ROW = 145, 24
 RUNS_FROM, RUNS_TO, BOX_AT, MEAN_AT = 0.08, 0.5, 0.68, 0.9
 
 #: A metric of one variant.
@@ -69,11 +72,15 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
     """Return the chart alone."""
     names = [variant for variant, _ in measured]
     boxed = any(metric.n >= BOX_FROM for _, metric in measured)
+    most = ROW if boxed else ROW_WITHOUT_BOX
+    row = min(most, max(ROWS / len(measured), LEAST_ROW))
+    # In low rows marks of full size would cover each other.
+    small = min(1.0, row / ROW_WITHOUT_BOX)
     x = quantitative(_ends(measured), title)
     place = {"y": rows(names), "yOffset": offset()}
     data = {"runs": _runs(measured), "boxes": _boxes(measured), "means": _means(measured)}
     layers = [
-        *(_box_views(x, place) if data["boxes"] else []),
+        *(_box_views(x, place, small) if data["boxes"] else []),
         view(
             "runs",
             "point",
@@ -89,12 +96,12 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
                 {"calculate": "datum.variant + '-' + datum.index", "as": "run"},
             ],
             filled=True,
-            size=34,
+            size=round(34 * small),
             opacity=0.75,
         ),
-        *(_mean_views(x, {**place, "color": coloured(order)}) if data["means"] else []),
+        *(_mean_views(x, {**place, "color": coloured(order)}, small) if data["means"] else []),
     ]
-    return chart(data, layers, (ROW if boxed else ROW_WITHOUT_BOX) * len(measured))
+    return chart(data, layers, round(row * len(measured)))
 
 
 def _order(document: Document) -> list[str]:
@@ -130,16 +137,22 @@ def _quartiles(metric: MetricReport) -> dict[str, float]:
     return {"min": min(metric.values), "q1": low, "median": middle, "q3": high, "max": max(metric.values)}
 
 
-def _box_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]]:
+def _box_views(x: dict[str, Any], place: dict[str, Any], small: float) -> list[dict[str, Any]]:
     """Draw the middle half of the runs, their median, and a line from the smallest to the largest."""
     told = tips(min="smallest", q1="quartile", median="median", q3="quartile", max="largest")
     whole = {"x": number("min", **x), "x2": {"field": "max"}, **place}
     half = {"x": number("q1", **x), "x2": {"field": "q3"}, **place, "tooltip": told}
     return [
         view("boxes", "rule", whole, style="soft"),
-        view("boxes", "rule", half, style="soft", strokeWidth=9, opacity=0.45),
+        view("boxes", "rule", half, style="soft", strokeWidth=round(9 * small), opacity=0.45),
         view(
-            "boxes", "tick", {"x": number("median", **x), **place}, style="ink", orient="vertical", thickness=2, size=9
+            "boxes",
+            "tick",
+            {"x": number("median", **x), **place},
+            style="ink",
+            orient="vertical",
+            thickness=2,
+            size=round(9 * small),
         ),
     ]
 
@@ -159,7 +172,7 @@ def _means(measured: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _mean_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]]:
+def _mean_views(x: dict[str, Any], place: dict[str, Any], small: float) -> list[dict[str, Any]]:
     known = [only("isValid(datum.low) && isValid(datum.high)")]
     line = {"x": number("low", **x), "x2": {"field": "high"}, **place}
     told = tips(mean="mean", low="CI from", high="CI to")
@@ -173,7 +186,7 @@ def _mean_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]
                 transform=known,
                 orient="vertical",
                 thickness=2,
-                size=7,
+                size=round(7 * small),
             )
             for end in ("low", "high")
         ),
@@ -182,7 +195,7 @@ def _mean_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]
             "point",
             {"x": number("mean", **x), **place, "tooltip": told},
             shape="diamond",
-            size=60,
+            size=round(60 * small),
             opacity=1,
             filled=True,
         ),

@@ -45,7 +45,7 @@ def curve_figure(metric: MetricCurves, order: Sequence[str]) -> Figure:
         slug=slug("curves", metric.metric),
         section="curves",
         title=f"{clean(metric.metric)} in the course of training",
-        description=" ".join(_sentence(variant) for variant in metric.variants),
+        description=" ".join([*(_sentence(variant) for variant in metric.variants), *_one_of_several(metric)]),
         metric=metric.metric,
         spec=_chart(metric, order),
     )
@@ -87,7 +87,14 @@ def _chart(metric: MetricCurves, order: Sequence[str]) -> dict[str, Any]:
     return chart(drawn, [layer for name in drawn for layer in layers[name]], HEIGHT)
 
 
-_X = number("iteration", title="iteration", scale={"zero": False, "nice": False}, axis={"tickMinStep": 1})
+#: No tick lies between two iterations: of few iterations there are no more ticks than steps, which `tickMinStep` alone
+#: does not bring about in layers.
+_X = number(
+    "iteration",
+    title="iteration",
+    scale={"zero": False, "nice": False},
+    axis={"tickMinStep": 1, "format": ",d", "tickCount": {"expr": "max(1, min(5, domain('x')[1] - domain('x')[0]))"}},
+)
 
 
 def _y(metric: MetricCurves) -> dict[str, Any]:
@@ -165,6 +172,11 @@ def _parting(variants: Sequence[VariantCurves]) -> list[dict[str, Any]]:
     if found is None or found.iteration is None or found.iteration <= variants[0].band.iterations[0]:
         return []
     return [{"iteration": found.iteration, "what": "runs part"}]
+
+
+def _one_of_several(metric: MetricCurves) -> list[str]:
+    """Say which value is drawn of those that a run reported within one iteration."""
+    return ["Of several values in one iteration the last finite one is drawn."] if metric.repeated else []
 
 
 def _sentence(variant: VariantCurves) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deviate.report.escape import clean
-from deviate.report.figures.themes import DASHES, SHAPES
+from deviate.report.figures.themes import DASHES, LETTER, PAPER_WIDTH, SHAPES, THEMES
 from deviate.report.figures.views import number, word
 
 #: Ends of an axis beyond which the length of the axis is no float.
@@ -24,6 +24,10 @@ LOG_RATIO = 100.0
 
 #: Outside these magnitudes the numbers of an axis are written with an exponent.
 PLAIN_FROM, PLAIN_BELOW = 1e-4, 1e6
+
+#: Pixels of a line in a legend: in it the longest dash is seen to be one. Behind it and its label some are free.
+LEGEND_LINE = 22
+_GAP = 12
 
 #: Ticks of a logarithmic axis.
 MOST_DECADES = 8
@@ -142,4 +146,12 @@ def _legend(named: Sequence[str], symbol: str) -> dict[str, Any] | None:
     if len(named) < 2:
         return None
     # Without the faintness of what is drawn.
-    return {"title": None, "values": list(named), "symbolType": symbol, "symbolOpacity": 1, "symbolStrokeWidth": 3}
+    look = {"symbolType": symbol, "symbolSize": LEGEND_LINE**2, "symbolOpacity": 1, "symbolStrokeWidth": 2.2}
+    # A row is as high as its line is long, were it not for the padding.
+    return {"title": None, "values": list(named), "columns": _columns(named), "rowPadding": 12 - LEGEND_LINE, **look}
+
+
+def _columns(names: Sequence[str]) -> int:
+    """Return how many entries of a legend stand beside each other in a column of a paper."""
+    entry = LEGEND_LINE + _GAP + LETTER * THEMES["print"]["legend"]["labelFontSize"] * max(map(len, names))
+    return max(1, min(3, int(PAPER_WIDTH / entry)))

@@ -66,6 +66,7 @@ def _config(
             "orient": "top",
             "direction": "horizontal",
             "columns": 3,
+            "offset": 6,
             "symbolStrokeWidth": 2,
             "symbolSize": 60,
             "labelLimit": 160,

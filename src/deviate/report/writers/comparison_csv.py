@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from deviate.report.comparison.overview import shown_verdict
 from deviate.report.comparison.parts import Comparison, MetricComparison, PairComparison
 from deviate.report.escape import encodable
 
@@ -39,6 +40,9 @@ def _row(pair: PairComparison, metric: MetricComparison) -> dict[str, object]:
         "p": found.p,
         "p_adjusted": metric.p_adjusted,
         "verdict": metric.verdict,
+        "differs": "" if metric.differs is None else str(metric.differs).lower(),
+        "shown_verdict": shown_verdict(metric, pair),
+        "family": metric.family,
         "sd_ratio": ratio.value,
         "sd_ratio_low": ratio.interval.low,
         "sd_ratio_high": ratio.interval.high,

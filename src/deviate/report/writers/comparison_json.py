@@ -36,6 +36,7 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
         "metrics": single["metrics"],
         "level": comparison.level,
         "family": comparison.family,
+        "times_family": comparison.times_family,
         "headline": comparison.headline,
         "warnings": msgspec.to_builtins(comparison.warnings),
         "experiments": comparison.labels,
@@ -80,6 +81,7 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "test": found.location.test,
         "p": found.p,
         "differs": metric.differs,
+        "family": metric.family,
         "direction": metric.direction,
         "aggregate": metric.aggregate,
         "kind": metric.kind,
@@ -137,6 +139,7 @@ def _omnibus(found: MetricOmnibus) -> dict[str, Any]:
         "welch_anova": _test(found.welch_anova),
         "kruskal_wallis": _test(found.kruskal_wallis),
         "p_adjusted": found.p_adjusted,
+        "family": found.family,
         "ranking": msgspec.to_builtins(found.places),
         "why": found.why,
     }

@@ -2,8 +2,8 @@ r"""A comparison as a LaTeX fragment: a table a pair of sides, and a methods par
 
 from __future__ import annotations
 
-from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.report.comparison.cells import Cells
+from deviate.report.comparison.families import adjusted_as
 from deviate.report.comparison.parts import Comparison, PairComparison
 from deviate.report.figures.slugs import slug
 from deviate.report.latex_text import latex, number
@@ -22,7 +22,6 @@ def render_comparison_latex(comparison: Comparison) -> str:
 
 def _pair(pair: PairComparison, comparison: Comparison) -> list[str]:
     level = latex(show_level(comparison.level))
-    adjusted = comparison.family > 1 and comparison.correction != "none"
     heads = ("Metric", "$n$", latex(pair.a), latex(pair.b), "Difference", f"{level} CI", "$p$", "Verdict")
     rows = []
     for metric in pair.metrics:
@@ -30,6 +29,7 @@ def _pair(pair: PairComparison, comparison: Comparison) -> list[str]:
         how = f" ({cells.aggregate})" if cells.aggregate else ""
         numbers = (cells.runs, cells.a, cells.b, cells.difference, cells.ci, cells.p)
         rows.append([latex(f"{cells.name}{cells.unit}{how}"), *map(number, numbers), latex(cells.verdict)])
-    p = f" p: adjusted over {comparison.family} tests ({CORRECTION_NAMES[comparison.correction]})." if adjusted else ""
+    adjusted = adjusted_as(comparison)
+    p = f" {adjusted}." if adjusted else ""
     caption = f"{pair.a} against {pair.b}: mean ± SD over runs; difference: first less second.{p}"
     return table(heads, "lrrrrrrl", rows, latex(caption), slug("comparison", pair.a, pair.b))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from deviate.contrast.labels import TEST_NAMES
 from deviate.contrast.multiplicity import CORRECTION_NAMES
-from deviate.contrast.results import Tested
 from deviate.report.comparison.cells import Cells
+from deviate.report.comparison.families import adjusted_as
+from deviate.report.comparison.numbers import show_p, show_statistic
 from deviate.report.comparison.parts import Comparison, MetricComparison, MetricOmnibus, PairComparison
-from deviate.report.comparison.sentences import show_p
-from deviate.report.escape import markdown, markdown_code
+from deviate.report.escape import markdown, markdown_code, markdown_prose
 from deviate.report.shown import UNKNOWN, show_level
 
 
@@ -23,14 +24,15 @@ def render_comparison_markdown(comparison: Comparison) -> str:
         lines += ["## What to know before trusting the numbers", ""]
         lines += [_warned(warned.message, warned.severity == "warning") for warned in comparison.warnings]
         lines.append("")
-    lines += ["## Methods", "", " ".join(map(markdown, comparison.methods)), ""]
+    lines += ["## Methods", "", " ".join(map(markdown_prose, comparison.methods)), ""]
     lines += ["## How to get this again", "", *markdown_code([comparison.command])]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _pair(pair: PairComparison, comparison: Comparison) -> list[str]:
     ci = f"{show_level(comparison.level)} CI"
-    p = "p" if comparison.family < 2 else f"p ({CORRECTION_NAMES[comparison.correction]} over {comparison.family})"
+    adjusted = adjusted_as(comparison)
+    p = f"p ({CORRECTION_NAMES[comparison.correction]})" if adjusted else "p"
     heads = ("metric", "aggregate", "n", markdown(pair.a), markdown(pair.b), "difference", ci, p, "verdict")
     lines = [f"## {markdown(pair.a)} against {markdown(pair.b)}", "", _row(heads)]
     lines.append(_row(["---", "---", *["---:"] * 6, "---"]))
@@ -39,7 +41,7 @@ def _pair(pair: PairComparison, comparison: Comparison) -> list[str]:
         _row([markdown(c.name + c.unit), c.aggregate, c.runs, c.a, c.b, c.difference, c.ci, c.p, markdown(c.verdict)])
         for _, c in cells
     ]
-    lines += ["", "Mean ± SD. Difference: first less second.", ""]
+    lines += ["", f"Mean ± SD. Difference: first less second.{f' {adjusted}.' if adjusted else ''}", ""]
     lines += ["", _row(["metric", "SD ratio", ci, "p", "verdict on the spread"]), _row(["---", *["---:"] * 3, "---"])]
     lines += [
         _row([markdown(c.name), c.ratio, c.ratio_ci, show_p(metric.spread_p_adjusted), markdown(c.noisier)])
@@ -62,14 +64,15 @@ def _details(metric: MetricComparison, cells: Cells) -> Iterable[str]:
     yield _row(["---", "---:", "---:", "---"])
     for name, test in found.tests.items():
         chosen = " (decides)" if name in (found.location.test, found.spread.test) else ""
-        yield _row([name + chosen, _statistic(test), show_p(test.p), markdown(test.reason or test.method)])
+        how = markdown(test.reason or test.method)
+        yield _row([TEST_NAMES[name] + chosen, show_statistic(test), show_p(test.p), how])
     yield ""
     yield "The intervals of d and g assume normal values; those of delta and P(A > B) assume no distribution."
     yield ""
     yield _row(["effect", "value (CI)"])
     yield _row(["---", "---:"])
     for name, text in cells.effects.items():
-        yield _row([name, text])
+        yield _row([markdown(name), text])
     for name, order in (("first over second", found.a_over_b), ("second over first", found.b_over_a)):
         epsilon = UNKNOWN if order.epsilon is None else f"{order.epsilon:.2g}"
         yield _row([f"almost stochastic order, {name}", epsilon])
@@ -84,10 +87,6 @@ def _omnibus(found: MetricOmnibus) -> list[str]:
         ]
         lines.append("")
     return lines
-
-
-def _statistic(test: Tested) -> str:
-    return UNKNOWN if test.statistic is None else f"{test.statistic:.4g}"
 
 
 def _warned(message: str, serious: bool) -> str:

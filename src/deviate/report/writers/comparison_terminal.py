@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from deviate.report.comparison.cells import Cells
-from deviate.report.comparison.overview import main_metric
+from deviate.report.comparison.families import adjusted_as
+from deviate.report.comparison.numbers import show_equal_p
 from deviate.report.comparison.parts import Comparison, MetricComparison, MetricOmnibus, PairComparison
-from deviate.report.comparison.sentences import show_p
 from deviate.report.escape import clean
+from deviate.report.order import first_asked
 from deviate.report.shown import UNKNOWN, show_level
 from deviate.report.words import count
 from deviate.report.writers.terminal import PLAIN_WIDTH, WIDEST_TEXT
@@ -43,7 +44,7 @@ _ASCII = str.maketrans({"±": "+-", "–": "-", "·": ".", "─": "-", "−": "-
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A column, and how readily it is given up on a narrow terminal (largest first)."""
+    """A column, and how readily it is given up where a table is too wide (largest first)."""
 
     head: str
     cell: Callable[[Cells], str]
@@ -79,18 +80,21 @@ def _parts(comparison: Comparison, width: int) -> Iterable[RenderableType]:
     yield _narrow(Text("\n".join(map(clean, comparison.headline))), width)
     kinds = {metric.name_a: metric.kind for metric in comparison.pairs[0].metrics}
     for found in [found for found in comparison.omnibus if kinds[found.name] != "speed"][:METRICS_SHOWN]:
-        yield _ranking(found, width)
-    for pair in comparison.pairs:
-        yield _pair(pair, comparison, width)
+        yield _ranking(found, comparison, width)
+    yield from _tables(comparison, width)
     yield from _explained(comparison, width)
     if comparison.warnings:
         yield _warnings(comparison, width)
 
 
-def _pair(pair: PairComparison, comparison: Comparison, width: int) -> RenderableType:
-    shown = _shown(pair.metrics)
-    cells = [Cells(metric, pair) for metric in shown]
-    columns = _widest(pair, comparison, cells, width)
+def _tables(comparison: Comparison, width: int) -> Iterable[RenderableType]:
+    """Lay out a table for each pair, all with the same columns."""
+    rows = [[Cells(metric, pair) for metric in _shown(pair.metrics)] for pair in comparison.pairs]
+    for pair, cells, columns in zip(comparison.pairs, rows, _widest(comparison, rows, width), strict=True):
+        yield Group(*_title(pair), _table(cells, columns), *_rest(pair, len(cells), comparison))
+
+
+def _table(cells: Sequence[Cells], columns: Sequence[Column]) -> Table:
     table = Table(box=_RULED, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0), border_style="dim")
     table.add_column("metric", header_style="dim", overflow="fold", min_width=8)
     for column in columns:
@@ -104,22 +108,26 @@ def _pair(pair: PairComparison, comparison: Comparison, width: int) -> Renderabl
         )
     for row in cells:
         table.add_row(_name(row), *(Text(clean(column.cell(row))) for column in columns))
-    return Group(*_title(pair, comparison), table, *_rest(pair, shown, comparison))
+    return table
 
 
-def _widest(pair: PairComparison, comparison: Comparison, rows: Sequence[Cells], width: int) -> list[Column]:
-    """Choose the columns; where means with their SDs do not fit, means alone may."""
+def _widest(comparison: Comparison, tables: Sequence[Sequence[Cells]], width: int) -> list[list[Column]]:
+    """Choose the columns of all tables; where means with their SDs do not fit in each, means alone may."""
+    chosen: list[list[Column]] = []
     for brief in (False, True):
-        told = [column for column in _columns(pair, comparison, brief=brief) if _tells(column, rows)]
-        columns = _fitting(told, rows, width)
-        if any(column.sacrifice == _MEANS for column in columns):
+        columns = [_columns(pair, comparison, brief=brief) for pair in comparison.pairs]
+        told = [place for place in range(len(columns[0])) if _tells([each[place] for each in columns], tables)]
+        columns = [[each[place] for place in told] for each in columns]
+        most = min(_affordable(each, rows, width) for each, rows in zip(columns, tables, strict=True))
+        chosen = [[column for column in each if column.sacrifice <= most] for each in columns]
+        if most >= _MEANS:
             break
-    return columns
+    return chosen
 
 
 def _columns(pair: PairComparison, comparison: Comparison, *, brief: bool) -> list[Column]:
     ci = f"{show_level(comparison.level)} CI"
-    after = "" if comparison.family < 2 or comparison.correction == "none" else " adj."
+    after = " adj." if adjusted_as(comparison) else ""
     return [
         Column(head="n", cell=lambda row: row.runs, sacrifice=6, style="dim"),
         Column(head=_label(pair.a), cell=lambda row: row.mean_a if brief else row.a, sacrifice=_MEANS),
@@ -139,48 +147,52 @@ def _label(label: str) -> str:
 
 def _shown(metrics: Sequence[MetricComparison]) -> list[MetricComparison]:
     first = list(metrics[:METRICS_SHOWN])
-    main = main_metric(metrics)
+    main = first_asked(metrics)
     return first if main in first else [*first[:-1], main]
 
 
-def _tells(column: Column, rows: Sequence[Cells]) -> bool:
-    return any(column.cell(row) not in ("", UNKNOWN) for row in rows)
+def _tells(columns: Sequence[Column], tables: Sequence[Sequence[Cells]]) -> bool:
+    """Say whether a column has something to tell in any table."""
+    return any(
+        column.cell(row) not in ("", UNKNOWN) for column, rows in zip(columns, tables, strict=True) for row in rows
+    )
 
 
-def _fitting(columns: Sequence[Column], rows: Sequence[Cells], width: int) -> list[Column]:
-    """Give up columns until the table fits."""
-    name = min(NAME_WIDTH, max(cell_len(_name(row).plain) for row in rows))
-    needed = {
-        column.head: max(cell_len(column.head), *(cell_len(column.cell(row)) for row in rows)) for column in columns
-    }
-    kept = list(columns)
-    while name + sum(needed[column.head] + GAP for column in kept) > width and any(c.sacrifice for c in kept):
-        worst = max(column.sacrifice for column in kept)
-        kept = [column for column in kept if column.sacrifice < worst]
-    return kept
+def _affordable(columns: Sequence[Column], rows: Sequence[Cells], width: int) -> int:
+    """Return the most readily given up kind of column that there is still room for."""
+    used = min(NAME_WIDTH, max(cell_len(_name(row).plain) for row in rows))
+    most = 0
+    for sacrifice in sorted({column.sacrifice for column in columns}):
+        kept = [column for column in columns if column.sacrifice == sacrifice]
+        used += sum(GAP + max(cell_len(column.head), *(cell_len(column.cell(row)) for row in rows)) for column in kept)
+        if used > width and sacrifice:
+            break
+        most = sacrifice
+    return most
 
 
 def _name(row: Cells) -> Text:
     return Text.assemble(clean(row.name + row.unit), (f" {row.aggregate}".rstrip(), "dim"))
 
 
-def _title(pair: PairComparison, comparison: Comparison) -> Iterable[RenderableType]:
+def _title(pair: PairComparison) -> Iterable[RenderableType]:
     text = Text.assemble("A ", (clean(pair.a), "bold"), "  against  B ", (clean(pair.b), "bold"))
     if pair.variant_a == pair.variant_b:
         text.append(f"  ({clean(pair.variant_a)})", style="dim")
     yield text
 
 
-def _rest(pair: PairComparison, shown: Sequence[MetricComparison], comparison: Comparison) -> list[Text]:
-    more = len(pair.metrics) - len(shown)
+def _rest(pair: PairComparison, shown: int, comparison: Comparison) -> list[Text]:
+    more = len(pair.metrics) - shown
     if not more:
         return []
     hint = f"{clean(comparison.command)} --format md"
     return [Text.assemble((f"and {count(more, 'more metric')}; all of them: ", "dim"), (hint, "cyan"))]
 
 
-def _ranking(found: MetricOmnibus, width: int) -> RenderableType:
-    lines = [Text.assemble((clean(found.name), "bold"), f"  p = {show_p(found.p_adjusted)}".replace("= <", "< "))]
+def _ranking(found: MetricOmnibus, comparison: Comparison, width: int) -> RenderableType:
+    p = show_equal_p(found.p_adjusted, comparison.correction, found.family, comparison.alpha)
+    lines = [Text.assemble((clean(found.name), "bold"), f"  {p}")]
     for place in found.places:
         where = f"{place.lowest}" if place.lowest == place.highest else f"{place.lowest} to {place.highest}"
         lines.append(Text(f"  {place.rank}.  {clean(place.name)}  (place {where})"))
@@ -191,7 +203,7 @@ def _explained(comparison: Comparison, width: int) -> Iterable[RenderableType]:
     """Explain the main metric of each pair, and with one pair what is unlike it and the spread."""
     several = len(comparison.pairs) > 1
     for pair in comparison.pairs:
-        main = main_metric(pair.metrics)
+        main = first_asked(pair.metrics)
         unlike = [metric for metric in pair.metrics if metric.kind != "speed" and metric.verdict != main.verdict]
         about = f"{pair.a} against {pair.b}, " if several else ""
         for metric in [main] if several else [main, *unlike][:EXPLAINED]:

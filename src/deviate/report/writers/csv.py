@@ -5,13 +5,14 @@ from __future__ import annotations
 import pandas as pd
 
 from deviate.report.escape import encodable
+from deviate.report.order import by_cv
 from deviate.report.parts import Document, MetricReport, VariantReport
 
 RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
 
 
 def render_records(document: Document, records: pd.DataFrame) -> str:
-    """Return every record in long form.
+    """Return every record in long form; where metrics were chosen, theirs.
 
     Parameters
     ----------
@@ -26,7 +27,9 @@ def render_records(document: Document, records: pd.DataFrame) -> str:
         Columns ``experiment`` and `RECORD_COLUMNS`. Floats are written with the digits that read back as the same
         float64; NaN and infinities as ``nan``, ``inf`` and ``-inf``.
     """
-    table = records.loc[:, list(RECORD_COLUMNS)]
+    chosen = document.metrics_chosen
+    told = records[records["metric"].isin(chosen)] if chosen else records
+    table = told.loc[:, list(RECORD_COLUMNS)]
     table.insert(0, "experiment", document.experiment)
     return encodable(table.to_csv(index=False, na_rep="nan", lineterminator="\n"))
 
@@ -37,8 +40,8 @@ def render_summary(document: Document) -> str:
 
 
 def summary_table(document: Document) -> pd.DataFrame:
-    """Return one row per variant and metric; what is unknown is None or NaN."""
-    rows = [_row(document, variant, metric) for variant in document.variants for metric in variant.metrics]
+    """Return one row per variant and metric, by CV; what is unknown is None or NaN."""
+    rows = [_row(document, variant, metric) for variant in document.variants for metric in by_cv(variant.metrics)]
     return pd.DataFrame(rows, columns=list(_SUMMARY_COLUMNS))
 
 

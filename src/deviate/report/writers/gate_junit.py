@@ -1,4 +1,4 @@
-"""The outcome of a gate as JUnit XML, which GitHub, GitLab, Jenkins and others show: a test case a metric.
+"""The outcome of a gate as JUnit XML, which GitLab, Jenkins and others show: a test case a metric.
 
 There is no standard; the elements and attributes used are those that the schema of Jenkins' xUnit plug-in and GitLab's
 parser have in common.

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from deviate.report.order import by_cv
 from deviate.report.parts import Document, MetricReport, RunReport, SpreadAcross, Stopped, VariantReport, Warned
 from deviate.report.writers.json_values import bounds, json_text
 
@@ -52,7 +53,7 @@ def _variant(report: VariantReport) -> dict[str, Any]:
     return {
         "variant": report.variant,
         "runs": [_run(run) for run in report.runs],
-        "metrics": [_metric(metric) for metric in report.metrics],
+        "metrics": [_metric(metric) for metric in by_cv(report.metrics)],
         "planned": report.planned,
         "completed": report.completed,
         "headline": report.headline,

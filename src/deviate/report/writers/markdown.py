@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deviate.report.escape import clean, markdown, markdown_code
+from deviate.report.escape import clean, markdown, markdown_code, markdown_prose
+from deviate.report.order import ORDER
 from deviate.report.parts import Answer, Document, MetricReport, RunReport, VariantReport, together
 from deviate.report.shown import Shown, ShownSpread, show_level, show_seconds
 from deviate.report.words import ENDED, count, listed, seed_text
@@ -32,7 +33,7 @@ def _variant(variant: VariantReport, level: float) -> list[str]:
     lines = [f"## {markdown(variant.variant)}: {markdown(variant.factors.gloss)}", "", f"{done}.", ""]
     lines += [markdown(variant.statement), ""] if variant.statement else []
     if variant.completed and variant.metrics:
-        lines += [*_table(variant.metrics, level), ""]
+        lines += [*_table(variant.metrics, level), "", *([ORDER, ""] if len(variant.metrics) > 1 else [])]
         lines += [*(f"- {markdown(note)}" for note in variant.footnotes), ""] if variant.footnotes else []
     return [*lines, *_factors(variant), *_failures(variant.runs)]
 
@@ -125,14 +126,14 @@ def _control(document: Document) -> list[str]:
 
 def _methods(document: Document) -> list[str]:
     """Return the methods paragraph and the answers to checklists, for a paper."""
-    lines = ["## Methods", "", " ".join(map(markdown, document.methods)), ""] if document.methods else []
+    lines = ["## Methods", "", " ".join(map(markdown_prose, document.methods)), ""] if document.methods else []
     if document.checklist:
         lines += ["## Reproducibility checklist", "", *map(_answer, document.checklist), ""]
     return lines
 
 
 def _answer(answer: Answer) -> str:
-    return f"- *{markdown(answer.question)}* {markdown(answer.answer)} ({markdown(', '.join(answer.asked_by))})"
+    return f"- *{markdown(answer.question)}* {markdown_prose(answer.answer)} ({markdown(', '.join(answer.asked_by))})"
 
 
 def _reproduce(document: Document) -> list[str]:

@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from deviate.report.escape import clean
-from deviate.report.headline import main_metric
 from deviate.report.parts import Document, MetricReport
 from deviate.report.shown import UNKNOWN, Shown, show_level
 from deviate.report.words import count
@@ -41,8 +40,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def metric_table(metrics: list[MetricReport], document: Document, width: int) -> list[RenderableType]:
-    """Lay the metrics that vary most out as a table, and say how many more there are."""
-    shown = shown_metrics(metrics)
+    """Lay the first metrics out as a table, and say how many more there are."""
+    shown = metrics[:METRICS_SHOWN]
     told = [column for column in _columns(metrics, document.level) if _tells(column, shown)]
     columns = _fitting(told, shown, width)
     framed = any(column.head == "min" for column in columns)
@@ -55,16 +54,6 @@ def metric_table(metrics: list[MetricReport], document: Document, width: int) ->
         text = Shown(metric)
         table.add_row(_name(text), *(strip_text(column.cell(metric, text)) for column in columns))
     return [table, *_rest(metrics, shown, document.experiment)]
-
-
-def shown_metrics(metrics: list[MetricReport]) -> list[MetricReport]:
-    """Choose the metrics of largest CV, and in any case the one the first sentence is about."""
-    if len(metrics) <= METRICS_SHOWN:
-        return metrics
-    first = metrics[:METRICS_SHOWN]
-    measured = [metric for metric in metrics if metric.kind != "speed" and metric.n]
-    main = main_metric(measured) if measured else first[0]
-    return first if main in first else [*first[:-1], main]
 
 
 def _columns(metrics: list[MetricReport], level: float) -> list[Column]:

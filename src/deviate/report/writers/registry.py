@@ -40,6 +40,12 @@ def _render_html(document: Document, read_records: ReadRecords) -> str:
     return render_html(document, read_records)
 
 
+def _render_latex(document: Document, read_records: ReadRecords) -> str:
+    from deviate.report.curves import curves_of
+
+    return render_latex(document, curves_of(document, read_records()))
+
+
 WRITERS = {
     writer.name: writer
     for writer in (
@@ -58,7 +64,7 @@ WRITERS = {
         Writer(
             name="tex",
             suffixes=(".tex",),
-            render=lambda document, _: render_latex(document),
+            render=_render_latex,
             purpose="tables and a methods paragraph, to be put into a paper",
         ),
         Writer(

@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from deviate.report.escape import clean
-from deviate.report.headline import main_metric
 from deviate.report.parts import Document, Evidence, SpreadAcross
 from deviate.report.shown import ShownSpread, show_level
 from deviate.report.words import count
@@ -30,14 +29,14 @@ _RULED = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 
 MARKS = {"varied": "≠", "identical": "=", "partly": "≈", "absent": "–", "unknown": "?"}
 
-LEGEND = "= same in all runs  ≠ differs  ≈ in some  – none drawn  ? unknown  ! broken"
+LEGEND = "= same in all runs, ≠ differs, ≈ in some, – none drawn, ? unknown, ! broken"
 
 _STYLES = {"varied": "cyan", "identical": "", "partly": "yellow", "absent": "dim", "unknown": "dim"}
 
 
 def spread_table(document: Document, width: int) -> RenderableType:
     """Lay out the SD of the main metrics, a row a variant, in as many columns as fit."""
-    tables = _main_first(document)
+    tables = document.across
     shown = tables[:ACROSS_SHOWN]
     columns = _columns(shown, document)
     names = max(cell_len(f"  {row.variant}") for table in shown for row in table.rows)
@@ -104,13 +103,6 @@ def _strips(table: SpreadAcross, document: Document) -> list[str]:
 
 def _flat(column: SpreadColumn) -> list[str]:
     return [cell for cells in column.cells for cell in cells]
-
-
-def _main_first(document: Document) -> list[SpreadAcross]:
-    metrics = [metric for variant in document.variants for metric in variant.metrics if metric.kind != "speed"]
-    measured = [metric for metric in metrics if metric.n]
-    first = main_metric(measured).name if measured else ""
-    return sorted(document.across, key=lambda table: table.metric != first)
 
 
 def _rest(tables: list[SpreadAcross], document: Document) -> Iterable[Text]:

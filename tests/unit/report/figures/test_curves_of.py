@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from deviate.measure.curves import curve_band, parting
 from deviate.report.curves import RUN_POINTS, curves_of
+from deviate.report.figures.learning_curves import curve_figures
 from deviate.report.thinning import FEWEST_POINTS, thinned
 
 VALUES = st.lists(st.floats() | st.just(math.nan), min_size=1, max_size=400)
@@ -110,6 +111,15 @@ def test_of_several_values_at_an_iteration_the_last_finite_one_counts_and_length
     assert (variant.band.iterations, variant.band.n) == ([0, 1, 2], [2, 1, 1])
     assert (variant.parting.iteration, variant.parting.compared) == (None, 1)
     assert (variant.longest, variant.gaps) == (3, 1)
+
+
+def test_a_caption_says_which_of_several_values_is_drawn():
+    rows = [("algo+impl", run, "test acc", step, step / 2) for run in range(2) for step in (0, 0, 1)]
+    frame = pd.DataFrame(rows, columns=["variant", "run", "metric", "iteration", "value"])
+    said = "Of several values in one iteration the last finite one is drawn."
+    for records, told in ((frame, True), (frame.drop_duplicates(), False)):
+        (figure,) = curve_figures(curves_of(crowd(2), records), ["algo+impl"])
+        assert (said in figure.description) is told
 
 
 def test_what_was_reported_once_is_no_curve():

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import figure_cases
 import pytest
@@ -11,8 +12,9 @@ from deviate.report.curves import curves_of
 from deviate.report.figures import document_figures, themed
 from deviate.report.figures.distribution import BOX_FROM
 from deviate.report.figures.files import FIGURE_FORMATS, render_figure, write_figures
+from deviate.report.figures.scales import _columns
 from deviate.report.figures.slugs import slug
-from deviate.report.figures.themes import PAPER_WIDTH, THEME_NAMES
+from deviate.report.figures.themes import DASHES, PAPER_WIDTH, THEME_NAMES
 from deviate.report.figures.timeline import timeline_figures
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
@@ -177,6 +179,36 @@ def test_timeline_leaves_pauses_out_and_outlines_what_did_not_complete():
 
 def test_no_timeline_where_nothing_tells_when_runs_started():
     assert timeline_figures(cases.usual()) == []
+
+
+def labels(svg, role):
+    """Return the texts below the mark of a role, in order."""
+    part = re.search(rf'class="mark-text role-{role}".*?</g>', svg, re.DOTALL).group()
+    return re.findall(r">([^<>]+)</text>", part)
+
+
+@pytest.mark.parametrize(("iterations", "ticks"), [(2, ["0", "1"]), (3, ["0", "1", "2"]), (4, ["0", "1", "2", "3"])])
+def test_iterations_are_whole_numbers(iterations, ticks):
+    figure = the(figures_of(cases.sources(), iterations=iterations), "curves-test-acc")
+    assert labels(render_figure(figure, "svg").decode(), "axis-label") == ticks
+
+
+def test_a_line_in_a_legend_is_long_enough_for_its_dashes():
+    figure = the(figures_of(cases.sources()), "curves-test-acc")
+    legend = view_with("strokeDash", figure)["encoding"]["strokeDash"]["legend"]
+    assert math.sqrt(legend["symbolSize"]) >= max(map(sum, DASHES))
+    assert legend["symbolType"] == "stroke"
+
+
+def test_legends_fit_a_column():
+    assert [_columns(["init", "x" * length]) for length in (9, 14, 40)] == [3, 2, 1]
+
+
+@pytest.mark.parametrize("variants", [1, 5, 6])
+def test_a_distribution_is_no_higher_than_half_a_column(variants):
+    values = {f"variant-{place}": {"f1": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]} for place in range(variants)}
+    svg = render_figure(the(figures_of(cases.document(values)), "distribution-f1"), "svg").decode()
+    assert float(re.search(r'height="([\d.]+)"', svg).group(1)) <= 180
 
 
 @pytest.mark.parametrize("format_name", FIGURE_FORMATS)

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from deviate.report.escape import clean
+from deviate.report.escape import clean, code_pieces
 from deviate.report.figures import THEMES
 from deviate.report.writers.html.bundle import chart_library
 from deviate.report.writers.html.charts import chart_data, embeddable
@@ -74,11 +74,9 @@ def prose(text: str) -> Markup:
     >>> print(prose("`deviate logs` shows <them>"))
     <code>deviate logs</code> shows &lt;them&gt;
     """
-    parts = [escape(part) for part in clean(text).split("`")]
-    if len(parts) % 2 == 0:
-        return Markup("`").join(parts)
+    pieces = enumerate(code_pieces(text))
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
+        Markup("<code>{}</code>").format(piece) if place % 2 else escape(piece) for place, piece in pieces
     )
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from deviate.report import headline
-from deviate.report.comparison import overview
 from deviate.report.comparison.parts import Comparison
 from deviate.report.curves import curves_of
 from deviate.report.figures import comparison_figures, document_figures
+from deviate.report.order import first_asked
 from deviate.report.parts import Document
 from deviate.report.writers.html.layout import lay_out
 from deviate.report.writers.html.section import Page
@@ -33,7 +32,7 @@ def render_html(document: Document, read_records: Callable[[], pd.DataFrame]) ->
 
 def render_comparison_html(comparison: Comparison) -> str:
     """Return the whole comparison as a page."""
-    main = overview.main_metric(comparison.pairs[0].metrics).name
+    main = first_asked(comparison.pairs[0].metrics).name
     page = Page(said=comparison, figures=comparison_figures(comparison), main_metric=main)
     return lay_out(" against ".join(comparison.labels), page, COMPARISON)
 
@@ -41,4 +40,4 @@ def render_comparison_html(comparison: Comparison) -> str:
 def _main(document: Document) -> str:
     metrics = [metric for variant in document.variants for metric in variant.metrics]
     measured = [metric for metric in metrics if metric.kind != "speed" and metric.n]
-    return headline.main_metric(measured).name if measured else ""
+    return first_asked(measured).name if measured else ""

@@ -30,8 +30,6 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     caption: str
     heads: Sequence[Head]
     rows: Sequence[Sequence[Cell]]
-    #: Place of the column that the rows are in descending order of; None: of none.
-    sorted_by: int | None = None
     #: Its cells hold sentences, which are wrapped.
     prose: bool = False
 

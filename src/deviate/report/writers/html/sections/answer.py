@@ -15,6 +15,7 @@ def _content(page: Page[Document]) -> Content:
     several = len(document.variants) > 1
     return {
         "command": shlex.join(document.command),
+        "one_column": False,
         "answers": [
             {
                 "about": f"{variant.variant}: {variant.factors.gloss}" if several else "",
@@ -29,6 +30,8 @@ def _content(page: Page[Document]) -> Content:
 def _compared(page: Page[Comparison]) -> Content:
     return {
         "command": "",
+        # Each sentence follows from the one before.
+        "one_column": True,
         "answers": [{"about": "", "text": text, "done": ""} for text in page.said.headline],
     }
 

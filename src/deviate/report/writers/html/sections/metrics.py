@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deviate.report.order import ORDER
 from deviate.report.parts import Document, MetricReport, VariantReport
 from deviate.report.shown import Shown, show_level
 from deviate.report.words import count
 from deviate.report.writers.html.section import Content, Page, Section
 from deviate.report.writers.html.tables import Cell, Table, heads, number
-
-#: Place of the column of the CV, by which the document has the metrics in order.
-_BY_CV = 5
 
 
 def _content(page: Page[Document]) -> Content:
@@ -21,6 +19,7 @@ def _content(page: Page[Document]) -> Content:
         return None
     several = len(document.variants) > 1
     return {
+        "order": f"{ORDER} A click on a column's name sorts by it.",
         "variants": [
             {
                 "name": variant.variant if several else "",
@@ -28,7 +27,7 @@ def _content(page: Page[Document]) -> Content:
                 "footnotes": variant.footnotes,
             }
             for variant in told
-        ]
+        ],
     }
 
 
@@ -44,7 +43,6 @@ def metric_table(metrics: Sequence[MetricReport], level: float, caption: str) ->
         caption=caption,
         heads=heads(*names, f"{share} CI of the mean", f"{share} CI of the SD", words=2),
         rows=[_row(metric) for metric in metrics],
-        sorted_by=_BY_CV,
     )
 
 

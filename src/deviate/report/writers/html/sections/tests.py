@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from deviate.contrast.results import Effect, Tested
+from deviate.contrast.labels import TEST_NAMES
 from deviate.report.comparison.cells import Cells
-from deviate.report.comparison.overview import main_metric
+from deviate.report.comparison.numbers import show_p, show_statistic
 from deviate.report.comparison.parts import Comparison, MetricComparison, PairComparison
-from deviate.report.comparison.sentences import show_p
+from deviate.report.order import first_asked
 from deviate.report.shown import UNKNOWN
 from deviate.report.writers.html.section import Content, Page, Section
 from deviate.report.writers.html.tables import Cell, Head, Table, heads, number
@@ -23,7 +23,7 @@ def _metric(metric: MetricComparison, pair: PairComparison, *, several: bool) ->
     shown = Cells(metric, pair)
     about = f"{pair.a} against {pair.b}, " if several else ""
     return {
-        "open": metric is main_metric(pair.metrics),
+        "open": metric is first_asked(pair.metrics),
         "name": f"{about}{shown.name}: {shown.verdict}",
         "why": " ".join(metric.why),
         "why_noisier": " ".join(metric.why_noisier),
@@ -40,8 +40,8 @@ def _tests(metric: MetricComparison, caption: str) -> Table:
         heads=[*heads("test", "statistic", "p"), Head("how")],
         rows=[
             [
-                Cell(name + (" (decides)" if name in deciding else "")),
-                number(_statistic(test), test.statistic),
+                Cell(TEST_NAMES[name] + (" (decides)" if name in deciding else "")),
+                number(show_statistic(test), test.statistic),
                 number(show_p(test.p), test.p),
                 Cell(test.reason or test.method),
             ]
@@ -50,14 +50,10 @@ def _tests(metric: MetricComparison, caption: str) -> Table:
     )
 
 
-def _statistic(test: Tested) -> str:
-    return UNKNOWN if test.statistic is None else f"{test.statistic:.4g}"
-
-
 def _effects(metric: MetricComparison, shown: Cells, caption: str) -> Table:
     found = metric.contrast
-    effects: dict[str, Effect] = found.effects
-    rows = [[Cell(name), number(text, effects[name].value)] for name, text in shown.effects.items()]
+    effects = zip(shown.effects.items(), found.effects.values(), strict=True)
+    rows = [[Cell(name), number(text, effect.value)] for (name, text), effect in effects]
     for name, order in (("first over second", found.a_over_b), ("second over first", found.b_over_a)):
         text = UNKNOWN if order.epsilon is None else f"{order.epsilon:.2g}"
         rows.append([Cell(f"almost stochastic order, {name}"), number(text, order.epsilon)])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.report.comparison.cells import Cells
+from deviate.report.comparison.families import adjusted_as
+from deviate.report.comparison.numbers import show_p
+from deviate.report.comparison.pairing import pairing_sentences
 from deviate.report.comparison.parts import Comparison, MetricComparison, PairComparison
-from deviate.report.comparison.sentences import show_p
 from deviate.report.shown import show_level
 from deviate.report.writers.html.section import Content, Page, Section
 from deviate.report.writers.html.tables import Cell, Head, Table, heads, number
@@ -16,7 +18,8 @@ def _content(page: Page[Comparison]) -> Content:
     pairs = page.said.pairs
     return {
         "pairs": [_pair(pair, page.said) for pair in pairs],
-        "pairing": list(dict.fromkeys(pair.pairing for pair in pairs if pair.pairing not in remarked)),
+        "adjusted": adjusted_as(page.said),
+        "pairing": [sentence for sentence in pairing_sentences(pairs) if sentence not in remarked],
     }
 
 
@@ -30,7 +33,7 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, object]:
 
 def _means(pair: PairComparison, comparison: Comparison) -> Table:
     ci = f"{show_level(comparison.level)} CI"
-    p = "p" if comparison.family < 2 else f"p ({CORRECTION_NAMES[comparison.correction]} over {comparison.family})"
+    p = f"p ({CORRECTION_NAMES[comparison.correction]})" if adjusted_as(comparison) else "p"
     names = heads("metric", "aggregate", "n", pair.a, pair.b, "difference", ci, p, words=2)
     return Table(
         caption=f"{pair.a} against {pair.b}: means ± SD, and the difference, first less second",

@@ -1,0 +1,100 @@
+"""Metrics come in the order in which a reader asks for them, the same in all variants and formats."""
+
+import re
+
+import pandas as pd
+import pytest
+import report_cases as cases
+
+from deviate.experiment import Run
+from deviate.replicate.events import RunProgress, RunStarted
+from deviate.report.curves import curves_of
+from deviate.report.figures import document_figures
+from deviate.report.latest import values_ordered, with_ordered_values
+from deviate.report.order import by_cv, ordered
+from deviate.report.writers.html.section import Page
+from deviate.report.writers.html.sections.curves import SECTION
+from deviate.report.writers.json import contract
+from deviate.report.writers.latex import render_latex
+from deviate.report.writers.markdown import render_markdown
+from deviate.report.writers.terminal import render_terminal
+
+#: By CV the reverse of what a reader wants.
+VALUES = {
+    "val loss": [1.0, 3.0, 2.0],
+    "train acc": [80.0, 85.0, 90.0],
+    "val acc": [80.0, 84.0, 88.0],
+    "test acc": [90.0, 91.0, 90.5],
+}
+FIRST = ["test acc", "train acc", "val acc", "val loss", "time per run"]
+
+
+def names(metrics):
+    return [metric.name for metric in metrics]
+
+
+def places(text, wanted):
+    return [re.search(rf"^\W*{name}\b", text, re.MULTILINE).start() for name in wanted]
+
+
+def test_the_main_metric_comes_first_and_times_come_last():
+    (variant,) = cases.document({"algo+impl": VALUES}).variants
+    assert names(variant.metrics) == FIRST
+    assert names(by_cv(variant.metrics))[0] == "val loss"
+
+
+@pytest.mark.parametrize("render", [render_markdown, render_latex, render_terminal])
+def test_every_format_for_readers_has_this_order(render):
+    found = places(render(cases.document({"algo+impl": VALUES})), FIRST)
+    assert found == sorted(found)
+
+
+def test_all_variants_have_the_same_order_whatever_their_cvs_are():
+    # In the second variant the CVs of two measures of quality are the other way round, and those of the third are zero.
+    other = {**VALUES, "train acc": [85.0, 85.1, 85.2], "val acc": [60.0, 70.0, 90.0]}
+    held = {name: [1.0, 1.0, 1.0] for name in reversed(VALUES)}
+    document = cases.document({"algo+impl": VALUES, "init": other, "control": held})
+    (order,) = {tuple(names(variant.metrics)) for variant in document.variants}
+    # The largest CV that a metric has in any variant counts.
+    assert order == ("test acc", "val acc", "train acc", "val loss", "time per run")
+    assert [table.metric for table in document.across] == list(order[:-1])
+
+
+def test_without_a_measured_metric_nothing_fails():
+    assert ordered({"algo+impl": [], "init": []}) == {"algo+impl": [], "init": []}
+
+
+def test_other_programs_still_get_metrics_by_cv():
+    (variant,) = contract(cases.document({"algo+impl": VALUES}))["variants"]
+    cvs = [metric["cv"] for metric in variant["metrics"]]
+    assert cvs == sorted(cvs, reverse=True)
+
+
+def test_what_is_seen_of_a_run_begins_with_the_main_metric():
+    experiment = cases.experiment([cases.metric(name) for name in VALUES], ["algo+impl"], 1)
+    latest = {"reading": 1.0, "val loss": 0.5, "train acc": 70.0, "test acc": 90.0}
+    assert list(values_ordered(latest, experiment).items()) == [
+        ("test acc", 90.0), ("train acc", 70.0), ("val loss", 0.5), ("reading", 1.0)
+    ]  # fmt: skip
+
+
+def test_events_carry_their_values_in_this_order():
+    experiment = cases.experiment([cases.metric(name) for name in VALUES], ["algo+impl"], 1)
+    run = Run(variant="algo+impl", index=0)
+    event = RunProgress(run=run, seconds=1.0, iteration=2, values={"val loss": 0.5, "test acc": 90.0})
+    assert list(with_ordered_values(event, experiment).values) == ["test acc", "val loss"]
+    started = RunStarted(run=run, slot=0, place=1, total=1)
+    assert with_ordered_values(started, experiment) is started
+
+
+def test_learning_curves_open_on_validation_where_the_main_metric_has_no_curve():
+    document = cases.document({"algo+impl": VALUES})
+    points = [
+        ("algo+impl", run, name, step, float(run + step))
+        for run in range(2) for name in VALUES if name != "test acc" for step in range(3)
+    ]  # fmt: skip
+    records = pd.DataFrame(points, columns=["variant", "run", "metric", "iteration", "value"])
+    figures = document_figures(document, curves_of(document, records))
+    found = SECTION.content(Page(said=document, figures=figures, main_metric="test acc"))["panels"]
+    assert found.first == "val acc"
+    assert [panel.metric for panel in found.by_metric] == ["train acc", "val acc", "val loss"]
