@@ -249,6 +249,19 @@ def test_pairs_are_made_only_where_fingerprints_prove_shared_draws():
     assert partners(a, b, "auto").indices == []
 
 
+@pytest.mark.parametrize("wanted", ["auto", "on"])
+def test_runs_are_not_said_to_be_paired_where_too_few_have_a_partner(wanted):
+    compared = [
+        side(label, [side_metric(values=range(n))], prints=prints(*range(n))) for label, n in (("a", 8), ("b", 6))
+    ]
+    found = partners(*compared, wanted)
+    assert found.indices == []
+    assert found.reason.startswith("Runs are not paired: 6 of 8 runs have a partner")
+    made = build_comparison(compared, Asked(pairing=wanted), "").pairs[0]
+    assert made.metrics[0].contrast.paired is False
+    assert made.pairing == found.reason
+
+
 def test_paired_runs_are_compared_within_pairs():
     rng = np.random.default_rng(0)
     common = rng.standard_normal(8)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from deviate.collect.fingerprints import Fingerprint, agree
+from deviate.contrast.choice import LEAST_PAIRED
 from deviate.factors import SEEDED
 from deviate.report.comparison.inputs import Pairing, Side
 from deviate.report.comparison.parts import PairComparison
@@ -40,6 +41,12 @@ def partners(a: Side, b: Side, wanted: Pairing) -> Partners:
         return Partners(indices=[], shared=[], reason="Runs are not paired, as asked.")
     indices = sorted(a.prints.keys() & b.prints.keys())
     shared = [name for name in SEEDED if _is_shared(name, a, b, indices)]
+    most = max(len(a.prints), len(b.prints))
+    if (shared or wanted == "on") and len(indices) < LEAST_PAIRED * most:
+        reason = (
+            f"Runs are not paired: {len(indices)} of {most} runs have a partner on the other side, too few to do so."
+        )
+        return Partners(indices=[], shared=shared, reason=reason)
     if wanted == "on":
         return Partners(
             indices=indices, shared=shared, reason=f"Runs of one index are paired, as asked{_proof(shared)}."

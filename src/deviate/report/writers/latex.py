@@ -71,7 +71,7 @@ def table(heads: Sequence[str], columns: str, rows: Sequence[Sequence[str]], cap
         lines += [
             r"\begin{table*}[tbp]",
             # The classes of LaTeX itself leave no room between a caption and what is below it.
-            r"  \centering\footnotesize\setlength{\tabcolsep}{4pt}\setlength{\belowcaptionskip}{4pt}",
+            r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\belowcaptionskip}{4pt}",
             rf"  \caption{{{caption}{more}}}",
             rf"  \label{{tab:{label}{f'-{page}' if page > 1 else ''}}}",
             rf"  \begin{{tabular}}{{@{{}}{columns}@{{}}}}",
