@@ -68,7 +68,7 @@ def test_a_comparison_shows_itself():
     found = parsed(made._repr_html_())
     assert "proposed better" in found.cells
     figures = made.figures()
-    assert list(figures) == ["comparison-train-loss", "comparison-test-acc", "comparison-time-per-run"]
+    assert list(figures) == ["comparison-test-acc", "comparison-train-loss", "comparison-time-per-run"]
 
 
 def test_without_a_notebook_a_document_is_the_report():
