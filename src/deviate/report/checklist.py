@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from deviate.experiment import IMPORTED
+from deviate.measure.spread import spread
 from deviate.report.inputs import ReportInputs
-from deviate.report.methods import aggregates, hardware, metric_names, run_times, software, source_text
+from deviate.report.methods import aggregates, hardware, metric_names, software, source_text
 from deviate.report.parts import Answer, Reproduce, VariantReport
-from deviate.report.shown import Shown, show_level, show_seconds
+from deviate.report.shown import last_place, show, show_level, show_seconds
 from deviate.report.timeline import lay_out
 from deviate.report.words import ENDED, code, count, joined
 
@@ -156,16 +157,18 @@ def _code(inputs: ReportInputs, reproduce: Reproduce) -> str:
 
 
 def _time(variants: Sequence[VariantReport]) -> str:
-    measured = run_times(variants)
-    if not measured:
-        return ""
-    each = "; ".join(
-        f"{variant.variant}: {Shown(metric).mean}{f' ± {Shown(metric).sd}' if metric.n > 1 else ''} s a run"
+    took = {
+        variant.variant: [run.seconds for run in variant.runs if run.status == "completed" and run.seconds is not None]
         for variant in variants
-        for metric in variant.metrics
-        if metric in measured
-    )
-    return f"{each}. {_added_up(variants)}{_side_by_side(variants)}."
+    }
+    each = "; ".join(f"{name}: {_mean_seconds(seconds)} s a run" for name, seconds in took.items() if seconds)
+    return f"{each}. {_added_up(variants)}{_side_by_side(variants)}." if each else ""
+
+
+def _mean_seconds(seconds: Sequence[float]) -> str:
+    found = spread(seconds)
+    place = last_place(found.sd) if found.sd else None
+    return show(found.mean, place) + (f" ± {show(found.sd, place)}" if found.sd is not None else "")
 
 
 def _added_up(variants: Sequence[VariantReport]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from deviate.collect.measured import TIME_PER_RUN
 from deviate.measure.bootstrap import RESAMPLES
 from deviate.report.inputs import ReportInputs
 from deviate.report.parts import MetricReport, Reproduce, VariantReport
@@ -272,8 +271,3 @@ def _hardware(reproduce: Reproduce, inputs: ReportInputs, variants: Sequence[Var
     if inputs.differences:
         names = joined(list(dict.fromkeys(difference.name for difference in inputs.differences)))
         yield f"The environment was not the same for all runs: {names}."
-
-
-def run_times(variants: Sequence[VariantReport]) -> list[MetricReport]:
-    """Return the times per run that were measured, one a variant."""
-    return [metric for variant in variants for metric in variant.metrics if metric.name == TIME_PER_RUN and metric.n]

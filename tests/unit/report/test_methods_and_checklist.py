@@ -44,6 +44,15 @@ def test_numbers_of_runs_are_those_of_the_runs():
     assert answers(cases.single())[TIME].answer == "algo+impl: 3 s a run. 1 run was timed: 3.0 s."
 
 
+def test_times_are_told_whichever_metrics_are_shown():
+    inputs = cases.inputs({"algo+impl": DIGITS})
+    whole = build_document(inputs, cases.clock)
+    part = build_document(msgspec.structs.replace(inputs, metrics=("test acc",)), cases.clock)
+    assert [metric.name for metric in part.variants[0].metrics] == ["test acc"]
+    assert answers(part)[TIME].answer == answers(whole)[TIME].answer
+    assert answers(part)[TIME].known
+
+
 def test_aggregates_and_intervals_are_named_only_where_they_were_used():
     text = said(cases.usual())
     assert "the best value of all iterations for test acc; the last value reported for train loss and test loss" in text
