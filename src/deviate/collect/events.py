@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from deviate.collect.fingerprints import DrawSource, fingerprints
+from deviate.collect.fingerprints import DrawSource, Fingerprint, fingerprints
 from deviate.collect.processes import Process, processes
 from deviate.experiment import Draw
 from deviate.factors import DATA, find_variant
@@ -87,16 +87,16 @@ def replaced_seeds(runs: Iterable[RunFolder]) -> list[ReplacedSeed]:
 
     Not those that were replaced for nothing, because all that was drawn from them is data (see `kept_seeds`).
     """
-    runs = list(runs)
-    kept = {(seed.call, seed.file, seed.line) for seed in kept_seeds(runs)}
+    drew = _drew(runs)
+    kept = {(seed.call, seed.file, seed.line) for seed in _kept(drew)}
     drawn = {
         (source.call, source.file, source.line)
-        for run in runs
-        for name, found in fingerprints(run).items()
+        for prints in drew.values()
+        for name, found in prints.items()
         if name != DATA
         for source in found.sources
     }
-    seeds = _seeds(runs, replaced=True)
+    seeds = _seeds(drew, replaced=True)
     return [seed for seed in seeds if (place := (seed.call, seed.file, seed.line)) not in kept or place in drawn]
 
 
@@ -105,10 +105,18 @@ def kept_seeds(runs: Iterable[RunFolder]) -> list[ReplacedSeed]:
 
     One may be replaced for what else is drawn from the same generator.
     """
+    return _kept(_drew(runs))
+
+
+def _drew(runs: Iterable[RunFolder]) -> dict[RunFolder, dict[str, Fingerprint]]:
+    return {run: fingerprints(run) for run in runs}
+
+
+def _kept(drew: Mapping[RunFolder, Mapping[str, Fingerprint]]) -> list[ReplacedSeed]:
     merged: dict[DrawSource, list[str]] = {}
-    for run in runs:
+    for run, prints in drew.items():
         variant = find_variant(run.run.variant)
-        drawn = fingerprints(run).get(DATA)
+        drawn = prints.get(DATA)
         if variant is not None and variant.controlled and DATA not in variant.varying and drawn is not None:
             for source in drawn.sources:
                 if source.call:

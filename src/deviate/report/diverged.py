@@ -25,9 +25,9 @@ def diverged_sentence(metrics: Sequence[MetricReport], runs: Sequence[RunReport]
         return []
     completed = sum(run.status == "completed" for run in runs)
     names = listed([run.name for run in runs if run.index in found])
-    losses = list(dict.fromkeys(found.values()))
-    text = f"{len(found)} of {count(completed, 'completed run')} ended with a {losses[0]} that is no number ({names})"
+    loss = next(iter(found.values()))
+    text = f"{len(found)} of {count(completed, 'completed run')} ended with a {loss} that is no number ({names})"
     counted = [metric.name for metric in metrics if metric.kind != "speed" and not found.keys().isdisjoint(metric.runs)]
     if not counted:
         return [f"{text}."]
-    return [f"{text}; their {listed(counted)} still count here, which --weak '{losses[0]}' changes."]
+    return [f"{text}; their {listed(counted)} still count here, which --weak '{loss}' changes."]

@@ -113,10 +113,8 @@ def _tested(metrics: Matched, direction: Direction, drop: Drop, together: Partne
             "mean means nothing",
             hint="give the drop in the unit of the metric",
         )
-    at_a, at_b = ({run: place for place, run in enumerate(side.runs)} for side in (a, b))
-    pairs = [(at_a[index], at_b[index]) for index in together.indices if index in at_a and index in at_b]
     limit = moved(b.values, drop.value, direction, relative=drop.relative)
-    return noninferiority(a.values, limit, direction, alpha, pairs=pairs)
+    return noninferiority(a.values, limit, direction, alpha, pairs=together.places(a, b))
 
 
 def _pair(a: Side, b: Side, together: Partners) -> PairComparison:

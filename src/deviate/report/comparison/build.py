@@ -96,17 +96,16 @@ def build_comparison(sides: Sequence[Side], asked: Asked, command: str) -> Compa
 
 
 def _draw(a: SideMetric, b: SideMetric, direction: Direction | None, found: Partners, asked: Asked) -> _Drawn:
-    at_a, at_b = ({run: place for place, run in enumerate(side.runs)} for side in (a, b))
-    pairs = [(at_a[index], at_b[index]) for index in found.indices if index in at_a and index in at_b]
     # Own draws for each metric, so that leaving one out does not change the others.
     rng = np.random.default_rng([asked.seed, zlib.crc32(a.name.encode("utf-8", "replace"))])
     ratio_scale = a.kind in _RATIO_SCALES
+    pairs, margin = found.places(a, b), asked.margins.get(a.name)
     return _Drawn(
         a=a,
         b=b,
         spread_a=spread(a.values, ratio_scale=ratio_scale),
         spread_b=spread(b.values, ratio_scale=ratio_scale),
-        contrast=contrast(a.values, b.values, rng, level=asked.level, pairs=pairs, margin=asked.margins.get(a.name)),
+        contrast=contrast(a.values, b.values, rng, level=asked.level, pairs=pairs, margin=margin),
         direction=direction,
     )
 

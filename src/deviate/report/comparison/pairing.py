@@ -9,7 +9,7 @@ import msgspec
 from deviate.collect.fingerprints import Fingerprint, agree
 from deviate.contrast.choice import LEAST_PAIRED
 from deviate.factors import SEEDED
-from deviate.report.comparison.inputs import Pairing, Side
+from deviate.report.comparison.inputs import Pairing, Side, SideMetric
 from deviate.report.comparison.parts import PairComparison
 from deviate.report.words import listed
 
@@ -23,6 +23,11 @@ class Partners(msgspec.Struct, frozen=True, kw_only=True):
     shared: list[str]
     #: What pairing rests on, or why there is none.
     reason: str
+
+    def places(self, a: SideMetric, b: SideMetric) -> list[tuple[int, int]]:
+        """Return the places in the values of each side of the runs that belong together and have both values."""
+        at_a, at_b = ({run: place for place, run in enumerate(side.runs)} for side in (a, b))
+        return [(at_a[index], at_b[index]) for index in self.indices if index in at_a and index in at_b]
 
 
 def partners(a: Side, b: Side, wanted: Pairing) -> Partners:
