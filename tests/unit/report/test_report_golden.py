@@ -1,20 +1,12 @@
-"""The layout of each format, byte for byte.
-
-After a change that is meant: ``DEVIATE_GOLDEN=write pytest tests/unit/report/test_report_golden.py``,
-and read the difference.
-"""
-
-import os
-from pathlib import Path
+"""The layout of each format, byte for byte; see `golden` for how to write the files anew."""
 
 import pytest
 import report_cases as cases
+from golden import check_golden
 
 from deviate.report.writers.json import render_json
 from deviate.report.writers.markdown import render_markdown
 from deviate.report.writers.terminal import render_terminal
-
-GOLDEN = Path(__file__).parents[2] / "golden" / "report"
 
 FILES = {
     "usual-80.txt": lambda: render_terminal(cases.usual(), 80),
@@ -29,8 +21,4 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_layout_is_as_it_was(name):
-    text, path = FILES[name](), GOLDEN / name
-    if os.environ.get("DEVIATE_GOLDEN") == "write":
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
+    check_golden(f"report/{name}", FILES[name]())

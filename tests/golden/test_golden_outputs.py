@@ -1,0 +1,292 @@
+"""What ``deviate`` prints of stored experiments, in every format, through the command line alone.
+
+Each golden file has the command that makes it; see `golden` for how to write them anew, `workspaces` for the
+experiments and `cli_output` for what is left out. Of a page in HTML its text and its charts' contents are kept.
+"""
+
+import contextlib
+import shlex
+
+import pytest
+from cli_output import deviate, page_text, plain, remembered
+from golden import check_golden
+
+import deviate as package
+
+REPORTS = {
+    "single/terminal-80.txt": "single",
+    "single/report.json": "single --format json",
+    "single/report.md": "single --format md",
+    "usual/terminal-80.txt": "usual",
+    "usual/terminal-120.txt": "usual",
+    "usual/terminal-40.txt": "usual",
+    "usual/terminal-colours.txt": "usual",
+    "usual/report.md": "usual --format md",
+    "usual/report.tex": "usual --format tex",
+    "usual/report.json": "usual --format json",
+    "usual/page.html.txt": "usual --format html",
+    "usual/records.csv": "usual --format csv",
+    "usual/summary.csv": "usual --format summary",
+    "usual/curves.txt": "usual --curves",
+    "usual/metric.txt": "usual --metric 'val acc'",
+    "usual/metric.tex": "usual --metric 'val acc' --metric 'test acc' --format tex",
+    "usual/level.txt": "usual --level 0.99",
+    "usual/level.md": "usual --level 0.99 --format md",
+    "usual/aggregate.txt": "usual --aggregate 'val acc=best' --aggregate 'train loss=at 2'",
+    "usual/aggregate-area.json": "usual --aggregate 'val acc=area' --format json",
+    "usual/test-size.txt": "usual --test-size 'test acc=10000' --test-size 'val acc=500'",
+    "usual/test-size.md": "usual --test-size 'test acc=10000' --format md",
+    "usual/test-size.json": "usual --test-size 'test acc=10000' --format json",
+    "usual/test-size-loss.txt": "usual --test-size 'train loss=100'",
+    "usual/reach.txt": "usual --reach 'val acc>=90' --reach 'train loss'",
+    "usual/reach.md": "usual --reach 'val acc>=90' --format md",
+    "usual/reach.tex": "usual --reach 'val acc>=90' --format tex",
+    "usual/reach.json": "usual --reach 'val acc>=90' --reach 'val acc>=96.8' --format json",
+    "usual/reach.html.txt": "usual --reach 'val acc>=96.8' --test-size 'test acc=10000' --format html",
+    "sources/terminal-80.txt": "sources",
+    "sources/terminal-120.txt": "sources",
+    "sources/report.md": "sources --format md",
+    "sources/report.tex": "sources --format tex",
+    "sources/report.json": "sources --format json",
+    "sources/page.html.txt": "sources --format html",
+    "sources/summary.csv": "sources --format summary",
+    "sources/options.txt": "sources --level 0.9 --metric 'test acc' --reach 'val acc>=90' --weak 'test acc'",
+    "arms/terminal-80.txt": "arms",
+    "arms/terminal-120.txt": "arms",
+    "arms/report.md": "arms --format md",
+    "arms/report.tex": "arms --format tex",
+    "arms/report.json": "arms --format json",
+    "arms/page.html.txt": "arms --format html",
+    "disturbed/terminal-80.txt": "disturbed",
+    "disturbed/report.md": "disturbed --format md",
+    "disturbed/report.json": "disturbed --format json",
+    "troubled/terminal-80.txt": "troubled",
+    "troubled/terminal-120.txt": "troubled",
+    "troubled/terminal-colours.txt": "troubled",
+    "troubled/report.md": "troubled --format md",
+    "troubled/report.tex": "troubled --format tex",
+    "troubled/report.json": "troubled --format json",
+    "troubled/page.html.txt": "troubled --format html",
+    "troubled/records.csv": "troubled --format csv",
+    "troubled/summary.csv": "troubled --format summary",
+    "lost/terminal-80.txt": "lost",
+    "lost/report.md": "lost --format md",
+    "lost/report.tex": "lost --format tex",
+    "lost/report.json": "lost --format json",
+    "lost/page.html.txt": "lost --format html",
+    "unstarted/terminal-80.txt": "unstarted",
+    "unstarted/report.md": "unstarted --format md",
+    "collapsed/terminal-80.txt": "collapsed",
+    "collapsed/weak.txt": "collapsed --weak 'test acc<50'",
+    "collapsed/weak.md": "collapsed --weak 'test acc<50' --format md",
+    "collapsed/weak.tex": "collapsed --weak 'test acc<50' --format tex",
+    "collapsed/weak.json": "collapsed --weak 'test acc<50' --format json",
+    "collapsed/weak.html.txt": "collapsed --weak 'test acc<50' --format html",
+    "collapsed/weak-summary.csv": "collapsed --weak 'test acc<50' --format summary",
+    "collapsed/weak-far.txt": "collapsed --weak 'val acc' --reach 'val acc>=90'",
+    "reached/terminal-80.txt": "reached",
+    "reached/report.md": "reached --format md",
+    "reached/report.tex": "reached --format tex",
+    "reached/report.json": "reached --format json",
+    "unreached/terminal-80.txt": "unreached",
+    "unreached/report.json": "unreached --format json",
+    "imported/terminal-80.txt": "results",
+    "imported/report.md": "results --format md",
+    "imported/report.tex": "results --format tex",
+    "imported/report.json": "results --format json",
+    "imported/page.html.txt": "results --format html",
+    "imported/finals.txt": "finals",
+    "bad/no-experiment.txt": "nothing",
+    "bad/no-metric.txt": "usual --metric 'f1'",
+    "bad/format.txt": "usual --format docx",
+    "bad/level.txt": "usual --level 95",
+    "bad/weak.txt": "usual --weak 'f1<3'",
+    "bad/test-size.txt": "usual --test-size 'test acc=many'",
+}
+
+COMPARISONS = {
+    "two/terminal-80.txt": "baseline proposed",
+    "two/terminal-120.txt": "baseline proposed",
+    "two/terminal-colours.txt": "baseline proposed",
+    "two/comparison.md": "baseline proposed --format md",
+    "two/comparison.tex": "baseline proposed --format tex",
+    "two/comparison.json": "baseline proposed --json",
+    "two/comparison.csv": "baseline proposed --format csv",
+    "two/page.html.txt": "baseline proposed --format html",
+    "two/alpha.txt": "baseline noisy --alpha 0.01",
+    "two/alpha.md": "baseline noisy --alpha 0.01 --format md",
+    "two/alpha.tex": "baseline noisy --alpha 0.01 --format tex",
+    "two/alpha.json": "baseline noisy --alpha 0.01 --format json",
+    "two/noisier.txt": "baseline noisy",
+    "two/metric.txt": "baseline proposed --metric 'test acc' --level 0.9",
+    "two/aggregate.txt": "baseline proposed --aggregate 'val acc=best' --correction bh",
+    "two/margin.txt": "baseline proposed --margin 'test acc=3' --margin 'train loss=0.0001'",
+    "two/margin.md": "baseline proposed --margin 'test acc=3' --format md",
+    "two/margin.tex": "baseline proposed --margin 'test acc=3' --format tex",
+    "two/margin.json": "baseline proposed --margin 'test acc=3' --format json",
+    "paired/terminal-80.txt": "pair-a pair-b",
+    "paired/terminal-120.txt": "pair-a pair-b",
+    "paired/comparison.md": "pair-a pair-b --format md",
+    "paired/comparison.tex": "pair-a pair-b --format tex",
+    "paired/comparison.json": "pair-a pair-b --format json",
+    "paired/comparison.csv": "pair-a pair-b --format csv",
+    "paired/page.html.txt": "pair-a pair-b --format html",
+    "paired/off.txt": "pair-a pair-b --pairing off",
+    "paired/on.txt": "baseline proposed --pairing on",
+    "paired/margin.txt": "pair-a pair-b --margin 'test acc=0.5'",
+    "three/terminal-80.txt": "baseline proposed noisy",
+    "three/terminal-120.txt": "baseline proposed noisy",
+    "three/comparison.md": "baseline proposed noisy --format md",
+    "three/comparison.tex": "baseline proposed noisy --format tex",
+    "three/comparison.json": "baseline proposed noisy --format json",
+    "three/comparison.csv": "baseline proposed noisy --format csv",
+    "three/page.html.txt": "baseline proposed noisy --format html",
+    "three/options.txt": "baseline proposed worse --alpha 0.01 --margin 'test acc=0.5' --correction bonferroni",
+    "three/none.txt": "baseline proposed worse --correction none --metric 'test acc'",
+    "unknown/terminal-80.txt": "agent agent2",
+    "unknown/comparison.md": "agent agent2 --format md",
+    "unknown/comparison.json": "agent agent2 --format json",
+    "unknown/direction.txt": "agent agent2 --direction reward=higher",
+    "few/terminal-80.txt": "few baseline",
+    "few/comparison.md": "few baseline --format md",
+    "few/comparison.tex": "few baseline --format tex",
+    "few/comparison.json": "few baseline --format json",
+    "few/page.html.txt": "few baseline --format html",
+    "few/one.txt": "single few",
+    "variants/terminal-80.txt": "sources:init sources:shuffle",
+    "variants/identical.txt": "arms:algo arms:control",
+    "troubled/terminal-80.txt": "troubled baseline --match 'val_acc|top-1 [bold]=test acc'",
+    "troubled/comparison.json": "troubled troubled:control --format json",
+    "imported/terminal-80.txt": "results finals --match 'val acc=top1'",
+    "bad/one-side.txt": "baseline",
+    "bad/no-common.txt": "agent baseline",
+    "bad/margin.txt": "baseline proposed --margin 'test acc=-1'",
+    "bad/alpha.txt": "baseline proposed --alpha 5",
+}
+
+GATES = {
+    "pass/terminal-80.txt": "proposed --against baseline --metric 'test acc' --max-drop 0.5",
+    "pass/terminal-120.txt": "proposed --against baseline --metric 'test acc' --max-drop 0.5",
+    "pass/gate.json": "proposed --against baseline --metric 'test acc' --max-drop 0.5 --json",
+    "pass/relative.txt": "proposed --against baseline --metric 'test acc' --max-drop 2% --alpha 0.01",
+    "pass/paired.txt": "pair-b --against pair-a --metric 'test acc' --max-drop 0.1",
+    "pass/paired.json": "pair-b --against pair-a --metric 'test acc' --max-drop 0.1 --json",
+    "fail/terminal-80.txt": "worse --against baseline --metric 'test acc' --max-drop 0.2",
+    "fail/terminal-colours.txt": "worse --against baseline --metric 'test acc' --max-drop 0.2",
+    "fail/gate.json": "worse --against baseline --metric 'test acc' --max-drop 0.2 --json",
+    "fail/no-drop.txt": "worse --against baseline --metric 'test acc' --metric 'train loss'",
+    "fail/several.txt": "worse --against proposed --max-drop 'val acc=0.3' --max-drop 'train loss=10%'",
+    "fail/several.json": "worse --against proposed --max-drop 'val acc=0.3' --max-drop 'train loss=10%' --json",
+    "inconclusive/terminal-80.txt": "noisy --against baseline --metric 'test acc' --max-drop 0.5",
+    "inconclusive/gate.json": "noisy --against baseline --metric 'test acc' --max-drop 0.5 --json",
+    "inconclusive/passes.txt": "noisy --against baseline --metric 'test acc' --max-drop 0.5 --inconclusive pass",
+    "inconclusive/few.txt": "few --against baseline --metric 'test acc' --max-drop 0.5",
+    "inconclusive/one.json": "single --against baseline --metric 'test acc' --max-drop 0.5 --json",
+    "bad/no-direction.txt": "agent --against agent2 --metric reward --max-drop 1",
+    "bad/no-metric.txt": "worse --against baseline --metric f1 --max-drop 1",
+}
+
+JUNIT = {
+    "pass/junit.xml": "proposed --against baseline --metric 'test acc' --max-drop 0.5",
+    "fail/junit.xml": "worse --against proposed --max-drop 'val acc=0.3' --max-drop 'train loss=10%'",
+    "inconclusive/junit.xml": "noisy --against baseline --metric 'test acc' --max-drop 0.5",
+    "inconclusive/passes.xml": "noisy --against baseline --metric 'test acc' --max-drop 0.5 --inconclusive pass",
+}
+
+PLANS = {
+    "free/terminal-80.txt": "",
+    "free/plan.json": "--json",
+    "free/options.txt": "--sd 0.5 --sd-ratio 1.5 --precision 0.2 --alpha 0.01 --power 0.9 --seconds 3600",
+    "free/all.txt": "--sd 0.5 --difference 0.4 --sd-ratio 1.5 --precision 0.2 -n 5 --seconds 60 --tests 4",
+    "free/all.json": "--sd 0.5 --difference 0.4 --sd-ratio 1.5 --precision 0.2 -n 5 --seconds 60 --tests 4 --json",
+    "pilot/terminal-80.txt": "usual",
+    "pilot/terminal-120.txt": "usual",
+    "pilot/terminal-colours.txt": "usual",
+    "pilot/plan.json": "usual --json",
+    "pilot/metric.txt": "sources:init --metric 'val acc' --difference 0.5 -n 10",
+    "pilot/metric.json": "sources:init --metric 'val acc' --difference 0.5 -n 10 --json",
+    "bad/one-run.txt": "single",
+    "bad/equal.txt": "arms:control",
+    "bad/sd.txt": "--sd -1",
+}
+
+OTHERS = {
+    "list/list.txt": "list",
+    "list/list.json": "list --json",
+    "show/usual.txt": "show usual",
+    "show/usual.json": "show usual --json",
+    "show/sources.txt": "show sources",
+    "show/troubled.txt": "show troubled",
+    "show/troubled.json": "show troubled --json",
+    "show/imported.txt": "show results",
+    "show/imported.json": "show results --json",
+    "extract/metrics.txt": "extract train.py",
+    "extract/metrics.json": "extract train.py --json",
+    "extract/all.txt": "extract train.py --all",
+    "extract/diff.txt": "extract train.py --diff",
+}
+
+OUTPUTS = {
+    **{f"report/{name}": f"report {words}" for name, words in REPORTS.items()},
+    **{f"comparison/{name}": f"compare {words}" for name, words in COMPARISONS.items()},
+    **{f"gate/{name}": f"check {words}" for name, words in GATES.items()},
+    **{f"plan/{name}": f"plan {words}" for name, words in PLANS.items()},
+    **OTHERS,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quickly():
+    with remembered():
+        yield
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+@pytest.mark.usefixtures("imported")
+def test_output_is_as_it_was(project, name):
+    width = 120 if "-120" in name else 40 if "-40" in name else 80
+    text = deviate(project, *shlex.split(OUTPUTS[name]), width=width, colours="-colours" in name)
+    check_golden(name, page_text(text) if name.endswith(".html.txt") else text)
+
+
+@pytest.mark.parametrize("name", JUNIT)
+def test_junit_file_is_as_it_was(project, tmp_path, name):
+    path = tmp_path / "junit.xml"
+    deviate(project, "check", *shlex.split(JUNIT[name]), "--junit", str(path))
+    check_golden(f"gate/{name}", path.read_text())
+
+
+@pytest.mark.parametrize("name", ["curves.txt", "finals.json"])
+def test_import_says_what_it_said(imported, name):
+    check_golden(f"import/{name}", imported[name])
+
+
+FILES = {
+    "report/usual/file.txt": "report usual",
+    "comparison/two/file.txt": "compare baseline proposed",
+    "comparison/three/file.txt": "compare baseline proposed noisy",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_file_is_as_it_was(project, tmp_path, name):
+    path = tmp_path / "file.txt"
+    deviate(project, *shlex.split(FILES[name]), "-o", str(path), width=33)
+    check_golden(name, path.read_text())
+
+
+NOTEBOOK = {
+    "experiment": lambda: package.load("sources"),
+    "comparison": lambda: package.compare("baseline", "proposed"),
+    "comparison-three": lambda: package.compare("baseline", "proposed", "noisy"),
+    "gate": lambda: package.check("worse", "baseline", {"test acc": 0.2}),
+    "plan": lambda: package.plan("usual"),
+}
+
+
+@pytest.mark.parametrize("name", NOTEBOOK)
+def test_notebook_shows_what_it_showed(project, name):
+    with contextlib.chdir(project):
+        value = NOTEBOOK[name]()
+        pieces = [repr(value), *([value._repr_html_()] if hasattr(value, "_repr_html_") else [])]
+    check_golden(f"notebook/{name}.txt", plain("\n\n".join(pieces) + "\n", project))
