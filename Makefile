@@ -4,9 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
-.PHONY: help setup demo test lint docs check clean
+.PHONY: help setup demo test test-quick test-nightly lint docs check clean
 help: ## Show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 setup: $(VENV)/.ready ## Make the virtual environment with all that demo, test and lint need
 
@@ -25,8 +25,17 @@ $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 demo: $(VENV)/.examples ## Train examples/digits_mlp 8 times and say how much the runs differ
 	cd examples/digits_mlp && ../../$(BIN)/deviate run -n 8 -- ../../$(BIN)/python train.py
 
+# A file's tests share its fixtures, so a file stays in one process; the files that take longest come first.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
 test: setup ## Run all tests
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
+
+test-quick: setup ## Run the unit tests that take a moment, with few examples: below a minute on two cores
+	$(PYTEST) --hypothesis-profile quick -m "not slow and not long and not latex and not browser" tests/unit
+
+test-nightly: setup ## Run all tests with every cell of the matrices of factors, and thousands of examples
+	DEVIATE_MATRIX=full $(PYTEST) --hypothesis-profile nightly
 
 lint: setup docs ## Check style, types, layers and the links of the docs
 	$(BIN)/ruff check .

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 import deviate
+from deviate.collect.runs import read_run
 from deviate.collect.warned import warned_operations
 
 TRAINING = Path(__file__).parent / "gpu_training"
@@ -80,8 +81,8 @@ def find_gpu() -> str | None:
 
 def describe(experiment: deviate.api.StoredExperiment) -> dict[str, Any]:
     """Return the figures of each arm."""
-    document = experiment.document()
-    reports = {report.variant: report for report in document.variants}
+    facts = experiment.report(curves=False).facts
+    reports = {report.variant: report for report in facts.variants}
     base = statistics.median(run.seconds for run in reports[BASE].runs)
     figures = {}
     for arm, report in reports.items():
@@ -91,11 +92,11 @@ def describe(experiment: deviate.api.StoredExperiment) -> dict[str, Any]:
             "sd": {metric.name: metric.spread.sd for metric in report.metrics},
             "churn": mean_churn(predictions),
             "distinct_predictions": len({array.tobytes() for array in predictions}),
-            "distinct_weights": len({run.fingerprints.get("weights") for run in report.runs}),
+            "distinct_weights": len({run.prints.get("weights") for run in report.runs}),
             "seconds": statistics.median(run.seconds for run in report.runs),
             "price_of_determinism": statistics.median(run.seconds for run in report.runs) / base,
         }
-    warned = warned_operations(experiment.folder.runs())
+    warned = warned_operations(read_run(run) for run in experiment.folder.runs())
     figures["control"]["warned_operations"] = [found.operation for found in warned]
     return figures
 

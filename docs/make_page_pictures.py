@@ -13,9 +13,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from deviate import api, pipeline
-from deviate.cli.report import render
-from deviate.replicate.workspace import ExperimentFolder
+from deviate import api
+from deviate.report.writers.html.page import render_html
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "images"
@@ -29,11 +28,6 @@ SHOTS = (("report-desktop.png", "", 1280, 2900, 1), ("report-phone.png", "distri
 
 #: Colours of a picture, as many as a palette holds.
 COLOURS = 256
-
-
-def page_of(folder: ExperimentFolder) -> str:
-    """Return the page of an experiment."""
-    return render(pipeline.describe(folder), "html", folder)
 
 
 def shoot(browser: Browser, page: str, section: str, width: int, height: int, scale: int) -> Image.Image:
@@ -50,7 +44,7 @@ def shoot(browser: Browser, page: str, section: str, width: int, height: int, sc
 def main() -> None:
     """Write the pictures."""
     project, name = sys.argv[1:]
-    page = page_of(api.load(name, project=project).folder)
+    page = render_html(api.load(name, project=project).report().page())
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
         sys.exit("needs chromium and chromedriver: apt-get install chromium chromium-driver")

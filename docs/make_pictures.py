@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 import deviate
-from deviate.report.writers.terminal import print_document
+from deviate.report.writers.terminal import print_page
 
 ROOT = Path(__file__).parents[1]
 PROJECT = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "examples" / "digits_mlp"
@@ -28,9 +28,9 @@ FIGURES = {"curves-test-acc.svg": "tutorial-test-acc.svg"}
 
 def draw_terminal() -> None:
     """Draw what `deviate run` prints."""
-    document = deviate.load("train", project=PROJECT).document()
+    page = deviate.load("train", project=PROJECT).report(curves=False).page("brief")
     printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-    print_document(document, Console(width=WIDTH, file=printed, force_terminal=True, color_system="truecolor"))
+    print_page(page, Console(width=WIDTH, file=printed, force_terminal=True, color_system="truecolor"))
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         drawn = Console(record=True, width=WIDTH, file=nowhere)
         drawn.print(Text.from_ansi(printed.buffer.getvalue().decode()))

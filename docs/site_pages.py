@@ -1,4 +1,4 @@
-"""Pages of the site that are written elsewhere: the README is its home, each example's README a page.
+"""Pages of the site that are written elsewhere: the README is its home, each example's README a page, and so on.
 
 A hook of MkDocs, named in mkdocs.yml.
 """
@@ -11,12 +11,16 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 
+#: Files beside the docs, and their pages.
+PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+
 _LINK = re.compile(r"(\]\()([^)#\s:]+)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made of READMEs."""
-    files.append(File.generated(config, "index.md", content=_page(ROOT / "README.md")))
+    """Add the pages that are made of files beside the docs."""
+    for source, page in PAGES.items():
+        files.append(File.generated(config, page, content=_page(ROOT / source)))
     examples = ROOT / "examples"
     files.append(File.generated(config, "examples/index.md", content=_page(examples / "README.md")))
     for readme in sorted(examples.glob("*/README.md")):
@@ -31,7 +35,9 @@ def _page(readme: Path) -> str:
 def _target(readme: Path, link: str) -> str:
     """Return where on the site a link of `readme` leads; a link that leads nowhere fails the strict build."""
     to = (readme.parent / link).resolve().relative_to(ROOT).as_posix()
-    if to == "examples/README.md":
+    if to in PAGES:
+        to = PAGES[to]
+    elif to == "examples/README.md":
         to = "examples/index.md"
     elif to.startswith("examples/"):
         to = re.sub(r"/README\.md$", ".md", to)

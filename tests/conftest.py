@@ -1,17 +1,41 @@
 """What holds for all tests."""
 
+import gc
 import os
 import signal
 
 import pytest
-from hypothesis import settings
+from profiles import register
 
-# A busy machine is not a bug.
-settings.register_profile("deviate", deadline=None)
-settings.load_profile("deviate")
+register()
 
 # Tests that a shell runs in its background inherit that Ctrl-C is ignored, and would hand it on to what they run.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _little_to_collect():
+    """Freeze what is left of earlier modules: statsmodels collects garbage whenever it adjusts p-values."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure():
+    """Let the interpreter end as it would."""
+    gc.unfreeze()
+
+
+#: What JAX compiles is kept for the session: programs compile the same operations over and over. They trace them anew.
+JAX_CACHE = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path_factory.mktemp("compiled")))
+        for name, value in JAX_CACHE.items():
+            patch.setenv(name, value)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -18,7 +18,7 @@ from costs import INJECTED
 
 from deviate.analyse.project import analyse_project
 from deviate.instrument.project import instrument_project
-from deviate.target import find_target
+from deviate.project.target import find_target
 
 RECORD_SIZE = 24
 

@@ -18,9 +18,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from size import VARIANTS, document_of, metrics_of, records_of
+import size
 
-from deviate.report.writers.html.page import render_html
+from deviate.inference.curves import curves_of
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "browser"))
 
@@ -41,9 +41,10 @@ CHOOSE = """(() => {
 
 def page_of(runs: int, metrics: int, iterations: int) -> str:
     """Return the page of a generated experiment."""
-    known = metrics_of(metrics)
-    records = records_of(known, runs, iterations, VARIANTS[:1])
-    return render_html(document_of(known, records, iterations), lambda: records)
+    known = size.metrics_of(metrics)
+    records = size.records_of(known, runs, iterations, size.VARIANTS[:1])
+    facts = size.facts_of(known, records, iterations)
+    return size.page_of(facts, curves_of(facts, records))
 
 
 def opened(browser: Browser, page: str) -> dict[str, float]:

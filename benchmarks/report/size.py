@@ -19,12 +19,16 @@ import numpy as np
 import pandas as pd
 
 from deviate.experiment import Capture, Experiment, Metric
-from deviate.report.curves import Curves, curves_of
-from deviate.report.document import build_document
-from deviate.report.figures import document_figures, themed
-from deviate.report.inputs import ReportInputs, RunFacts
-from deviate.report.parts import Document
+from deviate.inference.curves import Curves, curves_of
+from deviate.inference.experiment import ExperimentFacts, experiment_facts
+from deviate.report.figures import themed
+from deviate.report.figures.experiment import experiment_figures
+from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.text.curves import curve_notes
 from deviate.report.writers.html.page import render_html
+from deviate.results.options import DEFAULTS
+from deviate.results.results import Results, known_metrics, samples_by_variant
+from deviate.results.run import RunResult
 
 VARIANTS = ["algo+impl", "algo", "impl", "control", "init", "shuffle", "augment", "layers", "other"]
 
@@ -61,22 +65,30 @@ def records_of(metrics: list[Metric], runs: int, iterations: int, variants: list
     )
 
 
-def document_of(metrics: list[Metric], records: pd.DataFrame, iterations: int) -> Document:
-    """Return the document of the experiment."""
+def facts_of(metrics: list[Metric], records: pd.DataFrame, iterations: int) -> ExperimentFacts:
+    """Return the facts about the experiment."""
     ran = records[["variant", "run"]].drop_duplicates().astype({"variant": str}).sort_values(["variant", "run"])
     planned = {str(variant): int(count) for variant, count in ran["variant"].value_counts().items()}
     experiment = Experiment(
         name="generated", command=["python", "train.py"], entry="train.py", metrics=metrics, main_loop=None, source="",
         seed=0, planned=planned, created="2026-03-01T12:00:00+00:00",
     )  # fmt: skip
-    facts = [
-        RunFacts(variant=variant, index=int(index), status="completed", seconds=1.0)
+    runs = [
+        RunResult(variant=variant, index=int(index), status="completed", seconds=1.0)
         for variant, index in ran.itertuples(index=False)
     ]
     last = records[records["iteration"] == iterations - 1].astype({"variant": str, "metric": str})
     samples = last.assign(aggregate="last")[["variant", "run", "metric", "aggregate", "value"]]
-    inputs = ReportInputs(experiment=experiment, runs=facts, samples=samples)
-    return build_document(inputs, lambda: datetime.now(UTC))
+    names = [(metric.name, -1) for metric in metrics]
+    measured = known_metrics(experiment, names, DEFAULTS)
+    by_variant = samples_by_variant(samples, runs, measured, experiment, DEFAULTS)
+    results = Results(experiment=experiment, runs=runs, samples=by_variant, names=names)
+    return experiment_facts(results, datetime.now(UTC))
+
+
+def page_of(facts: ExperimentFacts, curves: Curves) -> str:
+    """Return the page of the experiment."""
+    return render_html(experiment_page(facts, "full", curves))
 
 
 def timed(seconds: dict[str, float], name: str, work: object, *given: object) -> object:
@@ -92,12 +104,12 @@ def measure(runs: int, count: int, iterations: int, variants: int = 1) -> dict[s
     seconds: dict[str, float] = {}
     metrics = metrics_of(count)
     records = records_of(metrics, runs, iterations, VARIANTS[:variants])
-    document = timed(seconds, "document", document_of, metrics, records, iterations)
-    assert isinstance(document, Document)
-    curves = timed(seconds, "curves", curves_of, document, records)
+    facts = timed(seconds, "facts", facts_of, metrics, records, iterations)
+    assert isinstance(facts, ExperimentFacts)
+    curves = timed(seconds, "curves", curves_of, facts, records)
     assert isinstance(curves, Curves)
-    figures = document_figures(document, curves)
-    page = timed(seconds, "page", render_html, document, lambda: records)
+    figures = experiment_figures(facts, curves)
+    page = timed(seconds, "page", page_of, facts, curves)
     assert isinstance(page, str)
     sizes = {"page": len(page.encode())}
     for figure in figures:
@@ -108,7 +120,7 @@ def measure(runs: int, count: int, iterations: int, variants: int = 1) -> dict[s
         "runs": runs, "variants": variants, "metrics": count, "iterations": iterations, "records": len(records),
         "figures": len(figures), "runs_drawn": len(drawn.runs), "points_drawn": len(drawn.runs[0].iterations),
         "seconds": seconds, "megabytes": {name: round(size / 1e6, 2) for name, size in sizes.items()},
-        "notes": curves.notes,
+        "notes": curve_notes(curves),
     }  # fmt: skip
 
 

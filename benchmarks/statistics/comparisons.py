@@ -32,9 +32,10 @@ from scipy import stats
 
 from deviate.contrast.effects import bias_factor
 from deviate.contrast.guards import fewest_runs
-from deviate.contrast.sd_ratio import FEWEST_RUNS, bonett_statistic
+from deviate.contrast.sd_ratio import bonett_statistic
 from deviate.contrast.superiority import newcombe_ends
 from deviate.contrast.verdict import judge, judge_spread
+from deviate.measure.robust_sd import FEWEST_RUNS
 
 ALPHA = 0.05
 

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import stats
 
 from deviate.collect.measured import TIMES
-from deviate.report.comparison.families import adjust_families, is_measured_time
+from deviate.inference.comparison.families import adjust_families, is_measured_time
 
 ALPHA, SIDES, CORRELATION = 0.05, 3, 0.5
 
@@ -90,8 +90,9 @@ def by_family(names: list[str], ps: Any) -> Any:
     found = np.empty_like(ps)
     for which in (times, ~times):
         found[:, :, which] = together(ps[:, :, which])
-    one = adjust_families(names * ps.shape[1], ps[0].ravel().tolist(), "holm").ps
-    assert np.allclose(found[0].ravel(), one), "not what deviate compare does"
+    keys = [(str(pair), name) for pair in range(ps.shape[1]) for name in names]
+    one = adjust_families(dict(zip(keys, ps[0].ravel().tolist(), strict=True)), "holm")
+    assert np.allclose(found[0].ravel(), [each.p for each in one.values()]), "not what deviate compare does"
     return found
 
 

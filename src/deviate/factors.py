@@ -30,6 +30,7 @@ IMPLEMENTATION = "impl"
 
 #: Factors with a random stream and a fingerprint of their own.
 SEEDED = (*ALGORITHMIC, DATA)
+SeededFactor = Literal["init", "shuffle", "augment", "layers", "other", "data"]
 
 #: Every factor, in the order in which lists of them are written.
 FACTORS = (*SEEDED, IMPLEMENTATION)
@@ -110,12 +111,12 @@ def parse_variants(texts: Iterable[str]) -> list[Variant]:
     BadOption
         If one of `texts` names nothing.
     """
-    found: dict[str, Variant] = {}
+    variants: dict[str, Variant] = {}
     for text in texts:
         for name in GROUPS.get(text.strip().lower(), (text,)):
             variant = parse_variant(name)
-            found.setdefault(variant.name, variant)
-    return list(found.values())
+            variants.setdefault(variant.name, variant)
+    return list(variants.values())
 
 
 def parse_variant(text: str) -> Variant:

@@ -97,7 +97,7 @@ _SLOW = (
     ("deviate.api", "compare"),
     ("deviate.api", "check"),
     ("deviate.api", "plan"),
-    ("deviate.pipeline", "describe"),
+    ("deviate.results.results", "read_results"),
 )
 
 
@@ -146,7 +146,13 @@ def plain(text: str, project: Path) -> str:
     text = text.replace(str(project.resolve()), "PROJECT").replace(str(project), "PROJECT")
     text = re.sub(rf"\b{re.escape(version('deviate-dl'))}(?!\.?\d)", "VERSION", text)
     text = _DATE.sub(lambda match: f"DATE{match[1]}TIME" if match[1] else "DATE", text)
-    return _LONG_NUMBER.sub(lambda match: f"{float(match[0]):.9g}", text)
+    return _LONG_NUMBER.sub(_shorter, text)
+
+
+def _shorter(match: re.Match[str]) -> str:
+    """Return a number with 9 significant digits, one that has no more as it was printed."""
+    digits = re.sub(r"e.*|\D", "", match[0]).strip("0")
+    return f"{float(match[0]):.9g}" if len(digits) > 9 else match[0]
 
 
 #: Keys whose values say how long something took, when, where or in which process.
@@ -165,7 +171,7 @@ _VOLATILE = frozenset(
             "executable",
         ),
         *("git", "host", "installed_gpus", "mtime_ns", "pid", "ppid", "python", "seconds", "system", "threads"),
-        *("total_seconds", "variables"),
+        *("timeline", "total_seconds", "variables"),
     }
 )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import workspaces
-from cli_output import deviate, plain_json, plain_times
+from cli_output import deviate, page_text, plain_json, plain_times
 from golden import check_golden
 
 pytestmark = pytest.mark.slow
@@ -36,12 +36,19 @@ TRIALS = {
     "verify/silent.txt": ("extract", "--verify", "--", "python", "train.py", "3"),
     "verify/silent.json": ("extract", "--verify", "--json", "--", "python", "train.py", "3"),
     "verify/all.txt": ("extract", "--verify", "--", "python", "train.py", "3", "0.5"),
+    "verify/silent.tex": ("extract", "--verify", "--format", "tex", "--", "python", "train.py", "3"),
+    "verify/all.html.txt": ("extract", "--verify", "--format", "html", "--", "python", "train.py", "3", "0.5"),
+    "verify/failed.md": ("extract", "--verify", "--format", "md", "--", "python", "fails.py"),
     "verify/failed.txt": ("extract", "--verify", "--", "python", "fails.py"),
     "audit/audit.txt": ("audit", "--", "python", "train.py", "3"),
     "audit/audit.json": ("audit", "--json", "--", "python", "train.py", "3"),
     "audit/quick.txt": ("audit", "--quick", "--", "python", "train.py", "3"),
     "audit/quick.json": ("audit", "--quick", "--json", "--", "python", "train.py", "3"),
-    "audit/failed.txt": ("audit", "--quick", "--", "python", "fails.py"),
+    "audit/audit.tex": ("audit", "--format", "tex", "--", "python", "train.py", "3"),
+    "audit/audit.md": ("audit", "--format", "md", "--", "python", "train.py", "3"),
+    "audit/quick.html.txt": ("audit", "--quick", "--format", "html", "--", "python", "train.py", "3"),
+    "audit/failed.md": ("audit", "--format", "md", "--", "python", "fails.py"),
+    "audit/failed.txt": ("audit", "--", "python", "fails.py"),
 }
 
 
@@ -66,4 +73,5 @@ def test_trial_says_what_it_said(trained, name):
 
 
 def _check(name, text):
+    text = page_text(text) if name.endswith(".html.txt") else text
     check_golden(name, plain_json(text) if name.endswith(".json") else plain_times(text))

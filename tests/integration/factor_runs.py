@@ -22,7 +22,7 @@ INJECTED = Path(__file__).parents[2] / "src" / "deviate" / "runtime" / "injected
 
 #: The factors that have seeds, each with one that no other has.
 FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
-SEEDS = {factor: 1000 + place for place, factor in enumerate(FACTORS)}
+SEEDS = {factor: 1000 + index for index, factor in enumerate(FACTORS)}
 
 
 FULL = os.environ.get("DEVIATE_MATRIX") == "full"
@@ -45,8 +45,8 @@ class Trained:
         return [event for event in self.events if event["event"] == kind]
 
     def sources(self, name: str) -> list[dict[str, Any]]:
-        told = [event["sources"] for event in self.of("fingerprint") if event["name"] == name]
-        return [source for sources in told for source in sources]
+        lists = [event["sources"] for event in self.of("fingerprint") if event["name"] == name]
+        return [source for sources in lists for source in sources]
 
     def differs_from(self, other: Trained) -> set[str]:
         """Names of the factors whose fingerprints differ; what follows from them is no factor."""
@@ -98,12 +98,12 @@ def environment(**further: str) -> dict[str, str]:
 class Zygote:
     """Runs programs in forks of a process that has their libraries."""
 
-    def __init__(self, folder: Path, *modules: str) -> None:
+    def __init__(self, folder: Path, *modules: str, **variables: str) -> None:
         self.folder = folder
         self.count = 0
         command = [sys.executable, str(PROGRAMS / "zygote.py"), *modules]
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment())
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment(**variables))
 
     def run(
         self, program: str, words: Sequence[object], seeds: Iterable[dict[str, int] | None], **config: Any
@@ -123,14 +123,21 @@ class Zygote:
                     "words": list(map(str, words)),
                     "folder": str(folder),
                     "output": str(folder / "output"),
+                    "errors": str(folder / "output"),
                 }
             )
+        self.run_jobs(jobs)
+        return [read_run(folder) for folder in folders]
+
+    def run_jobs(self, jobs: list[dict[str, Any]]) -> list[int]:
+        """Return the exit status of each job; what a job is, `zygote.py` says."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(jobs) + "\n")
         self.process.stdin.flush()
-        assert self.process.stdout.readline() == "done\n"
-        return [read_run(folder) for folder in folders]
+        statuses = json.loads(self.process.stdout.readline())
+        assert len(statuses) == len(jobs)
+        return statuses
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -141,8 +148,8 @@ class Zygote:
 
 
 @contextmanager
-def zygote(folder: Path, *modules: str) -> Iterator[Zygote]:
-    started = Zygote(folder, *modules)
+def zygote(folder: Path, *modules: str, **variables: str) -> Iterator[Zygote]:
+    started = Zygote(folder, *modules, **variables)
     try:
         yield started
     finally:
@@ -179,8 +186,8 @@ def check_matrix(runs: Sequence[Trained], present: set[str], factors: Sequence[s
     assert control.sha, control.output
     assert set(control.prints) & set(FACTORS) == present, control.prints
     assert (again.sha, again.prints) == (control.sha, control.prints)
-    for place, factor in enumerate(factors):
-        three = [control, *alone[place * times : (place + 1) * times]]
+    for index, factor in enumerate(factors):
+        three = [control, *alone[index * times : (index + 1) * times]]
         for one in three[1:]:
             assert one.differs_from(control) == {factor} & present, (factor, one.prints, control.prints)
         if factor in present:

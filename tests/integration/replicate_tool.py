@@ -9,11 +9,11 @@ from pathlib import Path
 from deviate.experiment import Capture, Experiment, Metric
 from deviate.replicate.events import RunEnded
 from deviate.replicate.executors.local import LocalExecutor
-from deviate.replicate.leftout import SnapshotRules
-from deviate.replicate.lock import locked
-from deviate.replicate.replicate import ReplicateOptions, replicate
-from deviate.replicate.snapshot import describe, take
-from deviate.replicate.workspace import ExperimentFolder, Workspace
+from deviate.replicate.loop import ReplicateOptions, replicate
+from deviate.replicate.snapshot.manifest import describe, take
+from deviate.replicate.snapshot.rules import SnapshotRules
+from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.replicate.workspace.lock import locked
 
 
 def metric(name: str) -> Metric:

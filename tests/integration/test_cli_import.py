@@ -72,7 +72,7 @@ def test_curves_are_shown_if_asked_and_records_are_not_read_otherwise(project, m
     def refuse(*_, **__):
         raise AssertionError("every record was read")
 
-    monkeypatch.setattr("deviate.collect.tables.records", refuse)
+    monkeypatch.setattr("deviate.collect.tables.Tables.records", refuse)
     monkeypatch.chdir(project)
     shown = CliRunner().invoke(group, ["report", "results"], catch_exceptions=False)
     assert "val acc" in shown.output

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from cli_tool import deviate
+from installed import require
 
 import deviate as deviate_package
 from deviate.factors import ALGORITHMIC, SEEDED
-from deviate.replicate.platforms import cpu_flags, platforms
+from deviate.replicate.environment.platforms import cpu_flags, platforms
 
 AUDITED = Path(__file__).parent / "audited"
 COMMAND = ("--", sys.executable, "train.py")
@@ -188,10 +189,28 @@ for epoch in range(40):
 """
 
 
+#: Without an optimizer, whose first step imports torch's compiler: a run for each platform would do so.
+PLAIN = """\
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+x = torch.randn(256, 64)
+y = x @ torch.randn(64, 1)
+model = nn.Sequential(nn.Linear(64, 128), nn.Tanh(), nn.Linear(128, 1))
+weights = list(model.parameters())
+for epoch in range(40):
+    loss = nn.functional.mse_loss(model(x), y)
+    for weight, slope in zip(weights, torch.autograd.grad(loss, weights)):
+        weight.data -= 0.05 * slope
+    print(f"epoch {epoch} loss {loss.item():.4f}")
+"""
+
+
 @pytest.mark.slow
 def test_another_platform_gives_other_bits_and_the_same_one_gives_the_same(project):
-    pytest.importorskip("torch")
-    (project / "train.py").write_text(TORCH)
+    require("torch")
+    (project / "train.py").write_text(PLAIN)
     machine = platforms(cpu_flags(), len(os.sched_getaffinity(0)))
     done = deviate("run", "-n", str(len(machine) + 1), "--vary", "platform", "--json", *COMMAND)
     (variant,) = variants(done).values()
@@ -206,7 +225,7 @@ def test_another_platform_gives_other_bits_and_the_same_one_gives_the_same(proje
 
 @pytest.mark.slow
 def test_one_bit_of_one_weight_makes_runs_differ(project):
-    pytest.importorskip("torch")
+    require("torch")
     (project / "train.py").write_text(TORCH)
     done = deviate("run", "-n", "2", "--vary", "bit", "--vary", "control", "--json", *COMMAND)
     found = variants(done)
@@ -216,3 +235,34 @@ def test_one_bit_of_one_weight_makes_runs_differ(project):
     assert len({(run["bit"]["tensor"], run["bit"]["index"]) for run in found["bit"]["runs"]}) == 2
     assert all(run["bit"] is None for run in found["control"]["runs"])
     assert not any(each["broken"] for variant in found.values() for each in variant["evidence"])
+
+
+def test_a_factor_set_by_hand_decides_which_stream_a_draw_is_of(project):
+    lines = (project / "train.py").read_text().split("\n")
+    weights = next(number for number, line in enumerate(lines, 1) if "randn" in line)
+    told = deviate("run", "-n", "2", "--vary", "init", "--json", *COMMAND)
+    assert len(set(prints(variants(told)["init"], "init"))) == 2
+    (project / "deviate.toml").write_text(f"[[draw]]\nfile = 'train.py'\nline = {weights}\nfactor = 'augment'\n")
+    shown = deviate("extract", "train.py", "--json").json
+    assert {draw["line"]: (draw["factor"], draw["why"]) for draw in shown["draws"]}[weights] == (
+        "augment",
+        "set in deviate.toml",
+    )
+    done = deviate("run", "-n", "2", "--vary", "init", "--vary", "augment", "--json", *COMMAND)
+    assert done.json["experiment"] == "train-2"
+    assert "other factors of draws, as deviate.toml sets them" in done.err
+    found = variants(done)
+    assert set(prints(found["init"], "init")) == {None}
+    assert len(set(prints(found["augment"], "augment"))) == 2
+    assert len(set(prints(found["augment"], "shuffle"))) == 1
+    named = deviate("run", "--name", "train", "-n", "2", *COMMAND)
+    assert named.status == 2
+    assert "other factors of draws" in named.err
+
+
+def test_a_bad_draw_entry_starts_nothing(project):
+    (project / "deviate.toml").write_text("[[draw]]\nfile = 'train.py'\nline = 1\nfactor = 'init'\n")
+    done = deviate("run", *COMMAND)
+    assert done.status == 2
+    assert "deviate.toml:1: no draw on line 1 of train.py" in done.err
+    assert not (project / ".deviate" / "experiments").exists()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,8 +11,8 @@ import time
 import pytest
 from cli_tool import TRAIN, deviate, tree
 
-from deviate.replicate.lock import locked
-from deviate.replicate.workspace import Workspace
+from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.lock import locked
 
 PYTHON = ("--", sys.executable, "train.py")
 
@@ -85,7 +86,7 @@ def test_at_the_limit_what_did_not_come_may_still_come(project):
     assert (done.json["ended"], done.json["silent"]) == ("limit", ["test accuracy"])
     assert [each["name"] for each in done.json["verified"]] == ["loss"]
     said = deviate("extract", "--verify", "--limit", "1.5", *PYTHON).out
-    assert "test accuracy  not yet" in said
+    assert re.search(r"test accuracy +0 +not yet", said)
     assert "never" not in said
 
 
@@ -95,7 +96,7 @@ def test_what_the_program_never_reports_is_said_as_such(project):
     assert done.status == 1
     assert (done.json["ended"], done.json["silent"]) == ("completed", ["final error"])
     said = deviate("extract", "--verify", *PYTHON).out
-    assert "final error  never came" in said
+    assert re.search(r"final error +0 +never reported", said)
     assert "deviate extract train.py --diff" in said
 
 
@@ -136,8 +137,8 @@ def test_names_learnt_at_run_time_are_listed(project):
     assert found.keys() == {"train loss", "test loss"}
     assert {(each["metric"], each["count"]) for each in found.values()} == {(metric["name"], 3)}
     said = deviate("extract", "--verify", *PYTHON).out
-    assert "6 values  under 2 names" in said
-    assert "test loss  3 values" in said
+    assert re.search(r" 6 +under 2 names", said)
+    assert re.search(r"^test loss +3 ", said, re.M)
 
 
 def test_the_program_runs_as_it_is(project):

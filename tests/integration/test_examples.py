@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from factor_runs import zygote
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir())
@@ -52,14 +54,20 @@ TRAININGS = {
 }
 
 
-def run_training(training: Training, parent: Path) -> list[Finished]:
-    folder = shutil.copytree(
-        EXAMPLES / training.folder,
-        parent / training.folder,
-        ignore=shutil.ignore_patterns("checkpoints", "__pycache__", ".deviate"),
-    )
+#: Those that train with torch run in forks of a process that has imported it; this one does so in a process of its own.
+IN_A_PROCESS_OF_ITS_OWN = "mlp every step"
+IMPORTED = ("torch._dynamo", "sklearn.datasets", "sklearn.model_selection")
+
+
+def copy_of(training: Training, parent: Path) -> Path:
+    ignored = shutil.ignore_patterns("checkpoints", "__pycache__", ".deviate")
+    return shutil.copytree(EXAMPLES / training.folder, parent / training.folder, ignore=ignored)
+
+
+def run_training(name: str, parent: Path) -> dict[str, list[Finished]]:
+    folder = copy_of(TRAININGS[name], parent)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "KERAS_BACKEND": "jax", "PYTHONDONTWRITEBYTECODE": "1"}
-    return [
+    finished = [
         subprocess.run(
             [sys.executable, *command.split()],
             cwd=folder,
@@ -69,33 +77,64 @@ def run_training(training: Training, parent: Path) -> list[Finished]:
             timeout=RUN_LIMIT_S,
             check=False,
         )
-        for command in training.commands
+        for command in TRAININGS[name].commands
     ]
+    return {name: finished}
+
+
+def run_forked(names: list[str], parents: list[Path]) -> dict[str, list[Finished]]:
+    """Run each training in forks of one process; the first command of all of them, then the second."""
+    folders = {name: copy_of(TRAININGS[name], parent) for name, parent in zip(names, parents, strict=True)}
+    finished: dict[str, list[Finished]] = {name: [] for name in names}
+    with zygote(parents[0], *IMPORTED, PYTHONPATH="", PYTHONWARNINGS="", PYTHONDONTWRITEBYTECODE="1") as started:
+        for number in range(max(len(TRAININGS[name].commands) for name in names)):
+            jobs = {
+                name: forked_job(folders[name], TRAININGS[name].commands[number], number)
+                for name in names
+                if number < len(TRAININGS[name].commands)
+            }
+            statuses = started.run_jobs(list(jobs.values()))
+            for (name, job), status in zip(jobs.items(), statuses, strict=True):
+                output, errors = (Path(job[stream]).read_text() for stream in ("output", "errors"))
+                finished[name].append(Finished([job["program"], *job["words"]], status, output, errors))
+    return finished
+
+
+def forked_job(folder: Path, command: str, number: int) -> dict[str, Any]:
+    script, *words = command.split()
+    output, errors = (str(folder.parent / f"{stream}-{number}") for stream in ("output", "errors"))
+    program = str(folder / script)
+    return {
+        "runtime": None, "program": program, "words": words, "folder": str(folder), "output": output, "errors": errors,
+    }  # fmt: skip
 
 
 def missing(training: Training) -> list[str]:
     return [name for name in training.needs if importlib.util.find_spec(name) is None]
 
 
+Started = dict[str, "Future[dict[str, list[Finished]]]"]
+
+
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, "Future[list[Finished]]"]]:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
     """All trainings, two side by side: most of their time is the import of a framework."""
+    found = [name for name, training in TRAININGS.items() if not missing(training)]
+    forked = [name for name in found if "torch" in TRAININGS[name].needs and name != IN_A_PROCESS_OF_ITS_OWN]
+    folders = {name: tmp_path_factory.mktemp("example") for name in found}
     with ThreadPoolExecutor(max_workers=2) as pool:
-        yield {
-            name: pool.submit(run_training, training, tmp_path_factory.mktemp("example"))
-            for name, training in TRAININGS.items()
-            if not missing(training)
-        }
+        together = pool.submit(run_forked, forked, [folders[name] for name in forked]) if forked else None
+        yield {name: together if name in forked else pool.submit(run_training, name, folders[name]) for name in found}
         pool.shutdown(cancel_futures=True)
 
 
-def outcomes(started: dict[str, "Future[list[Finished]]"], name: str) -> list[Finished]:
+def outcomes(started: Started, name: str) -> list[Finished]:
     if name not in started:
         pytest.skip(f"not installed: {', '.join(missing(TRAININGS[name]))}")
-    return started[name].result()
+    return started[name].result()[name]
 
 
-def completed(started: dict[str, "Future[list[Finished]]"], name: str) -> list[str]:
+def completed(started: Started, name: str) -> list[str]:
     finished = outcomes(started, name)
     for run in finished:
         assert run.returncode == 0, run.stderr

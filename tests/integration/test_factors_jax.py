@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from factor_runs import FACTORS, FULL, Zygote, check_matrix, matrix, zygote
+from installed import require
 
 pytestmark = pytest.mark.slow
-for name in ("jax", "flax", "optax"):
-    pytest.importorskip(name)
+require("jax", "flax", "optax")
 
 EVERY = set(FACTORS)
 DRAWS = [

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from factor_runs import FACTORS, FULL, Zygote, check_matrix, matrix, zygote
+from factor_runs import FACTORS, FULL, SEEDS, Zygote, check_matrix, matrix, other, zygote
+from installed import require
 
 pytestmark = pytest.mark.slow
-pytest.importorskip("keras")
+require("keras")
 
 EVERY = set(FACTORS)
 TIMES = 2 if FULL else 1
@@ -19,7 +21,7 @@ DRAWS = [{"factor": "data", "file": "keras_training.py", "line": 18, "call": "pe
 
 @contextmanager
 def libraries(folder: Path, backend: str, *modules: str) -> Iterator[Zygote]:
-    pytest.importorskip(backend)
+    require(backend, *modules)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KERAS_BACKEND", backend)
         patch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -28,22 +30,46 @@ def libraries(folder: Path, backend: str, *modules: str) -> Iterator[Zygote]:
             yield started
 
 
+@pytest.fixture(scope="module", params=["tensorflow", "torch", "jax"])
+def keras(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    """Keras with one of its backends, and TensorFlow, which it imports on whatever backend to set its seed."""
+    also = [name for name in ("tensorflow",) if find_spec(name)]
+    with libraries(tmp_path_factory.mktemp("keras"), request.param, *also, "keras") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    with libraries(tmp_path_factory.mktemp("tensorflow"), "tensorflow") as started:
+        yield started
+
+
 @pytest.mark.parametrize("seeding", ["everything", "nothing", "own"])
-@pytest.mark.parametrize("backend", ["tensorflow", "torch", "jax"])
-def test_no_factor_of_keras_leaks_into_another(tmp_path: Path, backend: str, seeding: str) -> None:
+def test_no_factor_of_keras_leaks_into_another(keras: Zygote, seeding: str) -> None:
     times = 2 if seeding == "everything" else TIMES
-    with libraries(tmp_path, backend, "keras") as keras:
-        runs = keras.run("keras_training.py", [seeding, 16], matrix(times=times), draws=DRAWS)
+    runs = keras.run("keras_training.py", [seeding, 16], matrix(times=times), draws=DRAWS)
     check_matrix(runs, EVERY, times=times)
     for run in runs:
         assert not run.of("note"), run.of("note")
         assert run.prints["weights"] == runs[0].prints["weights"] or run.sha != runs[0].sha
 
 
+def test_tensorflow_may_come_with_the_seed(tmp_path: Path) -> None:
+    """Where it is imported in the midst of the program, as in a process of its own."""
+    require("tensorflow")
+    with libraries(tmp_path, "jax", "keras") as keras_alone:
+        seeds = [SEEDS, SEEDS, other("shuffle")]
+        control, again, varied = keras_alone.run("keras_training.py", ["everything", 16], seeds, draws=DRAWS)
+    assert control.sha, control.output
+    assert set(control.prints) & EVERY == EVERY
+    assert (again.sha, again.prints) == (control.sha, control.prints)
+    assert varied.differs_from(control) == {"shuffle"}
+    assert not control.of("note"), control.of("note")
+
+
 @pytest.mark.parametrize("seeding", ["nothing", "own"])
-def test_no_factor_of_a_loop_of_tensorflow_leaks_into_another(tmp_path: Path, seeding: str) -> None:
-    with libraries(tmp_path, "tensorflow") as tensorflow:
-        runs = tensorflow.run("tensorflow_training.py", [seeding, 16], matrix(times=TIMES), draws=DRAWS)
+def test_no_factor_of_a_loop_of_tensorflow_leaks_into_another(tensorflow: Zygote, seeding: str) -> None:
+    runs = tensorflow.run("tensorflow_training.py", [seeding, 16], matrix(times=TIMES), draws=DRAWS)
     check_matrix(runs, EVERY, times=TIMES)
     # A program that seeds nothing augments anew in each pass over the data.
     assert {run.output.split()[1] for run in runs} == {"repeat" if seeding == "own" else "differ"}

@@ -1,4 +1,4 @@
-"""Every factor of a training in NumPy draws from a stream of its own, where the analysis told the draws apart."""
+"""Every factor of a training in NumPy draws from a stream of its own, where the analysis has classified the draws."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from factor_runs import FACTORS, SEEDS, Zygote, check_matrix, matrix, other, zygote
+from installed import require
 
 pytestmark = pytest.mark.slow
 
-#: What stands at the places that draw, in their order.
+#: The factors of the draws in the source, in their order.
 DRAWS = [{"factor": factor} for factor in ("init", "shuffle", "augment", "layers", "data")]
 
 
@@ -33,7 +34,7 @@ def test_observed_programs_draw_what_they_draw_alone(numpys: Zygote) -> None:
 
 
 def test_a_seed_that_makes_the_data_too_holds_them_fixed(tmp_path_factory: pytest.TempPathFactory) -> None:
-    pytest.importorskip("torch")
+    require("torch")
     with zygote(tmp_path_factory.mktemp("shared"), "torch._dynamo") as torchs:
         program = "torch_shared_seed.py"
         runs = torchs.run(program, [7], matrix(times=1), draws=DRAWS)

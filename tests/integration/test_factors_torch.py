@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from factor_runs import FACTORS, FULL, PROGRAMS, SEEDS, Zygote, check_matrix, matrix, other, run_command, zygote
+from installed import require
 
 pytestmark = pytest.mark.slow
-pytest.importorskip("torch")
+require("torch")
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +58,13 @@ def test_workers_that_stay(torchs: Zygote) -> None:
     check_matrix(torchs.run(TRAINING, ["nothing", "persistent", 16], matrix(times=TIMES)), EVERY, times=TIMES)
 
 
-def test_workers_that_are_spawned(tmp_path: Path) -> None:
+def test_workers_that_are_spawned(torchs: Zygote) -> None:
     seeds = [SEEDS, SEEDS, *(map(other, FACTORS) if FULL else [other("shuffle", "augment")])]
-    command = [PROGRAMS / TRAINING, "nothing", "spawned", 16]
-    control, again, *changed = (run_command(tmp_path / str(number), command, each) for number, each in enumerate(seeds))
+    control, again, *changed = torchs.run(TRAINING, ["nothing", "spawned", 16], seeds)
     assert control.sha, control.output
     assert (again.sha, again.prints) == (control.sha, control.prints)
-    told = [run.differs_from(control) for run in changed]
-    assert told == ([{factor} for factor in FACTORS] if FULL else [{"shuffle", "augment"}])
+    differences = [run.differs_from(control) for run in changed]
+    assert differences == ([{factor} for factor in FACTORS] if FULL else [{"shuffle", "augment"}])
 
 
 def test_seeds_of_the_program_are_said_with_the_generators_they_seeded(torchs: Zygote) -> None:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from factor_runs import FACTORS, FULL, PROGRAMS, Trained, check_matrix, matrix, run_command, zygote
+from factor_runs import FACTORS, FULL, PROGRAMS, Trained, Zygote, check_matrix, matrix, zygote
+from installed import require
 
 pytestmark = pytest.mark.slow
-pytest.importorskip("torch")
+require("torch")
 
 
 TIMES = 2 if FULL else 1
+
+
+@pytest.fixture(scope="module")
+def lightnings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    require("lightning")
+    with zygote(tmp_path_factory.mktemp("lightning"), "torch._dynamo", "lightning") as started:
+        yield started
 
 
 def notes(run: Trained) -> list[str]:
@@ -19,13 +28,10 @@ def notes(run: Trained) -> list[str]:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_lightning(tmp_path: Path, workers: int) -> None:
-    pytest.importorskip("lightning")
+def test_lightning(lightnings: Zygote, workers: int) -> None:
     factors = FACTORS if FULL or workers == 0 else ("shuffle", "augment")
-    with zygote(tmp_path, "torch._dynamo", "lightning") as started:
-        seeds = matrix(factors, times=TIMES)
-        runs = started.run("lightning_training.py", [workers], seeds)
-        (plain,) = started.run("lightning_training.py", [workers], [None], control=None)
+    runs = lightnings.run("lightning_training.py", [workers], matrix(factors, times=TIMES))
+    (plain,) = lightnings.run("lightning_training.py", [workers], [None], control=None)
     check_matrix(runs, set(FACTORS), factors, times=TIMES)
     assert notes(runs[0]) == []
     assert runs[0].output.splitlines()[0] == plain.output.splitlines()[0]
@@ -33,10 +39,9 @@ def test_lightning(tmp_path: Path, workers: int) -> None:
 
 
 def test_hugging_face(tmp_path: Path) -> None:
-    pytest.importorskip("transformers")
-    pytest.importorskip("accelerate")
+    require("transformers", "accelerate")
     present = set(FACTORS) - {"data", "other"}
-    with zygote(tmp_path, "torch._dynamo", "transformers", "accelerate") as started:
+    with zygote(tmp_path, "torch._dynamo", "transformers.trainer", "accelerate") as started:
         runs = started.run("hf_training.py", [], matrix(tuple(present), times=TIMES))
     check_matrix(runs, present, tuple(present), times=TIMES)
     assert notes(runs[0]) == []
@@ -45,11 +50,10 @@ def test_hugging_face(tmp_path: Path) -> None:
 
 
 def test_two_ranks(tmp_path: Path) -> None:
-    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", PROGRAMS / "torch_ddp.py"]
+    words = ["--standalone", "--nproc-per-node=2", PROGRAMS / "torch_ddp.py"]
     present = set(FACTORS) - {"data"}
     chosen = FACTORS if FULL else ("shuffle", "augment", "init")
-    runs = [
-        run_command(tmp_path / str(number), command, seeds) for number, seeds in enumerate(matrix(chosen, times=TIMES))
-    ]
+    with zygote(tmp_path, "torch.distributed.run") as started:
+        runs = started.run("torchrun.py", words, matrix(chosen, times=TIMES))
     check_matrix(runs, present, chosen, times=TIMES)
     assert len([event for event in runs[0].of("fingerprint") if event["name"] == "weights"]) == 2

@@ -8,12 +8,12 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from cli_tool import deviate
+from installed import require
 
 import deviate as package
 
@@ -69,9 +69,7 @@ def train(tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
 
     def run(script: str, *libraries: str, launcher: tuple[str, ...] = (sys.executable,)) -> Trained:
-        for library in libraries:
-            if find_spec(library) is None:
-                pytest.skip(f"{library} is not installed")
+        require(*libraries)
         shutil.copy(TRAININGS / script, tmp_path / "train.py")
         done = deviate("run", "-n", len(RUNS), "--", *launcher, "train.py")
         assert done.status == 0, done.err

@@ -2,7 +2,9 @@
 
 The programs in ``idioms`` say in comments which metrics to expect and where their own output shows the values; what is
 recorded must be what they show. A program of several files is a folder. ``idiom_libraries`` stands for the reporting
-libraries and prints what it is given; a program that ``needs`` frameworks runs with the real ones instead.
+libraries and prints what it is given; a program that ``needs`` frameworks runs with the real ones instead, in forks of
+a process that has imported them: how the runtime attends to frameworks as they are imported is tested in
+``test_framework_trainings.py`` and ``tests/runtime``; of what these lack, one runs in a process of its own here.
 """
 
 from __future__ import annotations
@@ -14,12 +16,16 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 import pytest
+from factor_runs import Zygote, zygote
+from installed import require
 
 from deviate.analyse.project import analyse_project
 from deviate.instrument.project import instrument_project
@@ -35,6 +41,14 @@ NEEDED = re.compile(r"^# needs (.+)$", re.MULTILINE)
 TIMES = re.compile(r"^# times (.+)$", re.MULTILINE)
 TIMEOUT_S = 120
 QUIET = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1"}
+
+#: What is imported once for the programs that need any of it, and the variables it is imported with.
+FAMILIES = (
+    (("jax", "tensorflow", "keras"), {"KERAS_BACKEND": "jax", "TF_CPP_MIN_LOG_LEVEL": "3"}),
+    (("torch._dynamo", "lightning", "torchmetrics", "accelerate", "transformers.trainer"), {}),
+)
+#: Attends to graphs of TensorFlow 1 as they are imported.
+ALONE = "tf1_graph"
 
 pytestmark = pytest.mark.slow
 
@@ -84,22 +98,63 @@ class Seen:
         return next((found for text in texts if (found := re.findall(pattern, text, re.MULTILINE))), [])
 
 
-def run_program(program: Program, folder: Path, records: Path | None, config: Path | None) -> Seen:
+class Families:
+    """Processes that have imported frameworks, each started when the first program needs it."""
+
+    def __init__(self, folder: Path, started: ExitStack) -> None:
+        self.folder = folder
+        self.started = started
+        self.zygotes: dict[int, Zygote] = {}
+
+    def of(self, program: Program) -> Zygote | None:
+        """Return the process whose forks run `program`, None for one that needs no framework."""
+        for number, (modules, variables) in enumerate(FAMILIES):
+            if program.needed & {module.partition(".")[0] for module in modules}:
+                if number not in self.zygotes:
+                    installed = [module for module in modules if find_spec(module.partition(".")[0])]
+                    entered = zygote(self.folder, *installed, **QUIET, **variables)
+                    self.zygotes[number] = self.started.enter_context(entered)
+                return self.zygotes[number]
+        return None
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Families]:
+    with ExitStack() as started:
+        yield Families(tmp_path_factory.mktemp("families"), started)
+
+
+def run_program(
+    program: Program, parent: Zygote | None, folder: Path, records: Path | None, config: Path | None
+) -> Seen:
     """Run ``program.py`` in a folder, with the runtime where there is a configuration."""
     before = set(folder.iterdir())
+    run = run_alone(program, folder, config) if parent is None else run_forked(parent, folder, config)
+    assert run.returncode == 0, run.stderr.decode()
+    written = {one.name: one.read_bytes().decode() for one in sorted(set(folder.iterdir()) - before) if one.is_file()}
+    recorded, ticks = read_records(records) if records is not None else ({}, 0)
+    return Seen(run.stdout.decode(), written, recorded, ticks)
+
+
+def run_alone(program: Program, folder: Path, config: Path | None) -> subprocess.CompletedProcess[bytes]:
+    """Run ``program.py`` in a process of its own."""
     path = [str(INJECTED)] if config is not None else []
     path += [] if program.needed else [str(LIBRARIES)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DEVIATE"))}
     variables = {**kept, **QUIET, "PYTHONPATH": os.pathsep.join(path)}
     if config is not None:
         variables["DEVIATE_RUNTIME"] = str(config)
-    done = subprocess.run(
-        [sys.executable, "program.py"], cwd=folder, env=variables, capture_output=True, timeout=TIMEOUT_S, check=False
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    written = {one.name: one.read_bytes().decode() for one in sorted(set(folder.iterdir()) - before) if one.is_file()}
-    recorded, ticks = read_records(records) if records is not None else ({}, 0)
-    return Seen(done.stdout.decode(), written, recorded, ticks)
+    command = [sys.executable, "program.py"]
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, timeout=TIMEOUT_S, check=False)
+
+
+def run_forked(parent: Zygote, folder: Path, config: Path | None) -> subprocess.CompletedProcess[bytes]:
+    """Run ``program.py`` in a fork of a process that has its frameworks."""
+    program, output, errors = (folder / "program.py", folder.with_suffix(".output"), folder.with_suffix(".errors"))
+    runtime = None if config is None else str(config)
+    files = {"program": str(program), "folder": str(folder), "output": str(output), "errors": str(errors)}
+    (status,) = parent.run_jobs([{**files, "runtime": runtime, "words": []}])
+    return subprocess.CompletedProcess([str(program)], status, output.read_bytes(), errors.read_bytes())
 
 
 def read_records(folder: Path) -> tuple[dict[str, list[float]], int]:
@@ -117,7 +172,7 @@ def read_records(folder: Path) -> tuple[dict[str, list[float]], int]:
     return found, ticks
 
 
-def instrumented_run(tmp_path: Path, program: Program) -> Seen:
+def instrumented_run(tmp_path: Path, program: Program, parent: Zygote | None) -> Seen:
     """Analyse and instrument a program, and run it with the runtime in its process."""
     original, overlay, records = tmp_path / "original", tmp_path / "overlay", tmp_path / "records"
     program.copy_to(original)
@@ -133,15 +188,15 @@ def instrumented_run(tmp_path: Path, program: Program) -> Seen:
         "seed": None, "hold_impl": False, "threads": None, "metrics": listed,
     }  # fmt: skip
     (tmp_path / "runtime.json").write_text(json.dumps(config))
-    seen = run_program(program, overlay, records, tmp_path / "runtime.json")
+    seen = run_program(program, parent, overlay, records, tmp_path / "runtime.json")
     by_name = {metrics[int(key)].name if key.isdigit() else key: values for key, values in seen.recorded.items()}
     return Seen(seen.stdout, seen.files, by_name, seen.ticks)
 
 
-def bare_run(tmp_path: Path, program: Program) -> Seen:
+def bare_run(tmp_path: Path, program: Program, parent: Zygote | None) -> Seen:
     folder = tmp_path / "bare"
     program.copy_to(folder)
-    return run_program(program, folder, None, None)
+    return run_program(program, parent, folder, None, None)
 
 
 def assert_same_numbers(recorded: list[float], shown: list[str]) -> None:
@@ -153,13 +208,13 @@ def assert_same_numbers(recorded: list[float], shown: list[str]) -> None:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_output_stays_the_same_and_records_are_what_it_shows(path, tmp_path):
+def test_output_stays_the_same_and_records_are_what_it_shows(path, tmp_path, families):
     program = Program(path)
-    for library in program.needed:
-        if find_spec(library) is None:
-            pytest.skip(f"{library} is not installed")
+    require(*program.needed)
     expected = dict(EXPECTED.findall(program.source))
-    bare, seen = bare_run(tmp_path, program), instrumented_run(tmp_path, program)
+    parent = families.of(program)
+    bare = bare_run(tmp_path, program, parent)
+    seen = instrumented_run(tmp_path, program, None if path.stem == ALONE else parent)
     assert (seen.stdout, seen.files) == (bare.stdout, bare.files)
     assert seen.recorded.keys() == expected.keys() | program.times
     assert seen.ticks >= 3

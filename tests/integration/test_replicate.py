@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from replicate_tool import make_runs, outcomes
 
-from deviate import collect
-from deviate.replicate.leftout import SnapshotRules
-from deviate.replicate.outcome import Completed, Failed, NotInstrumented, TimedOut
-from deviate.replicate.replicate import ReplicateOptions
+from deviate.collect.tables import open_tables
+from deviate.replicate.loop import ReplicateOptions
+from deviate.replicate.snapshot.rules import SnapshotRules
+from deviate.replicate.workspace.run_files import Completed, Failed, NotInstrumented, TimedOut
 
 pytestmark = pytest.mark.slow
 
@@ -42,8 +42,13 @@ def printed(place):
     return [run.stdout_file.read_text() for run in place.runs()]
 
 
+def records(place):
+    with open_tables(place) as tables:
+        return tables.records()
+
+
 def values(place):
-    return collect.records(place)["value"].tolist()
+    return records(place)["value"].tolist()
 
 
 def test_values_of_a_run_are_recorded_as_the_program_had_them(project):
@@ -195,7 +200,7 @@ def test_a_training_that_crashes_is_kept_and_does_not_stop_the_others(project):
     assert found["control-0"].signal == "SIGABRT"
     assert found["control-1"].stderr[-1] == "ValueError: bad"
     assert isinstance(found["control-2"], Completed)
-    assert collect.records(place)["run"].tolist() == [2]
+    assert records(place)["run"].tolist() == [2]
 
 
 def test_a_training_that_hangs_is_ended_with_all_it_started(project):
@@ -283,7 +288,7 @@ def test_a_training_that_outlives_its_killed_tool_is_ended(project, order):
     with start_tool(project, order) as tool:
         wait_for(lambda: (run / "stdout.log").is_file() and (run / "stdout.log").read_text())
         tool.kill()
-    pid = json.loads((run / "run.json").read_text())["pid"]
+    pid = process_of(run)
     assert alive(pid)
     with start_tool(project, order) as tool:
         said, errors = tool.communicate(timeout=60)
@@ -299,10 +304,14 @@ def test_ctrl_c_ends_what_runs_and_the_same_command_makes_it_again(project, orde
         tool.terminate()
         said, _ = tool.communicate(timeout=60)
     assert {line.split()[1] for line in said.splitlines()} == {"cancelled"}
-    assert not alive(json.loads((run / "run.json").read_text())["pid"])
+    assert not alive(process_of(run))
     with start_tool(project, order) as tool:
         said, errors = tool.communicate(timeout=60)
     assert [line.split()[1] for line in said.splitlines()] == ["completed"] * 3, errors
+
+
+def process_of(run):
+    return json.loads((run / "run.json").read_text())["pid"]
 
 
 def alive(pid):

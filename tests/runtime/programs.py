@@ -17,7 +17,7 @@ RECORD = struct.Struct("<iidd")
 
 FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
 
-#: Metrics that the test programs refer to by their place.
+#: Metrics that the test programs refer to by their index.
 METRICS = [
     {"name": "loss", "how": "value", "reads": "", "label": ""},
     {"name": "meter", "how": "value", "reads": "avg", "label": ""},
@@ -104,6 +104,6 @@ def other_pythons() -> Iterator[str]:
     """The oldest Python the runtime promises to run on, and a newer one than the tool's, where they are installed."""
     for version in ("3.7", "3.13"):
         installed = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
-        found = shutil.which(f"python{version}") or (str(installed[-1]) if installed else None)
-        if found is not None and subprocess.run([found, "-c", ""], capture_output=True, check=False).returncode == 0:
-            yield found
+        python = shutil.which(f"python{version}") or (str(installed[-1]) if installed else None)
+        if python is not None and subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0:
+            yield python

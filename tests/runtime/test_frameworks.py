@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from installed import require
 from programs import FRAMEWORK, Run
 
 pytestmark = pytest.mark.slow
@@ -14,16 +14,9 @@ pytestmark = pytest.mark.slow
 TICK = -1
 
 
-def require(library: str) -> None:
-    """Skip where `library` is not installed; importing it here would start its backend."""
-    if find_spec(library) is None:
-        pytest.skip(f"{library} is not installed")
-
-
 @pytest.mark.parametrize("backend", ["jax", "torch"])
 def test_keras_reports_its_epochs(run: Run, backend: str) -> None:
-    require("keras")
-    require(backend)
+    require("keras", backend)
     source = """
     import keras, numpy as np
     keras.utils.set_random_seed(5)
@@ -203,8 +196,7 @@ def test_lightning_reports_what_modules_log(run: Run) -> None:
 
 
 def test_the_trainer_of_transformers_reports_its_logs(run: Run, tmp_path: Path) -> None:
-    require("transformers")
-    require("accelerate")
+    require("transformers", "accelerate")
     source = f"""
     import torch
     from transformers import Trainer, TrainingArguments

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from installed import require
 from programs import INJECTED, LOSS, Run
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
@@ -61,7 +62,7 @@ def test_the_launcher_tells_the_rank(run: Run, variable: str) -> None:
 
 
 def test_the_rank_of_a_distributed_training_is_learnt(run: Run, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+    require("torch")
     source = f"""
     import torch.distributed as dist
     dist.init_process_group("gloo", init_method="file://{tmp_path}/meet", rank=0, world_size=1)

@@ -19,21 +19,21 @@ def project(tmp_path: Path, work: Path) -> Path:
     for root, word in ((original, "original"), (work, "overlay")):
         package = root / "src" / "package"
         package.mkdir(parents=True)
-        (package / "__init__.py").write_text(f"place = {word!r}")
-        (package / "inner.py").write_text(f"place = {word!r}")
-        (root / "single.py").write_text(f"place = {word!r}")
+        (package / "__init__.py").write_text(f"origin = {word!r}")
+        (package / "inner.py").write_text(f"origin = {word!r}")
+        (root / "single.py").write_text(f"origin = {word!r}")
         (root / "spaces" / "part").mkdir(parents=True)
-        (root / "spaces" / "part" / "leaf.py").write_text(f"place = {word!r}")
+        (root / "spaces" / "part" / "leaf.py").write_text(f"origin = {word!r}")
     (original / "venv").mkdir()
-    (original / "venv" / "library.py").write_text("place = 'original'")
-    (original / "only_here.py").write_text("place = 'original'")
+    (original / "venv" / "library.py").write_text("origin = 'original'")
+    (original / "only_here.py").write_text("origin = 'original'")
     return original
 
 
 def test_pythonpath_into_the_original_is_mapped(run: Run, project: Path, python: str) -> None:
     source = """
     import single, package.inner, spaces.part.leaf
-    print(single.place, package.inner.place, spaces.part.leaf.place)
+    print(single.origin, package.inner.origin, spaces.part.leaf.origin)
     """
     outcome = run(textwrap.dedent(source), python=python, path=(project, project / "src"))
     assert (outcome.stdout, outcome.stderr) == ("overlay overlay overlay\n", "")
@@ -46,14 +46,14 @@ def test_a_path_added_by_the_program_is_redirected(run: Run, project: Path, pyth
     sys.path.insert(0, {str(project)!r})
     import single, package, spaces.part.leaf
     from package import inner
-    print(single.place, package.place, inner.place, spaces.part.leaf.place)
+    print(single.origin, package.origin, inner.origin, spaces.part.leaf.origin)
     import importlib
-    print(importlib.reload(inner).place, inner.__file__, inner.__spec__.origin == inner.__file__)
+    print(importlib.reload(inner).origin, inner.__file__, inner.__spec__.origin == inner.__file__)
     """
     outcome = run(textwrap.dedent(source), python=python)
     assert outcome.stderr == ""
-    places, reloaded = outcome.stdout.splitlines()
-    assert places == "overlay overlay overlay overlay"
+    origins, reloaded = outcome.stdout.splitlines()
+    assert origins == "overlay overlay overlay overlay"
     assert reloaded.startswith("overlay ")
     assert "original" not in reloaded
     assert reloaded.endswith("True")
@@ -70,7 +70,7 @@ def test_an_editable_finder_is_redirected(run: Run, project: Path, python: str) 
                 return spec_from_file_location(name, {str(project / "src" / "package" / "__init__.py")!r})
     sys.meta_path.append(EditableFinder)
     import package.inner
-    print(package.place, package.inner.place)
+    print(package.origin, package.inner.origin)
     """
     assert run(textwrap.dedent(source), python=python).stdout == "overlay overlay\n"
 
@@ -80,7 +80,7 @@ def test_what_is_kept_or_not_in_the_overlay_stays(run: Run, project: Path) -> No
     import sys
     sys.path.append({str(project)!r})
     import library, only_here
-    print(library.place, only_here.place)
+    print(library.origin, only_here.origin)
     """
     source = textwrap.dedent(source)
     outcome = run(source, path=(project / "venv",), kept=[str(project / "venv")])
@@ -88,24 +88,24 @@ def test_what_is_kept_or_not_in_the_overlay_stays(run: Run, project: Path) -> No
 
 
 def test_an_overlay_within_the_original_is_left_alone(run: Run, tmp_path: Path, work: Path) -> None:
-    (work / "module.py").write_text("place = __file__")
+    (work / "module.py").write_text("origin = __file__")
     outcome = run(
-        f"import sys\nsys.path.append({str(work)!r})\nimport module\nprint(module.place)", original=str(tmp_path)
+        f"import sys\nsys.path.append({str(work)!r})\nimport module\nprint(module.origin)", original=str(tmp_path)
     )
     assert outcome.stdout == f"{work / 'module.py'}\n"
 
 
 def test_a_folder_whose_name_begins_alike_is_another(run: Run, tmp_path: Path, work: Path) -> None:
     (tmp_path / "original2").mkdir()
-    (tmp_path / "original2" / "single.py").write_text("place = 'another'")
+    (tmp_path / "original2" / "single.py").write_text("origin = 'another'")
     (work / "2").mkdir()
-    outcome = run("import single\nprint(single.place)", path=(tmp_path / "original2",))
+    outcome = run("import single\nprint(single.origin)", path=(tmp_path / "original2",))
     assert outcome.stdout == "another\n"
 
 
 def test_a_linked_path_to_the_original_is_mapped(run: Run, project: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(project)
-    outcome = run("import single\nprint(single.place)", path=(tmp_path / "link",), original=str(tmp_path / "link"))
+    outcome = run("import single\nprint(single.origin)", path=(tmp_path / "link",), original=str(tmp_path / "link"))
     assert outcome.stdout == "overlay\n"
 
 

@@ -6,6 +6,7 @@ import ast
 import textwrap
 
 import pytest
+from installed import require
 from programs import LOSS, Outcome, Run
 
 from deviate.instrument.edits import Edit
@@ -93,7 +94,7 @@ def observable(outcome: Outcome) -> tuple[str, str, int]:
 
 @pytest.mark.parametrize(("library", "source"), [("numpy", NUMPY), ("torch", TORCH)])
 def test_with_every_expression_wrapped_the_training_is_the_same(run: Run, library: str, source: str) -> None:
-    pytest.importorskip(library)
+    require(library)
     source = textwrap.dedent(source)
     bare = run(source, runtime=False)
     assert bare.status == 0, bare.stderr
@@ -105,7 +106,7 @@ def test_with_every_expression_wrapped_the_training_is_the_same(run: Run, librar
 
 
 def test_two_runs_of_one_seed_are_the_same_and_of_another_are_not(run: Run) -> None:
-    pytest.importorskip("torch")
+    require("torch")
     outputs = [run(wrap_everything(TORCH), seed=seed, hold_impl=True, threads=1).stdout for seed in (3, 3, 4)]
     assert outputs[0] == outputs[1]
     assert outputs[0].splitlines()[-1] != outputs[2].splitlines()[-1]

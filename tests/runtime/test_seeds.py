@@ -6,6 +6,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from installed import require
 from programs import Outcome, Run
 
 
@@ -106,9 +107,9 @@ def test_a_library_seeds_for_the_program_or_for_itself(run: Run, tmp_path: Path)
     source = "import library, random\n{}(3)\nprint(random.random())"
     path = (seeding_library(tmp_path),)
     plain = run(source.format("library.set_seed"), path=path).stdout
-    asked = run(source.format("library.set_seed"), path=path, seed=5)
-    assert asked.stdout != plain
-    assert [(event["file"], event["line"]) for event in asked.of("seed")] == [("program.py", 2)]
+    outcome = run(source.format("library.set_seed"), path=path, seed=5)
+    assert outcome.stdout != plain
+    assert [(event["file"], event["line"]) for event in outcome.of("seed")] == [("program.py", 2)]
     for own in ("library.seed_worker", "library.shuffle"):
         outcome = run(source.format(own), path=path, seed=5)
         assert outcome.stdout == plain
@@ -151,7 +152,7 @@ class TestLibraries:
         assert {call.rpartition(".")[2] for call in calls} == {"seed", "default_rng", "RandomState", "Generator"}
 
     def test_scikit_learn_keeps_its_random_states_while_data_are_held_fixed(self, run: Run) -> None:
-        pytest.importorskip("sklearn")
+        require("sklearn")
         source = """
         import numpy as np
         from sklearn.model_selection import train_test_split
@@ -163,7 +164,7 @@ class TestLibraries:
         assert (seeded.stdout, seeded.stderr) == (plain.stdout, "")
 
     def test_torch(self, run: Run) -> None:
-        pytest.importorskip("torch")
+        require("torch")
         source = """
         import copy, pickle, random, torch
         from torch import manual_seed
@@ -191,7 +192,7 @@ class TestLibraries:
         assert {"torch.cuda.manual_seed_all", "torch.Generator.manual_seed", "torch.seed"} < calls
 
     def test_workers_of_torch_keep_the_seeds_the_loader_gives_them(self, run: Run) -> None:
-        pytest.importorskip("torch")
+        require("torch")
         source = """
         import random, numpy, torch
         class Data(torch.utils.data.Dataset):
@@ -206,7 +207,7 @@ class TestLibraries:
         assert first.of("seed") == []
 
     def test_jax(self, run: Run) -> None:
-        pytest.importorskip("jax")
+        require("jax")
         source = """
         import jax, numpy as np
         from jax.random import PRNGKey
@@ -218,7 +219,7 @@ class TestLibraries:
         assert {event["call"] for event in first.of("seed")} == {"jax.random.PRNGKey", "jax.random.key"}
 
     def test_held_kernels_stay_held(self, run: Run) -> None:
-        pytest.importorskip("torch")
+        require("torch")
         source = """
         import torch
         torch.backends.cudnn.benchmark = True
@@ -237,7 +238,7 @@ class TestLibraries:
         assert len(outcome.notes("switch-held")) == 2
 
     def test_what_libraries_draw_for_themselves_is_no_factor_of_the_program(self, run: Run) -> None:
-        pytest.importorskip("torch")
+        require("torch")
         source = """
         import torch
         model = torch.nn.Linear(3, 3)

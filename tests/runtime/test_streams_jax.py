@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
-import pytest
+from installed import require
 from programs import Outcome, Run
 
-pytest.importorskip("jax")
+require("jax")
 
 FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
 SOURCE = textwrap.dedent("""
@@ -51,8 +51,8 @@ def test_observed_nothing_changes_and_keys_are_told(run: Run) -> None:
     outcome = drawn(run, control="observe")
     plain = drawn(run, control=None)
     assert outcome.stdout.splitlines()[:4] == plain.stdout.splitlines()[:4]
-    told = [(event["call"], event["line"], event["replaced"]) for event in outcome.of("seed")]
-    assert told == [("jax.random.PRNGKey", 5, False), ("jax.random.key", 12, False)]
+    seeds = [(event["call"], event["line"], event["replaced"]) for event in outcome.of("seed")]
+    assert seeds == [("jax.random.PRNGKey", 5, False), ("jax.random.key", 12, False)]
     again = drawn(run, control="observe")
     prints = [
         {event["name"]: event["digest"] for event in one.of("fingerprint") if event["moment"] == "end"}

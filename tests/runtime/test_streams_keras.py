@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
-import pytest
+from installed import require
 from programs import Run
 
-pytest.importorskip("keras")
+require("keras")
 SEEDS = dict.fromkeys(("init", "shuffle", "augment", "layers", "other", "data"), 7)
 QUIET = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
@@ -41,17 +41,17 @@ SOURCE = textwrap.dedent("""
 
 
 def test_draws_repeat_when_seeded_again(run: Run) -> None:
-    pytest.importorskip("tensorflow")
+    require("tensorflow")
     outcome = run(SOURCE, control="streams", seeds=SEEDS, varying=[], environment=QUIET)
     assert outcome.status == 0, outcome.stderr
     assert not outcome.of("note")
     assert outcome.stdout.splitlines()[0] == str([True] * 9)
-    told = {(event["line"], event["given"]) for event in outcome.of("seed") if event["replaced"]}
-    assert {(3, "3"), (7, "5"), (9, "6"), (14, "4"), (16, "9"), (17, "4")} <= told
+    seeds = {(event["line"], event["given"]) for event in outcome.of("seed") if event["replaced"]}
+    assert {(3, "3"), (7, "5"), (9, "6"), (14, "4"), (16, "9"), (17, "4")} <= seeds
 
 
 def test_observed_a_program_draws_as_it_would_alone(run: Run) -> None:
-    pytest.importorskip("tensorflow")
+    require("tensorflow")
     outcome = run(SOURCE, control="observe", seeds=None, varying=[], environment=QUIET)
     assert not outcome.of("note")
     assert outcome.stdout == run(SOURCE, runtime=False, environment=QUIET).stdout

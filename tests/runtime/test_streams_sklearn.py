@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
-import pytest
+from installed import require
 from programs import Outcome, Run
 
-pytest.importorskip("sklearn")
+require("sklearn")
 
 FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
 SOURCE = textwrap.dedent("""
@@ -49,7 +49,7 @@ def test_each_place_that_gives_a_seed_is_told_and_no_seed_that_a_forest_draws(ru
     outcome = trained(run, "42", control="observe")
     assert outcome.stdout == run(SOURCE, "program.py", "42", runtime=False).stdout
     outcome = trained(run, "42")
-    told = {(event["line"], event["given"], event["replaced"]) for event in outcome.of("seed")}
-    assert told == {(9, "42", False), (10, "42", False), (11, "42", False), (13, "42", True), (14, "42", True)}
+    seeds = {(event["line"], event["given"], event["replaced"]) for event in outcome.of("seed")}
+    assert seeds == {(9, "42", False), (10, "42", False), (11, "42", False), (13, "42", True), (14, "42", True)}
     (data,) = [event for event in outcome.of("fingerprint") if event["name"] == "data" and event["moment"] == "end"]
     assert {source["line"] for source in data["sources"]} == {9, 10, 11}

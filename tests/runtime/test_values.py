@@ -6,6 +6,7 @@ import math
 import textwrap
 
 import pytest
+from installed import require
 from programs import LABELLED, MAPPING, METER, Run
 
 
@@ -154,8 +155,7 @@ def test_beside_records_one_value_and_hands_on_another(run: Run) -> None:
 
 @pytest.mark.slow
 def test_arrays_and_tensors_with_one_element_are_read_without_a_warning(run: Run) -> None:
-    pytest.importorskip("torch")
-    pytest.importorskip("jax")
+    require("torch", "jax")
     source = """
     import numpy as np, torch, jax.numpy as jnp
     values = [np.float32(0.5), np.float64(0.1), np.array(2), np.array([[3.0]]), np.bool_(True), np.int64(7),
@@ -174,7 +174,7 @@ def test_arrays_and_tensors_with_one_element_are_read_without_a_warning(run: Run
 
 @pytest.mark.slow
 def test_no_tensor_is_kept(run: Run) -> None:
-    pytest.importorskip("torch")
+    require("torch")
     source = """
     import gc, weakref, torch
     gc.disable()

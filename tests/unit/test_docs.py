@@ -3,20 +3,26 @@
 After an intended change of the command line: ``DEVIATE_DOCS=write pytest tests/unit/test_docs.py``.
 """
 
+import json
 import os
 import re
+import runpy
+import tomllib
 from pathlib import Path
+from typing import get_args
 
 import click
 import pytest
 
 from deviate.cli.main import COMMANDS, group
-from deviate.config import Config, LoopEntry, MetricEntry, SnapshotEntry
-from deviate.factors import VARIANTS
-from deviate.report.writers.registry import WRITERS
+from deviate.cli.report import experiment_writers
+from deviate.contrast.verdict import Verdict
+from deviate.factors import FACTORS, VARIANTS
+from deviate.project.config import Config, DrawEntry, LoopEntry, MetricEntry, SnapshotEntry
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+BESIDE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES = [*BESIDE, *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
 
 
 def command_page():
@@ -51,7 +57,7 @@ def test_every_option_has_help():
         assert not without, name
 
 
-@pytest.mark.parametrize("struct", [Config, MetricEntry, LoopEntry, SnapshotEntry])
+@pytest.mark.parametrize("struct", [Config, MetricEntry, DrawEntry, LoopEntry, SnapshotEntry])
 def test_every_configuration_key_is_documented(struct):
     text = (ROOT / "docs" / "configuration.md").read_text()
     missing = [key for key in struct.__struct_fields__ if not re.search(rf"\b{key}\b\]* ?(=|$|\])", text, re.M)]
@@ -60,7 +66,46 @@ def test_every_configuration_key_is_documented(struct):
 
 def test_every_variant_and_format_is_documented():
     text = (ROOT / "docs" / "how-it-works.md").read_text() + (ROOT / "docs" / "commands.md").read_text()
-    assert not [name for name in (*VARIANTS, *WRITERS) if name not in text]
+    assert not [name for name in (*VARIANTS, *experiment_writers(None)) if name not in text]
+
+
+def test_the_glossary_is_sorted_and_names_every_factor_and_verdict():
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    terms = re.findall(r"^([^\n#:]+)\n: ", text, re.M)
+    assert terms == sorted(terms, key=str.lower)
+    assert not [name for name in (*FACTORS, *get_args(Verdict)) if f"`{name}`" not in text]
+
+
+def test_the_version_is_the_same_everywhere():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert re.search(rf"^version: {re.escape(version)}$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert re.search(rf"^## {re.escape(version)} - ", (ROOT / "CHANGELOG.md").read_text(), re.M)
+
+
+def test_the_page_of_versions_has_the_table_of_the_last_matrix():
+    matrix = ROOT / "benchmarks" / "versions"
+    rows = json.loads((matrix / "results.json").read_text())["cells"]
+    table = runpy.run_path(str(matrix / "table.py"))["table"](rows)
+    path = ROOT / "docs" / "versions.md"
+    page = re.sub(
+        r"(?<=<!-- table -->\n).*(?=\n<!-- end of table -->)", lambda match: table, path.read_text(), flags=re.S
+    )
+    if os.environ.get("DEVIATE_DOCS") == "write":
+        path.write_text(page)
+    assert path.read_text() == page
+
+
+def test_the_versions_of_python_that_are_claimed_were_tried():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    claimed = {name.rpartition(" ")[2] for name in project["classifiers"] if re.search(r":: 3\.\d+$", name)}
+    rows = json.loads((ROOT / "benchmarks" / "versions" / "results.json").read_text())["cells"]
+    passed = {
+        row["versions"]["python"].rpartition(".")[0]
+        for row in rows
+        if row["outcome"] == "passed" and row["part"] == "tool"
+    }
+    # All tests run on the oldest that is supported.
+    assert claimed == passed | {project["requires-python"].removeprefix(">=")}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

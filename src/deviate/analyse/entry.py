@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from deviate.analyse.launchers import (
+from deviate.analyse.source.programs import (
     LAUNCHERS,
     MODULE_LAUNCHERS,
     PREFIXES,
@@ -17,24 +17,15 @@ from deviate.analyse.launchers import (
     RUNNERS,
     SHELLS,
     SUBCOMMANDS,
+    missing_hint,
 )
-from deviate.analyse.programs import missing_hint
 from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython
 
 _HINT = "name the script that trains, for example --entry train.py"
 
 
 def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -> Path:
-    """Find the Python file that a command starts.
-
-    Parameters
-    ----------
-    command : sequence of str
-        Words after ``--``.
-    folder : Path
-        Folder in which the command would run.
-    entry : str, optional
-        What the user named with ``--entry``: it is right whatever the command is.
+    """Find the Python file that a command starts in a folder; what ``--entry`` names is right whatever the command is.
 
     Raises
     ------
@@ -47,32 +38,31 @@ def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -
     """
     if entry is not None:
         return _checked(folder / entry, entry)
-    words = list(command)
-    if not words:
+    if not command:
         raise EntryNotFound(
             "no command given: expected one such as python train.py", hint="deviate run -- python train.py"
         )
-    return _from_words(words, folder, 0)
+    return _from_words(list(command), folder, 0)
 
 
 def _from_words(words: list[str], folder: Path, depth: int) -> Path:
-    said = shlex.join(words)
+    command = shlex.join(words)
     if not words or depth > 8:
-        raise EntryNotFound(f"command {said!r}: expected a Python script in it, found none", hint=_HINT)
+        raise EntryNotFound(f"command {command!r}: expected a Python script in it, found none", hint=_HINT)
     program = words[0].rpartition("/")[2]
     if re.match(r"^[A-Za-z_]\w*=", words[0]):
         return _from_words(words[1:], folder, depth + 1)
     if PYTHON.match(program):
-        return _from_python(words[1:], folder, said, depth)
+        return _from_python(words[1:], folder, command)
     if program in PREFIXES:
         return _from_words(_after_options(words[1:], PREFIXES[program], program), folder, depth + 1)
     if program in RUNNERS:
         return _from_runner(words[1:], program, folder, depth)
     if program in LAUNCHERS:
-        return _from_launcher(words[1:], program, folder, said)
+        return _from_launcher(words[1:], program, folder, command)
     if program in SHELLS:
-        return _from_shell(words[1:], folder, said, depth)
-    return _from_file(words[0], folder, said, depth)
+        return _from_shell(words[1:], folder, command, depth)
+    return _from_file(words[0], folder, command, depth)
 
 
 def _after_options(words: list[str], with_value: set[str], program: str) -> list[str]:
@@ -96,35 +86,32 @@ def _from_runner(words: list[str], program: str, folder: Path, depth: int) -> Pa
     return _from_words(rest, folder, depth + 1)
 
 
-def _from_python(words: list[str], folder: Path, said: str, depth: int) -> Path:
+def _from_python(words: list[str], folder: Path, command: str) -> Path:
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if word == "-m" or (
             word.startswith("-") and not word.startswith("--") and word.endswith("m") and len(word) <= 4
         ):
-            return _from_module(rest, folder, said)
+            return _from_module(rest, folder, command)
         if word.startswith("-m") and len(word) > 2:
-            return _from_module([word[2:], *rest], folder, said)
+            return _from_module([word[2:], *rest], folder, command)
         if word == "-c" or word == "-":
             raise EntryNotFound(
-                f"command {said!r}: expected a script, found code given in the command itself", hint=_HINT
+                f"command {command!r}: expected a script, found code given in the command itself", hint=_HINT
             )
         if word in PYTHON_VALUES:
             rest = rest[1:]
         elif not word.startswith("-"):
             return _script(word, folder)
-    raise EntryNotFound(f"command {said!r}: expected a script after the interpreter, found none", hint=_HINT)
+    raise EntryNotFound(f"command {command!r}: expected a script after the interpreter, found none", hint=_HINT)
 
 
-def _from_module(words: list[str], folder: Path, said: str) -> Path:
+def _from_module(words: list[str], folder: Path, command: str) -> Path:
     if not words:
-        raise EntryNotFound(f"command {said!r}: expected a module after -m, found none", hint=_HINT)
-    module = words[0]
-    launcher = MODULE_LAUNCHERS.get(module)
-    if launcher is not None:
-        return _from_launcher(words[1:], launcher, folder, said)
-    return _module_file(module, folder)
+        raise EntryNotFound(f"command {command!r}: expected a module after -m, found none", hint=_HINT)
+    launcher = MODULE_LAUNCHERS.get(words[0])
+    return _from_launcher(words[1:], launcher, folder, command) if launcher else _module_file(words[0], folder)
 
 
 def _module_file(module: str, folder: Path) -> Path:
@@ -140,7 +127,7 @@ def _module_file(module: str, folder: Path) -> Path:
     )
 
 
-def _from_launcher(words: list[str], launcher: str, folder: Path, said: str) -> Path:
+def _from_launcher(words: list[str], launcher: str, folder: Path, command: str) -> Path:
     """Skip a launcher's options; those that are not known as switches take the next word unless it is a script."""
     rest = list(words)
     if rest and rest[0] in SUBCOMMANDS:
@@ -148,33 +135,28 @@ def _from_launcher(words: list[str], launcher: str, folder: Path, said: str) -> 
     while rest:
         word = rest.pop(0)
         if word in {"-m", "--module"}:
-            return _module_file(rest[0], folder) if rest else _no_script(said)
+            return _module_file(rest[0], folder) if rest else _no_script(command)
         if not word.startswith("-"):
-            return _launched(word, rest, folder, said)
+            is_python = PYTHON.match(word.rpartition("/")[2])
+            return _from_python(rest, folder, command) if is_python else _script(word, folder)
         takes_value = "=" not in word and word not in LAUNCHERS[launcher]
         if takes_value and rest and not rest[0].startswith("-") and not rest[0].endswith(".py"):
             rest.pop(0)
-    return _no_script(said)
+    return _no_script(command)
 
 
-def _launched(word: str, rest: list[str], folder: Path, said: str) -> Path:
-    if PYTHON.match(word.rpartition("/")[2]):
-        return _from_python(rest, folder, said, 1)
-    return _script(word, folder)
+def _no_script(command: str) -> Path:
+    raise EntryNotFound(f"command {command!r}: expected a script after the launcher's options, found none", hint=_HINT)
 
 
-def _no_script(said: str) -> Path:
-    raise EntryNotFound(f"command {said!r}: expected a script after the launcher's options, found none", hint=_HINT)
-
-
-def _from_shell(words: list[str], folder: Path, said: str, depth: int) -> Path:
+def _from_shell(words: list[str], folder: Path, command: str, depth: int) -> Path:
     rest = list(words)
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
         if not option.startswith("--") and option.endswith("c") and rest:
-            return _from_lines(rest[0], folder, f"command {said!r}", depth)
+            return _from_lines(rest[0], folder, f"command {command!r}", depth)
     if not rest:
-        raise EntryNotFound(f"command {said!r}: expected a shell script, found none", hint=_HINT)
+        raise EntryNotFound(f"command {command!r}: expected a shell script, found none", hint=_HINT)
     return _from_shell_script(rest[0], folder, depth)
 
 
@@ -191,7 +173,7 @@ def _from_shell_script(name: str, folder: Path, depth: int) -> Path:
 
 def _from_lines(text: str, folder: Path, what: str, depth: int) -> Path:
     """Read a shell script for the one Python script that it starts."""
-    found: dict[Path, None] = {}
+    entries: dict[Path, None] = {}
     for line in _commands(text):
         try:
             words = shlex.split(line, comments=True)
@@ -200,13 +182,13 @@ def _from_lines(text: str, folder: Path, what: str, depth: int) -> Path:
         if any("$" in word or "`" in word for word in words[:1]) or not _starts_python(words):
             continue
         try:
-            found[_from_words(words, folder, depth + 1)] = None
+            entries[_from_words(words, folder, depth + 1)] = None
         except (CommandNotFound, EntryNotFound, EntryNotPython):
             continue
-    if len(found) == 1:
-        return next(iter(found))
-    names = ", ".join(path.name for path in found)
-    state = f"several ({names})" if found else "none that can be read off it"
+    if len(entries) == 1:
+        return next(iter(entries))
+    names = ", ".join(path.name for path in entries)
+    state = f"several ({names})" if entries else "none that can be read off it"
     raise EntryNotFound(f"{what}: expected one Python script to be started, found {state}", hint=_HINT)
 
 
@@ -225,22 +207,21 @@ def _starts_python(words: list[str]) -> bool:
     return any(PYTHON.match(name) or name in LAUNCHERS for name in names)
 
 
-def _from_file(word: str, folder: Path, said: str, depth: int) -> Path:
+def _from_file(word: str, folder: Path, command: str, depth: int) -> Path:
     path = folder / word
     if word.endswith(".py"):
         return _script(word, folder)
     if path.is_file():
-        with path.open("rb") as file:
-            first = file.readline(200)
-        if first.startswith(b"#!") and b"python" in first:
+        first = _interpreter(path)
+        if b"python" in first:
             return path.resolve()
-        if word.endswith((".sh", ".bash")) or (first.startswith(b"#!") and re.search(rb"\b(ba|z|da|k)?sh\b", first)):
+        if word.endswith((".sh", ".bash")) or re.search(rb"\b(ba|z|da|k)?sh\b", first):
             return _from_shell_script(word, folder, depth)
         raise EntryNotPython(f"{word}: expected a Python or shell script, found something else", hint=_HINT)
     if shutil.which(word) is None:
         hint = f"nothing is at {path}; paths start in the folder you stand in" if "/" in word else missing_hint(word)
         raise CommandNotFound(f"command not found: {word}", hint=hint)
-    raise EntryNotFound(f"command {said!r}: expected a Python script in it, found the program {word}", hint=_HINT)
+    raise EntryNotFound(f"command {command!r}: expected a Python script in it, found the program {word}", hint=_HINT)
 
 
 def _script(word: str, folder: Path) -> Path:
@@ -250,28 +231,29 @@ def _script(word: str, folder: Path) -> Path:
     return _checked(path, word)
 
 
-def _checked(path: Path, said: str) -> Path:
+def _checked(path: Path, name: str) -> Path:
     if path.is_dir():
-        raise EntryNotFound(f"entry {said}: expected a Python file, found a folder", hint=_HINT)
+        raise EntryNotFound(f"entry {name}: expected a Python file, found a folder", hint=_HINT)
     if not path.is_file():
-        raise EntryNotFound(f"entry {said}: expected a Python file, found nothing there", hint=_similar(path) or _HINT)
-    if path.suffix not in {".py", ".pyw"} and not _is_python_script(path):
+        raise EntryNotFound(f"entry {name}: expected a Python file, found nothing there", hint=_similar(path) or _HINT)
+    if path.suffix not in {".py", ".pyw"} and b"python" not in _interpreter(path):
         raise EntryNotPython(
-            f"entry {said}: expected Python source (.py), found {path.suffix or 'no suffix'}", hint=_HINT
+            f"entry {name}: expected Python source (.py), found {path.suffix or 'no suffix'}", hint=_HINT
         )
     return path.resolve()
 
 
-def _is_python_script(path: Path) -> bool:
+def _interpreter(path: Path) -> bytes:
+    """Read the first line of a script that names its interpreter (``#!``); empty for another file."""
     with path.open("rb") as file:
         first = file.readline(200)
-    return first.startswith(b"#!") and b"python" in first
+    return first if first.startswith(b"#!") else b""
 
 
 def _similar(path: Path) -> str:
     """Hint with the scripts that are there instead."""
     try:
-        names = sorted(one.name for one in path.parent.glob("*.py"))[:5]
+        names = sorted(script.name for script in path.parent.glob("*.py"))[:5]
     except OSError:
         return ""
     return f"scripts there: {', '.join(names)}" if names else ""

@@ -1,4 +1,4 @@
-"""What the analysis of a project says: the contract of ``deviate extract --json``."""
+"""The result of the analysis of a project: the contract of ``deviate extract --json``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the analysis found in one project."""
+    """The result of the analysis of one project."""
 
     schema: int = SCHEMA
     entry: str

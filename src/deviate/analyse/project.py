@@ -7,22 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from deviate.analyse.callgraph import CallGraph
 from deviate.analyse.draws import find_draws
 from deviate.analyse.entry import find_entry
 from deviate.analyse.findings import Findings, Rejected
+from deviate.analyse.flow.callgraph import CallGraph
+from deviate.analyse.flow.evaluation import Flow
+from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.reach import reached_units
 from deviate.analyse.frameworks.reported import framework_metrics
-from deviate.analyse.imports import relative
-from deviate.analyse.index import Unit
-from deviate.analyse.loops import LoopFinder
-from deviate.analyse.metrics import MetricFinder
-from deviate.analyse.phases import Phases, loop_at
-from deviate.analyse.program import Program
-from deviate.analyse.reach import reached_units
-from deviate.analyse.reports import Reports
-from deviate.analyse.stack import with_deep_stack
-from deviate.analyse.unreached import unreached
-from deviate.analyse.values import Flow
+from deviate.analyse.loops.finder import LoopFinder
+from deviate.analyse.loops.phases import Phases, loop_at
+from deviate.analyse.metrics.finder import MetricFinder, unreached
+from deviate.analyse.sinks.reports import Reports
+from deviate.analyse.source.imports import relative
+from deviate.analyse.source.index import Unit
+from deviate.analyse.source.stack import with_deep_stack
 from deviate.errors import EntrySyntax
 from deviate.experiment import Draw, MainLoop, Metric
 
@@ -51,7 +50,7 @@ def analyse_project(root: Path, entry: Path) -> Findings:
         metrics, rejected, main_loop, draws = with_deep_stack(lambda: read_program(program))
     return Findings(
         entry=relative(entry, root), main_loop=main_loop, metrics=metrics, rejected=rejected, draws=draws,
-        unreadable=sorted(program.imports.unreadable, key=lambda one: one.file),
+        unreadable=sorted(program.imports.unreadable, key=lambda file: file.file),
         files=[module.file for module in program.modules],
     )  # fmt: skip
 
@@ -72,20 +71,20 @@ def _without_collection() -> Iterator[None]:
 
 
 def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw]]:
-    """Run the steps of the analysis, each on what the ones before found."""
+    """Run the steps of the analysis, each on the results of those before."""
     flow = Flow(program)
     program.set_reached(reached_units(program))
-    graph = CallGraph(flow, program)
-    loops = LoopFinder(flow, program, graph)
-    reports = Reports(flow, program)
+    graph = CallGraph(flow)
+    loops = LoopFinder(flow, graph)
+    reports = Reports(flow)
     reports.collect()
     finder = MetricFinder(flow, reports)
-    finder.judge_all()
+    finder.classify_all()
     main_loop = loops.find() or loops.find_reporting(finder.places(), finder.counted())
     training, phases = _weights(program, graph, loops, main_loop)
     finder.weigh(training, phases)
-    rejected = [*finder.rejections(), *unreached(flow, program, reports)]
-    metrics = finder.metrics(framework_metrics(flow, program, loops.fitting))
+    rejected = [*finder.rejections(), *unreached(flow, reports)]
+    metrics = finder.metrics(framework_metrics(flow, loops.fitting))
     return metrics, rejected, main_loop, find_draws(flow, graph, phases, main_loop)
 
 
@@ -95,11 +94,11 @@ def _weights(
     """Functions that train, and, where the main loop is the project's own, what runs when."""
     if main_loop is None:
         return set(), None
-    found = loop_at(program.reached, main_loop.file, main_loop.line) if main_loop.kind != "call" else None
-    if found is None:
+    own = loop_at(program.reached, main_loop.file, main_loop.line) if main_loop.kind != "call" else None
+    if own is None:
         return {unit for unit in program.reached if unit.owner is not None}, None
-    phases = Phases(program, graph, *found, loops.training_loops())
-    return {found[0]} | graph.inside(found[0], found[1].node), phases
+    unit, loop = own
+    return {unit} | graph.inside(unit, loop.node), Phases(program, graph, unit, loop, loops.training_loops())
 
 
 def _refuse(program: Program, entry: str) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from deviate.cli.files import write_output
+from deviate.cli.output import format_named, json_option, output_options, show
+from deviate.cli.pairs import named_values
+from deviate.cli.samples import sample_arguments, sample_options
 from deviate.errors import BadOption
-
-if TYPE_CHECKING:
-    from deviate.report.gate_parts import Gate
 
 
 @click.command("check")
@@ -39,13 +39,6 @@ if TYPE_CHECKING:
 )
 @click.option("--match", "matches", multiple=True, metavar="A=B", help="Metric A of A is B of B.")
 @click.option(
-    "--aggregate",
-    "aggregates",
-    multiple=True,
-    metavar="METRIC=AGGREGATE",
-    help="How a run's values become one number: last, best, mean, max, min or 'at ITERATION'.",
-)
-@click.option(
     "--pairing",
     type=click.Choice(["auto", "on", "off"]),
     default="auto",
@@ -53,49 +46,48 @@ if TYPE_CHECKING:
     help="Compare runs of one index with each other; auto does if fingerprints prove that they share draws.",
 )
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(name: str, against: str, junit: Path | None, as_json: bool, **asked: Any) -> int:
+@sample_options
+@output_options("terminal, md, tex, json, html or junit.")
+@json_option
+def command(
+    name: str,
+    against: str,
+    junit: Path | None,
+    format_name: str | None,
+    output: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
     """Say whether A is worse than B by more than is allowed; for gates.
 
     A and B are each EXPERIMENT or EXPERIMENT:VARIANT. The exit status is 0 where A passes, 1 where it does not, and 2
     where the question makes no sense.
     """
     from deviate import api
+    from deviate.report.writers.gate_json import gate_json
+    from deviate.report.writers.gate_junit import gate_junit
+    from deviate.report.writers.registry import find_writer, writers
 
     if junit is not None and not junit.absolute().parent.is_dir():
         raise BadOption(f"cannot write {junit}: no such folder", hint="name a file in a folder that is there")
-    gate = api.check(name, against, **_options(asked))
+    offered = writers(json=gate_json, junit=gate_junit)
+    writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
+    view = api.check(name, against, **_options(options))
     if junit is not None:
-        from deviate.report.writers.gate_junit import render_gate_junit
-
-        write_output(junit, render_gate_junit(gate))
-    _print(gate, as_json=as_json)
-    return 0 if gate.passed else 1
+        write_output(junit, gate_junit(view.facts))
+    show(view, writer, output, view.command, "gate")
+    return 0 if view.passed else 1
 
 
-def _options(asked: dict[str, Any]) -> dict[str, Any]:
-    from deviate.cli.pairs import named_values
-    from deviate.gate import parse_drops
+def _options(options: dict[str, Any]) -> dict[str, Any]:
+    from deviate.inference.drops import parse_drops
 
     return {
-        "drops": parse_drops(asked["metrics"], asked["drops"]),
-        "alpha": asked["alpha"],
-        "inconclusive": asked["inconclusive"],
-        "pairing": asked["pairing"],
-        "directions": named_values("--direction", asked["directions"], str.lower, "'reward=higher'"),
-        "matches": named_values("--match", asked["matches"], str, "'test acc=val_acc'"),
-        "aggregates": named_values("--aggregate", asked["aggregates"], str, "'test acc=best'"),
+        "drops": parse_drops(options["metrics"], options["drops"]),
+        "alpha": options["alpha"],
+        "inconclusive": options["inconclusive"],
+        "pairing": options["pairing"],
+        "directions": named_values("--direction", options["directions"], str.lower, "'reward=higher'"),
+        "matches": named_values("--match", options["matches"], str, "'test acc=val_acc'"),
+        **sample_arguments(options),
     }
-
-
-def _print(gate: Gate, *, as_json: bool) -> None:
-    if as_json:
-        from deviate.report.writers.gate_json import render_gate_json
-
-        click.echo(render_gate_json(gate).rstrip("\n"))
-        return
-    from rich.console import Console
-
-    from deviate.report.writers.gate_terminal import print_gate
-
-    print_gate(gate, Console())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
-from deviate.cli.files import write_output
+from deviate.cli.output import format_named, json_option, output_options, show
 from deviate.cli.pairs import named_values
+from deviate.cli.samples import sample_arguments, sample_options
 from deviate.errors import BadOption
-
-if TYPE_CHECKING:
-    from deviate.report.comparison.parts import Comparison
 
 
 @click.command("compare")
@@ -39,13 +37,6 @@ if TYPE_CHECKING:
     "--direction", "directions", multiple=True, metavar="METRIC=higher|lower", help="Which values are better."
 )
 @click.option(
-    "--aggregate",
-    "aggregates",
-    multiple=True,
-    metavar="METRIC=AGGREGATE",
-    help="How a run's values become one number: last, best, mean, max, min, area or 'at ITERATION'.",
-)
-@click.option(
     "--pairing",
     type=click.Choice(["auto", "on", "off"]),
     default="auto",
@@ -53,11 +44,9 @@ if TYPE_CHECKING:
     help="Compare runs of one index with each other; auto does if fingerprints prove that they share draws.",
 )
 @click.option("--seed", default=0, show_default=True, help="Of random arrangements and resamples.")
-@click.option(
-    "--format", "format_name", help="terminal, md, tex, json, html (a page with figures) or csv (one row a metric)."
-)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@sample_options
+@output_options("terminal, md, tex, json, html (a page with figures) or csv (one row a metric).")
+@json_option
 @figure_options
 def command(
     names: tuple[str, ...],
@@ -67,7 +56,7 @@ def command(
     seed: int,
     figures: Path | None,
     figure_format: str | None,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Say whether one experiment is better or noisier than another.
 
@@ -75,35 +64,31 @@ def command(
     are ranked.
     """
     from deviate import api
-    from deviate.report.writers.comparison_formats import COMPARISON_FORMATS, find_comparison_format
+    from deviate.report.writers.comparison_csv import comparison_csv
+    from deviate.report.writers.comparison_json import comparison_json
+    from deviate.report.writers.registry import find_writer, writers
 
-    if as_json and (format_name or "json").strip().lower() != "json":
-        raise BadOption("--json and --format say different things", hint="leave one away")
-    chosen = find_comparison_format("json" if as_json else format_name, output)
+    offered = writers(json=comparison_json, csv=comparison_csv)
+    writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
     check_figures(figures, figure_format)
-    comparison = api.compare(*names, seed=seed, **_options(asked))
+    view = api.compare(*names, seed=seed, **_options(options))
     if figures is not None:
-        from deviate.report.figures import comparison_figures
-
-        write_figure_files(comparison_figures(comparison), figures, figure_format)
+        write_figure_files(view.drawn(), figures, figure_format)
         if format_name is None and output is None and not as_json:
             return
-    if output is not None:
-        write_output(output, COMPARISON_FORMATS[chosen](comparison))
-    else:
-        _print(comparison, chosen)
+    show(view, writer, output, view.command, "comparison")
 
 
-def _options(asked: dict[str, Any]) -> dict[str, Any]:
+def _options(options: dict[str, Any]) -> dict[str, Any]:
     return {
-        "alpha": _alpha(asked["alpha"], asked["level"]),
-        "correction": asked["correction"].strip().lower(),
-        "pairing": asked["pairing"],
-        "metrics": list(asked["metrics"]),
-        "matches": named_values("--match", asked["matches"], str, "'test acc=val_acc'"),
-        "margins": named_values("--margin", asked["margins"], _number, "'test acc=0.5'"),
-        "directions": named_values("--direction", asked["directions"], str.lower, "'reward=higher'"),
-        "aggregates": named_values("--aggregate", asked["aggregates"], str, "'test acc=best'"),
+        "alpha": _alpha(options["alpha"], options["level"]),
+        "correction": options["correction"].strip().lower(),
+        "pairing": options["pairing"],
+        "metrics": list(options["metrics"]),
+        "matches": named_values("--match", options["matches"], str, "'test acc=val_acc'"),
+        "margins": named_values("--margin", options["margins"], _number, "'test acc=0.5'"),
+        "directions": named_values("--direction", options["directions"], str.lower, "'reward=higher'"),
+        **sample_arguments(options),
     }
 
 
@@ -127,19 +112,3 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError as problem:
         raise BadOption(f"{text!r} is no number", hint="type for example --margin 'test acc=0.5'") from problem
-
-
-def _print(comparison: Comparison, format_name: str) -> None:
-    """Print on standard output; in a terminal with its width and colours."""
-    if format_name == "terminal":
-        from rich.console import Console
-
-        from deviate.report.writers.comparison_terminal import print_comparison
-
-        print_comparison(comparison, Console())
-        return
-    from deviate.report.writers.comparison_formats import COMPARISON_FORMATS
-
-    click.echo(COMPARISON_FORMATS[format_name](comparison).rstrip("\n"))
-    if format_name == "html":
-        click.echo(f"to a file: {comparison.command} -o comparison.html", err=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.cli.output import format_named, json_option, output_options, show
 from deviate.errors import BadOption, NoMetrics
 
 if TYPE_CHECKING:
@@ -21,12 +23,12 @@ class _BeforeCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse what stands before ``--`` and keep what stands behind it as it is."""
-        place = args.index("--") if "--" in args else len(args)
-        left = super().parse_args(ctx, args[:place])
+        end = args.index("--") if "--" in args else len(args)
+        rest = super().parse_args(ctx, args[:end])
         if ctx.params["command"]:
             raise click.UsageError(f"unexpected argument {ctx.params['command'][0]!r}: one ENTRY, then -- COMMAND", ctx)
-        ctx.params["command"] = tuple(args[place + 1 :])
-        return left
+        ctx.params["command"] = tuple(args[end + 1 :])
+        return rest
 
 
 @click.command("extract", cls=_BeforeCommand)
@@ -35,61 +37,83 @@ class _BeforeCommand(click.Command):
 @click.option(
     "--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project [default: .]."
 )
-@click.option("--json", is_flag=True, help="Print one JSON object.")
 @click.option("--diff", is_flag=True, help="Show how the source is instrumented.")
 @click.option("--write", is_flag=True, help="Put the metrics into deviate.toml, where they can be edited.")
 @click.option("--review", is_flag=True, help="Tick, rename and aggregate the metrics in the terminal, then --write.")
 @click.option("--all", is_flag=True, help="Show also what was found and not kept, with the reason.")
 @click.option("--verify", is_flag=True, help="Run COMMAND for a short while and say which metrics yield values.")
 @click.option("--limit", type=float, metavar="SECONDS", help="With --verify: end the command then  [default: 60]")
-def command(entry: str | None, command: tuple[str, ...], project: Path | None, **asked: Any) -> int:
+@output_options("With --verify: terminal, md, tex, json or html.")
+@json_option
+def command(entry: str | None, command: tuple[str, ...], project: Path | None, **options: Any) -> int:
     """Find the main loop and the metrics that ENTRY reports.
 
     With --verify, ENTRY can be left away where COMMAND shows it: deviate extract --verify -- python train.py
     """
-    if asked["verify"]:
-        return _verify(entry, command, project, asked)
-    if command or asked["limit"] is not None:
-        raise BadOption("a command or --limit is only of use with --verify", hint="add --verify, or leave it away")
+    if options["verify"]:
+        return _verify(entry, command, project, **options)
+    if command or any(options[name] is not None for name in ("limit", "format_name", "output")):
+        raise BadOption(
+            "a command, --limit, --format and -o are only of use with --verify", hint="add --verify, or leave them out"
+        )
     if entry is None:
         raise BadOption("no ENTRY to read", hint="name the script that trains: deviate extract train.py")
-    _extract(entry, project, **asked)
+    _extract(entry, project, **options)
     return 0
 
 
-def _verify(entry: str | None, words: tuple[str, ...], project: Path | None, asked: dict[str, Any]) -> int:
-    from deviate.cli.verify import verify_metrics
-    from deviate.request import Request
-    from deviate.trial import DEFAULT_LIMIT
+def _verify(
+    entry: str | None,
+    words: tuple[str, ...],
+    project: Path | None,
+    *,
+    limit: float | None,
+    format_name: str | None,
+    output: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    from deviate.preflight.trial import DEFAULT_LIMIT
+    from deviate.preflight.verification import verify
+    from deviate.report.views import verification_view
+    from deviate.report.writers.json_values import facts_json
+    from deviate.report.writers.registry import find_writer, writers
+    from deviate.study.request import Request
 
-    if others := [f"--{name}" for name in ("diff", "write", "review", "all") if asked[name]]:
+    if others := [f"--{name}" for name in ("diff", "write", "review", "all") if options[name]]:
         raise BadOption(f"--verify and {others[0]} exclude each other", hint="type one after the other")
     if not words:
         raise BadOption(
             "no command to verify with", hint="type it after --: deviate extract --verify -- python train.py"
         )
-    request = Request(command=list(words), entry=entry, project=project)
-    limit = DEFAULT_LIMIT if asked["limit"] is None else asked["limit"]
-    return verify_metrics(request, limit, as_json=asked["json"])
+    writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
+    limit = DEFAULT_LIMIT if limit is None else limit
+    if writer.name != "json":
+        click.echo(f"running {shlex.join(words)} as it is, for up to {limit:g} s", err=True)
+    facts = verify(Request(command=list(words), entry=entry, project=project), limit)
+    view = verification_view(facts)
+    show(view, writer, output, view.page().command, "verification")
+    return int(bool(facts.silent))
 
 
-def _extract(entry: str, project: Path | None, **asked: Any) -> None:
-    from deviate.extraction import extract, show_edits
+def _extract(entry: str, project: Path | None, **options: Any) -> None:
+    from deviate.instrument.project import show_edits
+    from deviate.project.selection import extract
 
     project = (project or Path.cwd()).resolve()
     findings = extract(project, os.path.relpath(entry, project) if Path(entry).exists() else entry)
-    if asked["review"]:
+    if options["review"]:
         from deviate.cli.review import review_metrics
 
         findings = review_metrics(findings)
-    if asked["write"] or asked["review"]:
+    if options["write"] or options["review"]:
         _write(project, findings)
-    if asked["json"]:
+    if options["as_json"]:
         click.echo(json.dumps(contract(findings), indent=1))
-    elif asked["diff"]:
+    elif options["diff"]:
         click.echo("".join(show_edits(project, findings)), nl=False)
     else:
-        click.echo(_listing(project, findings, asked["all"]))
+        click.echo(_listing(project, findings, options["all"]))
 
 
 def contract(findings: Findings) -> dict[str, Any]:
@@ -102,12 +126,12 @@ def contract(findings: Findings) -> dict[str, Any]:
     if whole["main_loop"]:
         del whole["main_loop"]["span"]
     for draw in whole["draws"]:
-        del draw["span"]
+        del draw["span"], draw["by_hand"]
     return {key: whole[key] for key in ("schema", "entry", "main_loop", "metrics", "rejected", "unreadable", "draws")}
 
 
 def _write(project: Path, findings: Findings) -> None:
-    from deviate.config import write_metrics
+    from deviate.project.config import write_metrics
 
     chosen = [metric for metric in findings.metrics if metric.selected]
     if not chosen:

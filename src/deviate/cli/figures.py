@@ -55,7 +55,7 @@ def write_figure_files(figures: Sequence[Figure], folder: Path, format_name: str
     BadOption
         If the folder or a file in it cannot be written.
     """
-    from deviate.replicate.written import note_written
+    from deviate.replicate.snapshot.own_files import note_written
     from deviate.report.figures.files import FIGURE_FORMATS, write_figures
 
     chosen = next(name for name in FIGURE_FORMATS if name == (format_name or DEFAULT_FORMAT))

@@ -19,8 +19,8 @@ def write_output(path: Path, text: str) -> None:
     BadOption
         If the file cannot be written.
     """
-    from deviate.replicate.files import write_whole
-    from deviate.replicate.written import note_written
+    from deviate.replicate.snapshot.own_files import note_written
+    from deviate.replicate.workspace.files import write_whole
 
     try:
         if path.exists() and not path.is_file():

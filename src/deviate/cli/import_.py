@@ -14,7 +14,7 @@ from deviate.importing.request import FORMATS
 
 if TYPE_CHECKING:
     from deviate.importing.request import ImportRequest, TableOptions
-    from deviate.replicate.workspace import ExperimentFolder, RunFolder
+    from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 
 
 @click.command("import")
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     "--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Project to put the experiment in."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(as_json: bool, **asked: Any) -> None:
+def command(as_json: bool, **options: Any) -> None:
     """Make an experiment of results that were not run by Deviate.
 
     PATHS are tables (csv, json), folders of TensorBoard, MLflow or wandb, or logs. A run is one training: what tells
@@ -76,7 +76,7 @@ def command(as_json: bool, **asked: Any) -> None:
     """
     from deviate.importing.import_results import import_results
 
-    folders = import_results(_request(**asked))
+    folders = import_results(_request(**options))
     if as_json:
         click.echo(json.dumps({"schema": 1, "experiments": [_facts(folder) for folder in folders]}))
         return
@@ -89,11 +89,11 @@ def _request(
     directions: tuple[str, ...], aggregates: tuple[str, ...], replace: bool, project: Path | None, **columns: Any,
 ) -> ImportRequest:  # fmt: skip
     from deviate.importing.request import ImportRequest
-    from deviate.target import find_workspace
+    from deviate.replicate.workspace.folders import Workspace
 
     return ImportRequest(
         paths=list(paths),
-        project=project.resolve() if project else find_workspace(Path.cwd()),
+        project=project.resolve() if project else Workspace.nearest(Path.cwd()).project,
         name=name,
         format=kind,
         table=_table_options(**columns),
@@ -141,7 +141,7 @@ def _facts(folder: ExperimentFolder) -> dict[str, Any]:
 
 def _lines(folder: ExperimentFolder) -> list[str]:
     from deviate.report.escape import clean
-    from deviate.report.words import count, listed
+    from deviate.report.text.words import count, listed
 
     experiment = folder.read_experiment()
     imported = experiment.imported
@@ -157,9 +157,9 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 
 
 def _failed_lines(folder: ExperimentFolder, labels: dict[str, str]) -> list[str]:
-    from deviate.replicate.outcome import Unfinished
+    from deviate.replicate.workspace.run_files import Unfinished
     from deviate.report.escape import clean
-    from deviate.report.words import count, listed
+    from deviate.report.text.words import count, listed
 
     failed = [run for run in folder.runs() if isinstance(run.read_outcome(), Unfinished)]
     named = listed([labels.get(str(run.run.index), run.run.folder) for run in failed])
@@ -186,9 +186,9 @@ def shown_lines(folder: ExperimentFolder) -> list[str]:
 
 
 def _run_line(run: RunFolder, label: str) -> str:
-    from deviate.replicate.outcome import Unfinished
+    from deviate.replicate.workspace.run_files import Unfinished
     from deviate.report.escape import clean
-    from deviate.report.shown import show_seconds
+    from deviate.report.numbers import show_seconds
 
     outcome = run.read_outcome()
     status = outcome.status if outcome else "unfinished"

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,22 +28,24 @@ def command(as_json: bool) -> None:
     To remove an experiment, delete its folder .deviate/experiments/NAME; no other depends on it. Do so while no
     deviate works on the project.
     """
-    from deviate import api
+    from deviate.replicate.workspace.folders import Workspace
+    from deviate.results.overview import overview
 
-    found = [api.load(name).summary() for name in api.names()]
+    workspace = Workspace.nearest(Path.cwd())
+    overviews = [overview(workspace.experiment(name)) for name in workspace.names()]
     if as_json:
-        click.echo(json.dumps({"schema": 1, "experiments": found}))
+        click.echo(json.dumps({"schema": 1, "experiments": overviews}))
         return
-    if not found:
+    if not overviews:
         click.echo("no experiment here yet; make one with: deviate run -n 8 -- python train.py")
         return
     # What a script reads are the experiments alone.
-    click.echo("\n".join(lines(found, heads=sys.stdout.isatty())))
+    click.echo("\n".join(lines(overviews, heads=sys.stdout.isatty())))
 
 
-def lines(found: Sequence[Mapping[str, Any]], *, heads: bool) -> list[str]:
+def lines(overviews: Sequence[Mapping[str, Any]], *, heads: bool) -> list[str]:
     """Return a line an experiment, the newest first; below heads where they are wanted."""
-    rows = [_row(facts) for facts in sorted(found, key=_moment, reverse=True)]
+    rows = [_row(facts) for facts in sorted(overviews, key=_moment, reverse=True)]
     return aligned([HEADS, *rows] if heads else rows)
 
 

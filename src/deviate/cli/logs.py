@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -16,9 +17,9 @@ def command(name: str, run: str, only_stderr: bool, only_stdout: bool) -> None:
     """Print what run RUN of experiment NAME printed: standard output, then standard error."""
     import shutil
 
-    from deviate import api
+    from deviate.replicate.workspace.folders import Workspace
 
-    folder = api.load(name).folder.find_run(run)
+    folder = Workspace.nearest(Path.cwd()).find_experiment(name).find_run(run)
     for path, shown in ((folder.stdout_file, not only_stderr), (folder.stderr_file, not only_stdout)):
         if shown and path.is_file():
             with path.open("rb") as file:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
+
+from deviate.cli.output import format_named, json_option, output_options, show
+from deviate.cli.samples import sample_arguments, sample_options
 
 
 @click.command("plan")
@@ -19,22 +23,24 @@ import click
 @click.option("--alpha", default=0.05, show_default=True, help="Share of false alarms that is accepted.")
 @click.option("--tests", default=1, show_default=True, help="Tests that will be corrected together.")
 @click.option("--seconds", type=float, help="Time of a run, for the cost; from the pilot by default.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(pilot: str | None, metric: str | None, as_json: bool, **asked: Any) -> None:
+@sample_options
+@output_options("terminal, md, tex, json or html.")
+@json_option
+def command(
+    pilot: str | None,
+    format_name: str | None,
+    output: Path | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Say how many runs a question needs, and what a number of runs can show.
 
     EXPERIMENT, or EXPERIMENT:VARIANT, is a pilot: its SD and its time per run are planned with.
     """
     from deviate import api
+    from deviate.report.writers.plan_json import plan_json
+    from deviate.report.writers.registry import find_writer, writers
 
-    found = api.plan(pilot, metric=metric, **asked)
-    if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
-        return
-    from rich.console import Console
-
-    from deviate.report.writers.plan_terminal import print_plan
-
-    print_plan(found, Console())
+    writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=plan_json))
+    view = api.plan(pilot, **{**options, **sample_arguments(options)})
+    show(view, writer, output, view.command, "plan")

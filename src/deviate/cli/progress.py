@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -12,19 +11,18 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from deviate.cli.duration import show_duration
 from deviate.experiment import Run
 from deviate.replicate.events import (
-    Event,
-    FactorsSeen,
     LeftoverEnded,
-    Looked,
-    OpenedAnew,
     RunEnded,
     RunProgress,
     RunStarted,
 )
-from deviate.replicate.outcome import Completed
+from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
+from deviate.report.text.until import progress_line
+from deviate.study.events import FactorsSeen, Looked, OpenedAnew, StudyEvent
 
 #: Latest values shown of each run.
 VALUES_SHOWN = 3
@@ -33,15 +31,7 @@ MARKS = {"completed": ("✓", "green"), "cancelled": ("-", "dim")}
 
 
 class Progress:
-    """Shows the events of the replicate stage.
-
-    Parameters
-    ----------
-    console : Console, optional
-        Where to show them; standard error by default.
-    clock : callable, optional
-        Returns seconds.
-    """
+    """Shows the events of the replicate stage, on standard error unless another console is given."""
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.console = console or Console(stderr=True)
@@ -64,14 +54,14 @@ class Progress:
         if self.console.is_terminal:
             self.live.stop()
 
-    def observe(self, event: Event) -> None:
+    def observe(self, event: StudyEvent) -> None:
         """Take in one event."""
         match event:
             case RunStarted():
                 self.total = event.total
                 self.going[event.run] = event
                 if not self.console.is_terminal:
-                    self._say(Text(f"{event.run.folder} started ({event.place} of {event.total})"))
+                    self._say(Text(f"{event.run.folder} started ({event.number} of {event.total})"))
             case RunProgress():
                 self.going[event.run] = event
             case RunEnded():
@@ -85,7 +75,8 @@ class Progress:
             case FactorsSeen():
                 self._say(Text(_factors(event), style="dim"))
             case Looked():
-                self.console.print(Text(clean(event.text), style="bold"), highlight=False, soft_wrap=True)
+                line = progress_line(event.variant, event.look, event.until)
+                self.console.print(Text(clean(line), style="bold"), highlight=False, soft_wrap=True)
             case LeftoverEnded():
                 self._say(
                     Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")
@@ -144,17 +135,3 @@ def _values(values: dict[str, float]) -> str:
     shown = [f"{clean(name)} {value:.4g}" for name, value in list(values.items())[:VALUES_SHOWN]]
     more = len(values) - len(shown)
     return "  ".join(shown) + (f"  +{more}" if more else "")
-
-
-def show_duration(seconds: float) -> str:
-    """Return seconds as people read them.
-
-    Examples
-    --------
-    >>> [show_duration(value) for value in (0.04, 3.21, 75, 3700)]
-    ['0.0 s', '3.2 s', '1 min 15 s', '1 h 01 min']
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(math.floor(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

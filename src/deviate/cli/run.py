@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.experiment import DEFAULT_RUNS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
-from deviate.request import DEFAULT_RUNS
+from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
 
 if TYPE_CHECKING:
-    from deviate.replicate.workspace import ExperimentFolder
-    from deviate.report.parts import Document
+    from deviate.inference.experiment import ExperimentFacts
+    from deviate.replicate.workspace.folders import ExperimentFolder
+    from deviate.report.views import View
 
 #: Written beside the runs after each ``deviate run``.
 REPORT_FILE = "report.md"
@@ -57,6 +59,14 @@ REPORT_FILE = "report.md"
     type=int,
     help="Runs side by side; cores are divided between them.  [default: as the runs there are, else 1]",
 )
+@click.option(
+    "--executor",
+    type=click.Choice(tuple(EXECUTORS)),
+    default=DEFAULT_EXECUTOR,
+    show_default=True,
+    hidden=len(EXECUTORS) == 1,
+    help="Where runs are started.",
+)
 @click.option("--timeout", type=float, metavar="SECONDS", help="End a run that takes longer.")
 @click.option("--seed", default=0, show_default=True, help="All seeds of all runs derive from this one.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Bring files into the runs that are left out otherwise.")
@@ -66,41 +76,41 @@ REPORT_FILE = "report.md"
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
 @click.option("--discard-work", is_flag=True, help="Delete the working folder, checkpoints too, of each completed run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(as_json: bool, **asked: Any) -> int:
+def command(as_json: bool, **options: Any) -> int:
     """Train several times and say how much the runs differ.
 
     COMMAND is what you type to train, unchanged; put it after --. The same command again goes on where it was, and
     a larger -n adds runs.
     """
-    from deviate import pipeline
+    from deviate import api
+    from deviate.cli.output import show
     from deviate.cli.progress import Progress
-    from deviate.cli.report import print_report
-    from deviate.request import Request
+    from deviate.cli.report import experiment_writers
+    from deviate.study.pipeline import run
+    from deviate.study.request import Request
 
-    asked["command"] = list(asked["command"])
+    options["command"] = list(options["command"])
     with Progress() as progress:
-        folder = pipeline.run(Request(**asked), progress.observe)
-    document = pipeline.describe(folder)
-    print_report(document, "json" if as_json else "terminal", folder)
-    click.echo(f"\nreport  {_write_report(document, folder)}", err=True)
+        folder = run(Request(**options), progress.observe)
+    view = api.StoredExperiment(folder).report(curves=False)
+    show(view, experiment_writers(None)["json" if as_json else "terminal"], None, f"deviate report {folder.name}")
+    click.echo(f"\nreport  {_write_report(view, folder)}", err=True)
     click.echo(f"page    deviate report {folder.name} -o report.html", err=True)
-    return exit_status(document)
+    return exit_status(view.facts)
 
 
-def exit_status(document: Document) -> int:
-    """Return 1 if a run did not complete or what ``--until`` asked for was not reached, else 0."""
-    lost = any(run.status != "completed" for variant in document.variants for run in variant.runs)
+def exit_status(facts: ExperimentFacts) -> int:
+    """Return 1 if a run did not complete or what ``--until`` asks for was not reached, else 0."""
+    lost = any(run.status != "completed" for variant in facts.variants for run in variant.runs)
     # Where all values are equal there is no width to be reached, and nothing went wrong.
-    wide = any(
-        not each.stopped.met and each.stopped.half_width is not None for each in document.variants if each.stopped
-    )
+    wide = any(not each.stopped.met and each.stopped.half_width is not None for each in facts.variants if each.stopped)
     return int(lost or wide)
 
 
-def _write_report(document: Document, folder: ExperimentFolder) -> Path:
-    from deviate.replicate.files import write_whole
+def _write_report(view: View[ExperimentFacts], folder: ExperimentFolder) -> Path:
+    from deviate.replicate.workspace.files import write_whole
     from deviate.report.writers.markdown import render_markdown
 
     path = folder.path / REPORT_FILE
-    write_whole(path, render_markdown(document).encode())
+    write_whole(path, render_markdown(view.page("full")).encode())
     return path

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from deviate.replicate.workspace import ExperimentFolder, RunFolder
+    from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 
 
 @click.command("show")
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(name: str, as_json: bool) -> None:
     """Show what experiment NAME is made of and how each of its runs went."""
-    from deviate import api
+    from deviate.replicate.workspace.folders import Workspace
 
-    folder = api.load(name).folder
+    folder = Workspace.nearest(Path.cwd()).find_experiment(name)
     if as_json:
         click.echo(json.dumps(facts(folder), indent=1))
     else:
@@ -30,18 +31,19 @@ def facts(folder: ExperimentFolder) -> dict[str, Any]:
     """Return all that the experiment's files say, as plain data."""
     import msgspec
 
-    from deviate import pipeline
+    from deviate.inference.proof import read_proofs
+    from deviate.report.text.identity import identity_statement
 
     return {
         **msgspec.to_builtins(folder.read_experiment()),
         "runs": [_run_facts(run) for run in folder.runs()],
         "variants": [
             {
-                "variant": variant.variant,
-                "identity": variant.statement,
-                "evidence": msgspec.to_builtins(variant.evidence),
+                "variant": proof.variant,
+                "identity": identity_statement(proof),
+                "evidence": msgspec.to_builtins(proof.evidence),
             }
-            for variant in pipeline.describe(folder).variants
+            for proof in read_proofs(folder)
         ],
     }
 
@@ -49,18 +51,18 @@ def facts(folder: ExperimentFolder) -> dict[str, Any]:
 def _run_facts(run: RunFolder) -> dict[str, Any]:
     import msgspec
 
-    from deviate.collect.fingerprints import fingerprints
+    from deviate.collect.runs import read_run
 
     return {
         "run": run.run.folder,
         "info": msgspec.to_builtins(run.read_info()),
         "outcome": msgspec.to_builtins(run.read_outcome()),
-        "fingerprints": msgspec.to_builtins(fingerprints(run)),
+        "fingerprints": msgspec.to_builtins(read_run(run).fingerprints),
     }
 
 
 def _lines(folder: ExperimentFolder) -> list[str]:
-    from deviate.replicate.snapshot import read_snapshot
+    from deviate.replicate.snapshot.manifest import read_snapshot
 
     if folder.read_experiment().imported is not None:
         from deviate.cli.import_ import shown_lines
@@ -93,19 +95,24 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 
 def _proof(folder: ExperimentFolder) -> list[str]:
     """Say what was identical in each variant and what varied, and which promise was broken."""
-    from deviate import pipeline
+    from deviate.inference.proof import read_proofs
     from deviate.report.escape import clean
-    from deviate.report.promises import promise_remarks
+    from deviate.report.text.evidence import evidence_sentences
+    from deviate.report.text.factors import gloss
+    from deviate.report.text.identity import identity_statement
+    from deviate.report.text.promises import broken_promises
+    from deviate.report.text.words import disturbed
 
     lines = []
-    for variant in pipeline.describe(folder).variants:
-        told = [*([variant.statement] if variant.statement else []), *variant.proven]
-        broken = [remark.message for remark in promise_remarks(variant) if remark.severity == "warning"]
-        if told or broken:
-            lines += ["", f"variant      {variant.variant}: {variant.factors.gloss}"]
-            lines += [f"  {clean(text)}" for text in told]
+    for proof in read_proofs(folder):
+        statement = identity_statement(proof)
+        proven = [*([statement] if statement else []), *evidence_sentences(proof)]
+        broken = [caveat.message for caveat in broken_promises(proof)] if proof.completed > 1 else []
+        if proven or broken:
+            lines += ["", f"variant      {proof.variant}: {gloss(proof.variant)}"]
+            lines += [f"  {clean(text)}" for text in proven]
             lines += [f"  ! {clean(text)}" for text in broken]
-        lines += [f"  {clean(f'{run.name} ran {run.disturbed}')}" for run in variant.runs if run.disturbed]
+        lines += [f"  {clean(f'{run.name} ran {how}')}" for run in proof.runs if (how := disturbed(run))]
     return lines
 
 
@@ -114,9 +121,9 @@ _DULL = frozenset({"cache", "version control", "workspace of Deviate"})
 
 
 def _run_line(run: RunFolder) -> str:
-    from deviate.cli.progress import show_duration
-    from deviate.replicate.outcome import Unfinished
-    from deviate.report.words import count
+    from deviate.cli.duration import show_duration
+    from deviate.replicate.workspace.run_files import Unfinished
+    from deviate.report.text.words import count
 
     outcome, info = run.read_outcome(), run.read_info()
     if outcome is None:

@@ -2,34 +2,53 @@
 
 from __future__ import annotations
 
-import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from deviate.collect.identity import Identity, compare_runs
+import numpy as np
+import pyarrow.parquet as pq
+
+from deviate.collect.columns import TICK_NAME
+from deviate.collect.identity import Identity, compare_runs, metric_indices, numbers
 from deviate.collect.measured import measured_metrics
 from deviate.collect.parquet import run_parquet
-from deviate.collect.tables import included_runs
-from deviate.replicate.workspace import ExperimentFolder
+from deviate.collect.runs import RunFiles
+from deviate.experiment import Experiment
 
 #: Kinds of metrics that differ between any two runs: they measure the machine.
 MACHINES = ("speed", "resource")
 
 
-def identities(folder: ExperimentFolder, recorded: list[tuple[str, int]]) -> dict[str, Identity]:
-    """Return, by variant, how far its completed runs agree; variants with fewer than two have no entry.
-
-    Parameters
-    ----------
-    folder : ExperimentFolder
-        Where the runs are.
-    recorded : list of (name, source)
-        What `recorded_names` gives.
-    """
-    experiment = folder.read_experiment()
+@contextmanager
+def record_tables(experiment: Experiment, runs: Iterable[RunFiles]) -> Iterator[list[Path]]:
+    """Make sure that the records of runs lie in Parquet files, and return these."""
     names = [metric.name for metric in experiment.metrics]
-    passed_over = [metric.name for metric in measured_metrics(experiment, recorded) if metric.kind in MACHINES]
-    tables: dict[str, dict[str, Path]] = {}
-    with tempfile.TemporaryDirectory() as spare:
-        for run in included_runs(folder):
-            tables.setdefault(run.run.variant, {})[run.run.folder] = run_parquet(run, names, Path(spare))
-        return {name: compare_runs(runs, passed_over) for name, runs in tables.items() if len(runs) > 1}
+    with TemporaryDirectory() as spare:
+        yield [run_parquet(run.folder, names, Path(spare)) for run in runs]
+
+
+def recorded_names(files: Iterable[Path]) -> list[tuple[str, int]]:
+    """Return the names of metrics that have records, each with its index in the experiment (-1: unforeseen)."""
+    pairs: set[tuple[str, int]] = set()
+    for file in files:
+        table = pq.ParquetFile(file).read(columns=["metric", "source"])
+        if len(table):
+            words, indices = metric_indices(table)
+            distinct = np.unique(np.stack([indices, numbers(table.column("source"))]), axis=1)
+            pairs.update((words[index], int(source)) for index, source in distinct.T)
+    return sorted(pair for pair in pairs if pair[0] != TICK_NAME)
+
+
+def identities(experiment: Experiment, runs: Sequence[RunFiles], files: Sequence[Path]) -> dict[str, Identity]:
+    """Return, by variant, how far its runs agree; variants with fewer than two have no entry.
+
+    `runs` have completed; `files` are those of `record_tables`, one a run.
+    """
+    measured = measured_metrics(experiment, recorded_names(files))
+    passed_over = [metric.name for metric in measured if metric.kind in MACHINES]
+    by_variant: dict[str, dict[str, Path]] = {}
+    for run, file in zip(runs, files, strict=True):
+        by_variant.setdefault(run.variant, {})[run.name] = file
+    return {name: compare_runs(tables, passed_over) for name, tables in by_variant.items() if len(tables) > 1}

@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deviate.collect.processes import Process, run_processes
-from deviate.replicate.records import FIRST_DYNAMIC, TICK, parse_records
-from deviate.replicate.workspace import RunFolder
+from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.records import FIRST_DYNAMIC, TICK, parse_records
 
 #: What ticks of the main loop are called in the stored table; not a metric.
 TICK_NAME = ""
@@ -35,12 +35,7 @@ class RunNames:
     A key that belongs to several metrics (``loss`` in the dictionaries ``train_stats`` and ``val_stats``), or that
     another metric is named, is told apart by its metric's name: ``val_stats/loss``.
 
-    Parameters
-    ----------
-    metrics : sequence of str
-        Names of the experiment's metrics; the position is the id.
-    processes : iterable of Process
-        Those that are the run.
+    `metrics` are the names of the experiment's metrics: the position is the id. `processes` are those that are the run.
     """
 
     def __init__(self, metrics: Sequence[str], processes: Iterable[Process]) -> None:
@@ -56,12 +51,7 @@ class RunNames:
     def of(self, identifier: int, dynamic: Mapping[int, tuple[int | None, str]]) -> tuple[int, str]:
         """Return the metric's position in the experiment (-1: none) and its name.
 
-        Parameters
-        ----------
-        identifier : int
-            The id in the record.
-        dynamic : mapping
-            The names that the record's process learnt at run time.
+        `identifier` is the id in the record, `dynamic` the names that the record's process learnt at run time.
         """
         if identifier == TICK:
             return -1, TICK_NAME
@@ -81,12 +71,7 @@ class RunNames:
 def run_table(folder: RunFolder, metrics: Sequence[str]) -> pa.Table:
     """Return the records of the processes that are the run, in the order they were written.
 
-    Parameters
-    ----------
-    folder : RunFolder
-        A run that has ended.
-    metrics : sequence of str
-        Names of the experiment's metrics; the position is the id.
+    The run has ended. `metrics` are the names of the experiment's metrics: the position is the id.
     """
     members = [process for process in run_processes(folder) if process.record_file is not None]
     first = min((process.started for process in members if process.started is not None), default=None)

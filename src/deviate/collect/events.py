@@ -1,17 +1,17 @@
-"""What the processes of runs said beside their records: seeds replaced, switches set, notes, environments."""
+"""What the processes of runs reported beside their records: seeds replaced, switches set, notes, environments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from deviate.collect.fingerprints import DrawSource, Fingerprint, fingerprints
-from deviate.collect.processes import Process, processes
+from deviate.collect.fingerprints import DrawSource
+from deviate.collect.runs import RunFiles
 from deviate.experiment import Draw
 from deviate.factors import DATA, find_variant
-from deviate.replicate.workspace import RunFolder
+from deviate.frameworks import FRAMEWORKS
 
 
 class ReplacedSeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,57 +82,48 @@ _SAID_AT_THE_END = "threads"
 _EMULATED = ("variables.", "threads", "cpu_capability")
 
 
-def replaced_seeds(runs: Iterable[RunFolder]) -> list[ReplacedSeed]:
+def replaced_seeds(runs: Sequence[RunFiles]) -> list[ReplacedSeed]:
     """Return the places where the program's own seeds were replaced, by file and line.
 
     Not those that were replaced for nothing, because all that was drawn from them is data (see `kept_seeds`).
     """
-    drew = _drew(runs)
-    kept = {(seed.call, seed.file, seed.line) for seed in _kept(drew)}
+    kept = {(seed.call, seed.file, seed.line) for seed in kept_seeds(runs)}
     drawn = {
         (source.call, source.file, source.line)
-        for prints in drew.values()
-        for name, found in prints.items()
+        for run in runs
+        for name, fingerprint in run.fingerprints.items()
         if name != DATA
-        for source in found.sources
+        for source in fingerprint.sources
     }
-    seeds = _seeds(drew, replaced=True)
-    return [seed for seed in seeds if (place := (seed.call, seed.file, seed.line)) not in kept or place in drawn]
+    seeds = _seeds(runs, replaced=True)
+    return [seed for seed in seeds if (site := (seed.call, seed.file, seed.line)) not in kept or site in drawn]
 
 
-def kept_seeds(runs: Iterable[RunFolder]) -> list[ReplacedSeed]:
+def kept_seeds(runs: Iterable[RunFiles]) -> list[ReplacedSeed]:
     """Return the places whose seeds hold the data fixed: there the program's own were left as given.
 
     One may be replaced for what else is drawn from the same generator.
     """
-    return _kept(_drew(runs))
-
-
-def _drew(runs: Iterable[RunFolder]) -> dict[RunFolder, dict[str, Fingerprint]]:
-    return {run: fingerprints(run) for run in runs}
-
-
-def _kept(drew: Mapping[RunFolder, Mapping[str, Fingerprint]]) -> list[ReplacedSeed]:
     merged: dict[DrawSource, list[str]] = {}
-    for run, prints in drew.items():
-        variant = find_variant(run.run.variant)
-        drawn = prints.get(DATA)
+    for run in runs:
+        variant = find_variant(run.variant)
+        drawn = run.fingerprints.get(DATA)
         if variant is not None and variant.controlled and DATA not in variant.varying and drawn is not None:
             for source in drawn.sources:
                 if source.call:
-                    merged.setdefault(source, []).append(run.run.folder)
+                    merged.setdefault(source, []).append(run.name)
     return [
         ReplacedSeed(call=source.call, file=source.file, line=source.line, given=source.given, runs=names)
         for source, names in sorted(merged.items())
     ]
 
 
-def given_seeds(runs: Iterable[RunFolder]) -> list[ReplacedSeed]:
+def given_seeds(runs: Iterable[RunFiles]) -> list[ReplacedSeed]:
     """Return the places where the program seeds itself and nothing was replaced, because it was only looked at."""
     return _seeds(runs, replaced=False)
 
 
-def _seeds(runs: Iterable[RunFolder], *, replaced: bool) -> list[ReplacedSeed]:
+def _seeds(runs: Iterable[RunFiles], *, replaced: bool) -> list[ReplacedSeed]:
     merged = _merge(runs, "seed", ("file", "line", "call", "given", "library", "replaced", "through"))
     return [
         ReplacedSeed(
@@ -149,35 +140,35 @@ def _seeds(runs: Iterable[RunFolder], *, replaced: bool) -> list[ReplacedSeed]:
     ]
 
 
-def reached_draws(runs: Iterable[RunFolder], draws: Sequence[Draw]) -> list[ReachedDraw]:
+def reached_draws(runs: Iterable[RunFiles], draws: Sequence[Draw]) -> list[ReachedDraw]:
     """Return the experiment's draws that at least one of `runs` reached, by file and line."""
     merged = _merge(runs, "draw", ("site",))
-    found = [(draws[site], names) for (site,), names in merged if isinstance(site, int) and 0 <= site < len(draws)]
+    reached = [(draws[site], names) for (site,), names in merged if isinstance(site, int) and 0 <= site < len(draws)]
     return [
         ReachedDraw(factor=draw.factor, call=draw.call, file=draw.file, line=draw.line, why=draw.why, runs=names)
-        for draw, names in sorted(found, key=lambda pair: (pair[0].file, pair[0].line, pair[0].call))
+        for draw, names in sorted(reached, key=lambda pair: (pair[0].file, pair[0].line, pair[0].call))
     ]
 
 
-def switches(runs: Iterable[RunFolder]) -> list[Switch]:
+def switches(runs: Iterable[RunFiles]) -> list[Switch]:
     """Return the determinism switches that were set."""
     merged = _merge(runs, "switch", ("name", "value"))
     return [Switch(name=str(name), value=str(value), runs=names) for (name, value), names in merged]
 
 
-def notes(runs: Iterable[RunFolder]) -> list[RuntimeNote]:
+def notes(runs: Iterable[RunFiles]) -> list[RuntimeNote]:
     """Return what the runtime could not do."""
     merged = _merge(runs, "note", ("slug", "message"))
     return [RuntimeNote(slug=str(slug), message=str(message), runs=names) for (slug, message), names in merged]
 
 
-def environment(run: RunFolder) -> dict[str, Any]:
-    """Return the environment of a run: what its processes said, later ones filling in what earlier ones did not.
+def environment(run: RunFiles) -> dict[str, Any]:
+    """Return the environment of a run as its processes recorded it; later ones fill in what earlier ones did not.
 
-    With it, what the tool knows of the machine; nothing, where no process said anything.
+    What the tool knows of the machine is added. Empty where no process recorded anything.
     """
-    merged = _said_environment(run)
-    info = run.read_info()
+    merged = _process_environment(run)
+    info = run.info
     if not merged or info is None:
         return merged
     known = {"host": info.host, "system": info.system, "git": info.git, "installed_gpus": info.installed_gpus}
@@ -185,17 +176,18 @@ def environment(run: RunFolder) -> dict[str, Any]:
     return {**merged, **{key: value for key, value in known.items() if value}, "variables": variables}
 
 
-#: Libraries that take every GPU they find; the runtime learns of GPUs from torch only.
-_TAKING = frozenset({"jax", "jaxlib", "tensorflow"})
+#: Packages that take every GPU they find; the runtime learns of GPUs from torch only.
+_TAKING = frozenset(package for framework in FRAMEWORKS if framework.takes_gpus for package in framework.packages)
 
 
-def used_gpu(run: RunFolder) -> bool:
+def used_gpu(run: RunFiles) -> bool:
     """Tell whether a run used a GPU, as far as is known; one that may have used one counts as having done so."""
-    found, info = environment(run), run.read_info()
-    if found.get("gpu"):
+    surroundings, info = environment(run), run.info
+    if surroundings.get("gpu"):
         return True
-    shown = found.get("variables", {}).get("CUDA_VISIBLE_DEVICES") not in ("", "-1")
-    return bool(info is not None and info.installed_gpus and shown and _TAKING & set(found.get("libraries", {})))
+    visible = surroundings.get("variables", {}).get("CUDA_VISIBLE_DEVICES") not in ("", "-1")
+    libraries = set(surroundings.get("libraries", {}))
+    return bool(info is not None and info.installed_gpus and visible and _TAKING & libraries)
 
 
 class TurnedBit(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,17 +199,17 @@ class TurnedBit(msgspec.Struct, frozen=True, kw_only=True):
     after: str
 
 
-def turned_bit(run: RunFolder) -> TurnedBit | None:
+def turned_bit(run: RunFiles) -> TurnedBit | None:
     """Return the weight of a run that was changed; None where none was."""
-    for event in _events(processes(run), "bit"):
+    for event in _events(run, "bit"):
         parts = {key: _plain(event.get(key)) for key in ("tensor", "index", "before", "after")}
         return TurnedBit(**{key: "" if value is None else str(value) for key, value in parts.items()})
     return None
 
 
-def _said_environment(run: RunFolder) -> dict[str, Any]:
+def _process_environment(run: RunFiles) -> dict[str, Any]:
     merged: dict[str, Any] = {}
-    for process in processes(run):
+    for process in run.processes:
         for event in process.events:
             if event["event"] == "environment":
                 merged |= {key: value for key, value in event.items() if key not in _IDENTITY and key not in merged}
@@ -226,11 +218,11 @@ def _said_environment(run: RunFolder) -> dict[str, Any]:
     return merged
 
 
-def environment_differences(runs: Iterable[RunFolder]) -> list[EnvironmentDifference]:
+def environment_differences(runs: Iterable[RunFiles]) -> list[EnvironmentDifference]:
     """Return the parts of the environment in which runs of one variant differ, and so are not identical runs."""
     by_variant: dict[str, dict[str, dict[str, Any]]] = {}
     for run in runs:
-        by_variant.setdefault(run.run.variant, {})[run.run.folder] = _flat(environment(run))
+        by_variant.setdefault(run.variant, {})[run.name] = _flat(environment(run))
     return [
         difference for variant, environments in by_variant.items() for difference in _differences(variant, environments)
     ]
@@ -241,16 +233,18 @@ def _differences(variant: str, environments: dict[str, dict[str, Any]]) -> list[
     named = find_variant(variant)
     meant = _EMULATED if named is not None and named.disturbed == "platform" else ()
     keys = sorted({key for values in known.values() for key in values if not key.startswith(meant)} - _GIVEN)
-    found = [(key, _by_value(key, known)) for key in keys]
-    return [EnvironmentDifference(variant=variant, name=key, values=values) for key, values in found if len(values) > 1]
+    by_key = [(key, _by_value(key, known)) for key in keys]
+    return [
+        EnvironmentDifference(variant=variant, name=key, values=values) for key, values in by_key if len(values) > 1
+    ]
 
 
 def _by_value(key: str, environments: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
     values: dict[str, list[str]] = {}
-    for run, found in environments.items():
+    for run, recorded in environments.items():
         # A run that was ended while it went on did not say all: what it did not say is not known to differ.
-        if key in found or _SAID_AT_THE_END in found:
-            values.setdefault(msgspec.json.encode(found.get(key), order="sorted").decode(), []).append(run)
+        if key in recorded or _SAID_AT_THE_END in recorded:
+            values.setdefault(msgspec.json.encode(recorded.get(key), order="sorted").decode(), []).append(run)
     return values
 
 
@@ -262,14 +256,14 @@ def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _merge(runs: Iterable[RunFolder], kind: str, keys: tuple[str, ...]) -> list[tuple[tuple[Any, ...], list[str]]]:
+def _merge(runs: Iterable[RunFiles], kind: str, keys: tuple[str, ...]) -> list[tuple[tuple[Any, ...], list[str]]]:
     """Return the distinct events of one kind, each with the names of the runs it occurred in."""
     merged: dict[tuple[Any, ...], list[str]] = {}
     for run in runs:
-        for event in _events(processes(run), kind):
+        for event in _events(run, kind):
             names = merged.setdefault(tuple(_plain(event.get(key)) for key in keys), [])
-            if run.run.folder not in names:
-                names.append(run.run.folder)
+            if run.name not in names:
+                names.append(run.name)
     return sorted(merged.items(), key=lambda item: [str(part).rjust(12) for part in item[0]])
 
 
@@ -278,5 +272,5 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else msgspec.json.encode(value).decode()
 
 
-def _events(found: Iterable[Process], kind: str) -> Iterable[dict[str, Any]]:
-    return (event for process in found for event in process.events if event["event"] == kind)
+def _events(run: RunFiles, kind: str) -> Iterable[dict[str, Any]]:
+    return (event for process in run.processes for event in process.events if event["event"] == kind)

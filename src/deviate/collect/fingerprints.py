@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from deviate.collect.processes import Process, processes
+from deviate.collect.processes import Process
 from deviate.factors import SEEDED
-from deviate.replicate.records import RECORD
-from deviate.replicate.workspace import RunFolder
+from deviate.replicate.workspace.records import RECORD
 
 #: Fingerprints that are no factor's: of the final weights, and of the content of the first batches.
 WEIGHTS = "weights"
@@ -33,7 +32,7 @@ class DrawSource(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
-    """What the processes of one run said under one name."""
+    """What the processes of one run drew under one name."""
 
     name: str
     #: Over all processes, each with all that it drew where it came to its end, and else with its first draws.
@@ -50,33 +49,23 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     sources: list[DrawSource] = []
 
 
-def fingerprints(run: RunFolder) -> dict[str, Fingerprint]:
-    """Return the fingerprints of a run by name; a factor that nothing was drawn for has none."""
-    return joined_fingerprints(processes(run))
-
-
-def joined_fingerprints(found: Iterable[Process], *, interrupted: bool = False) -> dict[str, Fingerprint]:
+def joined_fingerprints(processes: Iterable[Process], *, interrupted: bool = False) -> dict[str, Fingerprint]:
     """Return the fingerprints of several processes together, by name.
 
-    Parameters
-    ----------
-    found : iterable of Process
-        Of one run.
-    interrupted : bool, optional
-        The run was ended while it went on: what it drew last says when, and nothing else.
+    The processes are of one run. What a run drew last that was `interrupted` says when it was ended, and nothing else.
     """
-    by_name: dict[str, list[_Said]] = {}
+    by_name: dict[str, list[_Drawn]] = {}
     length = 0
-    for process in found:
+    for process in processes:
         length += process.record_file.stat().st_size // RECORD.itemsize if process.record_file is not None else 0
-        for name, said in _said(process, interrupted=interrupted).items():
-            by_name.setdefault(name, []).append(said)
+        for name, drawn in _drawn(process, interrupted=interrupted).items():
+            by_name.setdefault(name, []).append(drawn)
     order = {name: place for place, name in enumerate(NAMES)}
     names = sorted(by_name, key=lambda name: (order.get(name, len(order)), name))
     return {name: _joined(name, by_name[name], length) for name in names}
 
 
-class _Said:
+class _Drawn:
     """The events of one process under one name: at most one of the first draws and one of the end."""
 
     def __init__(self) -> None:
@@ -96,37 +85,37 @@ class _Said:
         return [_source(source) for source in latest.get("sources") or [] if isinstance(source, dict)]
 
 
-def _said(process: Process, *, interrupted: bool) -> dict[str, _Said]:
-    found: dict[str, _Said] = {}
+def _drawn(process: Process, *, interrupted: bool) -> dict[str, _Drawn]:
+    by_name: dict[str, _Drawn] = {}
     for event in process.events:
         name, moment = event.get("name"), event.get("moment")
         if event["event"] != "fingerprint" or not isinstance(name, str) or moment not in ("first", "end"):
             continue
         if isinstance(event.get("digest"), str):
-            found.setdefault(name, _Said()).moments[moment] = event
+            by_name.setdefault(name, _Drawn()).moments[moment] = event
     if interrupted:
-        for said in found.values():
-            if "first" in said.moments:
-                said.moments.pop("end", None)
-    return found
+        for drawn in by_name.values():
+            if "first" in drawn.moments:
+                drawn.moments.pop("end", None)
+    return by_name
 
 
-def _source(said: dict[str, Any]) -> DrawSource:
-    line = said.get("line")
-    texts = {key: str(said[key]) for key in ("generator", "call", "file", "given") if said.get(key) is not None}
+def _source(drawn: dict[str, Any]) -> DrawSource:
+    line = drawn.get("line")
+    texts = {key: str(drawn[key]) for key in ("generator", "call", "file", "given") if drawn.get(key) is not None}
     return DrawSource(**{"generator": "", **texts}, line=line if isinstance(line, int) else 0)
 
 
-def _joined(name: str, said: Sequence[_Said], length: int) -> Fingerprint:
+def _joined(name: str, drawn: Sequence[_Drawn], length: int) -> Fingerprint:
     return Fingerprint(
         name=name,
-        digest=_crc([each.digest("end", "first") for each in said]),
-        first=_crc([each.digest("first", "end") for each in said]),
-        count=sum(each.count for each in said),
-        processes=len(said),
-        ended=sum("end" in each.moments for each in said),
+        digest=_crc([each.digest("end", "first") for each in drawn]),
+        first=_crc([each.digest("first", "end") for each in drawn]),
+        count=sum(each.count for each in drawn),
+        processes=len(drawn),
+        ended=sum("end" in each.moments for each in drawn),
         length=length,
-        sources=sorted({source for each in said for source in each.sources}),
+        sources=sorted({source for each in drawn for source in each.sources}),
     )
 
 
@@ -138,11 +127,8 @@ def _crc(digests: Iterable[str]) -> str:
 def agree(one: Fingerprint | None, other: Fingerprint | None) -> bool | None:
     """Tell whether two runs drew the same.
 
-    Returns
-    -------
-    bool or None
-        Where one run went on for longer than the other, their first draws tell. None where nothing does: a run drew
-        in other processes than the other, or did not draw at all.
+    Where one run went on for longer than the other, their first draws tell. None where nothing does: a run drew in
+    other processes than the other, or did not draw at all.
     """
     if one is None or other is None:
         return None
@@ -156,11 +142,13 @@ def agree(one: Fingerprint | None, other: Fingerprint | None) -> bool | None:
 
 
 def classes(
-    runs: Sequence[str], found: Sequence[Fingerprint], same: Callable[[Fingerprint, Fingerprint], bool | None] = agree
+    runs: Sequence[str],
+    fingerprints: Sequence[Fingerprint],
+    same: Callable[[Fingerprint, Fingerprint], bool | None] = agree,
 ) -> list[list[str]]:
     """Put the runs together that drew the same; those of which nothing can be told are together with the first."""
     groups: list[tuple[Fingerprint, list[str]]] = []
-    for run, fingerprint in zip(runs, found, strict=True):
+    for run, fingerprint in zip(runs, fingerprints, strict=True):
         group = next((names for first, names in groups if same(first, fingerprint) is not False), None)
         if group is None:
             groups.append((fingerprint, [run]))

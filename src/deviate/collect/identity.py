@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -46,25 +49,16 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         return not self.differences
 
 
+@dataclass(frozen=True, eq=False)
 class Series:
-    """The values of one metric of one run, in the order they were reported.
+    """The values of one metric of one run, in the order they were reported; arrays of shape ``(n,)``."""
 
-    Parameters
-    ----------
-    iterations : ndarray of int32, shape (n,)
-        Of the main loop.
-    values : ndarray of float64, shape (n,)
-        Compared by their bits: NaN is as NaN, and 0 is not as -0.
-    positions : ndarray of int64, shape (n,)
-        Places among all records of the run.
-    """
-
-    def __init__(
-        self, iterations: NDArray[np.int32], values: NDArray[np.float64], positions: NDArray[np.int64]
-    ) -> None:
-        self.iterations = iterations
-        self.values = values
-        self.positions = positions
+    #: Of the main loop.
+    iterations: NDArray[np.int32]
+    #: Compared by their bits: NaN is as NaN, and 0 is not as -0.
+    values: NDArray[np.float64]
+    #: Places among all records of the run.
+    positions: NDArray[np.int64]
 
     def digest(self) -> bytes:
         """Return what is equal for equal series."""
@@ -83,56 +77,62 @@ class Series:
 def compare_runs(tables: Mapping[str, Path], passed_over: Sequence[str] = ()) -> Identity:
     """Compare each run with the first.
 
-    Parameters
-    ----------
-    tables : mapping of str to Path
-        Parquet files of the runs' records by the runs' names; at least one.
-    passed_over : sequence of str, optional
-        Metrics that are not compared.
+    `tables` are Parquet files of the runs' records by the runs' names, at least one. Metrics in `passed_over` are not
+    compared.
     """
     names = list(tables)
     reference = read_series(tables[names[0]], passed_over)
     together: dict[bytes, list[str]] = {_digest(reference): [names[0]]}
     differences = []
     for name in names[1:]:
-        found = read_series(tables[name], passed_over)
-        group = together.setdefault(_digest(found), [])
+        series_by_metric = read_series(tables[name], passed_over)
+        group = together.setdefault(_digest(series_by_metric), [])
         group.append(name)
         if group[0] != names[0]:
-            differences.append(_first(name, found, names[0], reference))
+            differences.append(_first(name, series_by_metric, names[0], reference))
     values = sum(len(series.values) for series in reference.values())
     return Identity(runs=names, values=values, differences=differences, classes=list(together.values()))
 
 
-def _digest(found: Mapping[str, Series]) -> bytes:
-    parts = [metric.encode() + b"\0" + found[metric].digest() for metric in sorted(found)]
+def _digest(series: Mapping[str, Series]) -> bytes:
+    parts = [metric.encode() + b"\0" + series[metric].digest() for metric in sorted(series)]
     return hashlib.blake2b(b"".join(parts), digest_size=16).digest()
+
+
+def metric_indices(table: pa.Table) -> tuple[list[str], NDArray[Any]]:
+    """Return the metrics of a table that is not empty, and for each row the index of its metric among these."""
+    column = table.column("metric").unify_dictionaries().combine_chunks()
+    return column.dictionary.to_pylist(), np.from_dlpack(column.indices)
+
+
+def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Return a column without nulls as an array; pyarrow's own way would import pandas."""
+    return np.from_dlpack(column.combine_chunks())
 
 
 def read_series(path: Path, passed_over: Sequence[str] = ()) -> dict[str, Series]:
     """Return the values of a run's table by metric."""
-    table = pq.read_table(path, columns=["metric", "iteration", "value"])
+    # pq.read_table would import pandas.
+    table = pq.ParquetFile(path).read(columns=["metric", "iteration", "value"])
     if not len(table):
         return {}
-    column = table.column("metric").unify_dictionaries().combine_chunks()
-    words = column.dictionary.to_pylist()
-    indices = column.indices.to_numpy(zero_copy_only=False)
-    iterations = table.column("iteration").to_numpy()
-    values = table.column("value").to_numpy()
-    found = {}
+    words, indices = metric_indices(table)
+    iterations = numbers(table.column("iteration"))
+    values = numbers(table.column("value"))
+    series = {}
     for place, word in enumerate(words):
         positions = np.flatnonzero(indices == place)
         if word != TICK_NAME and word not in passed_over and len(positions):
-            found[word] = Series(iterations[positions], values[positions], positions)
-    return found
+            series[word] = Series(iterations[positions], values[positions], positions)
+    return series
 
 
-def _first(run: str, found: Mapping[str, Series], other: str, reference: Mapping[str, Series]) -> Difference:
+def _first(run: str, series: Mapping[str, Series], other: str, reference: Mapping[str, Series]) -> Difference:
     """Return the difference that was reported first, as the run that is compared with goes on."""
     empty = Series(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64))
     candidates = []
-    for metric in {**reference, **found}:
-        ours, theirs = found.get(metric, empty), reference.get(metric, empty)
+    for metric in {**reference, **series}:
+        ours, theirs = series.get(metric, empty), reference.get(metric, empty)
         place = theirs.first_difference(ours)
         if place is not None:
             longer = theirs if place < len(theirs.values) else ours
@@ -143,7 +143,7 @@ def _first(run: str, found: Mapping[str, Series], other: str, reference: Mapping
         other=other,
         metric=metric,
         iteration=iteration,
-        value=_value(found.get(metric, empty), place),
+        value=_value(series.get(metric, empty), place),
         other_value=_value(reference.get(metric, empty), place),
     )
 

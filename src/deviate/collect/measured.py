@@ -44,15 +44,10 @@ TIMES = (
 def measured_metrics(experiment: Experiment, recorded: Iterable[tuple[str, int]]) -> list[MeasuredMetric]:
     """Return the metrics that have records, in the order of the experiment; unforeseen ones and times come last.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Says aggregate, direction and kind.
-    recorded : iterable of (name, source)
-        Names in the records with the position of the metric they belong to, -1 for none.
+    `recorded` are names in the records with the position of the metric they belong to, -1 for none.
     """
-    found = sorted(set(recorded), key=lambda pair: (pair[1] < 0, pair[1], pair[0]))
-    measured = {name: _measured(name, source, experiment.metrics) for name, source in reversed(found)}
+    pairs = sorted(set(recorded), key=lambda pair: (pair[1] < 0, pair[1], pair[0]))
+    measured = {name: _measured(name, source, experiment.metrics) for name, source in reversed(pairs)}
     return [*reversed(measured.values()), *TIMES]
 
 

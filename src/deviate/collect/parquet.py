@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deviate.collect.columns import run_table
-from deviate.replicate.workspace import RunFolder
+from deviate.replicate.workspace.folders import RunFolder
 
 #: Raised when the columns change: files of another version are remade.
 VERSION = "1"
@@ -24,14 +24,8 @@ KEY = b"deviate"
 def run_parquet(folder: RunFolder, metrics: Sequence[str], spare: Path) -> Path:
     """Return the run's Parquet file, made now where it is missing or was made from other files.
 
-    Parameters
-    ----------
-    folder : RunFolder
-        A run that has ended.
-    metrics : sequence of str
-        Names of the experiment's metrics; the position is the id.
-    spare : Path
-        Folder to write to where this reader may not write into the run's.
+    The run has ended. `metrics` are the names of the experiment's metrics: the position is the id. `spare` is the
+    folder to write to where this reader may not write into the run's.
     """
     stamp = _stamp(folder, metrics)
     if _is_current(folder.parquet_file, stamp):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deviate.replicate.records import rank_of, read_events
-from deviate.replicate.workspace import RunFolder
+from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.records import rank_of, read_events
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ def processes(folder: RunFolder) -> list[Process]:
     """Return every process of the run the runtime was started in, in the order they started."""
     records = {_stem(path): path for path in folder.record_files()}
     events = {_stem(path): path for path in folder.event_files()}
-    found = [
+    started = [
         Process(stem, read_events(events[stem]) if stem in events else [], records.get(stem))
         for stem in sorted(records.keys() | events.keys())
     ]
-    return sorted(found, key=lambda process: (process.started or 0.0, process.stem))
+    return sorted(started, key=lambda process: (process.started or 0.0, process.stem))
 
 
 def run_processes(folder: RunFolder) -> list[Process]:

@@ -5,21 +5,22 @@ Only completed runs enter unless asked otherwise: a run that failed half-way has
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 import pandas as pd
 
 from deviate.collect.aggregates import pick
+from deviate.collect.agreement import identities, record_tables, recorded_names
 from deviate.collect.columns import TICK_NAME
+from deviate.collect.identity import Identity
 from deviate.collect.measured import TIME_PER_ITERATION, TIME_PER_RUN, MeasuredMetric, measured_metrics
-from deviate.collect.parquet import run_parquet
+from deviate.collect.runs import RunFiles, in_order, read_ended_runs
 from deviate.experiment import Experiment
-from deviate.replicate.outcome import Completed
-from deviate.replicate.workspace import ExperimentFolder, RunFolder
+from deviate.replicate.workspace.folders import ExperimentFolder
 
 RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
 SAMPLE_COLUMNS = ("variant", "run", "metric", "aggregate", "value")
@@ -74,108 +75,96 @@ SELECT variant, run, arg_max(value, steps) AS value FROM timed GROUP BY place, v
 """
 
 
-def included_runs(folder: ExperimentFolder, *, include_failed: bool = False) -> list[RunFolder]:
-    """Return the runs that enter a statistic: completed ones, in the order of the experiment's variants.
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The records of runs, open for questions. Made by `open_tables`."""
 
-    Parameters
-    ----------
-    folder : ExperimentFolder
-        Where the runs are.
-    include_failed : bool, optional
-        Also return runs that ended in another way.
-    """
-    order = {name: place for place, name in enumerate(folder.read_experiment().planned)}
-    runs = [run for run in folder.runs() if _enters(run, include_failed)]
-    return sorted(runs, key=lambda run: (order.get(run.run.variant, len(order)), run.run.variant, run.run.index))
+    #: Says what the metrics are.
+    experiment: Experiment
+    #: Those whose records are in the tables, in the order of the experiment's variants.
+    runs: list[RunFiles]
+    _files: list[Path]
+    _database: duckdb.DuckDBPyConnection
 
+    def records(self) -> pd.DataFrame:
+        """Return every record, in the order each run wrote them.
 
-def _enters(run: RunFolder, include_failed: bool) -> bool:
-    outcome = run.read_outcome()
-    return isinstance(outcome, Completed) or (include_failed and outcome is not None)
-
-
-def records(folder: ExperimentFolder, *, include_failed: bool = False) -> pd.DataFrame:
-    """Return every record, in the order each run wrote them.
-
-    Returns
-    -------
-    DataFrame
         Columns ``variant``, ``run``, ``metric``, ``iteration`` (of the main loop, from 0; -1 before it), ``elapsed_s``
         (since the run's first process started) and ``value``.
-    """
-    with _opened(folder, include_failed) as database:
-        return database.execute(
+        """
+        return self._database.execute(
             f"SELECT {', '.join(RECORD_COLUMNS)} FROM record WHERE metric <> $tick ORDER BY place, position",
             {"tick": TICK_NAME},
         ).df()
 
+    def names(self) -> list[tuple[str, int]]:
+        """Return the names of metrics that have records, see `recorded_names`."""
+        return recorded_names(self._files)
 
-def recorded_names(folder: ExperimentFolder, *, include_failed: bool = False) -> list[tuple[str, int]]:
-    """Return the names of metrics that have records, each with its position in the experiment (-1: not foreseen)."""
-    with _opened(folder, include_failed) as database:
-        rows = database.execute(
-            "SELECT DISTINCT metric, source FROM record WHERE metric <> $tick", {"tick": TICK_NAME}
-        ).fetchall()
-    return sorted((str(name), int(source)) for name, source in rows)
+    def samples(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
+        """Return one number per run and metric, times included; a run without a record of a metric has no row for it.
 
-
-def samples(folder: ExperimentFolder, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Return one number per run and metric, times included; a run without a record of a metric has no row for it.
-
-    Parameters
-    ----------
-    folder : ExperimentFolder
-        Where the runs are.
-    aggregates : mapping of str to str, optional
-        Aggregates by metric, where they should differ from the experiment's.
-
-    Returns
-    -------
-    DataFrame
         Columns ``variant``, ``run``, ``metric``, ``aggregate`` and ``value``; the metrics in the order of
-        `measured_metrics`.
+        `measured_metrics`. `aggregates`, by metric, take the place of the experiment's.
+        """
+        table = self._database.execute(_AGGREGATES, {"tick": TICK_NAME}).df()
+        measured = measured_metrics(self.experiment, zip(table["metric"], table["source"], strict=True))
+        chosen = [(metric, (aggregates or {}).get(metric.name, metric.aggregate)) for metric in measured]
+        parts = [self._sample(table, metric, aggregate) for metric, aggregate in chosen]
+        filled = [part for part in (*parts, _run_times(self.runs)) if len(part)]
+        return pd.concat(filled, ignore_index=True) if filled else _no_samples()
+
+    def identities(self) -> dict[str, Identity]:
+        """Return, by variant, how far its runs agree in what they reported, see `agreement.identities`."""
+        return identities(self.experiment, self.runs, self._files)
+
+    def _sample(self, table: pd.DataFrame, metric: MeasuredMetric, aggregate: str) -> pd.DataFrame:
+        if metric.name == TIME_PER_RUN:
+            return _no_samples()
+        if metric.name == TIME_PER_ITERATION:
+            rows = self._database.execute(_ITERATION_TIMES, {"tick": TICK_NAME}).df()
+        elif aggregate.startswith("at "):
+            parameters = {"metric": metric.name, "iteration": int(aggregate.removeprefix("at "))}
+            rows = self._database.execute(_AT, parameters).df()
+        elif aggregate == "area":
+            rows = self._database.execute(_AREA, {"metric": metric.name}).df()
+        else:
+            rows = pick(table[table["metric"] == metric.name], aggregate, metric.direction)
+        return _labelled(rows, metric.name, aggregate)
+
+
+@contextmanager
+def open_tables(
+    folder: ExperimentFolder,
+    *,
+    runs: Sequence[RunFiles] | None = None,
+    experiment: Experiment | None = None,
+    include_failed: bool = False,
+) -> Iterator[Tables]:
+    """Open the records of an experiment in one database in memory.
+
+    `runs` and `experiment` are those of `folder`, where they were read already. With `include_failed` runs are taken
+    too that ended in another way than by completing.
     """
-    experiment = folder.read_experiment()
-    with _opened(folder, include_failed=False) as database:
-        table = database.execute(_AGGREGATES, {"tick": TICK_NAME}).df()
-        found = measured_metrics(experiment, zip(table["metric"], table["source"], strict=True))
-        parts = [_sample(database, table, _with_aggregate(metric, aggregates or {})) for metric in found]
-    parts += [_run_times(folder)]
-    filled = [part for part in parts if len(part)]
-    return pd.concat(filled, ignore_index=True) if filled else _no_samples()
-
-
-def _with_aggregate(metric: MeasuredMetric, aggregates: Mapping[str, str]) -> tuple[MeasuredMetric, str]:
-    return metric, aggregates.get(metric.name, metric.aggregate)
-
-
-def _sample(
-    database: duckdb.DuckDBPyConnection, table: pd.DataFrame, chosen: tuple[MeasuredMetric, str]
-) -> pd.DataFrame:
-    metric, aggregate = chosen
-    if metric.name == TIME_PER_RUN:
-        return _no_samples()
-    if metric.name == TIME_PER_ITERATION:
-        rows = database.execute(_ITERATION_TIMES, {"tick": TICK_NAME}).df()
-    elif aggregate.startswith("at "):
-        parameters = {"metric": metric.name, "iteration": int(aggregate.removeprefix("at "))}
-        rows = database.execute(_AT, parameters).df()
-    elif aggregate == "area":
-        rows = database.execute(_AREA, {"metric": metric.name}).df()
-    else:
-        rows = pick(table[table["metric"] == metric.name], aggregate, metric.direction)
-    return _labelled(rows, metric.name, aggregate)
+    experiment = folder.read_experiment() if experiment is None else experiment
+    ended = read_ended_runs(folder) if runs is None else runs
+    taken = in_order((run for run in ended if run.completed or include_failed), experiment)
+    with record_tables(experiment, taken) as files, duckdb.connect() as database:
+        listed = _file_table(taken, files)
+        database.register("files", listed)
+        database.execute(_VIEW.format(files=_sql_list(listed["filename"])) if files else _EMPTY_VIEW)
+        yield Tables(experiment, taken, files, database)
 
 
 def _labelled(rows: pd.DataFrame, metric: str, aggregate: str) -> pd.DataFrame:
     return rows.assign(metric=metric, aggregate=aggregate)[list(SAMPLE_COLUMNS)]
 
 
-def _run_times(folder: ExperimentFolder) -> pd.DataFrame:
+def _run_times(runs: Iterable[RunFiles]) -> pd.DataFrame:
     rows = [
-        (run.run.variant, run.run.index, outcome.seconds)
-        for run in included_runs(folder)
-        if (outcome := run.read_outcome()) is not None and outcome.seconds is not None
+        (run.variant, run.index, run.outcome.seconds)
+        for run in runs
+        if run.completed and run.outcome is not None and run.outcome.seconds is not None
     ]
     return _labelled(pd.DataFrame(rows, columns=["variant", "run", "value"]), TIME_PER_RUN, "last")
 
@@ -184,19 +173,6 @@ def _no_samples() -> pd.DataFrame:
     return pd.DataFrame({"variant": [], "run": [], "metric": [], "aggregate": [], "value": []}).astype(
         {"variant": str, "run": "int64", "metric": str, "aggregate": str, "value": "float64"}
     )
-
-
-@contextmanager
-def _opened(folder: ExperimentFolder, include_failed: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database in memory whose view ``record`` holds the records of the runs."""
-    experiment: Experiment = folder.read_experiment()
-    names = [metric.name for metric in experiment.metrics]
-    with tempfile.TemporaryDirectory() as spare, duckdb.connect() as database:
-        runs = included_runs(folder, include_failed=include_failed)
-        files = _file_table([(run, run_parquet(run, names, Path(spare))) for run in runs])
-        database.register("files", files)
-        database.execute(_VIEW.format(files=_sql_list(files["filename"])) if len(files) else _EMPTY_VIEW)
-        yield database
 
 
 _EMPTY_VIEW = """
@@ -208,8 +184,10 @@ WHERE false
 """
 
 
-def _file_table(runs: list[tuple[RunFolder, Path]]) -> pd.DataFrame:
-    rows = [(str(path), run.run.variant, run.run.index, place) for place, (run, path) in enumerate(runs)]
+def _file_table(runs: Sequence[RunFiles], files: Sequence[Path]) -> pd.DataFrame:
+    rows = [
+        (str(file), run.variant, run.index, place) for place, (run, file) in enumerate(zip(runs, files, strict=True))
+    ]
     return pd.DataFrame(rows, columns=["filename", "variant", "run", "place"])
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from deviate.collect.columns import RunNames
 from deviate.collect.processes import run_processes
-from deviate.replicate.records import RECORD, TICK, parse_records
-from deviate.replicate.workspace import RunFolder
+from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.records import RECORD, TICK, parse_records
 
 #: Records read at once.
 CHUNK = 1 << 16
@@ -63,12 +63,7 @@ def _read_at(file: BinaryIO, place: int) -> bytes:
 class RunTallies:
     """What came of each metric of a run that may still go on.
 
-    Parameters
-    ----------
-    folder : RunFolder
-        The run.
-    metrics : sequence of str
-        Names of the metrics; the position is the id.
+    `metrics` are the names of the experiment's metrics: the position is the id.
     """
 
     def __init__(self, folder: RunFolder, metrics: Sequence[str]) -> None:
@@ -80,7 +75,7 @@ class RunTallies:
 
     def look(self) -> dict[tuple[str, int], Tally]:
         """Return what came so far, by name and position of the metric it belongs to (-1: not foreseen)."""
-        found: dict[tuple[str, int], Tally] = {}
+        tallies: dict[tuple[str, int], Tally] = {}
         processes = run_processes(self.folder)
         names = RunNames(self.metrics, processes)
         for process in processes:
@@ -92,9 +87,9 @@ class RunTallies:
                     self.iterations = max(self.iterations, tally.count)
                     continue
                 source, name = names.of(identifier, dynamic)
-                before = found.get((name, source))
-                found[name, source] = before.joined(tally) if before else tally
-        return found
+                before = tallies.get((name, source))
+                tallies[name, source] = before.joined(tally) if before else tally
+        return tallies
 
     def _look_at(self, path: Path) -> dict[int, Tally]:
         return self._files.setdefault(path, GrowingRecords(path)).look()

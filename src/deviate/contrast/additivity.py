@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from deviate.contrast.results import Effect
+from deviate.contrast.results import Effect, unknown_effect
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval
-from deviate.measure.sample import finite_sample, unit_scale
+from deviate.measure.sample import common_scale, finite_sample
 
 METHOD = "F, with Satterthwaite's degrees of freedom"
 
@@ -18,23 +17,18 @@ METHOD = "F, with Satterthwaite's degrees of freedom"
 def added_variances(parts: Sequence[ArrayLike], whole: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
     """Give the sum of the variances of `parts` as a multiple of the variance of `whole`.
 
+    The value is 1 where sources that act independently add up; more where they overlap, each bringing what another
+    brings too; less where they act through each other. For normal values the interval is
+    ``[r / F(q, f, n-1), r / F(1-q, f, n-1)]`` with ``r`` the value, ``q = (1+level)/2``, ``F`` the quantile of the F
+    distribution and ``f = (sum v_i)**2 / sum(v_i**2 / (n_i - 1))`` [1]_: a sum of variances is distributed about as one
+    of `f` degrees of freedom. Spreads with heavier tails make it too narrow.
+
     Parameters
     ----------
     parts : sequence of array_like of float, shapes (n_i,)
         Per source one finite value per run, of runs in which it varied alone.
     whole : array_like of float, shape (n,)
         One finite value per run, of runs in which all of them varied.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    Effect
-        1 where sources that act independently add up; more where they overlap, each bringing what another brings
-        too; less where they act through each other. For normal values the interval is
-        ``[r / F(q, f, n-1), r / F(1-q, f, n-1)]`` with ``r`` the value, ``q = (1+level)/2``, ``F`` the quantile of
-        the F distribution and ``f = (sum v_i)**2 / sum(v_i**2 / (n_i - 1))`` [1]_: a sum of variances is distributed
-        about as one of `f` degrees of freedom. Spreads with heavier tails make it too narrow.
 
     References
     ----------
@@ -49,18 +43,13 @@ def added_variances(parts: Sequence[ArrayLike], whole: ArrayLike, level: float =
     """
     samples = [finite_sample(sample) for sample in (*parts, whole)]
     if len(samples) < 2 or min(sample.size for sample in samples) < 2:
-        return _unknown("it takes two runs or more of each source and of all of them together", level)
-    scaled, _ = unit_scale(np.concatenate(samples))
-    split = np.split(scaled, np.cumsum([sample.size for sample in samples])[:-1])
+        return unknown_effect("it takes two runs or more of each source and of all of them together", level, METHOD)
+    split, _ = common_scale(samples)
     *variances, all_vary = (float(sample.var(ddof=1)) for sample in split)
     if all_vary == 0 or sum(variances) == 0:
-        return _unknown("runs do not differ, with every source or with each alone", level)
+        return unknown_effect("runs do not differ, with every source or with each alone", level, METHOD)
     ratio = sum(variances) / all_vary
     freedom = sum(variances) ** 2 / sum(v**2 / (sample.size - 1) for v, sample in zip(variances, split, strict=False))
     quantile = stats.f(freedom, split[-1].size - 1).ppf
     ends = [ratio / float(quantile(share)) for share in ((1 + level) / 2, (1 - level) / 2)]
     return Effect(value=ratio, interval=Interval(low=ends[0], high=ends[1], level=level, method=METHOD))
-
-
-def _unknown(reason: str, level: float) -> Effect:
-    return Effect(interval=Interval(level=level, method=METHOD, reason=reason), reason=reason)

@@ -52,8 +52,6 @@ def choose_location(n_a: int, n_b: int, pairs: int) -> Choice:
 
     Parameters
     ----------
-    n_a, n_b : int
-        Runs of each side.
     pairs : int
         Runs that have a partner on the other side with which they share draws; 0 where pairing is not real.
 

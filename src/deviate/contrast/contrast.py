@@ -2,24 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
 from deviate.contrast.choice import BROWN_FORSYTHE, PAIRED, Choice, choose_location
-from deviate.contrast.difference import mean_difference
+from deviate.contrast.difference import mean_difference, tost
 from deviate.contrast.dispersion import bartlett, brown_forsythe, f_variance, levene
 from deviate.contrast.dominance import Dominance, dominance
 from deviate.contrast.effects import cohen_d, cohen_dz, hedges_g
-from deviate.contrast.equivalence import tost
 from deviate.contrast.location import brunner_munzel, mann_whitney_u, permutation, student_t, welch_t
 from deviate.contrast.paired import correlation, paired_permutation, paired_t, wilcoxon
 from deviate.contrast.results import Effect, Tested
 from deviate.contrast.sd_ratio import sd_ratio
 from deviate.contrast.superiority import cliff_delta, p_superiority
 from deviate.measure.sample import finite_sample
+
+
+class Row(NamedTuple):
+    """A test of two samples, or an effect."""
+
+    #: What tables for people call it; files for programs have the name it is kept under.
+    label: str
+    function: Callable[..., Any]
+    #: Takes runs that belong together two by two.
+    paired: bool = False
+    #: Takes the generator.
+    draws: bool = False
+
+
+#: All tests, in the order in which they are made (it decides what each draws) and shown.
+TESTS = {
+    "student_t": Row("Student's t", student_t),
+    "welch_t": Row("Welch's t", welch_t),
+    "mann_whitney_u": Row("Mann-Whitney U", mann_whitney_u, draws=True),
+    "brunner_munzel": Row("Brunner-Munzel", brunner_munzel),
+    "permutation": Row("permutation of means", permutation, draws=True),
+    "brown_forsythe": Row("Brown-Forsythe", brown_forsythe),
+    "levene": Row("Levene", levene),
+    "f_variance": Row("F of variances", f_variance),
+    "bartlett": Row("Bartlett", bartlett),
+    "paired_t": Row("paired t", paired_t, paired=True),
+    "wilcoxon": Row("Wilcoxon signed ranks", wilcoxon, paired=True),
+    "paired_permutation": Row("exchange within pairs", paired_permutation, paired=True, draws=True),
+}
+
+EFFECTS = {
+    "cohen_d": Row("Cohen's d", cohen_d),
+    "hedges_g": Row("Hedges' g", hedges_g),
+    "cliff_delta": Row("Cliff's delta", cliff_delta),
+    "p_superiority": Row("P(A > B)", p_superiority),
+    "cohen_dz": Row("Cohen's d for pairs", cohen_dz, paired=True),
+}
 
 
 class Contrast(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,12 +111,6 @@ def contrast(
 
     Parameters
     ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-    rng : numpy.random.Generator
-        Draws arrangements and resamples.
-    level : float, optional
-        Confidence level of all intervals, in (0, 1).
     pairs : sequence of (int, int), optional
         Places in `a` and `b` of the runs that belong together, where pairing is real.
     margin : float, optional
@@ -90,11 +121,11 @@ def contrast(
     paired = chosen == PAIRED
     places = np.asarray(pairs, dtype=int).reshape(-1, 2)
     one, other = (first[places[:, 0]], second[places[:, 1]]) if paired else (first, second)
-    tests = _tests(first, second, rng)
-    effects = _effects(first, second, level)
+    tests = _tests(first, second, rng, paired=False)
+    effects = _effects(first, second, level, paired=False)
     if paired:
-        tests |= _paired_tests(one, other, rng)
-        effects["cohen_dz"] = cohen_dz(one, other, level)
+        tests |= _tests(one, other, rng, paired=True)
+        effects |= _effects(one, other, level, paired=True)
     return Contrast(
         n_a=first.size,
         n_b=second.size,
@@ -113,32 +144,10 @@ def contrast(
     )
 
 
-def _tests(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> dict[str, Tested]:
-    return {
-        "student_t": student_t(a, b),
-        "welch_t": welch_t(a, b),
-        "mann_whitney_u": mann_whitney_u(a, b, rng),
-        "brunner_munzel": brunner_munzel(a, b),
-        "permutation": permutation(a, b, rng),
-        "brown_forsythe": brown_forsythe(a, b),
-        "levene": levene(a, b),
-        "f_variance": f_variance(a, b),
-        "bartlett": bartlett(a, b),
-    }
+def _tests(a: ArrayLike, b: ArrayLike, rng: np.random.Generator, *, paired: bool) -> dict[str, Tested]:
+    rows = {name: row for name, row in TESTS.items() if row.paired == paired}
+    return {name: row.function(a, b, rng) if row.draws else row.function(a, b) for name, row in rows.items()}
 
 
-def _paired_tests(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> dict[str, Tested]:
-    return {
-        "paired_t": paired_t(a, b),
-        "wilcoxon": wilcoxon(a, b),
-        "paired_permutation": paired_permutation(a, b, rng),
-    }
-
-
-def _effects(a: ArrayLike, b: ArrayLike, level: float) -> dict[str, Effect]:
-    return {
-        "cohen_d": cohen_d(a, b, level),
-        "hedges_g": hedges_g(a, b, level),
-        "cliff_delta": cliff_delta(a, b, level),
-        "p_superiority": p_superiority(a, b, level),
-    }
+def _effects(a: ArrayLike, b: ArrayLike, level: float, *, paired: bool) -> dict[str, Effect]:
+    return {name: row.function(a, b, level) for name, row in EFFECTS.items() if row.paired == paired}

@@ -14,16 +14,8 @@ from deviate.measure.sample import is_identical
 def brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal spread by the distances from each side's median.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-
-    Returns
-    -------
-    Tested
-        Holds its level for skewed and heavy-tailed values too, and sees little below 16 runs a side
-        (``benchmarks/statistics``). Unknown below three runs a side.
+    It holds its level for skewed and heavy-tailed values too, and sees little below 16 runs a side
+    (``benchmarks/statistics``). Unknown below three runs a side.
 
     References
     ----------
@@ -40,16 +32,8 @@ def brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
 def levene(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal spread by the distances from each side's mean.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-
-    Returns
-    -------
-    Tested
-        More powerful than `brown_forsythe` at few runs and less honest: of equal sides it calls up to 10 % different
-        with heavy tails and 20 % with skew (``benchmarks/statistics``). Unknown below three runs a side.
+    It is more powerful than `brown_forsythe` at few runs and less honest: of equal sides it calls up to 10 % different
+    with heavy tails and 20 % with skew (``benchmarks/statistics``). Unknown below three runs a side.
 
     References
     ----------
@@ -61,16 +45,8 @@ def levene(a: ArrayLike, b: ArrayLike) -> Tested:
 def f_variance(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal variances by their ratio, which is right for normal values only.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-
-    Returns
-    -------
-    Tested
-        ``F = var(a) / var(b)`` and ``p = 2 * min(P(F' <= F), P(F' >= F))`` of ``F'`` with ``n_a - 1`` and ``n_b - 1``
-        degrees of freedom. Unknown where a side is constant.
+    ``F = var(a) / var(b)`` and ``p = 2 * min(P(F' <= F), P(F' >= F))`` of ``F'`` with ``n_a - 1`` and ``n_b - 1``
+    degrees of freedom. Unknown where a side is constant.
 
     References
     ----------
@@ -93,15 +69,7 @@ def f_variance(a: ArrayLike, b: ArrayLike) -> Tested:
 def bartlett(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal variances with Bartlett's test, which is right for normal values only.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-
-    Returns
-    -------
-    Tested
-        Unknown where a side is constant.
+    Unknown where a side is constant.
 
     References
     ----------
@@ -112,8 +80,8 @@ def bartlett(a: ArrayLike, b: ArrayLike) -> Tested:
     if reason := _why_no_ratio(both):
         return Tested(reason=reason)
     with quiet():
-        found = stats.bartlett(both.a, both.b)
-    return outcome(found.statistic, found.pvalue)
+        test = stats.bartlett(both.a, both.b)
+    return outcome(test.statistic, test.pvalue)
 
 
 def _levene(both: TwoSamples, center: Literal["median", "mean"]) -> Tested:
@@ -122,9 +90,9 @@ def _levene(both: TwoSamples, center: Literal["median", "mean"]) -> Tested:
     if min(both.a.size, both.b.size) < 3:
         return Tested(reason="a test of spread needs three runs or more on each side")
     with quiet():
-        found = stats.levene(both.a, both.b, center=center)
+        test = stats.levene(both.a, both.b, center=center)
     equal = "the distances from the centre are all equal on each side"
-    return outcome(found.statistic, found.pvalue, why_not=equal)
+    return outcome(test.statistic, test.pvalue, why_not=equal)
 
 
 def _why_no_ratio(both: TwoSamples) -> str:

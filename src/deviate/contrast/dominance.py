@@ -9,13 +9,10 @@ from scipy import stats
 
 from deviate.contrast.guards import FEWEST_RUNS
 from deviate.measure.intervals import DEFAULT_LEVEL
-from deviate.measure.sample import Floats, finite_sample, unit_scale
+from deviate.measure.sample import Floats, common_scale, finite_sample
 
 #: Resamples from which the SD of the violation ratio is estimated, as in the authors' own programs [2]_.
 RESAMPLES = 1000
-
-#: Below this epsilon the order is taken as shown; 0.5 is chance, and 0.2 keeps false alarms few [2]_.
-THRESHOLD = 0.2
 
 
 class Dominance(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,23 +34,9 @@ def dominance(
 ) -> Dominance:
     """Measure how nearly `a` is stochastically higher than `b`.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-    rng : numpy.random.Generator
-        Draws the resamples.
-    level : float, optional
-        Confidence level of the bound, in (0, 1).
-    resamples : int, optional
-        Number of resamples.
-
-    Returns
-    -------
-    Dominance
-        ``violation - sqrt((n_a + n_b) / (n_a n_b)) * sigma * Phi**-1(1 - level)``, kept in [0, 1], with sigma the
-        bootstrap SD about the measured ratio [1]_ [2]_. The integral over the quantiles is exact where others sum over
-        a grid. Unknown below `FEWEST_RUNS` runs a side: with one run a side the bound is as confident as with many.
+    ``violation - sqrt((n_a + n_b) / (n_a n_b)) * sigma * Phi**-1(1 - level)``, kept in [0, 1], with sigma the bootstrap
+    SD about the measured ratio [1]_ [2]_. The integral over the quantiles is exact where others sum over a grid.
+    Unknown below `FEWEST_RUNS` runs a side: with one run a side the bound is as confident as with many.
 
     References
     ----------
@@ -72,8 +55,7 @@ def dominance(
     first, second = finite_sample(a), finite_sample(b)
     if min(first.size, second.size) < FEWEST_RUNS:
         return Dominance(reason=f"almost stochastic order needs {FEWEST_RUNS} runs or more on each side")
-    scaled, _ = unit_scale(np.concatenate([first, second]))
-    first, second = scaled[: first.size], scaled[first.size :]
+    (first, second), _ = common_scale([first, second])
     measured = float(violation_ratio(first[None], second[None])[0])
     if not np.isfinite(measured):
         return Dominance(reason="both sides have the very same values")
@@ -89,16 +71,13 @@ def dominance(
 def violation_ratio(a: Floats, b: Floats) -> Floats:
     """Give the violation ratio of each row of two stacks of samples.
 
+    ``int over {F**-1 < G**-1} (F**-1 - G**-1)**2 / int (F**-1 - G**-1)**2`` over (0, 1), with F and G the distribution
+    functions of `a` and `b`; NaN where both are the same.
+
     Parameters
     ----------
     a, b : ndarray of float, shapes (k, n_a) and (k, n_b)
         Samples in rows.
-
-    Returns
-    -------
-    ndarray of float, shape (k,)
-        ``int over {F**-1 < G**-1} (F**-1 - G**-1)**2 / int (F**-1 - G**-1)**2`` over (0, 1), with F and G the
-        distribution functions of `a` and `b`; NaN where both are the same.
 
     Examples
     --------

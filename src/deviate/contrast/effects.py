@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
 
-from deviate.contrast.results import Effect, two_samples
+from deviate.contrast.results import Effect, two_samples, unknown_effect
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval
 from deviate.measure.sample import Floats, is_identical
 
@@ -21,19 +21,9 @@ _NEAR_ENOUGH = 1e-6
 def cohen_d(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
     """Give the difference of the means in units of the pooled SD.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    Effect
-        ``(mean(a) - mean(b)) / sqrt(((n_a-1) var(a) + (n_b-1) var(b)) / (n_a + n_b - 2))``. The interval holds the
-        noncentralities of t that the measured t agrees with [2]_: exact for normal values with equal SDs. For skewed
-        values it is too narrow: at 95 % it covers 77 to 87 % (``benchmarks/statistics``).
+    ``(mean(a) - mean(b)) / sqrt(((n_a-1) var(a) + (n_b-1) var(b)) / (n_a + n_b - 2))``. The interval holds the
+    noncentralities of t that the measured t agrees with [2]_: exact for normal values with equal SDs. For skewed values
+    it is too narrow: at 95 % it covers 77 to 87 % (``benchmarks/statistics``).
 
     References
     ----------
@@ -48,7 +38,7 @@ def cohen_d(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
     """
     both = two_samples(a, b)
     if both.reason:
-        return _unknown(level, both.reason)
+        return unknown_effect(both.reason, level, METHOD)
     n, m = both.a.size, both.b.size
     pooled = math.sqrt(((n - 1) * float(both.a.var(ddof=1)) + (m - 1) * float(both.b.var(ddof=1))) / (n + m - 2))
     value = float(both.a.mean() - both.b.mean()) / pooled
@@ -58,18 +48,8 @@ def cohen_d(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
 def hedges_g(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
     """Give Cohen's d freed of its bias at small n.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    Effect
-        ``J * d`` with ``J = gamma(m / 2) / (sqrt(m / 2) * gamma((m - 1) / 2))`` and ``m = n_a + n_b - 2``; the interval
-        is that of d times J.
+    ``J * d`` with ``J = gamma(m / 2) / (sqrt(m / 2) * gamma((m - 1) / 2))`` and ``m = n_a + n_b - 2``; the interval is
+    that of d times J.
 
     References
     ----------
@@ -81,32 +61,24 @@ def hedges_g(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect
     >>> round(hedges_g([2.0, 3.0, 4.0], [1.0, 2.0, 3.0]).value, 3)
     0.798
     """
-    found = cohen_d(a, b, level)
-    if found.value is None:
-        return found
+    effect = cohen_d(a, b, level)
+    if effect.value is None:
+        return effect
     j = bias_factor(np.size(a) + np.size(b) - 2)
-    interval = found.interval
+    interval = effect.interval
     if interval.low is not None and interval.high is not None:
         interval = Interval(low=j * interval.low, high=j * interval.high, level=level, method=METHOD)
-    return Effect(value=j * found.value, interval=interval)
+    return Effect(value=j * effect.value, interval=interval)
 
 
 def cohen_dz(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
-    """Give the mean of the differences within pairs in units of their SD.
-
-    Parameters
-    ----------
-    a, b : array_like of float, shape (n_pairs,)
-        One finite value per run; values at the same place belong together.
-    level : float, optional
-        Confidence level in (0, 1).
-    """
+    """Give the mean of the differences within pairs in units of their SD."""
     both = two_samples(a, b)
     if both.a.size != both.b.size:
         raise ValueError(f"pairs need as many runs on each side; got {both.a.size} and {both.b.size}")
     difference: Floats = both.a - both.b
     if both.a.size < 2 or is_identical(difference):
-        return _unknown(level, "the differences within pairs do not vary")
+        return unknown_effect("the differences within pairs do not vary", level, METHOD)
     value = float(difference.mean() / difference.std(ddof=1))
     return _standardised(value, math.sqrt(1 / difference.size), difference.size - 1, level)
 
@@ -126,7 +98,7 @@ def bias_factor(df: int) -> float:
 
 def _standardised(value: float, scale: float, df: int, level: float) -> Effect:
     if not math.isfinite(value):
-        return _unknown(level, "the pooled SD is too small beside the difference")
+        return unknown_effect("the pooled SD is too small beside the difference", level, METHOD)
     tail = (1 - level) / 2
     low, high = _noncentrality(value / scale, df, 1 - tail), _noncentrality(value / scale, df, tail)
     if low is None or high is None:
@@ -139,9 +111,9 @@ def _noncentrality(t: float, df: int, share: float) -> float | None:
     """Find the noncentrality under which a t as low as `t` has probability `share`; None where SciPy cannot."""
 
     def excess(noncentrality: float) -> float:
-        found = float(stats.nct.cdf(t, df, noncentrality))
+        probability = float(stats.nct.cdf(t, df, noncentrality))
         # Deep in its tails SciPy's noncentral t is not a number.
-        return (found if math.isfinite(found) else float(noncentrality < t)) - share
+        return (probability if math.isfinite(probability) else float(noncentrality < t)) - share
 
     width = 5 + 3 * abs(t)
     with np.errstate(all="ignore"):
@@ -149,7 +121,3 @@ def _noncentrality(t: float, df: int, share: float) -> float | None:
             return None
         root = float(optimize.brentq(excess, t - width, t + width, xtol=1e-12))
         return root if abs(float(stats.nct.cdf(t, df, root)) - share) < _NEAR_ENOUGH else None
-
-
-def _unknown(level: float, reason: str) -> Effect:
-    return Effect(interval=Interval(level=level, method=METHOD, reason=reason), reason=reason)

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from math import comb
 
+from deviate.measure.robust_sd import MOST_RUNS
+
 #: Below this many runs a side no verdict is given. With 3 no rank test can reach 0.05 at all, with 4 only if the sides
 #: do not overlap; and with fewer than 5 an algorithm is easily told apart from itself [1]_.
 #:
 #: .. [1] P. Henderson et al., "Deep reinforcement learning that matters", AAAI 2018.
 FEWEST_RUNS = 5
 
-#: Numbers of runs that are tried for an answer; who needs more has another problem than the number of runs.
-MOST_RUNS = 100_000
-
 
 def smallest_p(n: int, m: int, *, paired: bool = False) -> float:
     """Give the smallest two-sided p that a rank or permutation test can reach.
 
-    Parameters
-    ----------
-    n, m : int
-        Runs of each side; equal where `paired`.
-    paired : bool, optional
-        Runs belong together two by two.
-
-    Returns
-    -------
-    float
-        ``2 / comb(n + m, n)``: the most extreme arrangement and its mirror image among all that are equally likely
-        where nothing differs; ``2 / 2**n`` for pairs. In (0, 1].
+    ``2 / comb(n + m, n)``: the most extreme arrangement and its mirror image among all that are equally likely where
+    nothing differs; ``2 / 2**n`` for pairs. In (0, 1].
 
     Examples
     --------
@@ -41,15 +30,7 @@ def smallest_p(n: int, m: int, *, paired: bool = False) -> float:
 def fewest_runs(alpha: float) -> int:
     """Give the number of runs a side below which no verdict is given.
 
-    Parameters
-    ----------
-    alpha : float
-        Share of false alarms one accepts, in (0, 1).
-
-    Returns
-    -------
-    int
-        `FEWEST_RUNS`, or more where even sides that do not overlap cannot reach `alpha` in a rank test.
+    That is `FEWEST_RUNS`, or more where even sides that do not overlap cannot reach `alpha` in a rank test.
 
     Examples
     --------

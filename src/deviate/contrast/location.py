@@ -24,15 +24,7 @@ EXACT_U_PAIRS = 2500
 def student_t(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal means with Student's t test, which assumes equal SDs.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-
-    Returns
-    -------
-    Tested
-        t is positive where the mean of `a` is higher. Unknown below two runs a side, and where both sides are constant.
+    t is positive where the mean of `a` is higher. Unknown below two runs a side, and where both sides are constant.
 
     Examples
     --------
@@ -45,15 +37,7 @@ def student_t(a: ArrayLike, b: ArrayLike) -> Tested:
 def welch_t(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal means with Welch's t test, which does not assume equal SDs.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-
-    Returns
-    -------
-    Tested
-        t is positive where the mean of `a` is higher. Unknown as in `student_t`.
+    t is positive where the mean of `a` is higher. Unknown as in `student_t`.
 
     References
     ----------
@@ -72,18 +56,8 @@ def welch_t(a: ArrayLike, b: ArrayLike) -> Tested:
 def mann_whitney_u(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> Tested:
     """Test by ranks whether values of one side tend to be higher.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-    rng : numpy.random.Generator
-        Draws arrangements where there are ties and too many arrangements to look at all.
-
-    Returns
-    -------
-    Tested
-        U of `a`: in how many of the ``n_a * n_b`` pairs its value is higher, ties counted half. p is exact without
-        ties up to 50 against 50 runs, and with ties up to `EXACT_UP_TO` arrangements.
+    U of `a`: in how many of the ``n_a * n_b`` pairs its value is higher, ties counted half. p is exact without ties up
+    to 50 against 50 runs, and with ties up to `EXACT_UP_TO` arrangements.
 
     References
     ----------
@@ -102,24 +76,16 @@ def mann_whitney_u(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> Test
     if np.unique(ranks).size < ranks.size:
         return _tied_u(both, ranks, rng)
     exact = both.a.size * both.b.size <= EXACT_U_PAIRS
-    found = stats.mannwhitneyu(both.a, both.b, method="exact" if exact else "asymptotic")
-    return outcome(found.statistic, found.pvalue, "exact" if exact else "normal approximation")
+    test = stats.mannwhitneyu(both.a, both.b, method="exact" if exact else "asymptotic")
+    return outcome(test.statistic, test.pvalue, "exact" if exact else "normal approximation")
 
 
 def brunner_munzel(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test whether values of one side tend to be higher, without assuming equal spread.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-
-    Returns
-    -------
-    Tested
-        With the t approximation; the statistic is positive where `b` tends to be higher. Unknown where the sides do not
-        overlap, for its estimate of the variance is then zero. At 5 runs a side it calls 6 to 8 % of equal sides
-        different instead of 5 % (``benchmarks/statistics``).
+    It uses the t approximation; the statistic is positive where `b` tends to be higher. Unknown where the sides do not
+    overlap, for its estimate of the variance is then zero. At 5 runs a side it calls 6 to 8 % of equal sides different
+    instead of 5 % (``benchmarks/statistics``).
 
     References
     ----------
@@ -134,26 +100,16 @@ def brunner_munzel(a: ArrayLike, b: ArrayLike) -> Tested:
     if both.reason:
         return Tested(reason=both.reason)
     with quiet():
-        found = stats.brunnermunzel(both.a, both.b)
+        test = stats.brunnermunzel(both.a, both.b)
     apart = "the sides do not overlap, so this test has no estimate of the variance"
-    return outcome(found.statistic, found.pvalue, "t approximation", why_not=apart)
+    return outcome(test.statistic, test.pvalue, "t approximation", why_not=apart)
 
 
 def permutation(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> Tested:
     """Test for equal means by permuting the runs between the sides.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-    rng : numpy.random.Generator
-        Draws arrangements where there are too many to look at all.
-
-    Returns
-    -------
-    Tested
-        The statistic is ``mean(a) - mean(b)``. With up to `EXACT_UP_TO` arrangements all are looked at; else
-        `RESAMPLES` are drawn and ``p = (b + 1) / (m + 1)`` per side [1]_.
+    The statistic is ``mean(a) - mean(b)``. With up to `EXACT_UP_TO` arrangements all are looked at; else `RESAMPLES`
+    are drawn and ``p = (b + 1) / (m + 1)`` per side [1]_.
 
     References
     ----------
@@ -177,8 +133,8 @@ def _t_test(both: TwoSamples, *, equal_var: bool) -> Tested:
     if both.reason:
         return Tested(reason=both.reason)
     with quiet():
-        found = stats.ttest_ind(both.a, both.b, equal_var=equal_var)
-    return outcome(found.statistic, found.pvalue)
+        test = stats.ttest_ind(both.a, both.b, equal_var=equal_var)
+    return outcome(test.statistic, test.pvalue)
 
 
 def _tied_u(both: TwoSamples, ranks: Floats, rng: np.random.Generator) -> Tested:
@@ -191,10 +147,10 @@ def _tied_u(both: TwoSamples, ranks: Floats, rng: np.random.Generator) -> Tested
 def _permuted(a: Floats, b: Floats, rng: np.random.Generator) -> tuple[float, str]:
     arrangements = comb(a.size + b.size, a.size)
     exact = arrangements <= EXACT_UP_TO
-    found = stats.permutation_test(
+    test = stats.permutation_test(
         (a, b), _mean_difference, vectorized=True, n_resamples=EXACT_UP_TO if exact else RESAMPLES, rng=rng
     )
-    return float(found.pvalue), f"exact, {arrangements} arrangements" if exact else f"{RESAMPLES} random arrangements"
+    return float(test.pvalue), f"exact, {arrangements} arrangements" if exact else f"{RESAMPLES} random arrangements"
 
 
 def _mean_difference(a: Floats, b: Floats, axis: int = -1) -> Floats:

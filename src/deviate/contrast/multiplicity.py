@@ -23,6 +23,8 @@ CORRECTION_NAMES = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini
 def adjust(ps: Sequence[float | None], correction: Correction = DEFAULT_CORRECTION) -> list[float | None]:
     """Adjust p-values for their number.
 
+    The results are in the order of `ps`, and to be compared with alpha.
+
     Parameters
     ----------
     ps : sequence of float or None
@@ -30,11 +32,6 @@ def adjust(ps: Sequence[float | None], correction: Correction = DEFAULT_CORRECTI
     correction : {'holm', 'bonferroni', 'bh', 'none'}, optional
         Holm [1]_ and Bonferroni keep the probability of any false alarm at alpha; Benjamini-Hochberg [2]_ keeps the
         expected share of false ones among the alarms there.
-
-    Returns
-    -------
-    list of float or None
-        In the order of `ps`; to be compared with alpha.
 
     References
     ----------

@@ -59,24 +59,19 @@ def noninferiority(
 ) -> Noninferiority:
     """Test whether the mean of `a` is on the good side of the mean of `limit`.
 
+    Decides by Welch's t test, or the paired one where nearly all runs have a partner. ``p_not_worse <= alpha`` exactly
+    where the interval lies above zero [1]_.
+
     Parameters
     ----------
     a : array_like of float, shape (n_a,)
         One finite value per run of the side that is checked.
     limit : array_like of float, shape (n_b,)
         Values of the side it is checked against, each moved by what is allowed; see `moved`.
-    direction : {'higher', 'lower'}
-        Which values are better.
     alpha : float
         Share of wrong claims, of each kind, in (0, 0.5).
     pairs : sequence of (int, int), optional
         Places in `a` and `limit` of the runs that belong together, where pairing is real.
-
-    Returns
-    -------
-    Noninferiority
-        By Welch's t test, or the paired one where nearly all runs have a partner. ``p_not_worse <= alpha`` exactly
-        where the interval lies above zero [1]_.
 
     References
     ----------
@@ -119,8 +114,6 @@ def moved(values: ArrayLike, drop: float, direction: Direction, *, relative: boo
         One finite value per run; all of one sign where `relative`.
     drop : float
         By how much the mean may get worse: in the unit of the values, or as a share of their mean.
-    direction : {'higher', 'lower'}
-        Which values are better.
     relative : bool
         Values are then scaled, so that the error of the mean that the share is of enters the test too.
 
@@ -131,27 +124,23 @@ def moved(values: ArrayLike, drop: float, direction: Direction, *, relative: boo
     >>> moved([1.0, 2.0], 0.5, "lower", relative=True).tolist()
     [1.5, 3.0]
     """
-    found = finite_sample(values)
+    sample = finite_sample(values)
     sign = -1.0 if direction == "higher" else 1.0
     if not relative:
-        limit: Floats = found + sign * drop
+        limit: Floats = sample + sign * drop
         return limit
-    if found.size and found.min() < 0 < found.max():
+    if sample.size and sample.min() < 0 < sample.max():
         raise ValueError("a share of a mean means nothing where values have both signs")
     # A mean below zero gets worse in the other direction when it is scaled up.
-    scaled: Floats = found * (1 + sign * drop * (1 if found.size == 0 or found.max() > 0 else -1))
+    scaled: Floats = sample * (1 + sign * drop * (1 if sample.size == 0 or sample.max() > 0 else -1))
     return scaled
 
 
-def judge_gate(found: Noninferiority, *, alpha: float, p_worse_adjusted: float | None, allowed: bool) -> Outcome:
+def judge_gate(tested: Noninferiority, *, alpha: float, p_worse_adjusted: float | None, allowed: bool) -> Outcome:
     """Turn what was tested into an outcome.
 
     Parameters
     ----------
-    found : Noninferiority
-        Where the side stands.
-    alpha : float
-        Share of wrong claims, of each kind.
     p_worse_adjusted : float or None
         Adjusted over the metrics of the gate. One false ``worse`` fails the gate, so all of them together are held to
         alpha; ``not worse`` must be shown for every metric, which needs no adjustment [1]_.
@@ -162,34 +151,31 @@ def judge_gate(found: Noninferiority, *, alpha: float, p_worse_adjusted: float |
     ----------
     .. [1] R. L. Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24(4), 1982.
     """
-    if found.fewest < fewest_runs(2 * alpha) or found.p_worse is None or found.p_not_worse is None:
+    if tested.fewest < fewest_runs(2 * alpha) or tested.p_worse is None or tested.p_not_worse is None:
         return "inconclusive"
     if p_worse_adjusted is not None and p_worse_adjusted <= alpha:
         return "worse"
     if not allowed:
         return "no drop shown"
-    return "not worse" if found.p_not_worse <= alpha else "inconclusive"
+    return "not worse" if tested.p_not_worse <= alpha else "inconclusive"
 
 
-def runs_to_decide(found: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> int | None:
+def runs_to_decide(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> int | None:
     """Give the runs a side with which a difference from the limit as large as was seen is shown with `power`.
 
-    Returns
-    -------
-    int or None
-        None where nothing tells, or more than can be made are needed.
+    None where nothing tells, or more than can be made are needed.
     """
-    if found.sd is None or not found.sd > 0 or not found.room.value:
+    if tested.sd is None or not tested.sd > 0 or not tested.room.value:
         return None
-    runs = runs_for_difference(found.room.value / found.sd, 2 * alpha, power, paired=found.paired)
+    runs = runs_for_difference(tested.room.value / tested.sd, 2 * alpha, power, paired=tested.paired)
     return None if runs is None else max(runs, fewest_runs(2 * alpha))
 
 
-def drop_seen(found: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> float | None:
+def drop_seen(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> float | None:
     """Give the smallest drop that so many runs show with `power`, in the unit of the values."""
-    if found.sd is None or found.fewest < 2:
+    if tested.sd is None or tested.fewest < 2:
         return None
-    return found.sd * detectable_difference(found.n_a, found.n_b, 2 * alpha, power, paired=found.paired)
+    return tested.sd * detectable_difference(tested.n_a, tested.n_b, 2 * alpha, power, paired=tested.paired)
 
 
 def _one_sided(tested: Tested) -> tuple[float | None, float | None]:

@@ -9,21 +9,13 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from deviate.contrast.results import Tested, outcome, quiet
-from deviate.measure.sample import Floats, finite_sample, is_identical, unit_scale
+from deviate.measure.sample import Floats, common_scale, finite_sample, is_identical
 
 
 def welch_anova(samples: Sequence[ArrayLike]) -> Tested:
     """Test for equal means of several sides without assuming equal SDs.
 
-    Parameters
-    ----------
-    samples : sequence of array_like of float, shapes (n_i,)
-        One sample per side, one finite value per run.
-
-    Returns
-    -------
-    Tested
-        Unknown where a side has fewer than two runs or is constant: its weight would be infinite.
+    Unknown where a side has fewer than two runs or is constant: its weight would be infinite.
 
     References
     ----------
@@ -37,17 +29,12 @@ def welch_anova(samples: Sequence[ArrayLike]) -> Tested:
     from statsmodels.stats.oneway import anova_oneway
 
     with quiet():
-        found = anova_oneway(values, use_var="unequal", welch_correction=True)
-    return outcome(float(found.statistic), float(found.pvalue))
+        test = anova_oneway(values, use_var="unequal", welch_correction=True)
+    return outcome(float(test.statistic), float(test.pvalue))
 
 
 def kruskal_wallis(samples: Sequence[ArrayLike]) -> Tested:
     """Test by ranks whether values of some side tend to be higher.
-
-    Parameters
-    ----------
-    samples : sequence of array_like of float, shapes (n_i,)
-        One sample per side, one finite value per run.
 
     References
     ----------
@@ -58,13 +45,11 @@ def kruskal_wallis(samples: Sequence[ArrayLike]) -> Tested:
         return Tested(reason="a test needs two runs or more on each side")
     if is_identical(np.concatenate(values)):
         return Tested(reason="all runs of all sides gave exactly the same value")
-    found = stats.kruskal(*values)
-    return outcome(found.statistic, found.pvalue, "chi-square approximation")
+    test = stats.kruskal(*values)
+    return outcome(test.statistic, test.pvalue, "chi-square approximation")
 
 
 def _scaled(samples: Sequence[ArrayLike]) -> list[Floats]:
     if len(samples) < 2:
         raise ValueError(f"a comparison has two sides or more, not {len(samples)}")
-    finite = [finite_sample(sample) for sample in samples]
-    scaled, _ = unit_scale(np.concatenate(finite))
-    return np.split(scaled, np.cumsum([sample.size for sample in finite])[:-1])
+    return common_scale([finite_sample(sample) for sample in samples])[0]

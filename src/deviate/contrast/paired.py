@@ -14,15 +14,7 @@ from deviate.measure.sample import Floats, is_identical
 def paired_t(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal means with Student's t test of the differences.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shape (n_pairs,)
-        One finite value per run; values at the same place belong together.
-
-    Returns
-    -------
-    Tested
-        Unknown below two pairs and where all differences are equal.
+    Unknown below two pairs and where all differences are equal.
 
     Examples
     --------
@@ -33,22 +25,14 @@ def paired_t(a: ArrayLike, b: ArrayLike) -> Tested:
     if reason:
         return Tested(reason=reason)
     with quiet():
-        found = stats.ttest_rel(one, other)
-    return outcome(found.statistic, found.pvalue)
+        test = stats.ttest_rel(one, other)
+    return outcome(test.statistic, test.pvalue)
 
 
 def wilcoxon(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test by signed ranks whether the differences are centred on zero.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shape (n_pairs,)
-        One finite value per run; values at the same place belong together.
-
-    Returns
-    -------
-    Tested
-        p is exact up to 50 pairs without ties, and from all or many changes of signs with ties.
+    p is exact up to 50 pairs without ties, and from all or many changes of signs with ties.
 
     References
     ----------
@@ -63,24 +47,14 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> Tested:
     if reason:
         return Tested(reason=reason)
     with quiet():
-        found = stats.wilcoxon(one, other)
-    return outcome(found.statistic, found.pvalue)
+        test = stats.wilcoxon(one, other)
+    return outcome(test.statistic, test.pvalue)
 
 
 def paired_permutation(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> Tested:
     """Test for equal means by exchanging the sides within pairs.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shape (n_pairs,)
-        One finite value per run; values at the same place belong together.
-    rng : numpy.random.Generator
-        Draws exchanges where there are too many to look at all.
-
-    Returns
-    -------
-    Tested
-        All ``2**n`` exchanges up to `EXACT_UP_TO` (14 pairs), else `RESAMPLES` of them.
+    Looks at all ``2**n`` exchanges up to `EXACT_UP_TO` (14 pairs), else `RESAMPLES` of them.
 
     Examples
     --------
@@ -91,7 +65,7 @@ def paired_permutation(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> 
     if reason:
         return Tested(reason=reason)
     exact = 2**one.size <= EXACT_UP_TO
-    found = stats.permutation_test(
+    test = stats.permutation_test(
         (one - other,),
         np.mean,
         permutation_type="samples",
@@ -100,7 +74,7 @@ def paired_permutation(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> 
         rng=rng,
     )
     method = f"exact, {2**one.size} exchanges" if exact else f"{RESAMPLES} random exchanges"
-    return outcome(np.ldexp(float(one.mean() - other.mean()), two_samples(a, b).exponent), found.pvalue, method)
+    return outcome(np.ldexp(float(one.mean() - other.mean()), two_samples(a, b).exponent), test.pvalue, method)
 
 
 def correlation(a: ArrayLike, b: ArrayLike) -> float | None:
@@ -115,8 +89,8 @@ def correlation(a: ArrayLike, b: ArrayLike) -> float | None:
     if both.a.size < 3 or is_identical(both.a) or is_identical(both.b):
         return None
     with quiet():
-        found = float(stats.pearsonr(both.a, both.b).statistic)
-    return found if np.isfinite(found) else None
+        r = float(stats.pearsonr(both.a, both.b).statistic)
+    return r if np.isfinite(r) else None
 
 
 def _pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, str]:

@@ -21,9 +21,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ranking(
-    names: Sequence[str], means: Sequence[float], direction: Direction, shown: Collection[tuple[str, str]]
+    names: Sequence[str], means: Sequence[float], direction: Direction, proven: Collection[tuple[str, str]]
 ) -> list[Place]:
     """Rank the sides of one metric.
+
+    The best comes first. A side that is proven worse than ``w`` others and better than ``b`` others of ``k`` has a
+    place from ``1 + w`` to ``k - b``. Where the pairwise tests keep the family-wise error (Holm, Bonferroni), all these
+    intervals hold the true places together with that confidence [1]_.
 
     Parameters
     ----------
@@ -31,17 +35,8 @@ def ranking(
         Of the sides.
     means : sequence of float
         Of the sides, in the order of `names`.
-    direction : {'higher', 'lower'}
-        Which values are better.
-    shown : collection of (str, str)
+    proven : collection of (str, str)
         Pairs (better, worse) that a test told apart, adjusted for the number of pairs.
-
-    Returns
-    -------
-    list of Place
-        Best first. A side that is shown to be worse than ``w`` others and better than ``b`` others of ``k`` has a place
-        from ``1 + w`` to ``k - b``. Where the pairwise tests keep the family-wise error (Holm, Bonferroni), all these
-        intervals hold the true places together with that confidence [1]_.
 
     References
     ----------
@@ -60,8 +55,8 @@ def ranking(
         Place(
             name=name,
             rank=1 + sum(other < signed[name] for other in signed.values()),
-            lowest=1 + sum(worse == name for _, worse in shown),
-            highest=len(names) - sum(better == name for better, _ in shown),
+            lowest=1 + sum(worse == name for _, worse in proven),
+            highest=len(names) - sum(better == name for better, _ in proven),
         )
         for name in names
     ]

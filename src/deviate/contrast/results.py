@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deviate.measure.intervals import Interval
-from deviate.measure.sample import Floats, finite_sample, is_identical, unit_scale
+from deviate.measure.sample import Floats, common_scale, finite_sample, is_identical
 
 
 class Tested(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +37,11 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
+def unknown_effect(reason: str, level: float, method: str) -> Effect:
+    """Return an effect whose value and interval are unknown for one reason."""
+    return Effect(interval=Interval(level=level, method=method, reason=reason), reason=reason)
+
+
 class TwoSamples(msgspec.Struct, frozen=True, kw_only=True):
     """Two samples on one scale, on which no square overflows or vanishes."""
 
@@ -56,19 +61,12 @@ class TwoSamples(msgspec.Struct, frozen=True, kw_only=True):
 def two_samples(a: ArrayLike, b: ArrayLike) -> TwoSamples:
     """Bring two samples to one scale and say whether they can be tested against each other.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-
     Raises
     ------
     ValueError
         If a value is not finite.
     """
-    first, second = finite_sample(a), finite_sample(b)
-    scaled, exponent = unit_scale(np.concatenate([first, second]))
-    one, other = scaled[: first.size], scaled[first.size :]
+    (one, other), exponent = common_scale([finite_sample(a), finite_sample(b)])
     return TwoSamples(a=one, b=other, exponent=exponent, reason=_why_untestable(one, other))
 
 
@@ -82,10 +80,10 @@ def _why_untestable(a: Floats, b: Floats) -> str:
 
 def outcome(statistic: SupportsFloat, p: SupportsFloat, method: str = "", *, why_not: str = "") -> Tested:
     """Return a test whose statistic and p are known, or else the reason `why_not`."""
-    found, probability = float(statistic), float(p)
-    if not (math.isfinite(found) and math.isfinite(probability)):
+    value, probability = float(statistic), float(p)
+    if not (math.isfinite(value) and math.isfinite(probability)):
         return Tested(reason=why_not or "the statistic is not finite for these values")
-    return Tested(statistic=found, p=min(max(probability, 0.0), 1.0), method=method)
+    return Tested(statistic=value, p=min(max(probability, 0.0), 1.0), method=method)
 
 
 @contextmanager

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from deviate.contrast.results import Effect, two_samples
+from deviate.contrast.results import Effect, two_samples, unknown_effect
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval
+from deviate.measure.robust_sd import FEWEST_RUNS, trimmed_mean
 from deviate.measure.sample import Floats, is_identical
-
-#: Bonett's trimmed mean leaves out ``1 / (2 * sqrt(n - 4))`` on each end, which is half at 5 runs and undefined below.
-FEWEST_RUNS = 5
 
 METHOD = "Bonett, inverted"
 
@@ -24,22 +22,12 @@ _FARTHEST = 1e6
 def sd_ratio(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
     """Give ``sd(a) / sd(b)`` with a confidence interval that does not assume normal values.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    Effect
-        The interval holds the ratios ``r`` that Bonett's test [1]_ of ``a`` against ``r * b`` does not reject: those
-        with ``abs(log(c * var(a) / (r**2 * var(b)))) <= z * se(r)``. Here
-        ``se(r)**2 = (k(r) - (n_a - 3) / n_a) / (n_a - 1) + (k(r) - (n_b - 3) / n_b) / (n_b - 1)``, ``k(r)`` is the
-        kurtosis pooled about trimmed means after the scaling, and ``c`` a correction for unequal n. It covers as it
-        promises where both sides have one shape, whatever the shape (93 to 98 % at 95 %, ``benchmarks/statistics``),
-        and less where only one side has heavy tails. No interval below `FEWEST_RUNS` a side.
+    The interval holds the ratios ``r`` that Bonett's test [1]_ of ``a`` against ``r * b`` does not reject: those with
+    ``abs(log(c * var(a) / (r**2 * var(b)))) <= z * se(r)``. Here
+    ``se(r)**2 = (k(r) - (n_a - 3) / n_a) / (n_a - 1) + (k(r) - (n_b - 3) / n_b) / (n_b - 1)``, ``k(r)`` is the kurtosis
+    pooled about trimmed means after the scaling, and ``c`` a correction for unequal n. It covers as it promises where
+    both sides have one shape, whatever the shape (93 to 98 % at 95 %, ``benchmarks/statistics``), and less where only
+    one side has heavy tails. No interval below `FEWEST_RUNS` a side.
 
     References
     ----------
@@ -55,7 +43,7 @@ def sd_ratio(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect
     both = two_samples(a, b)
     reason = both.reason or _constant(both.a, both.b)
     if reason:
-        return Effect(interval=Interval(level=level, method=METHOD, reason=reason), reason=reason)
+        return unknown_effect(reason, level, METHOD)
     ratio = math.sqrt(float(both.a.var(ddof=1) / both.b.var(ddof=1)))
     if min(both.a.size, both.b.size) < FEWEST_RUNS:
         few = f"an interval of the SD ratio needs {FEWEST_RUNS} runs or more on each side"
@@ -87,7 +75,7 @@ def bonett_statistic(a: Floats, b: Floats, z: float) -> Callable[[float], float]
     """Return the function of a ratio that is normal, about, where the ratio is the true one."""
     n, m = a.size, b.size
     var_a, var_b = float(a.var(ddof=1)), float(b.var(ddof=1))
-    fourth_a, fourth_b = float(((a - _trimmed(a)) ** 4).sum()), float(((b - _trimmed(b)) ** 4).sum())
+    fourth_a, fourth_b = float(((a - trimmed_mean(a)) ** 4).sum()), float(((b - trimmed_mean(b)) ** 4).sum())
     c = n / (n - z) * (m - z) / m
 
     def statistic(ratio: float) -> float:
@@ -97,10 +85,6 @@ def bonett_statistic(a: Floats, b: Floats, z: float) -> Callable[[float], float]
         return math.log(c * var_a / (ratio**2 * var_b)) / math.sqrt(variance)
 
     return statistic
-
-
-def _trimmed(values: Floats) -> float:
-    return float(stats.trim_mean(values, 1 / (2 * math.sqrt(values.size - 4))))
 
 
 def _root(function: Callable[[float], float], start: float, sign: int) -> float | None:

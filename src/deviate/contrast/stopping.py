@@ -8,12 +8,11 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deviate.contrast.guards import MOST_RUNS
 from deviate.contrast.power import runs_for_precision
 from deviate.experiment import Until
 from deviate.measure.fixed_width import EXTRA_RUNS, FixedWidth, fixed_width
 from deviate.measure.intervals import Interval
-from deviate.measure.robust_sd import cautious_sd_interval, farthest_end, runs_for_sd
+from deviate.measure.robust_sd import MOST_RUNS, cautious_sd_interval, farthest_end, runs_for_sd
 from deviate.measure.sample import Floats, finite_sample, is_identical
 
 
@@ -38,18 +37,13 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 def look(sample: ArrayLike, until: Until) -> Look:
     """Ask whether there are enough runs.
 
+    A mean is judged by `fixed_width`. For an SD: enough are the runs that normal values need (`runs_for_sd`) if the
+    wider of the chi-square and Bonett's interval is narrow enough too, else more.
+
     Parameters
     ----------
     sample : array_like of float, shape (n,)
         One finite value per run, in the order in which runs were asked for.
-    until : Until
-        The criterion.
-
-    Returns
-    -------
-    Look
-        For a mean by `fixed_width`. For an SD: enough are the runs that normal values need (`runs_for_sd`) if the wider
-        of the chi-square and Bonett's interval is narrow enough too, else more.
 
     Examples
     --------
@@ -61,14 +55,14 @@ def look(sample: ArrayLike, until: Until) -> Look:
     values = finite_sample(sample)
     if until.of == "sd":
         return _look_at_sd(values, until)
-    found = fixed_width(values, until.width, relative=until.relative, least=until.least, level=until.level)
+    reached = fixed_width(values, until.width, relative=until.relative, least=until.least, level=until.level)
     return Look(
-        n=found.n,
-        half_width=found.half_width,
-        wanted=found.wanted,
-        met=found.met,
-        interval=found.interval,
-        expected=_expected(values, found, until.level),
+        n=reached.n,
+        half_width=reached.half_width,
+        wanted=reached.wanted,
+        met=reached.met,
+        interval=reached.interval,
+        expected=_expected(values, reached, until.level),
         identical=is_identical(values),
     )
 
@@ -106,14 +100,14 @@ def _look_at_sd(values: Floats, until: Until) -> Look:
     )
 
 
-def _expected(values: Floats, found: FixedWidth, level: float) -> int | None:
-    if found.enough_at is not None:
-        return max(found.enough_at, found.n)
+def _expected(values: Floats, reached: FixedWidth, level: float) -> int | None:
+    if reached.enough_at is not None:
+        return max(reached.enough_at, reached.n)
     sd = float(np.std(values, ddof=1)) if values.size > 1 else 0.0
-    if found.half_width is None or not (sd > 0 and found.wanted > 0 and math.isfinite(sd)):
+    if reached.half_width is None or not (sd > 0 and reached.wanted > 0 and math.isfinite(sd)):
         return None
-    first = runs_for_precision(found.wanted / sd, level)
-    return None if first is None else max(first, found.n + 1) + EXTRA_RUNS
+    first = runs_for_precision(reached.wanted / sd, level)
+    return None if first is None else max(first, reached.n + 1) + EXTRA_RUNS
 
 
 def _expected_of_sd(n: int, reached: float | None, fewest: int | None, width: float) -> int | None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from deviate.contrast.results import Effect
+from deviate.contrast.results import Effect, unknown_effect
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval
 from deviate.measure.sample import finite_sample
 
@@ -21,21 +21,11 @@ MEANINGFUL = 0.75
 def p_superiority(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
     """Give the probability that a run of `a` has a higher value than one of `b`, ties counted half.
 
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    Effect
-        ``U / (n_a n_b)``, in [0, 1]. The interval holds the theta with ``(theta - estimate)**2 <= z**2 V(theta)``,
-        where ``V(theta) = theta (1-theta) (1 + N ((1-theta)/(2-theta) + theta/(1+theta))) / (n_a n_b)`` and
-        ``N = (n_a + n_b) / 2 - 1`` [1]_. At 95 % it covers 93 to 97 % for equal numbers of runs
-        (``benchmarks/statistics``), also where the sides do not overlap, where the intervals of Brunner and Munzel and
-        of the bootstrap have no width; less where both numbers and SDs are unequal.
+    ``U / (n_a n_b)``, in [0, 1]. The interval holds the theta with ``(theta - estimate)**2 <= z**2 V(theta)``, where
+    ``V(theta) = theta (1-theta) (1 + N ((1-theta)/(2-theta) + theta/(1+theta))) / (n_a n_b)`` and
+    ``N = (n_a + n_b) / 2 - 1`` [1]_. At 95 % it covers 93 to 97 % for equal numbers of runs
+    (``benchmarks/statistics``), also where the sides do not overlap, where the intervals of Brunner and Munzel and of
+    the bootstrap have no width; less where both numbers and SDs are unequal.
 
     References
     ----------
@@ -50,8 +40,7 @@ def p_superiority(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> E
     """
     first, second = finite_sample(a), finite_sample(b)
     if min(first.size, second.size) < 2:
-        reason = "it needs two runs or more on each side"
-        return Effect(interval=Interval(level=level, method=METHOD, reason=reason), reason=reason)
+        return unknown_effect("it needs two runs or more on each side", level, METHOD)
     value = float((1 + np.sign(np.subtract.outer(first, second)).mean()) / 2)
     low, high = newcombe_ends(value, first.size, second.size, level)
     return Effect(value=value, interval=Interval(low=low, high=high, level=level, method=METHOD))
@@ -59,13 +48,6 @@ def p_superiority(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> E
 
 def cliff_delta(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
     """Give ``P(a > b) - P(a < b)``, in [-1, 1]: twice `p_superiority` less one, and so its interval.
-
-    Parameters
-    ----------
-    a, b : array_like of float, shapes (n_a,) and (n_b,)
-        One finite value per run.
-    level : float, optional
-        Confidence level in (0, 1).
 
     References
     ----------
@@ -77,12 +59,12 @@ def cliff_delta(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Eff
     >>> round(cliff_delta([4.0, 5.0, 6.0], [1.0, 2.0, 4.0]).value, 3)
     0.889
     """
-    found = p_superiority(a, b, level)
-    low, high = found.interval.low, found.interval.high
-    if found.value is None or low is None or high is None:
-        return found
+    effect = p_superiority(a, b, level)
+    low, high = effect.interval.low, effect.interval.high
+    if effect.value is None or low is None or high is None:
+        return effect
     interval = Interval(low=2 * low - 1, high=2 * high - 1, level=level, method=METHOD)
-    return Effect(value=2 * found.value - 1, interval=interval)
+    return Effect(value=2 * effect.value - 1, interval=interval)
 
 
 def newcombe_ends(estimate: float, n: int, m: int, level: float) -> tuple[float, float]:

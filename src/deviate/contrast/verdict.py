@@ -34,27 +34,18 @@ def judge(
 ) -> Judged:
     """Turn what was tested into a verdict.
 
+    ``too few runs`` below `fewest_runs`, and where no test could be made although the sides differ. ``equivalent`` goes
+    before a difference: who gives a margin has said that smaller differences do not matter. Where a difference is shown
+    and nobody knows which values are better, neither side is called better: `differs` tells it.
+
     Parameters
     ----------
-    n_a, n_b : int
-        Runs of each side that entered the test.
-    alpha : float
-        Share of false alarms one accepts, in (0, 1).
     p_adjusted : float or None
         Of the chosen test, adjusted for the number of tests; None where no test could be made.
     difference : float or None
         ``mean(a) - mean(b)``.
-    direction : {'higher', 'lower'} or None
-        Which values are better.
     equivalence_p : float or None, optional
         Of the two one-sided tests, adjusted, where the user gave a margin.
-
-    Returns
-    -------
-    Judged
-        ``too few runs`` below `fewest_runs`, and where no test could be made although the sides differ. ``equivalent``
-        goes before a difference: who gives a margin has said that smaller differences do not matter. Where a difference
-        is shown and nobody knows which values are better, neither side is called better: `differs` tells it.
 
     Examples
     --------
@@ -84,14 +75,8 @@ def judge_spread(
 
     Parameters
     ----------
-    n_a, n_b : int
-        Runs of each side.
-    alpha : float
-        Share of false alarms one accepts, in (0, 1).
     p_adjusted : float or None
         Of the test of spread, adjusted for the number of tests.
-    sd_a, sd_b : float or None
-        SDs of the sides.
 
     Examples
     --------

@@ -9,11 +9,10 @@ from datetime import datetime
 
 import msgspec
 
-from deviate.analyse.aggregate import aggregate_of
-from deviate.analyse.words import Meaning, meaning_of
+from deviate.analyse.naming.words import Meaning, aggregate_of, meaning_of
 from deviate.errors import BadOption, NotImportable
 from deviate.experiment import IMPORTED, Capture, Experiment, Imported, Metric
-from deviate.importing.found import Found, FoundRun, Reading
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading
 from deviate.importing.request import ImportRequest
 
 #: A metric whose name says nothing: a quality without a direction, of which the last value counts.
@@ -27,10 +26,10 @@ class Proposal(msgspec.Struct, frozen=True):
     """An experiment that shall be stored, with its runs in the order of their indices."""
 
     experiment: Experiment
-    runs: list[FoundRun]
+    runs: list[ForeignRun]
 
 
-def propose(found: Found, request: ImportRequest, kind: str, now: datetime) -> list[Proposal]:
+def propose(found: ForeignResults, request: ImportRequest, kind: str, now: datetime) -> list[Proposal]:
     """Return the experiments, one for each group of runs.
 
     Raises
@@ -43,7 +42,7 @@ def propose(found: Found, request: ImportRequest, kind: str, now: datetime) -> l
     recorded = list(dict.fromkeys(reading.metric for run in found.runs for reading in run.readings))
     _check_names(recorded, request)
     kept = [name for name in recorded if not request.metrics or name in request.metrics]
-    groups: dict[str, list[FoundRun]] = {}
+    groups: dict[str, list[ForeignRun]] = {}
     for run in found.runs:
         groups.setdefault(run.group, []).append(_narrowed(run, kept))
     several = len(groups) > 1
@@ -66,7 +65,7 @@ def _check_names(recorded: list[str], request: ImportRequest) -> None:
                 raise BadOption(f"{option} names {name!r}, which was not found", hint=f"metrics: {', '.join(recorded)}")
 
 
-def _narrowed(run: FoundRun, kept: list[str]) -> FoundRun:
+def _narrowed(run: ForeignRun, kept: list[str]) -> ForeignRun:
     readings = [reading for reading in run.readings if reading.metric in kept]
     for reading in readings:
         if not -1 <= reading.iteration <= LARGEST_ITERATION:
@@ -89,7 +88,7 @@ def _word(text: str) -> str:
 
 
 def _proposal(
-    name: str, runs: list[FoundRun], metrics: list[str], notes: list[str], request: ImportRequest, kind: str,
+    name: str, runs: list[ForeignRun], metrics: list[str], notes: list[str], request: ImportRequest, kind: str,
     now: datetime,
 ) -> Proposal:  # fmt: skip
     present = [
@@ -127,7 +126,7 @@ def _metric(name: str, request: ImportRequest) -> Metric:
     )  # fmt: skip
 
 
-def _digest(runs: list[FoundRun]) -> str:
+def _digest(runs: list[ForeignRun]) -> str:
     """Digest the values, so that the same results are known again whatever their files are called."""
     digest = hashlib.sha256()
     for reading in _readings(runs):
@@ -135,7 +134,7 @@ def _digest(runs: list[FoundRun]) -> str:
     return digest.hexdigest()
 
 
-def _copies(runs: list[FoundRun]) -> Iterator[str]:
+def _copies(runs: list[ForeignRun]) -> Iterator[str]:
     """Say which runs have every value in common: one run that is there twice narrows every interval."""
     same: dict[str, list[str]] = {}
     for run in runs:
@@ -147,6 +146,6 @@ def _copies(runs: list[FoundRun]) -> Iterator[str]:
             yield f"{named} have exactly the same values throughout: copies of one run, or runs that did not vary."
 
 
-def _readings(runs: list[FoundRun]) -> Iterator[Reading]:
+def _readings(runs: list[ForeignRun]) -> Iterator[Reading]:
     for run in runs:
         yield from run.readings

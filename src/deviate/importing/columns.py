@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from deviate.analyse.words import is_schedule, is_settings_name
+from deviate.analyse.naming.words import is_schedule, is_settings_name
 from deviate.errors import NotImportable
 from deviate.importing.roles import Roles
 from deviate.importing.rows import Row, number
@@ -33,19 +33,19 @@ def metric_columns(rows: list[Row], roles: Roles) -> list[str]:
     if roles.value:
         return [roles.value]
     columns = dict.fromkeys(name for row in rows for name in row if name not in roles.taken)
-    found = [
+    numeric = [
         name for name in columns if _is_metric(name) and any(number(row.get(name, "")) is not None for row in rows)
     ]
     # Of a column that has both, the values with a comma would be lost without a word.
-    comma = next(_decimal_commas(found or columns, rows), None)
+    comma = next(_decimal_commas(numeric or columns, rows), None)
     if comma is not None:
         raise NotImportable(f"column {comma!r} holds values with a decimal comma", hint="write them with a point: 0.91")
-    if not found:
+    if not numeric:
         run = f"the runs are told apart by {', '.join(roles.run)}; " if roles.run else ""
         raise NotImportable(
             "no column holds the values of a metric", hint=f"{run}other columns: {', '.join(columns) or 'none'}"
         )
-    return found
+    return numeric
 
 
 def _decimal_commas(columns: Iterable[str], rows: list[Row]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.errors import BadOption, NotImportable
-from deviate.importing.found import Found, FoundRun, named_broken
+from deviate.importing.foreign import ForeignResults, ForeignRun, named_broken
 from deviate.importing.logs import LinePattern, log_rows
 from deviate.importing.mlflow import META, read_mlflow
 from deviate.importing.request import FORMATS, Format, ImportRequest
@@ -30,7 +30,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
-def read_results(request: ImportRequest, kind: Format) -> Found:
+def read_results(request: ImportRequest, kind: Format) -> ForeignResults:
     """Read all that the request names, as `kind`.
 
     Raises
@@ -107,7 +107,7 @@ def _kind(path: Path) -> Format | None:
     return next((kind for pattern, kind in marks if next(path.rglob(pattern), None)), None)
 
 
-def _read_files(kind: Format, request: ImportRequest) -> Found:
+def _read_files(kind: Format, request: ImportRequest) -> ForeignResults:
     """Read tables and logs; of several files, those that cannot be read are runs that failed.
 
     Left out they would be forgotten, and what broke them may be the training.
@@ -116,7 +116,7 @@ def _read_files(kind: Format, request: ImportRequest) -> Found:
     if kind == "log" and not patterns:
         raise BadOption("a log is read with a pattern", hint="type --pattern 'Epoch {epoch} ... acc: {val acc}'")
     tables: list[Table] = []
-    broken: list[FoundRun] = []
+    broken: list[ForeignRun] = []
     first: NotImportable | None = None
     labels = _labels(request.paths)
     for path, label in zip(request.paths, labels, strict=True):
@@ -126,7 +126,7 @@ def _read_files(kind: Format, request: ImportRequest) -> Found:
             if path.is_dir():
                 raise
             first = first or error
-            broken.append(FoundRun(label=label, readings=[], broken=error.message))
+            broken.append(ForeignRun(label=label, readings=[], broken=error.message))
             continue
         tables.append(Table(label, _shaped(rows, kind, path, request)))
     if first is not None and not tables:
@@ -140,7 +140,7 @@ def _shaped(rows: list[Row], kind: Format, path: Path, request: ImportRequest) -
     return _numbered(table) if kind == "log" else table
 
 
-def _joined(found: Found, broken: list[FoundRun], labels: list[str]) -> Found:
+def _joined(found: ForeignResults, broken: list[ForeignRun], labels: list[str]) -> ForeignResults:
     """Add the files that could not be read: each in its place where a file is a run, else after the others."""
     groups = {run.group for run in found.runs}
     if not broken:

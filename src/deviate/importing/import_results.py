@@ -1,16 +1,28 @@
-"""Results that were not run by Deviate become experiments."""
+"""Import results that were not run by Deviate, in the very files that a run of Deviate leaves."""
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime
 
+import numpy as np
+
 from deviate.collect.aggregates import check_aggregate
-from deviate.importing.build import propose
+from deviate.errors import NameTaken
+from deviate.experiment import IMPORTED, Experiment, Run
+from deviate.importing.build import Proposal, propose
+from deviate.importing.foreign import ForeignRun
 from deviate.importing.formats import format_of, read_results
 from deviate.importing.request import ImportRequest
-from deviate.importing.store import check_free, store
-from deviate.replicate.lock import locked
-from deviate.replicate.workspace import ExperimentFolder, Workspace
+from deviate.replicate.snapshot.manifest import Snapshot
+from deviate.replicate.workspace.files import write_json, write_whole
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Workspace
+from deviate.replicate.workspace.lock import locked
+from deviate.replicate.workspace.records import RECORD
+from deviate.replicate.workspace.run_files import Completed, Failed
+
+#: In the place of process id and start stamp.
+STEM = "0-0"
 
 
 def import_results(request: ImportRequest) -> list[ExperimentFolder]:
@@ -28,8 +40,63 @@ def import_results(request: ImportRequest) -> list[ExperimentFolder]:
     proposals = propose(read_results(request, kind), request, kind, now)
     workspace = Workspace(request.project)
     workspace.check_usable()
-    check_free(proposals, workspace, request.replace)
+    _check_free(proposals, workspace, request.replace)
     workspace.prepare()
     with locked(workspace, request.command):
-        check_free(proposals, workspace, request.replace)
-        return [store(proposal, workspace, now) for proposal in proposals]
+        _check_free(proposals, workspace, request.replace)
+        return [_store(proposal, workspace, now) for proposal in proposals]
+
+
+def _check_free(proposals: list[Proposal], workspace: Workspace, replace: bool) -> None:
+    """Make sure that no experiment is in the way.
+
+    Raises
+    ------
+    BadOption
+        If a name cannot be the name of an experiment.
+    NameTaken
+        If there is one of that name that is not to be replaced, or that Deviate ran.
+    """
+    for proposal in proposals:
+        folder = workspace.experiment(proposal.experiment.name)
+        if not folder.experiment_file.is_file():
+            continue
+        if folder.read_experiment().imported is None:
+            raise NameTaken(
+                f"experiment {folder.name!r} was run by Deviate, and is never replaced", hint="type another --name"
+            )
+        if not replace:
+            raise NameTaken(
+                f"experiment {folder.name!r} was imported before",
+                hint="type --replace to put these results in its place, or another --name",
+            )
+
+
+def _store(proposal: Proposal, workspace: Workspace, now: datetime) -> ExperimentFolder:
+    """Write the experiment; ``experiment.json`` comes last, so that a folder without it is known to be unfinished."""
+    experiment = proposal.experiment
+    folder = workspace.experiment(experiment.name)
+    folder.experiment_file.unlink(missing_ok=True)
+    shutil.rmtree(folder.path, ignore_errors=True)
+    folder.snapshot.mkdir(parents=True)
+    write_json(
+        folder.snapshot_file, Snapshot(project=str(workspace.project), source=experiment.source, items=[], digests={})
+    )
+    for index, run in enumerate(proposal.runs):
+        _store_run(folder.run(Run(variant=IMPORTED, index=index)), run, experiment, now)
+    folder.write_experiment(experiment)
+    return folder
+
+
+def _store_run(folder: RunFolder, run: ForeignRun, experiment: Experiment, now: datetime) -> None:
+    folder.path.mkdir(parents=True)
+    ids = {metric.name: place for place, metric in enumerate(experiment.metrics)}
+    rows = [(ids[one.metric], one.iteration, one.elapsed_s, one.value) for one in run.readings]
+    write_whole(folder.path / f"records-{STEM}.bin", np.array(rows, dtype=RECORD).tobytes())
+    ended = now.isoformat(timespec="seconds")
+    if run.is_finished:
+        folder.write_outcome(Completed(seconds=run.seconds, ended=ended))
+        return
+    source = experiment.imported.format if experiment.imported else "the source"
+    reason = run.broken or f"{source} says that it is {run.status}"
+    folder.write_outcome(Failed(seconds=run.seconds, ended=ended, reason=reason))

@@ -46,10 +46,10 @@ class LinePattern:
 
     def match(self, line: str) -> Row:
         """Return the words of `line` by field; empty where it does not look like that."""
-        found = self.regex.search(line)
-        if found is None:
+        match = self.regex.search(line)
+        if match is None:
             return {}
-        return {self.names[group]: word for group, word in found.groupdict().items() if word is not None}
+        return {self.names[group]: word for group, word in match.groupdict().items() if word is not None}
 
     def _of_template(self, text: str) -> str:
         parts = _FIELD.split(text)

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from deviate.errors import NotImportable
-from deviate.importing.found import Found, FoundRun, Reading, in_order
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order, seeded_label
 
 META = "meta.yaml"
 
@@ -21,13 +21,13 @@ DELETED = "deleted"
 SEEDS = ("seed", "random_seed", "random-seed")
 
 
-def read_mlflow(roots: list[Path]) -> Found:
+def read_mlflow(roots: list[Path]) -> ForeignResults:
     """Read the runs of MLflow stores; each MLflow experiment is a group."""
     runs = [run for root in roots for run in (_from_database(root) if root.is_file() else _from_folder(root))]
-    return Found(runs=in_order(runs))
+    return ForeignResults(runs=in_order(runs))
 
 
-def _from_folder(root: Path) -> Iterator[FoundRun]:
+def _from_folder(root: Path) -> Iterator[ForeignRun]:
     for meta_file in sorted(root.rglob(META)):
         folder, meta = meta_file.parent, _flat_yaml(meta_file)
         if not (folder / "metrics").is_dir() or meta.get("lifecycle_stage") == DELETED:
@@ -39,8 +39,8 @@ def _from_folder(root: Path) -> Iterator[FoundRun]:
             for path in names
             for reading in _metric_file(path, path.relative_to(folder / "metrics").as_posix(), start)
         ]
-        yield FoundRun(
-            label=_label(meta.get("run_name") or folder.name, _seed(folder)),
+        yield ForeignRun(
+            label=seeded_label(meta.get("run_name") or folder.name, _seed(folder)),
             readings=readings,
             group=_flat_yaml(folder.parent / META).get("name", ""),
             seconds=_seconds(start, _milliseconds(meta.get("end_time"))),
@@ -74,10 +74,6 @@ def _seed(folder: Path) -> str | None:
     return next((path.read_text(encoding="utf-8").strip() for path in stored if path.is_file()), None)
 
 
-def _label(name: str, seed: str | None) -> str:
-    return name if seed is None or seed in name else f"{name} (seed {seed})"
-
-
 def _milliseconds(text: object) -> float | None:
     try:
         return float(str(text))
@@ -103,7 +99,7 @@ WHERE runs.lifecycle_stage <> 'deleted' ORDER BY runs.start_time, runs.run_uuid
 _METRICS = "SELECT key, step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step"
 
 
-def _from_database(path: Path) -> Iterator[FoundRun]:
+def _from_database(path: Path) -> Iterator[ForeignRun]:
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
             for run, name, status, start, end, group, seed in database.execute(_RUNS).fetchall():
@@ -111,8 +107,8 @@ def _from_database(path: Path) -> Iterator[FoundRun]:
                     Reading(str(key), int(step), math.nan if is_nan else float(value), _since(start, moment))
                     for key, step, value, is_nan, moment in database.execute(_METRICS, (run,))
                 ]
-                yield FoundRun(
-                    label=_label(str(name or run), seed),
+                yield ForeignRun(
+                    label=seeded_label(str(name or run), seed),
                     readings=readings,
                     group=str(group or ""),
                     seconds=_seconds(start, end),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from deviate.analyse.words import split_of
+from deviate.analyse.naming.words import split_of
 from deviate.errors import BadOption
 from deviate.importing.request import TableOptions
 from deviate.importing.rows import Row, number
@@ -51,7 +51,7 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
         return {name for name in (*single, *self.run, *self.folds, *self.examples, *self.settled) if name}
 
 
-def find_roles(rows: list[Row], asked: TableOptions) -> Roles:
+def find_roles(rows: list[Row], options: TableOptions) -> Roles:
     """Find out what the columns are for, from what the user says and from their names.
 
     Raises
@@ -62,26 +62,34 @@ def find_roles(rows: list[Row], asked: TableOptions) -> Roles:
         If the column that shall tell the runs apart counts something else.
     """
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    for name in asked.run:
+    for name in options.run:
         check_run_column(name)
-    wanted = (*asked.run, asked.iteration, asked.metric, asked.value, asked.time, asked.experiment, *asked.mean_over)
-    for name in (*(name for name in wanted if name), *(name for name, _ in asked.where)):
+    wanted = (
+        *options.run,
+        options.iteration,
+        options.metric,
+        options.value,
+        options.time,
+        options.experiment,
+        *options.mean_over,
+    )
+    for name in (*(name for name in wanted if name), *(name for name, _ in options.where)):
         if name not in columns:
             raise BadOption(f"there is no column {name!r}", hint=f"columns: {', '.join(columns)}")
-    metric, value = _long(columns, asked)
-    _check_run(asked.run, metric, value, columns)
+    metric, value = _long(columns, options)
+    _check_run(options.run, metric, value, columns)
     return Roles(
-        run=asked.run or _runs(rows, columns),
-        iteration=asked.iteration or _first_of(columns, ITERATIONS),
+        run=options.run or _runs(rows, columns),
+        iteration=options.iteration or _first_of(columns, ITERATIONS),
         metric=metric,
         value=value,
-        time=asked.time or _first_of(columns, TIMES),
+        time=options.time or _first_of(columns, TIMES),
         split=_split(rows, columns),
         state=_first_of(_texts(rows, columns), STATES),
-        group=asked.experiment or _first_of(_texts(rows, columns), GROUPS),
-        folds=_counting(columns, FOLDS, asked),
-        examples=_counting(columns, EXAMPLES, asked),
-        settled=(*asked.mean_over, *(name for name, _ in asked.where)),
+        group=options.experiment or _first_of(_texts(rows, columns), GROUPS),
+        folds=_counting(columns, FOLDS, options),
+        examples=_counting(columns, EXAMPLES, options),
+        settled=(*options.mean_over, *(name for name, _ in options.where)),
     )
 
 
@@ -101,29 +109,29 @@ def _first_of(columns: Iterable[str], words: tuple[str, ...]) -> str:
     return next((named[word] for word in words if word in named), "")
 
 
-def _counting(columns: list[str], words: tuple[str, ...], asked: TableOptions) -> tuple[str, ...]:
-    settled = {*asked.mean_over, *(name for name, _ in asked.where), *asked.run}
+def _counting(columns: list[str], words: tuple[str, ...], options: TableOptions) -> tuple[str, ...]:
+    settled = {*options.mean_over, *(name for name, _ in options.where), *options.run}
     return tuple(name for name in columns if plain(name) in words and name not in settled)
 
 
 def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
     """Return the column that tells runs apart; where names and seeds do not go one with one, both."""
-    found = [name for word in RUNS for name in columns if plain(name) == word]
-    if len(found) < 2:
-        return tuple(found) or tuple(filter(None, [_first_of(columns, NAMES)]))
-    together = {tuple(row.get(name, "") for name in found) for row in rows}
-    alone = {row.get(found[0], "") for row in rows}
-    return (found[0],) if len(alone) == len(together) else tuple(found)
+    columns_of_runs = [name for word in RUNS for name in columns if plain(name) == word]
+    if len(columns_of_runs) < 2:
+        return tuple(columns_of_runs) or tuple(filter(None, [_first_of(columns, NAMES)]))
+    together = {tuple(row.get(name, "") for name in columns_of_runs) for row in rows}
+    alone = {row.get(columns_of_runs[0], "") for row in rows}
+    return (columns_of_runs[0],) if len(alone) == len(together) else tuple(columns_of_runs)
 
 
-def _long(columns: list[str], asked: TableOptions) -> tuple[str, str]:
-    if asked.metric or asked.value:
-        if not (asked.metric and asked.value):
+def _long(columns: list[str], options: TableOptions) -> tuple[str, str]:
+    if options.metric or options.value:
+        if not (options.metric and options.value):
             raise BadOption(
                 "a long table has a column of names and a column of values",
                 hint="type both --metric-column and --value-column",
             )
-        return asked.metric, asked.value
+        return options.metric, options.value
     named = {plain(name): name for name in columns}
     return next(((named[one], named[two]) for one, two in LONG if one in named and two in named), ("", ""))
 

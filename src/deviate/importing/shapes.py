@@ -24,14 +24,8 @@ _RUN_COLUMN = re.compile(r"(?:run|seed|rep|replicate|repeat|trial)[ _-]?\d+", re
 def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
     """Return the rows of a table in a shape that its columns explain.
 
-    Parameters
-    ----------
-    rows : list of Row
-        As they are in the file.
-    stem : str
-        Name of the file, without its ending.
-    runs_of : str
-        The metric whose runs the columns are; empty where they are not.
+    `stem` is the name of the file without its ending; `runs_of` the metric whose runs the columns are, empty where they
+    are not.
 
     Raises
     ------

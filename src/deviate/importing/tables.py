@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from deviate.analyse.words import split_of
+from deviate.analyse.naming.words import split_of
 from deviate.errors import NotImportable, NotRuns
 from deviate.importing.columns import METRIC_PREFIX, comma_notes, metric_columns
-from deviate.importing.found import Found, FoundRun, Reading
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading
 from deviate.importing.request import TableOptions
 from deviate.importing.roles import Roles, find_roles
 from deviate.importing.rows import Row, number
@@ -28,7 +28,7 @@ class Table(msgspec.Struct, frozen=True):
     rows: list[Row]
 
 
-def read_tables(tables: list[Table], asked: TableOptions) -> Found:
+def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     """Find the runs in tables: told apart by their column, or a file each.
 
     Raises
@@ -38,28 +38,28 @@ def read_tables(tables: list[Table], asked: TableOptions) -> Found:
     NotImportable
         If nothing is left, or an iteration is no whole number.
     """
-    every = [Table(table.source, _chosen(table.rows, asked)) for table in tables]
+    every = [Table(table.source, _chosen(table.rows, options)) for table in tables]
     all_rows = [row for table in every for row in table.rows]
-    roles = find_roles(all_rows, asked)
+    roles = find_roles(all_rows, options)
     _check_counted(every, roles)
-    grouped = _is_grouping(every, roles, asked)
+    grouped = _is_grouping(every, roles, options)
     parts: dict[tuple[str, str], list[Row]] = {}
     for table in every:
-        _check_told_apart(table, roles, asked)
+        _check_told_apart(table, roles, options)
         for place, row in enumerate(table.rows, 1):
             group = row.get(roles.group, "") if grouped else ""
-            parts.setdefault((group, _label(table, place, row, roles, asked, len(every))), []).append(row)
+            parts.setdefault((group, _label(table, place, row, roles, options, len(every))), []).append(row)
     metrics, notes = metric_columns(all_rows, roles), list(comma_notes(all_rows, roles))
-    runs = [_run(label, group, rows, metrics, roles, asked) for (group, label), rows in parts.items()]
-    return Found(runs=runs, notes=[*notes, *_unused(every, roles, parts, grouped), *_trends(runs, asked)])
+    runs = [_run(label, group, rows, metrics, roles, options) for (group, label), rows in parts.items()]
+    return ForeignResults(runs=runs, notes=[*notes, *_unused(every, roles, parts, grouped), *_trends(runs, options)])
 
 
-def _chosen(rows: list[Row], asked: TableOptions) -> list[Row]:
-    found = [row for row in rows if all(_equal(row.get(name), word) for name, word in asked.where)]
-    if not found and rows:
-        named = " and ".join(f"{name}={word}" for name, word in asked.where)
+def _chosen(rows: list[Row], options: TableOptions) -> list[Row]:
+    chosen = [row for row in rows if all(_equal(row.get(name), word) for name, word in options.where)]
+    if not chosen and rows:
+        named = " and ".join(f"{name}={word}" for name, word in options.where)
         raise NotImportable(f"no row has {named}", hint="look at the values of that column")
-    return found
+    return chosen
 
 
 def _equal(word: str | None, wanted: str) -> bool:
@@ -83,7 +83,7 @@ def _remedy(name: str, value: str, roles: Roles) -> str:
     return option if roles.run else f"{option} (each file is one run, for no column tells runs apart)"
 
 
-def _check_told_apart(table: Table, roles: Roles, asked: TableOptions) -> None:
+def _check_told_apart(table: Table, roles: Roles, options: TableOptions) -> None:
     """Make sure that something tells what the rows of a table are.
 
     Raises
@@ -91,10 +91,10 @@ def _check_told_apart(table: Table, roles: Roles, asked: TableOptions) -> None:
     NotRuns
         If they may be runs or parts of one.
     """
-    if roles.run or asked.rows or roles.iteration or len(table.rows) < 2:
+    if roles.run or options.rows or roles.iteration or len(table.rows) < 2:
         return
-    parts = {tuple(row.get(name, "") for name in asked.mean_over) for row in table.rows}
-    if asked.mean_over and len(parts) == len(table.rows):
+    parts = {tuple(row.get(name, "") for name in options.mean_over) for row in table.rows}
+    if options.mean_over and len(parts) == len(table.rows):
         return
     raise NotRuns(
         f"nothing tells whether the {len(table.rows)} rows of {table.source} are runs, or the epochs, folds or "
@@ -103,7 +103,7 @@ def _check_told_apart(table: Table, roles: Roles, asked: TableOptions) -> None:
     )
 
 
-def _label(table: Table, place: int, row: Row, roles: Roles, asked: TableOptions, files: int) -> str:
+def _label(table: Table, place: int, row: Row, roles: Roles, options: TableOptions, files: int) -> str:
     """Return what the source calls the run that `row` belongs to.
 
     Raises
@@ -116,7 +116,7 @@ def _label(table: Table, place: int, row: Row, roles: Roles, asked: TableOptions
         if missing:
             raise NotRuns(f"{table.source}: row {place} has no {missing!r}, so its run is not known", hint="fill it in")
         return ", ".join(_named(name, row[name]) for name in roles.run)
-    if asked.rows == "runs":
+    if options.rows == "runs":
         if roles.iteration:
             raise refuse("iterations", f"{table.source} has a column {roles.iteration!r}, so its rows are no runs")
         return f"{table.source} row {place}" if files > 1 else f"row {place}"
@@ -127,9 +127,9 @@ def _named(column: str, word: str) -> str:
     return f"{column} {word}" if number(word) is not None else word
 
 
-def _is_grouping(tables: list[Table], roles: Roles, asked: TableOptions) -> bool:
+def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bool:
     """Tell whether the column of groups makes experiments: the user said so, or it has several runs in each."""
-    if asked.experiment:
+    if options.experiment:
         return True
     if not roles.group or not roles.run:
         return False
@@ -139,21 +139,23 @@ def _is_grouping(tables: list[Table], roles: Roles, asked: TableOptions) -> bool
     return len(set(groups)) > 1 and all(groups.count(group) > 1 for group in set(groups))
 
 
-def _run(label: str, group: str, rows: list[Row], metrics: list[str], roles: Roles, asked: TableOptions) -> FoundRun:
-    start = min((found for row in rows if (found := _clock(row, roles)) is not None), default=0.0)
+def _run(
+    label: str, group: str, rows: list[Row], metrics: list[str], roles: Roles, options: TableOptions
+) -> ForeignRun:
+    start = min((clock for row in rows if (clock := _clock(row, roles)) is not None), default=0.0)
     start = start if start > UNIX_SECONDS else 0.0
     readings = [
-        reading for place, row in enumerate(rows) for reading in _readings(row, place, metrics, roles, start, asked)
+        reading for place, row in enumerate(rows) for reading in _readings(row, place, metrics, roles, start, options)
     ]
-    if asked.mean_over:
+    if options.mean_over:
         readings = _averaged(readings)
     else:
-        _check_repeated(label, rows, readings, roles, asked)
+        _check_repeated(label, rows, readings, roles, options)
     states = [row[roles.state] for row in rows if roles.state in row]
     # The time in the one row of a run is that of the run; in one of several, that of a record.
     took = _clock(rows[0], roles) if len(rows) == 1 and not roles.value else None
     seconds = took if took is not None and 0 <= took < UNIX_SECONDS else None
-    return FoundRun(label=label, group=group, readings=readings, seconds=seconds, status=states[-1] if states else "")
+    return ForeignRun(label=label, group=group, readings=readings, seconds=seconds, status=states[-1] if states else "")
 
 
 def _clock(row: Row, roles: Roles) -> float | None:
@@ -161,27 +163,27 @@ def _clock(row: Row, roles: Roles) -> float | None:
 
 
 def _readings(
-    row: Row, place: int, metrics: list[str], roles: Roles, start: float, asked: TableOptions
+    row: Row, place: int, metrics: list[str], roles: Roles, start: float, options: TableOptions
 ) -> Iterator[Reading]:
     clock = _clock(row, roles)
     elapsed = math.nan if clock is None else clock - start
-    iteration = _iteration(row, place, roles, asked)
+    iteration = _iteration(row, place, roles, options)
     for column in metrics:
         value = number(row[column]) if column in row else None
         if value is not None:
             yield Reading(_metric_name(column, row, roles), iteration, value, elapsed)
 
 
-def _iteration(row: Row, place: int, roles: Roles, asked: TableOptions) -> int:
+def _iteration(row: Row, place: int, roles: Roles, options: TableOptions) -> int:
     if not roles.iteration:
-        return place if asked.rows == "iterations" else -1
-    found = number(row.get(roles.iteration, ""))
-    if found is None or not found.is_integer():
+        return place if options.rows == "iterations" else -1
+    counted = number(row.get(roles.iteration, ""))
+    if counted is None or not counted.is_integer():
         raise NotImportable(
             f"column {roles.iteration!r} counts iterations and holds {row.get(roles.iteration, 'nothing')!r}",
             hint="name a column of whole numbers: --iteration-column step",
         )
-    return int(found)
+    return int(counted)
 
 
 def _metric_name(column: str, row: Row, roles: Roles) -> str:
@@ -200,12 +202,12 @@ def _averaged(readings: list[Reading]) -> list[Reading]:
     ]
 
 
-def _check_repeated(label: str, rows: list[Row], readings: list[Reading], roles: Roles, asked: TableOptions) -> None:
+def _check_repeated(label: str, rows: list[Row], readings: list[Reading], roles: Roles, options: TableOptions) -> None:
     """Refuse a run with several values at one iteration that nothing explains."""
     keys = [(reading.metric, reading.iteration) for reading in readings]
     if len(keys) == len(set(keys)):
         return
-    if not roles.iteration and asked.rows != "iterations":
+    if not roles.iteration and options.rows != "iterations":
         most = max(keys.count(key) for key in set(keys))
         raise NotRuns(
             f"{label} has {most} values of {readings[0].metric!r}, and nothing tells whether these are epochs, folds "
@@ -242,17 +244,17 @@ def _unused(tables: list[Table], roles: Roles, parts: dict[tuple[str, str], list
             )
 
 
-def _trends(runs: list[FoundRun], asked: TableOptions) -> Iterator[str]:
+def _trends(runs: list[ForeignRun], options: TableOptions) -> Iterator[str]:
     """Say where the rows that were called runs look like the epochs of one."""
-    if asked.rows != "runs":
+    if options.rows != "runs":
         return
     names = dict.fromkeys(reading.metric for run in runs for reading in run.readings)
     for name in names:
         values = [reading.value for run in runs for reading in run.readings if reading.metric == name]
-        found = trend([value for value in values if math.isfinite(value)])
-        if found is not None:
+        slope = trend([value for value in values if math.isfinite(value)])
+        if slope is not None:
             yield (
-                f"{name} goes {'up' if found > 0 else 'down'} from row to row (Spearman {found:.2f}), as it does over "
+                f"{name} goes {'up' if slope > 0 else 'down'} from row to row (Spearman {slope:.2f}), as it does over "
                 "the epochs of one training. If that is what the rows are, they are no runs, and the intervals below "
                 "mean nothing."
             )

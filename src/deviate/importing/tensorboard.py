@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import DTypeLike
 
-from deviate.analyse.words import split_of
-from deviate.importing.found import Found, FoundRun, Reading, in_order
+from deviate.analyse.naming.words import split_of
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order
 from deviate.importing.wire import TornMessageError, Value, double, fields, inner, signed, text
 
 #: Part of the name of every event file.
@@ -35,24 +35,24 @@ class Scalar(msgspec.Struct, frozen=True):
     value: float
 
 
-def read_tensorboard(folders: list[Path]) -> Found:
+def read_tensorboard(folders: list[Path]) -> ForeignResults:
     """Read the event files below `folders`.
 
     A folder with event files is a run, as TensorBoard has it, with two exceptions: ``train`` and ``validation`` folders
     (Keras) belong to the run that is the folder above, and so do the folders ``add_scalars`` makes. A folder without a
     scalar is a run that failed, unless other runs are above or below it.
     """
-    runs: dict[str, _Found] = {}
+    runs: dict[str, _Folder] = {}
     for root in folders:
         for folder in sorted({path.parent for path in _event_files(root)}):
             files = [root] if root.is_file() else _event_files(folder, deep=False)
             scalars = [scalar for path in files for scalar in read_events(path)]
             run, prefix = _owner(folder, {scalar.tag for scalar in scalars})
-            found = runs.setdefault(_label(run, root, folders), _Found(folder=run))
+            found = runs.setdefault(_label(run, root, folders), _Folder(folder=run))
             found.files.extend(files)
             found.named.extend((prefix(scalar.tag), scalar) for scalar in scalars)
     around = {label: near for label, found in runs.items() if (near := _run_around(found, runs))}
-    return Found(
+    return ForeignResults(
         runs=in_order(_run(label, found) for label, found in runs.items() if label not in around),
         notes=[
             "Times are counted from the first event of each run; TensorBoard stores values as 32-bit floats.",
@@ -62,7 +62,7 @@ def read_tensorboard(folders: list[Path]) -> Found:
     )  # fmt: skip
 
 
-class _Found(msgspec.Struct):
+class _Folder(msgspec.Struct):
     """The event files of one run, and the scalars in them by name."""
 
     folder: Path
@@ -70,7 +70,7 @@ class _Found(msgspec.Struct):
     named: list[tuple[str, Scalar]] = []
 
 
-def _run_around(found: _Found, runs: dict[str, _Found]) -> str:
+def _run_around(found: _Folder, runs: dict[str, _Folder]) -> str:
     """Name the run that a folder without scalars is above or below; empty where it has scalars, or stands alone."""
     if found.named:
         return ""
@@ -121,13 +121,13 @@ def _label(run: Path, root: Path, roots: list[Path]) -> str:
     return str(PurePosixPath(root.as_posix()) / inside)
 
 
-def _run(label: str, found: _Found) -> FoundRun:
+def _run(label: str, found: _Folder) -> ForeignRun:
     if not found.named:
-        return FoundRun(label=label, readings=[], broken=_why_silent(found.files))
+        return ForeignRun(label=label, readings=[], broken=_why_silent(found.files))
     ordered = sorted(found.named, key=lambda pair: pair[1].wall_time)
     start = ordered[0][1].wall_time
     readings = [Reading(name, scalar.step, scalar.value, scalar.wall_time - start) for name, scalar in ordered]
-    return FoundRun(label=label, readings=readings)
+    return ForeignRun(label=label, readings=readings)
 
 
 def read_events(path: Path) -> Iterator[Scalar]:

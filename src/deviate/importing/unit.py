@@ -76,14 +76,7 @@ def check_run_column(name: str) -> None:
 def refuse(what: str, found: str, hint: str = "") -> NotRuns:
     """Return the error for values that are there once for each of something other than a run.
 
-    Parameters
-    ----------
-    what : {'folds', 'iterations', 'test examples'}
-        What they are there for.
-    found : str
-        What shows it.
-    hint : str, optional
-        What to type; that the iterations have to be named by default.
+    `what` is what they are there for, `found` what shows it, `hint` what to type: by default, to name the iterations.
     """
     remedy = hint or "say which column counts them: --iteration-column COLUMN, or --rows iterations"
     return NotRuns(f"{found}; {_WHY[what]}", hint=remedy)
@@ -101,5 +94,5 @@ def trend(values: list[float]) -> float | None:
     """
     if len(values) < FEWEST_FOR_TREND or len(set(values)) < 2:
         return None
-    found = round(float(stats.spearmanr(range(len(values)), values).statistic), 9)
-    return found if abs(found) > TREND else None
+    correlation = round(float(stats.spearmanr(range(len(values)), values).statistic), 9)
+    return correlation if abs(correlation) > TREND else None

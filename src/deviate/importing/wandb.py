@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from deviate.importing.found import Found, FoundRun, Reading, in_order
+from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order, seeded_label
 from deviate.importing.wire import TornMessageError, Value, fields, inner, signed, text
 
 #: A ``.wandb`` file is a LevelDB log after a header of seven bytes: blocks of 32 KiB, each a row of chunks with a head
@@ -24,7 +24,7 @@ MAGIC = b":W&B"
 SUMMARY = "wandb-summary.json"
 
 
-def read_wandb(roots: list[Path]) -> Found:
+def read_wandb(roots: list[Path]) -> ForeignResults:
     """Read the runs below `roots`: a ``wandb`` folder, a run's folder, or a ``.wandb`` file."""
     files = sorted({path for root in roots for path in _run_files(root)})
     read = {path: read_run(path) for path in files}
@@ -33,9 +33,9 @@ def read_wandb(roots: list[Path]) -> Found:
     loose = [path for path in summaries if _folder(path) not in known]
     # Without values in either, a run failed before its first.
     kept = {_folder(path) for path in loose}
-    stored = [_or_broken(path, run) for path, run in read.items() if run.readings or path.parent not in kept]
+    runs = [_or_broken(path, run) for path, run in read.items() if run.readings or path.parent not in kept]
     notes = ["Of some runs only the summary is there: one value a metric, no learning curve."] if loose else []
-    return Found(runs=in_order([*stored, *(_from_summary(path) for path in loose)]), notes=notes)
+    return ForeignResults(runs=in_order([*runs, *(_from_summary(path) for path in loose)]), notes=notes)
 
 
 def _folder(summary: Path) -> Path:
@@ -43,7 +43,7 @@ def _folder(summary: Path) -> Path:
     return summary.parent.parent if summary.parent.name == "files" else summary.parent
 
 
-def _or_broken(path: Path, run: FoundRun) -> FoundRun:
+def _or_broken(path: Path, run: ForeignRun) -> ForeignRun:
     return run if run.readings else msgspec.structs.replace(run, broken=f"no value in {path.name}")
 
 
@@ -54,7 +54,7 @@ def _run_files(root: Path) -> list[Path]:
     return [path for path in root.rglob("*.wandb") if not path.parent.is_symlink()]
 
 
-def read_run(path: Path) -> FoundRun:
+def read_run(path: Path) -> ForeignRun:
     """Read a ``.wandb`` file; a torn end is passed over.
 
     ``Record``: history = 2, run = 17, exit = 18. ``RunRecord``: run_id = 1, config = 4, run_group = 6,
@@ -74,18 +74,14 @@ def read_run(path: Path) -> FoundRun:
         except TornMessageError:
             break
     name = facts.get("name") or facts.get("id") or path.stem.removeprefix("run-")
-    return FoundRun(
-        label=_labelled(str(name), facts.get("seed")),
+    return ForeignRun(
+        label=seeded_label(str(name), facts.get("seed")),
         readings=readings,
         group=str(facts.get("group", "")),
         seconds=facts.get("runtime"),
         # A run without an exit record was killed, or goes on.
         status="finished" if facts.get("exit_code") == 0 else "crashed" if "exit_code" in facts else "not ended",
     )
-
-
-def _labelled(name: str, seed: object) -> str:
-    return name if seed is None or str(seed) in name else f"{name} (seed {seed})"
 
 
 def _records(data: bytes) -> Iterator[bytes]:
@@ -122,9 +118,9 @@ def _history(message: bytes) -> Iterator[Reading]:
             step = next((signed(inside) for field, inside in fields(inner(value)) if field == 1), 0)
     elapsed = values.get("_runtime", math.nan)
     iteration = int(values.get("_step", step if step is not None else -1))
-    for name, found in values.items():
+    for name, readings in values.items():
         if not name.startswith("_"):
-            yield Reading(name, iteration, found, elapsed)
+            yield Reading(name, iteration, readings, elapsed)
 
 
 def _item(message: bytes) -> tuple[str, str]:
@@ -139,9 +135,9 @@ def _item(message: bytes) -> tuple[str, str]:
     return "/".join(nested) or key, stored
 
 
-def _parsed(stored: str) -> object:
+def _parsed(text: str) -> object:
     try:
-        return json.loads(stored)
+        return json.loads(text)
     except ValueError:
         return None
 
@@ -185,8 +181,8 @@ def _exit_fact(number: int, value: Value) -> dict[str, Any]:
     return {names[number]: signed(value)} if number in names else {}
 
 
-def _from_summary(path: Path) -> FoundRun:
-    found = numbers("", _parsed(path.read_text(encoding="utf-8")))
-    step = int(found.get("_step", -1))
-    readings = [Reading(name, step, value) for name, value in found.items() if not name.startswith("_")]
-    return FoundRun(label=_folder(path).name, readings=readings, seconds=found.get("_wandb/runtime"))
+def _from_summary(path: Path) -> ForeignRun:
+    summary = numbers("", _parsed(path.read_text(encoding="utf-8")))
+    step = int(summary.get("_step", -1))
+    readings = [Reading(name, step, value) for name, value in summary.items() if not name.startswith("_")]
+    return ForeignRun(label=_folder(path).name, readings=readings, seconds=summary.get("_wandb/runtime"))

@@ -18,7 +18,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def function(self) -> str:
-        """Name of the function the expression is handed to."""
+        """Name of the function that receives the expression."""
         return self.before.partition("(")[0]
 
 

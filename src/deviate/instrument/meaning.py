@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
-from deviate.analyse.stack import with_deep_stack
+from deviate.analyse.source.stack import with_deep_stack
 from deviate.instrument.preamble import PASS_THROUGH
 
 

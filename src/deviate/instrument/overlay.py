@@ -42,7 +42,7 @@ def instrument_source(source: bytes | str, edits: Sequence[Edit]) -> Instrumente
 
 def untouched(source: bytes | str, edits: Iterable[Edit], reason: str, detail: str) -> Instrumented:
     """Return `source` as it is."""
-    # Latin-1 spells every byte, so that even a file in an unknown encoding is handed back as it was.
+    # Latin-1 spells every byte, so that even a file in an unknown encoding is returned as it was.
     text, encoding = (source, "utf-8") if isinstance(source, str) else (source.decode("latin-1"), "latin-1")
     skipped = [skip(edit, reason, detail) for edit in edits]
     return Instrumented(text=text, encoding=encoding, done=[], skipped=skipped)
@@ -72,16 +72,16 @@ def write(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Edit
 
 def write_one_by_one(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Edit], list[Skipped]]:
     """Wrap site after site, leaving out each with which the text would mean something else."""
-    text, kept, skipped = source.text, list[Site](), list[Skipped]()
+    text, wrapped, skipped = source.text, list[Site](), list[Skipped]()
     for site in sites:
-        candidate, refused = compose([*kept, site], source, tree)
+        candidate, refused = compose([*wrapped, site], source, tree)
         if refused:
             skipped += refused
         elif means_the_same(source.text, candidate):
-            text, kept = candidate, [*kept, site]
+            text, wrapped = candidate, [*wrapped, site]
         else:
             skipped.append(skip(site.edit, "changes-meaning"))
-    return text, [site.edit for site in kept], skipped
+    return text, [site.edit for site in wrapped], skipped
 
 
 def compose(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Skipped]]:

@@ -43,7 +43,7 @@ def metric_edit(number: int, metric: Metric) -> Edit | None:
     capture = metric.capture
     if not metric.selected or capture.span is None:
         return None
-    # A name is handed over as a lambda: should it be unbound after all, the runtime meets the error, not the training.
+    # A name is passed as a lambda: should it be unbound after all, the runtime meets the error, not the training.
     label = f", lambda: {capture.label}" if capture.label else ""
     match capture.how:
         case "value":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from deviate.analyse.findings import Findings
 from deviate.experiment import Draw, MainLoop, Metric
-from deviate.instrument.diff import unified_diff
 from deviate.instrument.edits import Instrumented
 from deviate.instrument.overlay import instrument_source
 from deviate.instrument.plan import plan_edits
@@ -37,15 +38,15 @@ def instrument_project(
 
 
 def skipped_edits(instrumented: Mapping[str, Instrumented]) -> list[str]:
-    """Say which values are not recorded, and which draws not told apart, because they could not be wrapped, and why."""
+    """List the values that are not recorded and the draws that are not separated, each with the reason."""
     lines: dict[tuple[str, str, str], list[int]] = {}
     for file, result in instrumented.items():
         for skipped in result.skipped:
             what = DRAW_SKIPPED if skipped.edit.function == DRAW else METRIC_SKIPPED
             lines.setdefault((what, file, skipped.message), []).append(skipped.edit.span.line)
     return [
-        f"{what}: {file}, line {', '.join(map(str, sorted(set(found))))}: {message}"
-        for (what, file, message), found in lines.items()
+        f"{what}: {file}, line {', '.join(map(str, sorted(set(numbers))))}: {message}"
+        for (what, file, message), numbers in lines.items()
     ]
 
 
@@ -54,3 +55,20 @@ def project_diff(root: Path, instrumented: Mapping[str, Instrumented]) -> Iterab
     for file, result in instrumented.items():
         before = (root / file).read_bytes().decode(result.encoding)
         yield unified_diff(file, before, result.text)
+
+
+def show_edits(project: Path, findings: Findings) -> Iterable[str]:
+    """Return how each file of the project is instrumented, as differences."""
+    chosen = [metric for metric in findings.metrics if metric.selected]
+    return project_diff(project, instrument_project(project, chosen, findings.main_loop, findings.draws))
+
+
+def unified_diff(path: str, before: str, after: str) -> str:
+    """Return the difference between two texts of the file `path`, in unified form; empty where there is none."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Split at newlines only: a form feed stays within its line."""
+    return [line + "\n" for line in text.split("\n")[:-1]] + ([tail] if (tail := text.split("\n")[-1]) else [])

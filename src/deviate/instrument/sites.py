@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from deviate.experiment import Span
+from deviate.frameworks import FRAMEWORKS
 from deviate.instrument.edits import Edit
 from deviate.instrument.source import Source
 
@@ -17,13 +18,10 @@ DRAW = "__dv_draw__"
 
 #: Decorators whose compilers read the function's source or bytecode: a call to an unknown function breaks them, or
 #: makes them cut the code into other pieces.
-COMPILER = re.compile(
-    r"\b(n?jit|pjit|pmap|guvectorize|(tf|tensorflow)\.function|torch\.(compile|jit\.script\w*)"
-    r"|(numba|nb|triton|ti|taichi)\.\w+)\b"
-)
+COMPILER = re.compile(rf"\b({'|'.join(pattern for each in FRAMEWORKS for pattern in each.compilers)})\b")
 
 #: Those that run the function to see what it does: they only meet what a draw gives.
-TRACER = re.compile(r"\b(jax|nnx|eqx|equinox)\.|\bpmap\b")
+TRACER = re.compile("|".join(pattern for framework in FRAMEWORKS for pattern in framework.tracers))
 
 
 @dataclass(frozen=True)
@@ -147,4 +145,4 @@ def is_compiled(node: ast.AST, draws: bool = False) -> bool:
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
-    return any(COMPILER.search(one) and not (draws and TRACER.search(one)) for one in decorators)
+    return any(COMPILER.search(decorator) and not (draws and TRACER.search(decorator)) for decorator in decorators)

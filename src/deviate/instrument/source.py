@@ -41,7 +41,7 @@ class Source:
 
 
 def read_source(source: bytes | str) -> Source:
-    """Decode `source` as the interpreter would, newlines kept.
+    """Decode `source` as the interpreter would; newlines stay as they are.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from deviate.instrument.preamble import lookup
 from deviate.instrument.sites import Parents, Site
 from deviate.instrument.source import Source
 
-#: What may follow the expression of an f-string field that shows its own text (``{loss=:.3f}``).
+#: What may follow the expression of an f-string field that prints its own text (``{loss=:.3f}``).
 DEBUG_FIELD = re.compile(r"[\s)]*=\s*")
 
 
@@ -91,25 +91,25 @@ def free_quote(site: Site, source: Source) -> str | None:
 
 
 def rewrite_field(field: ast.FormattedValue, source: Source) -> list[Change] | None:
-    """Return what keeps the text shown by ``{loss=}`` as it is, None where that cannot be done."""
+    """Return the changes that preserve the text of ``{loss=}``, None where there are none."""
     value = field.value
     assert value.end_lineno is not None
     assert value.end_col_offset is not None
     start = source.offset(value.lineno, value.col_offset)
     end = source.offset(value.end_lineno, value.end_col_offset)
-    shown = DEBUG_FIELD.match(source.text, end)
-    if shown is None:
+    match = DEBUG_FIELD.match(source.text, end)
+    if match is None:
         return []
     brace = source.text.rfind("{", 0, start)
     if source.text[brace + 1 : start].strip("( \t"):
         return None
-    literal = source.text[brace + 1 : shown.end()]
+    literal = source.text[brace + 1 : match.end()]
     if "\n" in literal or "\r" in literal or "\\" in literal:
         return None
     literal = literal.replace("{", "{{").replace("}", "}}")
     sign = source.text.index("=", end)
-    conversion = "!r" if source.text[shown.end()] == "}" else ""
-    return [Change(brace, brace, literal), Change(sign, shown.end(), conversion)]
+    conversion = "!r" if source.text[match.end()] == "}" else ""
+    return [Change(brace, brace, literal), Change(sign, match.end(), conversion)]
 
 
 def apply_changes(text: str, changes: set[Change]) -> str:

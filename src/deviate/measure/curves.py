@@ -39,6 +39,9 @@ class CurveBand(msgspec.Struct, frozen=True, kw_only=True):
 def curve_band(curves: Sequence[tuple[ArrayLike, ArrayLike]], band: float = DEFAULT_BAND) -> CurveBand:
     """Give median and quantile band across runs, per iteration.
 
+    The band holds quantiles of the runs that reached each iteration, linear interpolation. A curve is never extended
+    beyond its end, so where `n` falls the band is of fewer runs.
+
     Parameters
     ----------
     curves : sequence of (array_like of int, array_like of float)
@@ -46,12 +49,6 @@ def curve_band(curves: Sequence[tuple[ArrayLike, ArrayLike]], band: float = DEFA
         values at one iteration the last finite one counts. NaN and infinities are left out and show as a smaller `n`.
     band : float, optional
         Share of the runs between `low` and `high`, in (0, 1).
-
-    Returns
-    -------
-    CurveBand
-        Quantiles of the runs that reached each iteration, linear interpolation. A curve is never extended beyond
-        its end, so where `n` falls the band is of fewer runs.
 
     Examples
     --------
@@ -84,6 +81,8 @@ class Parting(msgspec.Struct, frozen=True, kw_only=True):
 def parting(curves: Sequence[tuple[ArrayLike, ArrayLike]], tolerance: float = 0.0) -> Parting:
     """Tell at which iteration runs part.
 
+    Only iterations that two runs or more reached are compared.
+
     Parameters
     ----------
     curves : sequence of (array_like of int, array_like of float)
@@ -91,11 +90,6 @@ def parting(curves: Sequence[tuple[ArrayLike, ArrayLike]], tolerance: float = 0.
     tolerance : float, optional
         Largest difference that is still called the same, 0 or more, in the unit of the metric. With 0 the first bit
         that differs parts the runs, as it does two trainings that differ in one bit of one weight [1]_.
-
-    Returns
-    -------
-    Parting
-        Only iterations that two runs or more reached are compared.
 
     References
     ----------

@@ -47,6 +47,10 @@ def fixed_width(
 ) -> FixedWidth:
     """Say whether runs, looked at one after the other, were enough to know their mean to ``± width``.
 
+    Enough are `EXTRA_RUNS` more runs than at the first look at which ``t(n-1, (1+level)/2) * sd / sqrt(n)`` is no
+    larger than the width [1]_ [2]_. The interval is then ``mean ± width``; before, it is the t interval, made as wide
+    as the width at least. Looks at which all values are equal say nothing and are passed over.
+
     Parameters
     ----------
     sample : array_like of float, shape (n,)
@@ -58,15 +62,6 @@ def fixed_width(
         `width` is a share of the absolute mean [3]_.
     least : int
         Runs before the first look, `FEWEST_PILOT` or more.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    FixedWidth
-        Enough are `EXTRA_RUNS` more runs than at the first look at which ``t(n-1, (1+level)/2) * sd / sqrt(n)`` is no
-        larger than the width [1]_ [2]_. The interval is then ``mean ± width``; before, it is the t interval, made as
-        wide as the width at least. Looks at which all values are equal say nothing and are passed over.
 
     Notes
     -----
@@ -120,8 +115,8 @@ def _wanted(values: Floats, width: float, relative: bool) -> float:
 
 
 def _half_width(values: Floats, level: float) -> float | None:
-    found = mean_interval(values, level)
-    return None if found.low is None or found.high is None else found.high / 2 - found.low / 2
+    interval = mean_interval(values, level)
+    return None if interval.low is None or interval.high is None else interval.high / 2 - interval.low / 2
 
 
 def _interval(values: Floats, half_width: float, level: float) -> Interval:

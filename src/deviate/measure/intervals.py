@@ -7,7 +7,7 @@ import math
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import stats
 
 from deviate.measure.sample import Floats, finite_sample, is_identical, unit_scale
 
@@ -35,20 +35,10 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
 def mean_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
     """Give the Student t confidence interval of the mean.
 
-    Parameters
-    ----------
-    sample : array_like of float, shape (n,)
-        One finite value per run.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    Interval
-        ``mean ± t(n-1, (1+level)/2) * sd / sqrt(n)``, in the unit of the values. Exact for normal values, close for
-        others unless they are skewed and n is small (``benchmarks/statistics`` measures by how much). Unknown for
-        ``n < 2``. Unknown too where all values are exactly equal: an interval of width zero would claim a certainty
-        that a few runs cannot give.
+    ``mean ± t(n-1, (1+level)/2) * sd / sqrt(n)``, in the unit of the values. Exact for normal values, close for others
+    unless they are skewed and n is small (``benchmarks/statistics`` measures by how much). Unknown for ``n < 2``.
+    Unknown too where all values are exactly equal: an interval of width zero would claim a certainty that a few runs
+    cannot give.
 
     References
     ----------
@@ -73,20 +63,10 @@ def mean_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
 def sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
     """Give the chi-square confidence interval of the standard deviation.
 
-    Parameters
-    ----------
-    sample : array_like of float, shape (n,)
-        One finite value per run.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    Interval
-        The SD times `sd_factors`, in the unit of the values. Exact for normal values only. Heavy tails make it too
-        narrow, and more runs do not mend that: of values with Student's t distribution of 3 degrees of freedom it
-        covers the true SD in 90 % of samples at n = 3 and in 63 % at n = 30, at a level of 95 %
-        (``benchmarks/statistics``). Unknown for ``n < 2`` and for values that are all exactly equal.
+    The SD times `sd_factors`, in the unit of the values. Exact for normal values only. Heavy tails make it too narrow,
+    and more runs do not mend that: of values with Student's t distribution of 3 degrees of freedom it covers the true
+    SD in 90 % of samples at n = 3 and in 63 % at n = 30, at a level of 95 % (``benchmarks/statistics``). Unknown for
+    ``n < 2`` and for values that are all exactly equal.
 
     References
     ----------
@@ -109,17 +89,7 @@ def sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
 def sd_factors(n: int, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
     """Give the ends of the confidence interval of the SD as multiples of the measured SD.
 
-    Parameters
-    ----------
-    n : int
-        Number of runs, 2 or more.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    tuple of float
-        ``sqrt((n-1) / chi2(n-1, (1+level)/2))`` and ``sqrt((n-1) / chi2(n-1, (1-level)/2))``.
+    ``sqrt((n-1) / chi2(n-1, (1+level)/2))`` and ``sqrt((n-1) / chi2(n-1, (1-level)/2))``.
 
     Examples
     --------
@@ -131,33 +101,6 @@ def sd_factors(n: int, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
     _check_level(level)
     low, high = stats.chi2.interval(level, n - 1)
     return math.sqrt((n - 1) / high), math.sqrt((n - 1) / low)
-
-
-def c4(n: int) -> float:
-    """Give the expected SD of `n` normal values, as a share of the true SD.
-
-    Parameters
-    ----------
-    n : int
-        Number of runs, 2 or more.
-
-    Returns
-    -------
-    float
-        ``sqrt(2/(n-1)) * gamma(n/2) / gamma((n-1)/2)``, in (0.79, 1): the SD of few runs is too small on average.
-
-    References
-    ----------
-    .. [1] D. C. Montgomery, "Introduction to statistical quality control", appendix table VI.
-
-    Examples
-    --------
-    >>> round(c4(3), 3), round(c4(10), 3)
-    (0.886, 0.973)
-    """
-    if n < 2:
-        raise ValueError(f"c4 is defined for 2 runs or more, not for {n}")
-    return math.sqrt(2 / (n - 1)) * math.exp(float(special.gammaln(n / 2) - special.gammaln((n - 1) / 2)))
 
 
 def why_no_interval(values: Floats) -> str:

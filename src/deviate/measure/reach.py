@@ -26,21 +26,16 @@ def reached_best(
 ) -> Reached:
     """Tell when a run had its best value for the first time.
 
+    Unknown where no value is a number.
+
     Parameters
     ----------
     iterations : array_like of int, shape (m,)
         Of the records of one metric, in the order they were written.
     values : array_like of float, shape (m,)
         NaN is never best.
-    direction : {'higher', 'lower'}
-        Which values are better.
     elapsed : array_like of float, shape (m,), optional
         Seconds since the run started; NaN where not known.
-
-    Returns
-    -------
-    Reached
-        Unknown where no value is a number.
 
     Notes
     -----
@@ -69,6 +64,9 @@ def reached_threshold(
 ) -> Reached:
     """Tell when a run was as good as `threshold` for the first time.
 
+    Unknown where the run never got there. Such runs are censored, not missing at random: a mean over the others is the
+    mean of those that arrived, and must be given together with how many did.
+
     Parameters
     ----------
     iterations : array_like of int, shape (m,)
@@ -77,16 +75,8 @@ def reached_threshold(
         NaN reaches nothing.
     threshold : float
         In the unit of the metric; a value equal to it has reached it.
-    direction : {'higher', 'lower'}
-        Which values are better.
     elapsed : array_like of float, shape (m,), optional
         Seconds since the run started; NaN where not known.
-
-    Returns
-    -------
-    Reached
-        Unknown where the run never got there. Such runs are censored, not missing at random: a mean over the others is
-        the mean of those that arrived, and must be given together with how many did.
 
     Examples
     --------

@@ -20,6 +20,8 @@ class Resolution(msgspec.Struct, frozen=True, kw_only=True):
 def resolution(accuracy: float, examples: int, full: float = 1.0) -> Resolution:
     """Give the binomial standard error of an accuracy and what one test example is worth.
 
+    ``full / examples`` and ``full * sqrt(p * (1 - p) / examples)`` with ``p = accuracy / full``.
+
     Parameters
     ----------
     accuracy : float
@@ -28,11 +30,6 @@ def resolution(accuracy: float, examples: int, full: float = 1.0) -> Resolution:
         Size of the test set, 1 or more.
     full : float, optional
         The accuracy of a perfect model: 1, or 100 where accuracy is a percentage.
-
-    Returns
-    -------
-    Resolution
-        ``full / examples`` and ``full * sqrt(p * (1 - p) / examples)`` with ``p = accuracy / full``.
 
     Notes
     -----
@@ -70,20 +67,17 @@ class FiniteTest(msgspec.Struct, frozen=True, kw_only=True):
     share_at_most: float | None
 
 
-def finite_test(sd: float, found: Resolution) -> FiniteTest:
+def finite_test(sd: float, resolved: Resolution) -> FiniteTest:
     """Compare the SD between runs with the binomial standard error of the test set.
+
+    ``sd / SE`` and ``min(1, (SE / sd)**2)``; both None where they are not defined (an SE or an SD of zero).
 
     Parameters
     ----------
     sd : float
         Standard deviation between runs, in the unit of the metric.
-    found : Resolution
+    resolved : Resolution
         Of their mean accuracy.
-
-    Returns
-    -------
-    FiniteTest
-        ``sd / SE`` and ``min(1, (SE / sd)**2)``; both None where they are not defined (an SE or an SD of zero).
 
     Notes
     -----
@@ -103,7 +97,7 @@ def finite_test(sd: float, found: Resolution) -> FiniteTest:
     >>> finite_test(3.0, resolution(90.0, examples=400, full=100.0))
     FiniteTest(standard_error=1.5, sd_in_errors=2.0, share_at_most=0.25)
     """
-    error = found.standard_error
+    error = resolved.standard_error
     return FiniteTest(
         standard_error=error,
         sd_in_errors=sd / error if error > 0 else None,

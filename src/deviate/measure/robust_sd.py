@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from deviate.measure.sample import Floats, finite_sample, unit_scale
 #: Bonett's trimmed mean leaves out ``1 / (2 * sqrt(n - 4))`` on each end: half at 5 runs, undefined below.
 FEWEST_RUNS = 5
 
-#: Numbers of runs that are tried for a width.
+#: Numbers of runs that are tried for an answer; who needs more has another problem than the number of runs.
 MOST_RUNS = 100_000
 
 METHOD = "wider of chi-square and Bonett"
@@ -23,20 +24,9 @@ METHOD = "wider of chi-square and Bonett"
 def robust_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
     """Give Bonett's confidence interval of the standard deviation.
 
-    Parameters
-    ----------
-    sample : array_like of float, shape (n,)
-        One finite value per run.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    Interval
-        ``sd * exp((log(c) ± z * se) / 2)`` with ``c = n / (n - z)``,
-        ``se = c * sqrt((k - (n - 3) / n) / (n - 1))`` and ``k`` the kurtosis about a trimmed mean [1]_. Allows for the
-        tails that the values show; those that few values do not show it cannot know (``benchmarks/statistics``).
-        Unknown below `FEWEST_RUNS` and where all values are equal.
+    ``sd * exp((log(c) ± z * se) / 2)`` with ``c = n / (n - z)``, ``se = c * sqrt((k - (n - 3) / n) / (n - 1))`` and
+    ``k`` the kurtosis about a trimmed mean [1]_. Allows for the tails that the values show; those that few values do
+    not show it cannot know (``benchmarks/statistics``). Unknown below `FEWEST_RUNS` and where all values are equal.
 
     References
     ----------
@@ -67,17 +57,7 @@ def robust_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Inter
 def cautious_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
     """Give the interval from the lower of the ends of the chi-square and Bonett's interval to the higher one.
 
-    Parameters
-    ----------
-    sample : array_like of float, shape (n,)
-        One finite value per run.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    Interval
-        In the unit of the values; covers normal values slightly more often than `level`.
+    In the unit of the values; covers normal values slightly more often than `level`.
 
     Examples
     --------
@@ -94,19 +74,14 @@ def cautious_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Int
 def runs_for_sd(width: float, level: float = DEFAULT_LEVEL) -> int | None:
     """Give the runs after which the SD of normal values is known to ``± width`` of itself.
 
+    That is the first n at which neither end of the chi-square interval is farther from the SD than `width`. The upper
+    end always is the farther one, so it decides. It depends on n only, and is known before any run is made. None where
+    `MOST_RUNS` are not enough.
+
     Parameters
     ----------
     width : float
         A share of the SD, above 0: 0.25 is 25 %.
-    level : float, optional
-        Confidence level in (0, 1).
-
-    Returns
-    -------
-    int or None
-        The first n at which neither end of the chi-square interval is farther from the SD than `width`. The upper end
-        always is the farther one, so it decides. It depends on n only, and is known before any run is made. None
-        where `MOST_RUNS` are not enough.
 
     Examples
     --------
@@ -115,12 +90,20 @@ def runs_for_sd(width: float, level: float = DEFAULT_LEVEL) -> int | None:
     """
     if not width > 0:
         raise ValueError(f"a width is a number above 0; got {width}")
-    low, high = FEWEST_RUNS - 1, MOST_RUNS
-    if sd_factors(high, level)[1] - 1 > width:
-        return None
+    return first_enough(lambda n: sd_factors(n, level)[1] - 1 <= width, start=FEWEST_RUNS)
+
+
+def first_enough(enough: Callable[[int], bool], start: int = 2, most: int = MOST_RUNS) -> int | None:
+    """Find the first number of runs that is enough, where more never are less."""
+    high = start
+    while not enough(high):
+        if high >= most:
+            return None
+        high = min(2 * high, most)
+    low = start - 1 if high == start else high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if sd_factors(middle, level)[1] - 1 <= width else (middle, high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 
@@ -131,7 +114,11 @@ def farthest_end(interval: Interval, sd: float) -> float | None:
     return max(interval.high / sd - 1, 1 - interval.low / sd)
 
 
+def trimmed_mean(values: Floats) -> float:
+    """Give Bonett's trimmed mean of `FEWEST_RUNS` values or more."""
+    return float(stats.trim_mean(values, 1 / (2 * math.sqrt(values.size - 4))))
+
+
 def _kurtosis(values: Floats) -> float:
-    centre = stats.trim_mean(values, 1 / (2 * math.sqrt(values.size - 4)))
     squares = float(((values - values.mean()) ** 2).sum())
-    return float(values.size * ((values - centre) ** 4).sum() / squares**2)
+    return float(values.size * ((values - trimmed_mean(values)) ** 4).sum() / squares**2)

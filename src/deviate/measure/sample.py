@@ -2,51 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-
-
-class FiniteSplit(msgspec.Struct, frozen=True, kw_only=True):
-    """A sample parted into values statistics can use and values they cannot."""
-
-    #: Finite values in their first order, shape ``(n_finite,)``.
-    finite: Any
-    #: Positions of the finite values in the sample, shape ``(n_finite,)``.
-    kept: Any
-    #: Positions of NaN and infinities in the sample, shape ``(n - n_finite,)``.
-    dropped: Any
-
-
-def split_finite(sample: ArrayLike) -> FiniteSplit:
-    """Part the finite values of a sample from NaN and infinities.
-
-    Every estimator here takes finite values only: a run that diverged has no place in a mean. The caller excludes it
-    with this function, counts it and says so.
-
-    Parameters
-    ----------
-    sample : array_like of float, shape (n,)
-        One value per run.
-
-    Returns
-    -------
-    FiniteSplit
-        The finite values, and which positions were kept and dropped.
-
-    Examples
-    --------
-    >>> parted = split_finite([0.5, float("nan"), 0.7, float("inf")])
-    >>> parted.finite.tolist(), parted.kept.tolist(), parted.dropped.tolist()
-    ([0.5, 0.7], [0, 2], [1, 3])
-    """
-    values = _one_dimensional(sample)
-    finite = np.isfinite(values)
-    return FiniteSplit(finite=values[finite], kept=np.flatnonzero(finite), dropped=np.flatnonzero(~finite))
 
 
 def finite_sample(sample: ArrayLike) -> Floats:
@@ -64,7 +25,7 @@ def finite_sample(sample: ArrayLike) -> Floats:
     """
     values = _one_dimensional(sample)
     if not np.isfinite(values).all():
-        raise ValueError("the sample holds NaN or infinite values; exclude and count them with split_finite first")
+        raise ValueError("the sample holds NaN or infinite values; exclude and count them first")
     return values
 
 
@@ -92,6 +53,12 @@ def unit_scale(values: Floats) -> tuple[Floats, int]:
     _, exponents = np.frexp(np.abs(values).max(initial=0.0))
     exponent = int(exponents)
     return np.ldexp(values, -exponent), exponent
+
+
+def common_scale(samples: Sequence[Floats]) -> tuple[list[Floats], int]:
+    """Scale several samples by one power of two, see `unit_scale`."""
+    scaled, exponent = unit_scale(np.concatenate(samples))
+    return np.split(scaled, np.cumsum([sample.size for sample in samples])[:-1]), exponent
 
 
 def _one_dimensional(sample: ArrayLike) -> Floats:

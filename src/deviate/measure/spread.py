@@ -41,18 +41,15 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 def spread(sample: ArrayLike, *, ratio_scale: bool = False) -> Spread:
     """Measure location and spread of one sample.
 
+    What one run cannot tell (SD, CV, IQR) is None for ``n < 2``, everything for ``n = 0``, each with its reason.
+
     Parameters
     ----------
     sample : array_like of float, shape (n,)
-        One finite value per run; see `split_finite` for runs that diverged.
+        One finite value per run; the caller excludes and counts runs that diverged.
     ratio_scale : bool, optional
         The metric is known to have a true zero, as times and amounts have: then a CV means something however large
         it is. Otherwise it is withheld where the mean is within one SD of zero.
-
-    Returns
-    -------
-    Spread
-        What one run cannot tell (SD, CV, IQR) is None for ``n < 2``, everything for ``n = 0``, each with its reason.
 
     Raises
     ------
@@ -61,7 +58,7 @@ def spread(sample: ArrayLike, *, ratio_scale: bool = False) -> Spread:
 
     Notes
     -----
-    The SD estimates that of the population of identical runs. It is biased low by the factor `intervals.c4` for normal
+    The SD estimates that of the population of identical runs. It is biased low by the factor ``c4(n)`` for normal
     values (0.886 for n = 3), and not corrected, as is the custom of the field.
 
     Examples

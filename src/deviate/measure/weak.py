@@ -49,6 +49,8 @@ class WeakRuns(msgspec.Struct, frozen=True, kw_only=True):
 def weak_beyond(sample: ArrayLike, sign: Sign, bar: float) -> WeakRuns:
     """Call a run weak if its value is on the wrong side of a bar, or no number.
 
+    NaN is always weak. So is an infinity: no converged training ends there.
+
     Parameters
     ----------
     sample : array_like of float, shape (n,)
@@ -57,11 +59,6 @@ def weak_beyond(sample: ArrayLike, sign: Sign, bar: float) -> WeakRuns:
         ``<``: weak is what lies below the bar.
     bar : float
         In the unit of the metric.
-
-    Returns
-    -------
-    WeakRuns
-        NaN is always weak. So is an infinity: no converged training ends there.
 
     Notes
     -----
@@ -88,6 +85,9 @@ def weak_beyond(sample: ArrayLike, sign: Sign, bar: float) -> WeakRuns:
 def weak_by_mad(sample: ArrayLike, direction: Direction | None = None, cutoff: float = MAD_CUTOFF) -> WeakRuns:
     """Call a run weak if it lies far from the median of all runs, measured by the median absolute deviation.
 
+    Where more than half of the values are equal, so that the MAD is zero, the mean absolute deviation takes its place
+    [1]_. With fewer than 5 finite values only what is not finite is weak, and the reason says so.
+
     Parameters
     ----------
     sample : array_like of float, shape (n,)
@@ -96,12 +96,6 @@ def weak_by_mad(sample: ArrayLike, direction: Direction | None = None, cutoff: f
         Which values are better. Only runs on the worse side are weak; on both sides where it is not known.
     cutoff : float, optional
         Largest modified z-score ``(x - median) / (1.4826 * MAD)`` of a run that is not weak.
-
-    Returns
-    -------
-    WeakRuns
-        Where more than half of the values are equal, so that the MAD is zero, the mean absolute deviation takes its
-        place [1]_. With fewer than 5 finite values only what is not finite is weak, and the reason says so.
 
     Notes
     -----

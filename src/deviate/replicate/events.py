@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from deviate.experiment import Run
-from deviate.replicate.executors import Slot
-from deviate.replicate.outcome import Outcome
+from deviate.replicate.executors.executor import Slot
+from deviate.replicate.workspace.run_files import Outcome
 
 
 class LeftoverEnded(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
     slot: Slot
     #: Runs of this call that were started, this one included, and those it makes in all.
-    place: int
+    number: int
     total: int
 
 
@@ -46,28 +46,4 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, float] = {}
 
 
-class OpenedAnew(msgspec.Struct, frozen=True, kw_only=True):
-    """A new experiment was made although there is one of the same command."""
-
-    name: str
-    #: What the other one is called, and in what it differs.
-    other: str
-
-
-class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the first run of a call showed: which factors the program draws for, and which it does not."""
-
-    run: Run
-    present: list[str]
-    absent: list[str]
-
-
-class Looked(msgspec.Struct, frozen=True, kw_only=True):
-    """After a round of runs it was looked whether a variant has enough of them."""
-
-    variant: str
-    #: What was seen, in a line.
-    text: str
-
-
-Event = LeftoverEnded | RunStarted | RunProgress | RunEnded | OpenedAnew | FactorsSeen | Looked
+Event = LeftoverEnded | RunStarted | RunProgress | RunEnded

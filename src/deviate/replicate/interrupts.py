@@ -33,8 +33,8 @@ def listening() -> Iterator[StopRequests]:
     if threading.current_thread() is not threading.main_thread():
         yield requests
         return
-    heard = [number for number in SIGNALS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
-    before = {number: signal.signal(number, requests.ask) for number in heard}
+    numbers = [number for number in SIGNALS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+    before = {number: signal.signal(number, requests.ask) for number in numbers}
     try:
         yield requests
     finally:

@@ -18,16 +18,16 @@ import msgspec
 
 from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
 from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
-from deviate.replicate import command
-from deviate.replicate.determinism import deterministic, numerical_variables
-from deviate.replicate.executors import Launch, Slot
-from deviate.replicate.files import write_json
-from deviate.replicate.hardware import installed_gpus
-from deviate.replicate.platforms import Platform, cpu_flags, platform_variables, platforms
-from deviate.replicate.snapshot import Snapshot
-from deviate.replicate.threads import thread_count, thread_variables
-from deviate.replicate.workcopy import make_copy, redirected_exceptions
-from deviate.replicate.workspace import ExperimentFolder, RunFolder, RunInfo
+from deviate.replicate.environment import command
+from deviate.replicate.environment.hardware import installed_gpus
+from deviate.replicate.environment.platforms import Platform, cpu_flags, platform_variables, platforms
+from deviate.replicate.environment.variables import deterministic, numerical_variables, thread_count, thread_variables
+from deviate.replicate.executors.executor import Launch, Slot
+from deviate.replicate.snapshot.manifest import Snapshot
+from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions
+from deviate.replicate.workspace.files import write_json
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+from deviate.replicate.workspace.run_files import RunInfo
 
 #: Folders that are being removed; never taken for a run.
 _REMOVED = ".removed-"
@@ -48,6 +48,7 @@ class RuntimeMetric(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 class RuntimeDraw(msgspec.Struct, frozen=True, kw_only=True):
     """A draw in the project's own files that is wrapped; its id is its position."""
 
+    #: Empty: the factor of the boundary that the program is in.
     factor: str
     file: str
     line: int
@@ -110,6 +111,8 @@ class Source:
     executor: str
     jobs: int
     strict: bool = False
+    #: Seconds a run may take; None: as long as it likes.
+    timeout: float | None = None
     #: The project's commit, see `describe_commit`.
     git: str | None = None
 
@@ -122,14 +125,7 @@ class Source:
 def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     """Make the folder of a run, in place of what an interrupted tool may have left there.
 
-    Parameters
-    ----------
-    source : Source
-        What the run is made from.
-    run : Run
-        Which run.
-    offered : Slot
-        Its room. Under ``as-is`` without other runs beside it nothing is held or told.
+    `offered` is its room. Under ``as-is`` without other runs beside it nothing is held or told.
     """
     variant = OBSERVED if run.variant == OBSERVED.name else parse_variant(run.variant)
     slot = offered if variant.controlled or source.jobs > 1 else Slot(index=offered.index)
@@ -151,8 +147,8 @@ def _platform(variant: Variant, index: int, threads: int | None) -> Platform | N
     """Return the machine that a run is to believe to be on; where there are more runs than machines they come again."""
     if variant.disturbed != "platform":
         return None
-    found = platforms(cpu_flags(), threads)
-    return found[index % len(found)]
+    machines = platforms(cpu_flags(), threads)
+    return machines[index % len(machines)]
 
 
 def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, threads: int | None) -> RuntimeOrder:
@@ -174,7 +170,8 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
 
 
 def _runtime_draw(draw: Draw) -> RuntimeDraw:
-    return RuntimeDraw(factor=draw.factor, file=draw.file, line=draw.line, call=draw.call)
+    factor = draw.factor if draw.by_hand or draw.factor != "other" else ""
+    return RuntimeDraw(factor=factor, file=draw.file, line=draw.line, call=draw.call)
 
 
 def runtime_metric(metric: Metric) -> RuntimeMetric:
@@ -204,6 +201,8 @@ def _launch(
         stderr=folder.stderr_file,
         slot=slot,
         runtime_file=folder.runtime_file,
+        ended_file=folder.ended_file,
+        timeout=source.timeout,
     )
 
 
@@ -264,6 +263,11 @@ def discard(path: Path) -> None:
             break
     path.rename(aside)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def discard_work(folder: RunFolder) -> None:
+    """Remove what a run saved; its records and logs stay."""
+    shutil.rmtree(folder.work, ignore_errors=True)
 
 
 def clear_removed(runs_folder: Path) -> None:

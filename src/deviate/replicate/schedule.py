@@ -15,14 +15,7 @@ def schedule(planned: Mapping[str, int], done: Collection[Run], seed: int) -> li
     experiment goes on (a machine that grows warm, a neighbour that comes and goes) then meets all variants alike
     instead of being taken for a difference between them.
 
-    Parameters
-    ----------
-    planned : mapping of str to int
-        Runs of each variant.
-    done : collection of Run
-        Runs that have ended.
-    seed : int
-        The experiment's: equal seeds give equal orders, so a continued experiment keeps to its order.
+    Equal seeds give equal orders, so a continued experiment keeps to its order.
     """
     rounds = range(max(planned.values(), default=0))
     return [run for index in rounds for run in _round(planned, index, seed) if run not in done]

@@ -27,6 +27,9 @@ def clean(text: str) -> str:
     >>> clean("\x1b[31mloss\x1b[0m\tis\x07 nan"), clean(" 10%|#   |\r100%|####|")
     ('loss is� nan', '100%|####|')
     """
+    if text.isprintable():
+        # Nearly all texts are, and pages have many.
+        return text
     drawn = _ANSI.sub("", text).rstrip("\r\n")
     last = drawn.rpartition("\r")[2] if "\r" in drawn else drawn
     return "".join(map(_printable, last))
@@ -41,7 +44,7 @@ def markdown(text: str) -> str:
     val_acc\|\<b\>\*top\*\</b\>
     """
     return _MARKDOWN.sub(
-        lambda found: "\\" + found.group(0) if not found.group(5) else found.group(0) + "\\", clean(text)
+        lambda match: "\\" + match.group(0) if not match.group(5) else match.group(0) + "\\", clean(text)
     )
 
 

@@ -10,11 +10,9 @@ order = torch.Generator()
 order.manual_seed(0)  # pins shuffle
 loader = DataLoader(TensorDataset(x, y), batch_size=8, shuffle=True, generator=order)
 model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 2))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for epoch in range(3):
     for batch, target in loader:
         loss = nn.functional.cross_entropy(model(batch), target)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        for weight, slope in zip(model.parameters(), torch.autograd.grad(loss, model.parameters())):
+            weight.data -= 0.1 * slope
     print(f"epoch {epoch} loss {loss.item():.4f}")

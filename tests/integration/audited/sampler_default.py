@@ -10,11 +10,9 @@ y = (x.sum(1) > 0).long()
 data = TensorDataset(x, y)
 loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data, num_replicas=1, rank=0))
 model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 2))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for epoch in range(3):
     for batch, target in loader:
         loss = nn.functional.cross_entropy(model(batch), target)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        for weight, slope in zip(model.parameters(), torch.autograd.grad(loss, model.parameters())):
+            weight.data -= 0.1 * slope
     print(f"epoch {epoch} loss {loss.item():.4f}")

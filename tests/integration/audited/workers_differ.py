@@ -22,11 +22,9 @@ class Points(Dataset):
 if __name__ == "__main__":
     loader = DataLoader(Points(), batch_size=4, shuffle=True, num_workers=2)
     model = nn.Linear(1, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(2):
         for batch, target in loader:
             loss = nn.functional.mse_loss(model(batch), target)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+            for weight, slope in zip(model.parameters(), torch.autograd.grad(loss, model.parameters())):
+                weight.data -= 0.1 * slope
         print(f"epoch {epoch} loss {loss.item():.4f}")

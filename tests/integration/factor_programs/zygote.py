@@ -1,7 +1,8 @@
-"""Run programs with the runtime in them, each in a fork of this process, which has imported their libraries.
+"""Run programs, each in a fork of this process, which has imported their libraries.
 
-Input: modules to import as arguments; a job a line, ``{"runtime", "program", "words", "folder", "output"}``. Output: a
-line with the exit status of each job, in order.
+Input: modules to import as arguments; jobs a line, a list of ``{"runtime", "program", "words", "folder", "output",
+"errors"}``, of which ``runtime`` is null for a program without the runtime in it. Output: a line with the exit statuses
+of the jobs, in order.
 """
 
 import importlib
@@ -14,15 +15,15 @@ import traceback
 
 def run(job):
     sys.stdout.flush()
-    output = os.open(job["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
+    for descriptor, path in ((1, job["output"]), (2, job["errors"])):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
     os.chdir(job["folder"])
     seed_as_started()
-    os.environ["DEVIATE_RUNTIME"] = job["runtime"]
-    import deviate_runtime
+    if job["runtime"] is not None:
+        os.environ["DEVIATE_RUNTIME"] = job["runtime"]
+        import deviate_runtime
 
-    deviate_runtime.start()
+        deviate_runtime.start()
     sys.argv = [job["program"], *job["words"]]
     sys.path.insert(0, os.path.dirname(job["program"]))
     runpy.run_path(job["program"], run_name="__main__")
@@ -46,6 +47,9 @@ def fork(job):
         status = 0
     except SystemExit as ended:
         status = ended.code or 0
+        if isinstance(status, str):
+            print(status, file=sys.stderr)
+            status = 1
     except BaseException:  # noqa: BLE001 - whatever ends the program is its own affair
         traceback.print_exc()
     finally:
@@ -57,15 +61,21 @@ def fork(job):
         os._exit(status)
 
 
+def run_all(jobs):
+    """Return the exit status of each job; as many run side by side as there are cores."""
+    running, statuses = [], []
+    for job in jobs:
+        if len(running) == (os.cpu_count() or 1):
+            statuses.append(status_of(running.pop(0)))
+        running.append(fork(job))
+    return statuses + [status_of(child) for child in running]
+
+
+def status_of(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 for name in sys.argv[1:]:
     importlib.import_module(name)
 for line in sys.stdin:
-    jobs = json.loads(line)
-    running = []
-    for job in jobs:
-        if len(running) == (os.cpu_count() or 1):
-            os.waitpid(running.pop(0), 0)
-        running.append(fork(job))
-    for child in running:
-        os.waitpid(child, 0)
-    print("done", flush=True)
+    print(json.dumps(run_all(json.loads(line))), flush=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import struct
 
+from deviate.collect.runs import read_run
+from deviate.collect.tables import open_tables
 from deviate.experiment import Capture, Experiment, Metric, Run
-from deviate.replicate.outcome import Completed
-from deviate.replicate.workspace import ExperimentFolder, RunFolder, Workspace
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Workspace
+from deviate.replicate.workspace.run_files import Completed
 
 
 def metric(name, aggregate="last", direction="higher", kind="quality"):
@@ -51,3 +53,23 @@ def make_run(folder, index, rows=None, *, variant="control", outcome=None, secon
 def series(key, values, step=1.0):
     """Return rows of one metric with a value for each iteration."""
     return [(key, iteration, iteration * step, value) for iteration, value in enumerate(values)]
+
+
+def read(runs):
+    """Return what the files of runs say."""
+    return [read_run(run) for run in runs]
+
+
+def records(folder, **options):
+    with open_tables(folder, **options) as tables:
+        return tables.records()
+
+
+def samples(folder, aggregates=None):
+    with open_tables(folder) as tables:
+        return tables.samples(aggregates)
+
+
+def recorded_names(folder):
+    with open_tables(folder) as tables:
+        return tables.names()

@@ -1,12 +1,23 @@
 """What processes say beside their records, over the runs of an experiment."""
 
 import pytest
-from made import make_experiment, make_run, metric
+from made import make_experiment, make_run, metric, read
 
-from deviate import collect
-from deviate.collect.events import given_seeds, turned_bit, used_gpu
+from deviate.collect import events
+from deviate.collect.events import (
+    environment_differences,
+    given_seeds,
+    kept_seeds,
+    notes,
+    reached_draws,
+    replaced_seeds,
+    switches,
+    turned_bit,
+    used_gpu,
+)
+from deviate.collect.runs import read_run
 from deviate.experiment import Draw, Span
-from deviate.replicate.info import RunInfo
+from deviate.replicate.workspace.run_files import RunInfo
 
 SEED = {"event": "seed", "call": "torch.manual_seed", "file": "train.py", "line": 12, "given": "0", "used": 123}
 
@@ -22,7 +33,7 @@ def made(tmp_path, *events_of_runs):
 
 def test_a_replaced_seed_is_told_once_with_its_runs(tmp_path):
     runs = made(tmp_path, [SEED, SEED], [{**SEED, "used": 5}], [{**SEED, "line": 2}])
-    found = collect.replaced_seeds(runs)
+    found = replaced_seeds(read(runs))
     assert [(seed.line, seed.runs) for seed in found] == [(2, ["control-2"]), (12, ["control-0", "control-1"])]
     assert (found[1].call, found[1].file, found[1].given) == ("torch.manual_seed", "train.py", "0")
 
@@ -31,47 +42,47 @@ def test_switches_and_notes_are_merged(tmp_path):
     switch = {"event": "switch", "name": "cudnn.benchmark", "value": False}
     note = {"event": "note", "slug": "value-unreadable", "message": "m"}
     runs = made(tmp_path, [switch, note], [switch])
-    assert [(each.name, each.value, len(each.runs)) for each in collect.switches(runs)] == [
+    assert [(each.name, each.value, len(each.runs)) for each in switches(read(runs))] == [
         ("cudnn.benchmark", "False", 2)
     ]
-    assert [(each.slug, each.runs) for each in collect.notes(runs)] == [("value-unreadable", ["control-0"])]
+    assert [(each.slug, each.runs) for each in notes(read(runs))] == [("value-unreadable", ["control-0"])]
 
 
 def test_values_of_any_shape_can_be_merged(tmp_path):
     runs = made(tmp_path, [{**SEED, "given": [1, {"a": 2}], "line": None}])
-    assert collect.replaced_seeds(runs)[0].given == '[1,{"a":2}]'
+    assert replaced_seeds(read(runs))[0].given == '[1,{"a":2}]'
 
 
 def test_equal_environments_do_not_differ(tmp_path):
     runs = made(tmp_path, [environment(pid=1)], [environment(pid=2)])
-    assert collect.environment_differences(runs) == []
-    assert collect.environment(runs[0])["libraries"] == {"torch": "2.13"}
-    assert collect.environment(runs[0])["python"] == "3.11.7"
+    assert environment_differences(read(runs)) == []
+    assert events.environment(read_run(runs[0]))["libraries"] == {"torch": "2.13"}
+    assert events.environment(read_run(runs[0]))["python"] == "3.11.7"
 
 
 def test_a_difference_names_the_key_and_the_runs(tmp_path):
     other = environment(libraries={"torch": "2.12"})
     runs = made(tmp_path, [environment()], [environment()], [other])
-    (difference,) = collect.environment_differences(runs)
+    (difference,) = environment_differences(read(runs))
     assert (difference.variant, difference.name) == ("control", "libraries.torch")
     assert difference.values == {'"2.13"': ["control-0", "control-1"], '"2.12"': ["control-2"]}
 
 
 def test_what_the_tool_itself_varies_is_no_difference(tmp_path):
     runs = made(tmp_path, *([environment(variables={"PYTHONHASHSEED": str(seed)})] for seed in (1, 2)))
-    assert collect.environment_differences(runs) == []
+    assert environment_differences(read(runs)) == []
 
 
 def test_a_run_that_said_nothing_is_not_taken_for_different(tmp_path):
     folder = make_experiment(tmp_path, [metric("acc")])
     runs = [make_run(folder, 0, [], events=[environment()]), make_run(folder, 1)]
-    assert collect.environment_differences(runs) == []
+    assert environment_differences(read(runs)) == []
 
 
 def test_what_a_run_did_not_say_before_it_was_ended_is_not_taken_for_a_difference(tmp_path):
     runs = made(tmp_path, [environment(cpu="a")], [environment(cpu="a")], [])
-    assert "python" in collect.environment(runs[2])
-    assert collect.environment_differences(runs) == []
+    assert "python" in events.environment(read_run(runs[2]))
+    assert environment_differences(read(runs)) == []
 
 
 def with_info(run, **changes):
@@ -86,7 +97,7 @@ def with_info(run, **changes):
 def test_the_environment_holds_what_the_tool_knows_of_the_machine(tmp_path):
     (run,) = made(tmp_path, [environment(variables={"KERAS_BACKEND": "jax"})])
     with_info(run, git="1f0c2d9", system="Linux", variables={"MKL_CBWR": "AUTO"}, installed_gpus=["H200, driver 1"])
-    found = collect.environment(run)
+    found = events.environment(read_run(run))
     assert (found["host"], found["git"], found["system"]) == ("here", "1f0c2d9", "Linux")
     assert found["installed_gpus"] == ["H200, driver 1"]
     assert found["variables"] == {"MKL_CBWR": "AUTO", "KERAS_BACKEND": "jax"}
@@ -96,7 +107,7 @@ def test_another_commit_of_the_same_snapshot_is_no_difference_and_another_host_i
     runs = made(tmp_path, [environment()], [environment()])
     for place, run in enumerate(runs):
         with_info(run, git=str(place), host=str(place))
-    assert [each.name for each in collect.environment_differences(runs)] == ["host"]
+    assert [each.name for each in environment_differences(read(runs))] == ["host"]
 
 
 def test_emulated_platforms_differ_on_purpose(tmp_path):
@@ -105,7 +116,7 @@ def test_emulated_platforms_differ_on_purpose(tmp_path):
         make_run(folder, threads, [], variant="platform", events=[environment(threads=threads, cpu=cpu)])
         for threads, cpu in ((1, "a"), (2, "b"))
     ]
-    assert [each.name for each in collect.environment_differences(runs)] == ["cpu"]
+    assert [each.name for each in environment_differences(read(runs))] == ["cpu"]
 
 
 HIDDEN = {"installed_gpus": ["H200"], "variables": {"CUDA_VISIBLE_DEVICES": ""}}
@@ -127,7 +138,7 @@ HIDDEN = {"installed_gpus": ["H200"], "variables": {"CUDA_VISIBLE_DEVICES": ""}}
 )
 def test_a_gpu_that_may_have_been_used_counts_as_used(tmp_path, said, info, used):
     (run,) = made(tmp_path, [environment(**said)])
-    assert used_gpu(with_info(run, **info)) is used
+    assert used_gpu(read_run(with_info(run, **info))) is used
 
 
 DRAW = Draw(file="a.py", line=3, function="f", call="rng.rand", factor="other", why="", span=Span(3, 0, 3, 8))
@@ -135,7 +146,7 @@ DRAW = Draw(file="a.py", line=3, function="f", call="rng.rand", factor="other", 
 
 def test_draws_that_were_reached_are_told_with_their_runs(tmp_path):
     runs = made(tmp_path, [{"event": "draw", "site": 0}], [{"event": "draw", "site": 7}, {"event": "draw"}])
-    (found,) = collect.reached_draws(runs, [DRAW])
+    (found,) = reached_draws(read(runs), [DRAW])
     assert (found.call, found.file, found.line, found.runs) == ("rng.rand", "a.py", 3, ["control-0"])
 
 
@@ -143,8 +154,8 @@ def test_seeds_that_hold_the_data_are_kept(tmp_path):
     source = {"generator": "numpy", "call": "numpy.random.seed", "file": "train.py", "line": 4, "given": "1"}
     said = {"event": "fingerprint", "name": "data", "digest": "aa", "moment": "end", "count": 1, "sources": [source]}
     runs = made(tmp_path, [said, {**SEED, "replaced": True}], [said])
-    assert [(seed.line, seed.given, len(seed.runs)) for seed in collect.kept_seeds(runs)] == [(4, "1", 2)]
-    assert [seed.line for seed in collect.replaced_seeds(runs)] == [12]
+    assert [(seed.line, seed.given, len(seed.runs)) for seed in kept_seeds(read(runs))] == [(4, "1", 2)]
+    assert [seed.line for seed in replaced_seeds(read(runs))] == [12]
 
 
 def test_a_seed_that_only_data_were_drawn_from_is_kept_and_not_replaced(tmp_path):
@@ -153,17 +164,21 @@ def test_a_seed_that_only_data_were_drawn_from_is_kept_and_not_replaced(tmp_path
     data = {**print_of, "name": "data", "sources": [{"generator": "numpy", **place}]}
     seed = {**SEED, **place, "replaced": True}
     only_data, both = made(tmp_path, [data, seed], [data, {**data, "name": "shuffle"}, seed])
-    assert collect.replaced_seeds([only_data]) == []
-    assert [each.line for each in collect.replaced_seeds([both])] == [6]
+    assert replaced_seeds(read([only_data])) == []
+    assert [each.line for each in replaced_seeds(read([both]))] == [6]
 
 
 def test_seeds_that_were_only_looked_at_are_not_replaced(tmp_path):
     runs = made(tmp_path, [{**SEED, "replaced": False, "library": True}])
-    assert collect.replaced_seeds(runs) == []
-    assert [seed.library for seed in given_seeds(runs)] == [True]
+    assert replaced_seeds(read(runs)) == []
+    assert [seed.library for seed in given_seeds(read(runs))] == [True]
 
 
 def test_the_weight_that_was_changed_is_read(tmp_path):
     bit = {"event": "bit", "tensor": "w", "index": [1, 2], "before": 0.5, "after": 0.25}
     runs = made(tmp_path, [bit], [])
-    assert (turned_bit(runs[0]).index, turned_bit(runs[0]).after, turned_bit(runs[1])) == ("[1,2]", "0.25", None)
+    assert (
+        turned_bit(read_run(runs[0])).index,
+        turned_bit(read_run(runs[0])).after,
+        turned_bit(read_run(runs[1])),
+    ) == ("[1,2]", "0.25", None)

@@ -1,10 +1,11 @@
 """Fingerprints of runs: over all processes, compared as far as they can be."""
 
 import pytest
-from made import make_experiment, make_run, metric, write_process
+from made import make_experiment, make_run, metric, read, write_process
 
-from deviate.collect.fingerprints import Fingerprint, agree, classes, fingerprints, joined_fingerprints
+from deviate.collect.fingerprints import Fingerprint, agree, classes, joined_fingerprints
 from deviate.collect.processes import processes
+from deviate.collect.runs import read_run
 from deviate.collect.warned import warned_operations
 
 SEEDED_BY = {"generator": "torch", "call": "torch.manual_seed", "file": "train.py", "line": 12, "given": "42"}
@@ -21,7 +22,7 @@ def printed(tmp_path, *processes):
     run = make_run(folder, 0)
     for place, events in enumerate(processes):
         write_process(run, [], stem=f"{place}-1", events=events)
-    return fingerprints(run)
+    return read_run(run).fingerprints
 
 
 def fingerprint(digest="a", first="a", **changes):
@@ -52,7 +53,7 @@ def test_of_a_run_that_was_ended_only_the_first_draws_count(tmp_path):
         said("layers", "00000001"), said("layers", "00000002", "end", 30), said("other", "00000003", "end", 1),
     ])  # fmt: skip
     found = joined_fingerprints(processes(run), interrupted=True)
-    whole = fingerprints(run)
+    whole = read_run(run).fingerprints
     assert (found["layers"].digest, found["layers"].ended) == (whole["layers"].first, 0)
     assert found["other"] == whole["other"]
     assert found["layers"].length == whole["layers"].length == 7
@@ -115,7 +116,7 @@ def test_operations_that_warned_are_listed_with_their_runs(tmp_path):
     runs = [make_run(folder, index) for index in range(3)]
     runs[0].stderr_file.write_text(f"epoch 1\n{TORCH}{TORCH}")
     runs[1].stderr_file.write_text(TORCH + ATTENTION)
-    found = warned_operations(runs)
+    found = warned_operations(read(runs))
     assert [(each.operation, each.runs) for each in found] == [
         ("Memory Efficient attention", ["control-1"]),
         ("scatter_add_cuda_kernel", ["control-0", "control-1"]),

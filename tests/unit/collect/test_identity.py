@@ -5,8 +5,7 @@ import math
 import pytest
 from made import make_experiment, make_run, metric, series
 
-from deviate.collect.agreement import identities
-from deviate.collect.tables import recorded_names
+from deviate.collect.tables import open_tables
 
 ACC, LOSS = 0, 1
 
@@ -17,7 +16,8 @@ def compared(tmp_path, *runs, metrics=None):
     folder = make_experiment(tmp_path, metrics or [metric("acc"), metric("loss")])
     for index, rows in enumerate(runs):
         make_run(folder, index, rows)
-    return identities(folder, recorded_names(folder)).get("control")
+    with open_tables(folder) as tables:
+        return tables.identities().get("control")
 
 
 def interleaved(accs, losses):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.replicate.records import RECORD, parse_events, parse_records, rank_of, read_tail
+from deviate.replicate.workspace.records import RECORD, parse_events, parse_records, rank_of, read_tail
 
 ints = st.integers(-(2**31), 2**31 - 1)
 rows = st.lists(st.tuples(ints, ints, st.floats(), st.floats()), max_size=8)

@@ -5,21 +5,23 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from made import make_experiment, make_run, metric, series, write_process
+from made import make_experiment, make_run, metric, recorded_names, records, samples, series, write_process
+from profiles import examples
 from scipy.integrate import trapezoid
 
-from deviate import collect
+from deviate.collect.aggregates import check_aggregate
+from deviate.collect.measured import TIMES, missing_metrics
 from deviate.collect.tables import RECORD_COLUMNS, SAMPLE_COLUMNS
 from deviate.errors import BadOption
-from deviate.replicate.outcome import Cancelled, Failed
+from deviate.replicate.workspace.run_files import Cancelled, Failed
 
 NAN = math.nan
 
 
 def values(folder, name, aggregates=None):
-    table = collect.samples(folder, aggregates)
+    table = samples(folder, aggregates)
     rows = table[table["metric"] == name]
     return dict(zip(rows["run"], rows["value"], strict=True))
 
@@ -27,7 +29,7 @@ def values(folder, name, aggregates=None):
 def test_records_keep_the_order_they_were_written_in(tmp_path):
     folder = make_experiment(tmp_path, [metric("loss"), metric("acc")])
     make_run(folder, 0, [(0, 0, 0.5, 2.0), (1, 0, 0.75, 0.25), (0, 1, 1.5, 1.0), (0, 1, 1.5, 0.5)])
-    table = collect.records(folder)
+    table = records(folder)
     assert list(table.columns) == list(RECORD_COLUMNS)
     assert table["metric"].tolist() == ["loss", "acc", "loss", "loss"]
     assert table["value"].tolist() == [2.0, 0.25, 1.0, 0.5]
@@ -37,8 +39,8 @@ def test_records_keep_the_order_they_were_written_in(tmp_path):
 def test_ticks_are_no_metric(tmp_path):
     folder = make_experiment(tmp_path, [metric("loss")])
     make_run(folder, 0, [*series(-1, [0, 1]), (0, 1, 1.0, 3.0)])
-    assert collect.records(folder)["metric"].tolist() == ["loss"]
-    assert collect.recorded_names(folder) == [("loss", 0)]
+    assert records(folder)["metric"].tolist() == ["loss"]
+    assert recorded_names(folder) == [("loss", 0)]
 
 
 def test_runs_that_failed_enter_only_if_asked(tmp_path):
@@ -48,9 +50,9 @@ def test_runs_that_failed_enter_only_if_asked(tmp_path):
     make_run(folder, 2, series(0, [3.0]), outcome=Cancelled(seconds=1.0, reason="r"))
     run = make_run(folder, 3, series(0, [4.0]))
     run.outcome_file.unlink()
-    assert collect.records(folder)["run"].tolist() == [0]
-    assert collect.records(folder, include_failed=True)["run"].tolist() == [0, 1, 2]
-    assert set(collect.samples(folder)["run"]) == {0}
+    assert records(folder)["run"].tolist() == [0]
+    assert records(folder, include_failed=True)["run"].tolist() == [0, 1, 2]
+    assert set(samples(folder)["run"]) == {0}
 
 
 @pytest.mark.parametrize(
@@ -94,14 +96,14 @@ def test_a_run_without_a_record_has_no_row_and_the_metric_may_be_missing(tmp_pat
     make_run(folder, 1, series(2, [1.0] * 6))
     assert values(folder, "acc") == {0: 1.0}
     assert values(folder, "late") == {1: 1.0}
-    missing = collect.missing_metrics(folder.read_experiment(), collect.recorded_names(folder))
+    missing = missing_metrics(folder.read_experiment(), recorded_names(folder))
     assert [each.name for each in missing] == ["never"]
 
 
 def test_an_unknown_aggregate_is_refused():
     with pytest.raises(BadOption, match="no aggregate"):
-        collect.check_aggregate("median")
-    assert collect.check_aggregate("at 12") == "at 12"
+        check_aggregate("median")
+    assert check_aggregate("at 12") == "at 12"
 
 
 def test_names_learnt_at_run_time_take_after_their_metric(tmp_path):
@@ -113,7 +115,7 @@ def test_names_learnt_at_run_time_take_after_their_metric(tmp_path):
     make_run(folder, 0, [*series(1000000, [1.0, 3.0, 2.0]), *series(1000001, [5.0, 4.0])], events=named)
     assert values(folder, "test acc") == {0: 3.0}
     assert values(folder, "fit:val_loss") == {0: 4.0}
-    assert collect.missing_metrics(folder.read_experiment(), collect.recorded_names(folder)) == []
+    assert missing_metrics(folder.read_experiment(), recorded_names(folder)) == []
 
 
 def test_a_key_that_several_metrics_have_is_told_apart_by_its_metric(tmp_path):
@@ -128,7 +130,7 @@ def test_a_key_that_several_metrics_have_is_told_apart_by_its_metric(tmp_path):
     make_run(folder, 0, [*rows, *series(1000003, [5.0])], events=named)
     names = ("train_stats/loss", "val_stats/loss", "val_stats/acc", "acc", "f1")
     assert [values(folder, name) for name in names] == [{0: value} for value in (1.0, 2.0, 3.0, 4.0, 5.0)]
-    assert "loss" not in [name for name, _ in collect.recorded_names(folder)]
+    assert "loss" not in [name for name, _ in recorded_names(folder)]
 
 
 def test_a_key_named_like_its_own_metric_and_a_filled_name_stay_as_they_are(tmp_path):
@@ -139,7 +141,7 @@ def test_a_key_named_like_its_own_metric_and_a_filled_name_stay_as_they_are(tmp_
         {"event": "name", "id": 1000002, "metric": 2, "name": "test loss"},
     ]
     make_run(folder, 0, [*series(1000000, [1.0]), *series(1000001, [2.0]), *series(1000002, [3.0])], events=named)
-    assert {name for name, _ in collect.recorded_names(folder)} == {"mae", "test loss"}
+    assert {name for name, _ in recorded_names(folder)} == {"mae", "test loss"}
 
 
 def test_what_a_framework_reports_may_have_been_foreseen_by_name(tmp_path):
@@ -147,7 +149,7 @@ def test_what_a_framework_reports_may_have_been_foreseen_by_name(tmp_path):
     named = [{"event": "name", "id": 1000000, "metric": None, "name": "fit:val_loss"}]
     make_run(folder, 0, series(1000000, [5.0, 3.0, 4.0]), events=named)
     assert values(folder, "fit:val_loss") == {0: 3.0}
-    assert collect.missing_metrics(folder.read_experiment(), collect.recorded_names(folder)) == []
+    assert missing_metrics(folder.read_experiment(), recorded_names(folder)) == []
 
 
 def test_two_metrics_of_one_name_are_one(tmp_path):
@@ -164,7 +166,7 @@ def test_only_rank_0_and_processes_without_rank_are_the_run(tmp_path):
     write_process(run, series(0, [2.0]), stem="3-1", time=11.0, rank=1)
     late = [{"event": "rank", "rank": 2}]
     write_process(run, series(0, [3.0]), stem="4-1", time=11.0, events=late)
-    assert collect.records(folder)["value"].tolist() == [1.0]
+    assert records(folder)["value"].tolist() == [1.0]
 
 
 def test_several_processes_of_one_run_are_put_in_order_of_time(tmp_path):
@@ -172,7 +174,7 @@ def test_several_processes_of_one_run_are_put_in_order_of_time(tmp_path):
     run = make_run(folder, 0)
     write_process(run, [(0, 0, 0.5, 1.0), (0, 0, 3.0, 4.0)], stem="9-1", time=10.0)
     write_process(run, [(0, 0, 0.25, 2.0), (0, 0, 1.0, 3.0)], stem="1-1", time=11.0)
-    table = collect.records(folder)
+    table = records(folder)
     assert table["value"].tolist() == [1.0, 2.0, 3.0, 4.0]
     assert table["elapsed_s"].tolist() == [0.5, 1.25, 2.0, 3.0]
     assert values(folder, "acc") == {0: 4.0}
@@ -185,7 +187,7 @@ def test_times_are_metrics(tmp_path):
     make_run(folder, 1, series(0, [1.0]), seconds=7.5)
     assert values(folder, "time per run") == {0: 8.5, 1: 7.5}
     assert values(folder, "time per iteration") == {0: 0.5}
-    assert {(each.direction, each.kind, each.unit) for each in collect.TIMES} == {("lower", "speed", "s")}
+    assert {(each.direction, each.kind, each.unit) for each in TIMES} == {("lower", "speed", "s")}
 
 
 def test_the_process_with_most_iterations_tells_their_time(tmp_path):
@@ -200,7 +202,7 @@ def test_metrics_come_in_the_order_of_the_experiment_and_variants_too(tmp_path):
     folder = make_experiment(tmp_path, [metric("z"), metric("a")], variants=("control", "as-is"))
     for variant in ("as-is", "control"):
         make_run(folder, 0, [*series(0, [1.0]), *series(1, [1.0])], variant=variant)
-    table = collect.samples(folder)
+    table = samples(folder)
     assert list(dict.fromkeys(table["metric"])) == ["z", "a", "time per run"]
     assert list(dict.fromkeys(table["variant"])) == ["control", "as-is"]
     assert list(table.columns) == list(SAMPLE_COLUMNS)
@@ -208,43 +210,43 @@ def test_metrics_come_in_the_order_of_the_experiment_and_variants_too(tmp_path):
 
 def test_an_experiment_without_runs_has_empty_tables(tmp_path):
     folder = make_experiment(tmp_path, [metric("acc")])
-    assert collect.records(folder).empty
-    assert collect.samples(folder).empty
-    assert list(collect.samples(folder).columns) == list(SAMPLE_COLUMNS)
+    assert records(folder).empty
+    assert samples(folder).empty
+    assert list(samples(folder).columns) == list(SAMPLE_COLUMNS)
 
 
 def test_a_run_without_records_is_no_problem(tmp_path):
     folder = make_experiment(tmp_path, [metric("acc")])
     make_run(folder, 0, [])
-    assert collect.records(folder).empty
+    assert records(folder).empty
     assert values(folder, "time per run") == {0: 1.0}
 
 
 def test_the_table_is_remade_when_files_or_names_change(tmp_path):
     folder = make_experiment(tmp_path, [metric("acc")])
     run = make_run(folder, 0, series(0, [1.0]))
-    assert collect.records(folder)["value"].tolist() == [1.0]
+    assert records(folder)["value"].tolist() == [1.0]
     stamp = run.parquet_file.stat().st_mtime_ns
-    collect.records(folder)
+    records(folder)
     assert run.parquet_file.stat().st_mtime_ns == stamp
     write_process(run, series(0, [1.0, 2.0]))
-    assert collect.records(folder)["value"].tolist() == [1.0, 2.0]
+    assert records(folder)["value"].tolist() == [1.0, 2.0]
     renamed = make_experiment(tmp_path, [metric("accuracy")])
-    assert set(collect.records(renamed)["metric"]) == {"accuracy"}
+    assert set(records(renamed)["metric"]) == {"accuracy"}
 
 
 def test_a_broken_table_is_remade(tmp_path):
     folder = make_experiment(tmp_path, [metric("acc")])
     run = make_run(folder, 0, series(0, [1.0]))
     run.parquet_file.write_bytes(b"PAR1 not really")
-    assert collect.records(folder)["value"].tolist() == [1.0]
+    assert records(folder)["value"].tolist() == [1.0]
 
 
 def test_a_workspace_that_may_only_be_read_is_read(tmp_path, monkeypatch):
     folder = make_experiment(tmp_path, [metric("acc")])
     run = make_run(folder, 0, series(0, [1.0]))
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert collect.records(folder)["value"].tolist() == [1.0]
+    assert records(folder)["value"].tolist() == [1.0]
     assert not run.parquet_file.exists()
 
 
@@ -253,16 +255,16 @@ def test_a_project_with_a_quote_in_its_path_is_read(tmp_path):
     project.mkdir()
     folder = make_experiment(project, [metric("acc")])
     make_run(folder, 0, series(0, [1.0]))
-    assert collect.records(folder)["value"].tolist() == [1.0]
+    assert records(folder)["value"].tolist() == [1.0]
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30))
 def test_aggregates_agree_with_numpy(tmp_path_factory, listed):
     reference = {"last": listed[-1], "mean": np.mean(listed), "max": np.max(listed), "min": np.min(listed)}
     folder = make_experiment(tmp_path_factory.mktemp("p"), [metric(name, name) for name in reference])
     make_run(folder, 0, [row for key in range(len(reference)) for row in series(key, listed)])
-    table = collect.samples(folder)
+    table = samples(folder)
     found = dict(zip(table["metric"], table["value"], strict=True))
     for name, expected in reference.items():
         assert found[name] == pytest.approx(expected, rel=1e-12, abs=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from made import make_experiment, make_run, metric
+from made import make_experiment, make_run, metric, read
 
 from deviate.collect.warned import WarnedOperation, warned_operations
 
@@ -15,7 +15,7 @@ def test_operations_are_heard_of_from_the_runtime_and_from_standard_error(tmp_pa
     second.stderr_file.write_text(
         "a.py:3: UserWarning: put_ does not have a deterministic implementation, but you set ...\nharmless\n"
     )
-    assert warned_operations([first, second]) == [
+    assert warned_operations(read([first, second])) == [
         WarnedOperation(operation="cumsum_cuda_kernel", runs=["control-0", "control-1"]),
         WarnedOperation(operation="put_", runs=["control-1"]),
     ]

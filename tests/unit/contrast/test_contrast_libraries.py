@@ -10,9 +10,8 @@ from statsmodels.stats.oneway import anova_oneway
 from statsmodels.stats.oneway import test_scale_oneway as scale_oneway
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind, ttost_paired
 
-from deviate.contrast.difference import mean_difference
+from deviate.contrast.difference import mean_difference, tost
 from deviate.contrast.dispersion import bartlett, brown_forsythe, levene
-from deviate.contrast.equivalence import tost
 from deviate.contrast.location import brunner_munzel, mann_whitney_u, permutation, student_t, welch_t
 from deviate.contrast.omnibus import welch_anova
 from deviate.contrast.superiority import p_superiority

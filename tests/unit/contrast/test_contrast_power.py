@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from scipy import stats
 
 from deviate.contrast.power import (
@@ -14,7 +15,7 @@ from deviate.contrast.power import (
     runs_for_difference,
     runs_for_precision,
     runs_for_sd_ratio,
-    sd_ratio_power,
+    simulated_power,
     t_power,
 )
 
@@ -45,7 +46,7 @@ def test_power_is_what_happens():
 def test_power_of_the_test_of_spread_is_what_happens():
     """Brown-Forsythe, normal values, SD ratio 2: 0.31, 0.56 and 0.90 in simulations of 2,000."""
     rng = np.random.default_rng(2)
-    found = [sd_ratio_power(2.0, n, n, rng) for n in (10, 16, 30)]
+    found = [simulated_power(n, n, rng)(2.0, 0.05) for n in (10, 16, 30)]
     assert found == pytest.approx([0.31, 0.56, 0.90], abs=0.035)
     a, b = rng.standard_normal((300, 10)), 2 * rng.standard_normal((300, 10))
     ps = [stats.levene(x, y, center="median").pvalue for x, y in zip(a, b, strict=True)]
@@ -55,14 +56,14 @@ def test_power_of_the_test_of_spread_is_what_happens():
 def test_runs_for_an_sd_ratio_reach_the_power():
     n = runs_for_sd_ratio(2.0)
     assert n == runs_for_sd_ratio(0.5)
-    assert sd_ratio_power(2.0, n, n, np.random.default_rng(9)) == pytest.approx(0.8, abs=0.03)
+    assert simulated_power(n, n, np.random.default_rng(9))(2.0, 0.05) == pytest.approx(0.8, abs=0.03)
     assert detectable_sd_ratio(n) == pytest.approx(2.0, rel=0.06)
     assert detectable_sd_ratio(5) is None
     assert runs_for_sd_ratio(1.001) is None
 
 
 @given(st.integers(2, 60), st.floats(0.3, 4.0))
-@settings(max_examples=30)
+@examples(30)
 def test_more_runs_and_larger_effects_show_more(n, effect):
     assert t_power(effect, n + 1, n + 1) >= t_power(effect, n, n) - 1e-9
     assert t_power(effect + 0.1, n, n) >= t_power(effect, n, n) - 1e-9
@@ -70,7 +71,7 @@ def test_more_runs_and_larger_effects_show_more(n, effect):
 
 
 @given(st.floats(0.3, 8.0), st.sampled_from([0.05, 0.01]), st.sampled_from([0.5, 0.8, 0.95]), st.booleans())
-@settings(max_examples=40)
+@examples(40)
 def test_number_of_runs_is_the_first_that_is_enough(effect, alpha, power, paired):
     n = runs_for_difference(effect, alpha, power, paired=paired)
     reached = paired_t_power if paired else (lambda e, k, a: t_power(e, k, k, a))

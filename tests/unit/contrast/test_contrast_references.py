@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from reference_samples import RATIO_A, RATIO_B, TIED_A, TIED_B, A, B, C
 
-from deviate.contrast.difference import mean_difference
+from deviate.contrast.difference import mean_difference, tost
 from deviate.contrast.dispersion import bartlett, brown_forsythe, f_variance, levene
 from deviate.contrast.dominance import dominance, violation_ratio
 from deviate.contrast.effects import bias_factor, cohen_d, hedges_g
-from deviate.contrast.equivalence import tost
 from deviate.contrast.location import brunner_munzel, mann_whitney_u, permutation, student_t, welch_t
 from deviate.contrast.multiplicity import adjust
 from deviate.contrast.omnibus import kruskal_wallis, welch_anova

@@ -5,9 +5,9 @@ import pytest
 
 from deviate.contrast.choice import choose_location
 from deviate.contrast.contrast import contrast
+from deviate.contrast.difference import tost
 from deviate.contrast.dispersion import bartlett, brown_forsythe, f_variance
 from deviate.contrast.dominance import dominance
-from deviate.contrast.equivalence import tost
 from deviate.contrast.guards import fewest_runs, smallest_p
 from deviate.contrast.location import mann_whitney_u, permutation, student_t, welch_t
 from deviate.contrast.multiplicity import adjust

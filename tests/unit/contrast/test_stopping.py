@@ -8,7 +8,7 @@ from deviate.contrast.power import runs_for_precision
 from deviate.contrast.stopping import least_runs, look
 from deviate.experiment import Until
 from deviate.measure.robust_sd import cautious_sd_interval
-from deviate.report.until import progress_line
+from deviate.report.text.until import progress_line
 
 MEAN = Until(metric="acc", width=0.5, least=10, most=30)
 SD = Until(metric="acc", of="sd", width=0.5, relative=True, least=10, most=30)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deviate.instrument.diff import unified_diff
+from deviate.instrument.project import unified_diff
 
 
 def test_a_changed_line_is_shown_with_its_file() -> None:

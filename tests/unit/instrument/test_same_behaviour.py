@@ -19,8 +19,9 @@ from typing import Any
 
 import pytest
 from generated_programs import programs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from wrapping import expressions
 
 from deviate.instrument.edits import Edit
@@ -113,7 +114,7 @@ def draw_edits(data: st.DataObject, source: str) -> list[Edit]:
     return edits
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(source=programs(), data=st.data())
 def test_output_errors_and_lines_are_the_same(source: str, data: st.DataObject) -> None:
     with warnings.catch_warnings():
@@ -135,7 +136,7 @@ def test_output_errors_and_lines_are_the_same(source: str, data: st.DataObject) 
             assert json.loads(line)["event"] in ("start", "note", "name")
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(source=programs(), data=st.data())
 def test_with_its_wraps_taken_out_the_text_is_the_source(source: str, data: st.DataObject) -> None:
     source = "".join(line for line in source.splitlines(keepends=True) if "=}" not in line and "= !" not in line)
@@ -150,7 +151,7 @@ def test_with_its_wraps_taken_out_the_text_is_the_source(source: str, data: st.D
 
 
 @pytest.mark.parametrize("newline", ["\r\n", "\r"])
-@settings(max_examples=25)
+@examples(25)
 @given(source=programs(), data=st.data())
 def test_newlines_make_no_difference(newline: str, source: str, data: st.DataObject) -> None:
     edits = draw_edits(data, source)

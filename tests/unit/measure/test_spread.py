@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deviate.measure.sample import split_finite
 from deviate.measure.spread import Spread, spread
 
 ORDINARY = st.floats(min_value=-1e6, max_value=1e6, allow_nan=False).map(lambda x: round(x, 6))
@@ -128,19 +127,10 @@ def test_cv_where_given_lies_between_0_and_1(values):
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_diverged_runs_must_be_excluded_first(bad):
-    with pytest.raises(ValueError, match="split_finite"):
+    with pytest.raises(ValueError, match="exclude and count them first"):
         spread([0.5, bad])
 
 
 def test_a_sample_is_one_dimensional():
     with pytest.raises(ValueError, match=r"shape \(2, 2\)"):
         spread([[1.0, 2.0], [3.0, 4.0]])
-
-
-@given(st.lists(st.floats()))
-def test_splitting_loses_no_run(values):
-    parted = split_finite(values)
-    assert sorted([*parted.kept, *parted.dropped]) == list(range(len(values)))
-    assert all(math.isfinite(value) for value in parted.finite)
-    assert not any(math.isfinite(values[place]) for place in parted.dropped)
-    assert [values[place] for place in parted.kept] == parted.finite.tolist()

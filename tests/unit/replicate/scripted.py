@@ -8,7 +8,8 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-from deviate.replicate.executors import Launch, Slot
+from deviate.replicate.executors.executor import Handle, Launch, Slot
+from deviate.replicate.executors.supervise import Supervisor
 
 
 class Clock:
@@ -31,7 +32,6 @@ class ScriptedTraining:
         self.obeys, self.followers_obey = obeys, followers_obey
         self.signals: list[tuple[float, int]] = []
         self.ended: int | None = None
-        self.pid, self.created = 4711, 1.0
 
     def poll(self) -> int | None:
         if self.ended is None and self.clock.now >= self.until:
@@ -58,24 +58,32 @@ class ScriptedExecutor:
         self.clock, self.script, self.jobs = clock, script, jobs
         self.launches: list[Launch] = []
         self.leftovers: list[Path] = []
+        self.handles: list[Handle] = []
         self.most_at_once = 0
         self._trainings: list[ScriptedTraining] = []
+        self._supervisor = Supervisor(clock)
 
     def slot(self, index: int) -> Slot:
         return Slot(index=index, cores=(index,), threads=1)
 
-    def start(self, launch: Launch) -> ScriptedTraining:
+    def start(self, launch: Launch) -> Handle:
         self.launches.append(launch)
         self._trainings.append(self.script(launch))
         self.most_at_once = max(self.most_at_once, sum(each.poll() is None for each in self._trainings))
-        return self._trainings[-1]
+        return self._supervisor.watch(Handle(launch.runtime_file, pid=4711, created=1.0), self._trainings[-1], launch)
+
+    def poll(self, handle: Handle) -> bool:
+        return handle in self._supervisor and self._supervisor.poll(handle)
+
+    def end(self, handle: Handle, *, at_once: bool = False) -> int:
+        if handle in self._supervisor:
+            return self._supervisor.end(handle, at_once=at_once)
+        self.leftovers.append(handle.run)
+        self.handles.append(handle)
+        return 1 if handle.pid is not None else 0
 
     def wait(self, seconds: float) -> None:
         self.clock.now += seconds
-
-    def end_leftover(self, runtime_file: Path, pid: int | None, created: float | None) -> int:
-        self.leftovers.append(runtime_file)
-        return 1 if pid is not None else 0
 
 
 def write_training(launch: Launch, values: dict[int, list[float]] | None = None) -> None:

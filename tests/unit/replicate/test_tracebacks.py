@@ -2,7 +2,7 @@
 
 import traceback
 
-from deviate.replicate.tracebacks import own_traceback
+from deviate.replicate.outcomes import own_traceback
 
 ORIGINAL = "import random\nvalue = random.random() / 0\n"
 INSTRUMENTED = "import random\nvalue = __dv_draw__(5, random.random)() / 0\n"

@@ -6,7 +6,6 @@ import math
 import types
 import typing
 from functools import cache
-from html.parser import HTMLParser
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
@@ -14,14 +13,20 @@ import numpy as np
 import pandas as pd
 import report_cases as cases
 from compared_sides import side, sides
+from html_outline import Outline
 from msgspec import structs
+from report_cases import Document
 
 from deviate.experiment import IMPORTED
-from deviate.report.comparison.build import build_comparison
-from deviate.report.comparison.inputs import Asked
-from deviate.report.comparison.parts import Comparison
-from deviate.report.parts import Document
-from deviate.report.writers.html.page import render_comparison_html, render_html
+from deviate.inference.comparison.comparison import Comparison, compare_sides
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.inference.curves import curves_of
+from deviate.inference.evidence import Evidence
+from deviate.inference.timeline import timeline_of
+from deviate.report.page import Page
+from deviate.report.pages.comparison import comparison_page
+from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.writers.html.page import render_html
 
 #: Ends of elements and comments, handlers, templates, and what other languages take for code.
 ATTACK = (
@@ -48,10 +53,15 @@ def records_of(document: Document) -> pd.DataFrame:
     return frame.astype({"run": "int64", "iteration": "int64", "elapsed_s": "float64", "value": "float64"})
 
 
-def page(found: Document | Comparison) -> str:
-    if isinstance(found, Comparison):
-        return render_comparison_html(found)
-    return render_html(found, lambda: records_of(found))
+def full_page(facts: Document | Comparison) -> Page:
+    """Return the page as data, that of an experiment with learning curves."""
+    if isinstance(facts, Comparison):
+        return comparison_page(facts, "full")
+    return experiment_page(facts.facts, "full", curves_of(facts.facts, records_of(facts)))
+
+
+def page(facts: Document | Comparison) -> str:
+    return render_html(full_page(facts))
 
 
 def scheduled(document: Document) -> Document:
@@ -66,27 +76,28 @@ def scheduled(document: Document) -> Document:
                 for run in variant.runs
             ],
         )
-        for variant in document.variants
+        for variant in document.facts.variants
     ]
-    return structs.replace(document, variants=variants)
+    timeline = timeline_of(run for variant in variants for run in variant.runs)
+    return Document(structs.replace(document.facts, variants=variants, timeline=timeline))
 
 
 @cache
 def imported() -> Document:
-    document = cases.document({IMPORTED: {"test acc": [96.9, 97.2, 96.1, math.nan]}})
-    again = structs.replace(document.reproduce, command="deviate import results.csv")
-    return structs.replace(document, reproduce=again)
+    facts = cases.document({IMPORTED: {"test acc": [96.9, 97.2, 96.1, math.nan]}}).facts
+    again = structs.replace(facts.reproduce, command="deviate import results.csv")
+    return Document(structs.replace(facts, reproduce=again))
 
 
 @cache
-def comparison(n: int = 8, **asked: Any) -> Comparison:
-    return build_comparison(sides(n), Asked(**asked), "deviate compare baseline proposed")
+def comparison(n: int = 8) -> Comparison:
+    return compare_sides(sides(n), ComparisonOptions(), "deviate compare baseline proposed")
 
 
 @cache
 def ranked() -> Comparison:
-    compared = [*sides(), side("third", sides(seed=4)[0].metrics)]
-    return build_comparison(compared, Asked(), "deviate compare baseline proposed third")
+    compared = [*sides(), side("third", sides(seed=4)[0].samples)]
+    return compare_sides(compared, ComparisonOptions(), "deviate compare baseline proposed third")
 
 
 #: What there is a page of: each kind of experiment, and comparisons.
@@ -122,16 +133,21 @@ def outline_of(kind: str) -> Outline:
     return Outline(page_of(kind))
 
 
-def hostile(said: Any) -> Any:
-    """Return a document with the attack at the end of every text that is not one of a few words."""
-    return _attacked(said, type(said))
+def hostile(document: Document | Comparison) -> Document | Comparison:
+    """Return facts with the attack at the end of every text that is not one of a few words."""
+    if isinstance(document, Comparison):
+        return _attacked(document, Comparison)
+    return Document(_attacked(document.facts, type(document.facts)))
 
 
-#: Fields that hold what the statistics say of a metric, and names they are looked up by.
-OWN = {"contrast", "correction"}
+#: Fields by which something is looked up, and facts whose names are Deviate's own.
+OWN = {"factor", "contrast", "correction"}
+OWN_FACTS = (Evidence,)
 
 
 def _attacked(value: Any, kind: Any) -> Any:
+    if isinstance(value, OWN_FACTS):
+        return value
     if isinstance(value, msgspec.Struct):
         hints = {name: hint for name, hint in typing.get_type_hints(type(value)).items() if name not in OWN}
         fields = [name for name in value.__struct_fields__ if name in hints]
@@ -154,58 +170,3 @@ def _key(key: Any, mapping: dict[Any, Any]) -> Any:
     """Leave names of tests and effects, which are looked up."""
     named = all(isinstance(item, msgspec.Struct) for item in mapping.values())
     return key + ATTACK if isinstance(key, str) and not named else key
-
-
-class Outline(HTMLParser):
-    """What a page consists of, as a reader without scripts sees it."""
-
-    VOID = frozenset({"meta", "link", "br", "img", "input", "hr"})
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[tuple[str, str]] = []
-        self.scripts: list[tuple[dict[str, str | None], str]] = []
-        self.open: list[str] = []
-        self.tables: list[list[list[str]]] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-        if tag == "script":
-            self.scripts.append((dict(attrs), ""))
-        if tag == "table":
-            self.tables.append([])
-        if tag == "tr":
-            self.tables[-1].append([])
-        if tag in ("td", "th"):
-            self.tables[-1][-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open, f"</{tag}> ends nothing"
-        assert self.open[-1] == tag, f"</{tag}> ends <{self.open[-1]}>"
-        self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        if not self.open:
-            return
-        if self.open[-1] == "script":
-            attributes, text = self.scripts[-1]
-            self.scripts[-1] = (attributes, text + data)
-        elif self.open[-1] != "style":
-            self.texts.append((self.open[-1], data))
-        if self.open[-1] in ("td", "th"):
-            self.tables[-1][-1][-1] += data
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(data for _, data in self.texts).split())
-
-    def attributes(self, name: str) -> list[str]:
-        return [found for _, attributes in self.elements if (found := attributes.get(name)) is not None]
-
-    def of(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.elements if name == tag]

@@ -17,9 +17,24 @@ from deviate.collect.identity import Difference, Identity
 from deviate.collect.warned import WarnedOperation
 from deviate.experiment import Capture, Experiment, Metric
 from deviate.factors import VARIANTS
-from deviate.report.document import build_document
-from deviate.report.inputs import ReportInputs, RunFacts, Series
-from deviate.report.parts import Document
+from deviate.inference.experiment import ExperimentFacts, experiment_facts
+from deviate.inference.timeline import timeline_of
+from deviate.inference.variant import VariantFacts
+from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.text.caveats import experiment_caveats
+from deviate.report.text.checklist import checklist
+from deviate.report.text.evidence import evidence_sentences
+from deviate.report.text.factors import factors_of
+from deviate.report.text.footnotes import footnotes
+from deviate.report.text.headline import headline
+from deviate.report.text.identity import identity_statement
+from deviate.report.text.methods import methods
+from deviate.report.text.sources import across_notes
+from deviate.report.writers import markdown, terminal
+from deviate.report.writers.experiment_json import experiment_contract, experiment_json
+from deviate.results.options import DEFAULTS, SampleOptions
+from deviate.results.results import Results, known_metrics, samples_by_variant
+from deviate.results.run import RunResult
 
 #: Factors that the program of the cases draws for.
 PRESENT = ("init", "shuffle", "layers", "data")
@@ -65,15 +80,15 @@ def experiment(metrics: Sequence[Metric], variants: Sequence[str] = ("algo+impl"
     )
 
 
-def completed(variant: str, n: int, seconds: Sequence[float] = ()) -> list[RunFacts]:
+def completed(variant: str, n: int, seconds: Sequence[float] = ()) -> list[RunResult]:
     times = list(seconds) or [3.0 + 0.07 * index for index in range(n)]
     return [
-        RunFacts(variant=variant, index=k, status="completed", seconds=times[k], seeds={"all": 100 + k}, threads=1)
+        RunResult(variant=variant, index=k, status="completed", seconds=times[k], seeds={"all": 100 + k}, threads=1)
         for k in range(n)
     ]
 
 
-def failed(variant: str, index: int, **changes: object) -> RunFacts:
+def failed(variant: str, index: int, **changes: object) -> RunResult:
     fields: dict[str, object] = {
         "status": "failed",
         "seconds": 1.25,
@@ -84,11 +99,11 @@ def failed(variant: str, index: int, **changes: object) -> RunFacts:
             "RuntimeError: the loader lost its worker",
         ],
     }
-    return RunFacts(variant=variant, index=index, **{**fields, **changes})
+    return RunResult(variant=variant, index=index, **{**fields, **changes})
 
 
 def sample_frame(
-    values: Mapping[str, Values], runs: Sequence[RunFacts], aggregates: Mapping[str, str] | None = None
+    values: Mapping[str, Values], runs: Sequence[RunResult], aggregates: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
     rows = [
         (variant, run, name, (aggregates or {}).get(name, "last"), value)
@@ -102,31 +117,96 @@ def sample_frame(
     return frame.astype({"run": "int64", "value": "float64"})
 
 
-def inputs(
+def results(
     values: Mapping[str, Values],
-    runs: Sequence[RunFacts] | None = None,
+    runs: Sequence[RunResult] | None = None,
     metrics: Sequence[Metric] | None = None,
     planned: int | None = None,
+    names: Sequence[tuple[str, int]] = (),
+    options: SampleOptions = DEFAULTS,
+    frame: pd.DataFrame | None = None,
     **extra: object,
-) -> ReportInputs:
-    names = list(dict.fromkeys(name for sample in values.values() for name in sample))
-    known = list(metrics) if metrics is not None else [metric(name) for name in names]
+) -> Results:
+    """Return what was recorded: by variant and metric one value a run, None where a run recorded none.
+
+    `names` are recorded names with the index of their metric, where that is not the one of the same name.
+    """
+    listed = list(dict.fromkeys(name for sample in values.values() for name in sample))
+    known = list(metrics) if metrics is not None else [metric(name) for name in listed]
     lengths = {variant: max(map(len, sample.values()), default=0) for variant, sample in values.items()}
     if runs is None:
         runs = [run for variant, n in lengths.items() for run in completed(variant, n)]
     count = planned or max((run.index + 1 for run in runs), default=1)
-    aggregates = {found.name: found.aggregate for found in known}
-    return ReportInputs(
-        experiment=experiment(known, list(values), count),
+    made = experiment(known, list(values), count)
+    recorded = list(names) or [(name, -1) for name in listed]
+    measured = known_metrics(made, recorded, options)
+    if frame is None:
+        frame = sample_frame(values, runs, {each.name: each.aggregate for each in known})
+    return Results(
+        experiment=made,
         runs=list(runs),
-        samples=sample_frame(values, runs, aggregates),
+        samples=samples_by_variant(frame, list(runs), measured, made, options),
+        names=recorded,
+        options=options,
         version="0.1.0",
         **extra,
     )
 
 
-def document(values: Mapping[str, Values], **more: object) -> Document:
-    return build_document(inputs(values, **more), clock)
+class Variant:
+    """The facts about a variant with what is said of them."""
+
+    def __init__(self, facts: VariantFacts) -> None:
+        self.facts = facts
+        self.headline = headline(facts)
+        self.factors = factors_of(facts)
+        self.statement = identity_statement(facts)
+        self.proven = evidence_sentences(facts)
+        self.footnotes = footnotes(facts.metrics) if facts.completed else []
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.facts, name)
+
+
+class Document:
+    """The facts about an experiment with what is said of them."""
+
+    def __init__(self, facts: ExperimentFacts) -> None:
+        self.facts = facts
+        self.variants = [Variant(variant) for variant in facts.variants]
+        self.warnings = experiment_caveats(facts)
+        self.methods = methods(facts)
+        self.checklist = checklist(facts)
+        self.across_notes = across_notes(facts.across)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.facts, name)
+
+
+def said(made: Results, *, level: float = 0.95, chosen: Sequence[str] = ()) -> Document:
+    return Document(experiment_facts(made, clock(), level=level, metrics=chosen))
+
+
+def document(
+    values: Mapping[str, Values], *, level: float = 0.95, chosen: Sequence[str] = (), **more: object
+) -> Document:
+    return said(results(values, **more), level=level, chosen=chosen)
+
+
+def render_terminal(document: Document, width: int = 100) -> str:
+    return terminal.render_terminal(experiment_page(document.facts, "brief"), width)
+
+
+def render_markdown(document: Document) -> str:
+    return markdown.render_markdown(experiment_page(document.facts, "full"))
+
+
+def render_json(document: Document) -> str:
+    return experiment_json(document.facts)
+
+
+def contract(document: Document) -> dict:
+    return experiment_contract(document.facts)
 
 
 DIGITS: Values = {
@@ -174,7 +254,7 @@ def troubled() -> Document:
         values,
         runs=runs,
         metrics=[*metrics, metric("test f1", file="engine.py", line=88)],
-        series=[Series(name=found.name, metric=place) for place, found in enumerate(metrics)],
+        names=[(each.name, index) for index, each in enumerate(metrics)],
         switches=[Switch(name="torch.use_deterministic_algorithms", value="warn_only")],
         notes=[RuntimeNote(slug="value-unreadable", message="a value of reward could not be read", runs=["control-1"])],
         differences=[EnvironmentDifference(name="torch", values={"2.13": ["algo+impl-0"], "2.12": ["control-0"]})],
@@ -190,11 +270,7 @@ def crowded(count: int = 100, n: int = 10) -> Document:
         f"metric {k:03d}": (scale * (1 + 0.01 * (k % 7 + 1) * rng.standard_normal(n))).tolist()
         for k, scale in enumerate(scales)
     }
-    return document(
-        {
-            "algo+impl": values,
-        }
-    )
+    return document({"algo+impl": values})
 
 
 @cache
@@ -223,18 +299,19 @@ def all_nan() -> Document:
     return document({"algo+impl": {"train loss": [math.nan, math.inf, -math.inf]}})
 
 
-def started(found: Document, slots: int = 2, pause_s: float = 0.0) -> Document:
+def started(document: Document, slots: int = 2, pause_s: float = 0.0) -> ExperimentFacts:
     """Say when each run started: one after the other in `slots`, with a pause before the last variant."""
-    begun, variants = datetime(2026, 3, 1, tzinfo=UTC), []
-    for place, variant in enumerate(found.variants):
-        begun += timedelta(seconds=pause_s if place == len(found.variants) - 1 else 0)
+    begun, variants, facts = datetime(2026, 3, 1, tzinfo=UTC), [], document.facts
+    for index, variant in enumerate(facts.variants):
+        begun += timedelta(seconds=pause_s if index == len(facts.variants) - 1 else 0)
         runs = []
         for run in variant.runs:
             moment = begun + timedelta(seconds=4.0 * (run.index // slots))
             runs.append(structs.replace(run, started=moment.isoformat(), slot=run.index % slots, host="here"))
         begun += timedelta(seconds=4.0 * (len(runs) // slots + 1))
         variants.append(structs.replace(variant, runs=runs))
-    return structs.replace(found, variants=variants)
+    timeline = timeline_of(run for variant in variants for run in variant.runs)
+    return structs.replace(facts, variants=variants, timeline=timeline)
 
 
 def prints(variant: str, index: int, names: Sequence[str] = PRESENT, **changes: str) -> dict[str, Fingerprint]:
@@ -252,7 +329,7 @@ def prints(variant: str, index: int, names: Sequence[str] = PRESENT, **changes: 
     }
 
 
-def proven(variant: str, n: int, **changes: str) -> list[RunFacts]:
+def proven(variant: str, n: int, **changes: str) -> list[RunResult]:
     """Return completed runs with fingerprints; `changes` are other digests of the last of them."""
     return [
         structs.replace(run, prints=prints(variant, run.index, **(changes if run.index == n - 1 else {})))

@@ -5,17 +5,16 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from msgspec import structs
+import report_cases as cases
 from scipy import stats
 
 from deviate.errors import BadOption
 from deviate.experiment import Capture, Experiment, Metric
-from deviate.report.asked import Asked, Bar, parse_bar, parse_sizes, settle_asked
-from deviate.report.document import build_document
-from deviate.report.inputs import ReportInputs, RunFacts
-from deviate.report.reach import reach_samples, reach_series
-from deviate.report.writers.json import contract
-from deviate.report.writers.terminal import render_terminal
+from deviate.results.names import find_name
+from deviate.results.options import Bar, SampleOptions, parse_bar, parse_sizes, settle_options
+from deviate.results.reach import reach_samples
+from deviate.results.results import Results, known_metrics, samples_by_variant
+from deviate.results.run import RunResult
 
 ACCURACIES = [91.0, 90.0, 10.0, 92.0, 90.5, 91.5, math.nan, 91.2]
 LOSSES = [0.3, 0.31, 2.3, 0.29, 0.32, 0.28, 0.3, 0.27]
@@ -28,26 +27,30 @@ def metric(name, direction):
     )  # fmt: skip
 
 
-def inputs(**changes):
-    names = {"test acc": ACCURACIES, "test loss": LOSSES}
-    rows = [("algo", run, name, "last", value) for name, values in names.items() for run, value in enumerate(values)]
-    made = ReportInputs(
-        experiment=Experiment(
-            name="e", command=["python", "t.py"], entry="t.py", main_loop=None, source="", seed=3, created="",
-            metrics=[metric("test acc", "higher"), metric("test loss", "lower")], planned={"algo": len(ACCURACIES)},
-        ),
-        runs=[RunFacts(variant="algo", index=run, status="completed", seconds=1.0) for run in range(len(ACCURACIES))],
-        samples=pd.DataFrame(rows, columns=["variant", "run", "metric", "aggregate", "value"]),
+NAMES = [("test acc", 0), ("test loss", 1)]
+
+FRAME = pd.DataFrame(
+    [
+        ("algo", run, name, "last", value)
+        for name, values in {"test acc": ACCURACIES, "test loss": LOSSES}.items()
+        for run, value in enumerate(values)
+    ],
+    columns=["variant", "run", "metric", "aggregate", "value"],
+)
+
+
+def document(metrics=(), frame=FRAME, n=8, seconds=1.0, **options):
+    experiment = Experiment(
+        name="e", command=["python", "t.py"], entry="t.py", main_loop=None, source="", seed=3, created="",
+        metrics=[metric("test acc", "higher"), metric("test loss", "lower")], planned={"algo": n},
     )  # fmt: skip
-    return structs.replace(made, **changes)
-
-
-def document(**changes):
-    class Clock:
-        def isoformat(self, timespec):
-            return "now"
-
-    return build_document(inputs(**changes), Clock)
+    runs = [RunResult(variant="algo", index=run, status="completed", seconds=seconds) for run in range(n)]
+    chosen = SampleOptions(**options)
+    known = known_metrics(experiment, NAMES, chosen)
+    samples = samples_by_variant(frame, runs, known, experiment, chosen)
+    return cases.said(
+        Results(experiment=experiment, runs=runs, samples=samples, names=NAMES, options=chosen), chosen=metrics
+    )
 
 
 def test_only_the_metrics_that_are_asked_for_are_told_of_and_the_rest_is_counted():
@@ -71,14 +74,15 @@ def test_weak_runs_are_found_by_a_metric_that_is_not_told_of():
 
 def test_a_metric_is_asked_for_by_its_name():
     names = ["Test acc", "loss"]
-    assert settle_asked(Asked(metrics=("test acc", "loss", "Test acc")), names).metrics == ("Test acc", "loss")
+    assert [find_name(name, names) for name in ("test acc", "loss", "Test acc")] == ["Test acc", "loss", "Test acc"]
+    assert document(metrics=("TEST ACC", "test loss", "test acc")).metrics_chosen == ["test acc", "test loss"]
     with pytest.raises(BadOption, match="no metric 'acc' was recorded") as caught:
-        settle_asked(Asked(metrics=("acc",)), names)
+        find_name("acc", names)
     assert "Test acc, loss" in caught.value.hint
 
 
 def reports(made):
-    return {one["name"]: one for one in contract(made)["variants"][0]["metrics"]}
+    return {one["name"]: one for one in cases.contract(made)["variants"][0]["metrics"]}
 
 
 def test_weak_runs_leave_every_metric_and_every_number_is_given_with_them_too():
@@ -98,7 +102,7 @@ def test_weak_runs_are_said_once_and_their_statistics_below_the_table():
     made = document(weak=(Bar("test acc", "<", 50.0),))
     (said,) = [warned for warned in made.warnings if warned.slug == "weak-runs"]
     assert "algo-2 and algo-6" in said.message
-    text = " ".join(render_terminal(made).split())
+    text = " ".join(cases.render_terminal(made).split())
     assert "with the weak runs: n 8" in text
     assert "without them: n 6" in text
 
@@ -118,8 +122,8 @@ def test_nothing_is_weak_unasked_and_the_robust_rule_needs_no_bar():
 
 
 def test_bootstrap_intervals_are_scipys_and_the_same_each_time():
-    alone = inputs().samples.query("metric == 'test loss'")
-    first, second = (reports(document(samples=alone))["test loss"] for _ in range(2))
+    alone = FRAME.query("metric == 'test loss'")
+    first, second = (reports(document(frame=alone))["test loss"] for _ in range(2))
     assert first == second
     expected = stats.bootstrap((LOSSES,), np.mean, rng=np.random.default_rng(3), method="BCa").confidence_interval
     assert first["ci_mean_bootstrap"] == pytest.approx([expected.low, expected.high], rel=1e-9)
@@ -147,11 +151,7 @@ def test_times_to_get_somewhere_are_samples():
     assert found["iterations to best test acc"].tolist() == [2, 1, 2]
     assert found["seconds to test acc>=0.8"].tolist()[:2] == [2.0, 3.0]
     assert math.isnan(found["iterations to test acc>=0.8"][2])
-    made = document(
-        samples=reach_samples(records, bars, {"test acc": "higher"}),
-        series=reach_series(bars),
-        runs=[RunFacts(variant="algo", index=run, status="completed") for run in range(3)],
-    )
+    made = document(frame=reach_samples(records, bars, {"test acc": "higher"}), n=3, seconds=None, reach=bars)
     listed = reports(made)
     assert listed["seconds to test acc>=0.8"]["unit"] == "s"
     assert (listed["iterations to test acc>=0.8"]["n"], listed["iterations to best test acc"]["kind"]) == (2, "speed")
@@ -181,10 +181,11 @@ def test_what_cannot_be_read_is_refused():
     with pytest.raises(BadOption, match="METRIC=EXAMPLES"):
         parse_sizes(["acc=many"])
     with pytest.raises(BadOption, match="no metric 'acc'"):
-        settle_asked(Asked(weak=(Bar("acc"),)), ["test acc"])
+        settle_options(SampleOptions(weak=(Bar("acc"),)), ["test acc"])
 
 
 def test_metrics_are_named_in_either_case():
-    asked = Asked(weak=(Bar("test acc", "<", 50.0),), reach=(Bar("TEST ACC"),), test_sizes={"test acc": 100})
-    found = settle_asked(asked, ["Test acc", "loss"])
-    assert found == Asked(weak=(Bar("Test acc", "<", 50.0),), reach=(Bar("Test acc"),), test_sizes={"Test acc": 100})
+    options = SampleOptions(weak=(Bar("test acc", "<", 50.0),), reach=(Bar("TEST ACC"),), test_sizes={"test acc": 100})
+    assert settle_options(options, ["Test acc", "loss"]) == SampleOptions(
+        weak=(Bar("Test acc", "<", 50.0),), reach=(Bar("Test acc"),), test_sizes={"Test acc": 100}
+    )

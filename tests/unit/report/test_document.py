@@ -2,6 +2,7 @@
 
 import math
 
+import pandas as pd
 import pytest
 import report_cases as cases
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from deviate.collect.events import EnvironmentDifference
 from deviate.measure.spread import spread
-from deviate.report.inputs import Series
+from deviate.results.options import SampleOptions
 
 ALGO = "algo+impl"
 
@@ -117,25 +118,24 @@ def test_a_metric_that_only_failed_runs_recorded_is_silent():
 
 def test_series_with_names_made_at_run_time_belong_to_their_metric():
     metric = cases.metric("{split} acc", file="engine.py", line=7)
-    series = [Series(name="test acc", metric=0), Series(name="val acc", metric=0)]
     values = {"test acc": [0.5, 0.6], "val acc": [0.7, 0.8]}
-    document = cases.document({ALGO: values}, metrics=[metric], series=series)
+    document = cases.document({ALGO: values}, metrics=[metric], names=[("test acc", 0), ("val acc", 0)])
     assert only(document).silent == []
     assert [named(only(document), name).site for name in values] == ["engine.py:7"] * 2
 
 
 def test_one_metric_may_be_given_under_two_aggregates():
-    inputs = cases.inputs({ALGO: {"test acc": [0.5, 0.6]}})
-    last = inputs.samples[inputs.samples["metric"] == "test acc"].assign(aggregate="last")
-    inputs.samples.loc[len(inputs.samples)] = last.iloc[0]
-    inputs.samples.loc[len(inputs.samples)] = last.iloc[1]
-    found = [metric.aggregate for metric in only(cases.build_document(inputs, cases.clock)).metrics]
+    values = {ALGO: {"test acc": [0.5, 0.6]}}
+    frame = cases.sample_frame(values, cases.completed(ALGO, 2), {"test acc": "best"})
+    last = frame[frame["metric"] == "test acc"].assign(aggregate="last")
+    frame = pd.concat([frame, last], ignore_index=True)
+    found = [metric.aggregate for metric in only(cases.document(values, frame=frame)).metrics]
     assert sorted(found) == ["best", "last", "last"]
 
 
 def test_times_have_a_cv_however_large():
     times = [
-        cases.RunFacts(variant=ALGO, index=k, status="completed", seconds=s) for k, s in enumerate([1.0, 1.0, 9.0])
+        cases.RunResult(variant=ALGO, index=k, status="completed", seconds=s) for k, s in enumerate([1.0, 1.0, 9.0])
     ]
     document = cases.document({ALGO: {"test loss": [1.0, 1.0, 9.0]}}, runs=times)
     assert named(only(document), "time per run").spread.cv > 1
@@ -219,7 +219,7 @@ def test_what_varied_and_what_was_held_is_said_for_each_variant():
 
 def test_thread_counts_are_called_held_only_where_they_were_pinned_alike():
     assert "threads (1)" in only(cases.usual()).factors.held
-    runs = [cases.RunFacts(variant=ALGO, index=k, status="completed", threads=k + 1) for k in range(2)]
+    runs = [cases.RunResult(variant=ALGO, index=k, status="completed", threads=k + 1) for k in range(2)]
     held = only(cases.document({ALGO: {"test acc": [0.5, 0.6]}}, runs=runs)).factors.held
     assert not any("threads" in item for item in held)
 
@@ -268,7 +268,9 @@ def test_a_remark_on_every_variant_is_made_once():
 
 
 def test_the_resolution_of_a_known_test_set_is_given():
-    document = cases.document({ALGO: {"test acc": [90.0, 90.5, 89.5]}}, test_sizes={"test acc": 400})
+    document = cases.document(
+        {ALGO: {"test acc": [90.0, 90.5, 89.5]}}, options=SampleOptions(test_sizes={"test acc": 400})
+    )
     assert named(only(document), "test acc").resolution.standard_error == pytest.approx(1.5)
     assert "one of 400 test examples is worth 0.25" in " ".join(only(document).footnotes)
 

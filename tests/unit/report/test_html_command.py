@@ -5,8 +5,10 @@ from click.testing import CliRunner
 from compared_sides import write_experiment
 
 from deviate.cli.main import group
-from deviate.replicate.files import write_json
-from deviate.replicate.snapshot import Snapshot
+from deviate.replicate.snapshot.manifest import Snapshot
+from deviate.replicate.workspace.files import write_json
+
+pytestmark = pytest.mark.long
 
 SAMPLES = {"train loss": [0.3, 0.31, 0.29, 0.3, 0.32, 0.3], "test acc": [90.0, 91.0, 90.5, 90.2, 91.1, 90.7]}
 

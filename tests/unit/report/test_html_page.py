@@ -11,14 +11,10 @@ import pytest
 import report_cases as cases
 from compared_sides import sides
 
-from deviate.report.comparison.build import build_comparison
-from deviate.report.comparison.inputs import Asked
-from deviate.report.parts import Document
-from deviate.report.writers.comparison_markdown import render_comparison_markdown
-from deviate.report.writers.html import sections
+from deviate.inference.comparison.comparison import compare_sides
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.report.pages.experiment.page import SECTIONS, experiment_page
 from deviate.report.writers.html.charts import embeddable, packed
-from deviate.report.writers.html.page import render_comparison_html
-from deviate.report.writers.html.section import Page
 from deviate.report.writers.markdown import render_markdown
 
 EVERY_KIND = pytest.mark.parametrize("kind", pages.KINDS)
@@ -42,7 +38,7 @@ def plain(cell):
 def test_every_row_of_the_markdown_tables_stands_in_a_table_of_the_page(kind):
     found = [[cell.strip() for cell in row] for table in pages.outline_of(kind).tables for row in table]
     numbers = [[cell for cell in row if NUMERIC.fullmatch(cell)] for row in found]
-    for row in markdown_rows(render_markdown(pages.said(kind))):
+    for row in markdown_rows(cases.render_markdown(pages.said(kind))):
         wanted = [plain(cell) for cell in row if NUMERIC.fullmatch(plain(cell))]
         assert not wanted or wanted in numbers, row
 
@@ -50,7 +46,7 @@ def test_every_row_of_the_markdown_tables_stands_in_a_table_of_the_page(kind):
 @COMPARISONS
 def test_every_row_of_the_markdown_tables_of_a_comparison_stands_in_the_page(kind):
     found = [{cell.strip() for cell in row} for table in pages.outline_of(kind).tables for row in table]
-    for row in markdown_rows(render_comparison_markdown(pages.said(kind))):
+    for row in markdown_rows(render_markdown(pages.full_page(pages.said(kind)))):
         cells = {plain(cell) for cell in row}
         assert any(cells <= whole for whole in found), row
 
@@ -127,8 +123,8 @@ def test_text_of_users_is_never_markup(kind):
 
 
 def test_a_comparison_escapes_as_well():
-    compared = build_comparison(sides(labels=("a</script><script>1", "b<!--")), Asked(), "deviate compare")
-    html = render_comparison_html(compared)
+    compared = compare_sides(sides(labels=("a</script><script>1", "b<!--")), ComparisonOptions(), "deviate compare")
+    html = pages.page(compared)
     assert "</script><script>1" not in html
     assert "b<!--" not in html
 
@@ -142,14 +138,15 @@ def test_sections_with_nothing_to_show_are_left_out():
     assert shown == links - {"content"}
 
 
-@pytest.mark.parametrize("section", [*sections.REPORT, *sections.COMPARISON], ids=lambda section: section.slug)
-def test_every_section_knows_what_it_is(section):
-    assert re.fullmatch("[a-z]+", section.slug)
-    assert section.title
-    document: Document = cases.none_completed()
-    if section in sections.REPORT:
-        content = section.content(Page(said=document))
-        assert content is None or isinstance(content, dict)
+@pytest.mark.parametrize("kind", ["arms and sources", "none completed"])
+@pytest.mark.parametrize("reader", SECTIONS)
+def test_every_section_knows_what_it_is(kind, reader):
+    sections = experiment_page(pages.said(kind).facts, reader).sections
+    assert sections
+    for section in sections:
+        assert re.fullmatch("[a-z]+", section.slug)
+        assert section.title or reader != "full" or section.slug == "statements"
+        assert section.blocks
 
 
 def test_embedded_data_are_ascii_and_the_same_when_read():

@@ -7,20 +7,18 @@ import subprocess
 import pandas as pd
 import pytest
 import report_cases as cases
-from compared_sides import side, side_metric, sides
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deviate.report.comparison.build import build_comparison
-from deviate.report.comparison.cells import Cells
-from deviate.report.comparison.inputs import Asked
-from deviate.report.curves import curves_of
-from deviate.report.figures import document_figures
-from deviate.report.latex_text import latex, latex_prose, number
-from deviate.report.shown import Shown, places
-from deviate.report.words import code
-from deviate.report.writers.comparison_latex import render_comparison_latex
-from deviate.report.writers.latex import ROWS, render_latex, table
+from deviate.inference.curves import curves_of
+from deviate.report.figures.experiment import experiment_figures
+from deviate.report.page import Cell, Column, Row, Table
+from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.text.metric_text import MetricText, places
+from deviate.report.text.words import code
+from deviate.report.writers import latex as writer
+from deviate.report.writers.latex_table import ROWS, latex_table
+from deviate.report.writers.latex_text import latex, latex_prose, number
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 
@@ -30,6 +28,17 @@ COMMANDS = re.compile(
     r"|textasciigrave\{\}|textdegree\{\}|dots\{\}|symbol\{34\}|deviateother\{[^\x00-\x7f]+\}\{\?+\}|[{}$&#%_])"
     r"|\$\\(?:pm|times|mu)\$|\{\}"
 )
+
+
+def render_latex(document, curves=None):
+    return writer.render_latex(experiment_page(document.facts, "paper", curves))
+
+
+def table(heads, rows):
+    columns = [Column(head=head, numeric=index > 0) for index, head in enumerate(heads)]
+    lines = [Row(cells=[Cell(text) for text in row]) for row in rows]
+    return latex_table(Table(caption="caption", slug="label", columns=columns, rows=lines))
+
 
 NASTY = 'a_b & 50% \\end{tabular}\\input{/etc/passwd} $x^2$ ~#{} "q" --`é точ | <b>'
 
@@ -98,7 +107,7 @@ def test_every_metric_is_a_row_with_the_numbers_of_all_formats(case):
     for variant in document.variants:
         for metric in variant.metrics:
             if metric.n:
-                shown = Shown(metric, digits)
+                shown = MetricText(metric, digits)
                 numbers = (shown.n, shown.mean, shown.sd, shown.ci_mean, shown.ci_sd, shown.min, shown.max)
                 name = latex(f"{shown.name}{f' ({shown.aggregate})' if shown.aggregate else ''}")
                 assert [name, *map(number, numbers)] in rows
@@ -126,16 +135,16 @@ def bodies(lines):
 
 def test_a_table_is_cut_between_metrics():
     rows = [row for metric in range(9) for row in ([f"metric {metric}"], *([[f"v{i}", "1"] for i in range(5)]))]
-    pages = bodies(table(("what", "n"), "lr", rows, "caption", "label"))
+    pages = bodies(table(("what", "n"), rows))
     assert len(pages) == 2
-    assert all(page.split()[0] == r"\multicolumn{2}{@{}l}{metric" for page in pages)
+    assert all(page.split()[0] == r"\multicolumn{2}{@{}l}{\emph{metric" for page in pages)
     assert "continued" not in "".join(pages)
     assert [page.count(r"\\") for page in pages] == [36, 18]
 
 
 def test_rows_of_one_metric_beyond_a_table_have_its_heading_again():
     rows = [["metric"], *([f"v{i}", "1"] for i in range(2 * ROWS))]
-    pages = bodies(table(("what", "n"), "lr", rows, "caption", "label"))
+    pages = bodies(table(("what", "n"), rows))
     assert [page.count(r"\\") for page in pages] == [ROWS, ROWS, 3]
     assert ["{metric (continued)}" in page for page in pages] == [False, True, True]
 
@@ -157,11 +166,11 @@ def test_values_that_are_held_have_the_digits_of_the_rows_beside_them():
 def test_lines_for_the_figures_of_the_main_metric_are_ready():
     document = cases.sources()
     points = [("algo+impl", run, "test acc", step, float(run + step)) for run in range(2) for step in range(3)]
-    curves = curves_of(document, pd.DataFrame(points, columns=["variant", "run", "metric", "iteration", "value"]))
+    curves = curves_of(document.facts, pd.DataFrame(points, columns=["variant", "run", "metric", "iteration", "value"]))
     lines = render_latex(document, curves).splitlines()
     commented = lines[next(place for place, line in enumerate(lines) if line.startswith("% Figures")) :]
     assert all(line.startswith("%") for line in commented)
-    figures = [figure for figure in document_figures(document, curves) if figure.metric == "test acc"]
+    figures = [figure for figure in experiment_figures(document.facts, curves) if figure.metric == "test acc"]
     assert {figure.slug.split("-")[0] for figure in figures} == {"distribution", "curves", "factors"}
     for figure in figures:
         assert rf"%   \includegraphics[width=\columnwidth]{{figures/{figure.slug}.pdf}}" in commented
@@ -169,48 +178,12 @@ def test_lines_for_the_figures_of_the_main_metric_are_ready():
     assert sum(r"\caption" in line for line in commented) == len(figures)
 
 
-def nasty_comparison():
-    values = ([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 3.0, 4.0, 5.0, 7.0])
-    made = [side(label, [side_metric(NASTY, sample)]) for label, sample in zip(("a_1", "b&2"), values, strict=True)]
-    return build_comparison(made, Asked(margins={NASTY: 0.5}), "deviate compare a b")
-
-
-def test_comparison_rows_have_the_numbers_of_all_formats():
-    made = build_comparison(sides(shift=4.0), Asked(), "deviate compare a b")
-    rows = rows_of(render_comparison_latex(made))
-    better = []
-    for metric in made.pairs[0].metrics:
-        cells = Cells(metric, made.pairs[0])
-        numbers = [number(text) for text in (cells.a, cells.b, cells.difference, cells.ci, cells.p)]
-        (row,) = [row for row in rows if row[1:6] == numbers]
-        better.append(row[6])
-        assert row[6] in cells.verdict or cells.verdict == "no difference shown"
-    assert "proposed" in better
-    assert latex("–") in better
-    text = render_comparison_latex(made)
-    assert "Means are compared by Welch's t test" in text
-    assert "adjusted together (Holm)" in text
-
-
-def test_runs_of_a_comparison_are_told_once_where_all_metrics_have_as_many():
-    alike = render_comparison_latex(build_comparison(sides(), Asked(), "deviate compare a b"))
-    assert r"mean $\pm$ SD over 8 and 8 runs" in alike
-    assert "& $n$ &" not in alike
-    values = ([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 3.0, 4.0, 5.0, 7.0])
-    some = [
-        side(label, [side_metric("x", one), side_metric("y", one[:4])]) for label, one in zip("ab", values, strict=True)
-    ]
-    unlike = render_comparison_latex(build_comparison(some, Asked(), "deviate compare a b"))
-    assert "Metric & $n$ &" in unlike
-    assert {row[1] for row in rows_of(unlike) if len(row) == 8} >= {"5, 5", "4, 4"}
-
-
 @pytest.mark.latex
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_pdflatex_takes_all_of_it(tmp_path):
     nasty = cases.document({"algo+impl": {NASTY: [1.0, 2.0, 3.0]}}, switches=[])
     parts = [render_latex(case()) for case in (cases.usual, cases.sources, cases.troubled, cases.single)]
-    parts += [render_latex(nasty), render_comparison_latex(nasty_comparison())]
+    parts += [render_latex(nasty)]
     body = "\n\\clearpage\n".join(parts)
     source = "\\documentclass[twocolumn]{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
     (tmp_path / "paper.tex").write_text(f"{source}{body}\n\\end{{document}}\n", encoding="utf-8")

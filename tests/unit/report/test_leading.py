@@ -3,22 +3,36 @@
 import numpy as np
 import pytest
 
-from deviate.measure.intervals import mean_interval, sd_interval
-from deviate.measure.spread import spread
-from deviate.report.leading import leading_source, overlap_of_sources, source_of
-from deviate.report.parts import MetricReport
+from deviate.inference import sources
+from deviate.inference.metric import MetricSpread, metric_spreads
+from deviate.inference.sources import SpreadAcross, source_of
+from deviate.report.text.sources import source_sentences
+from deviate.results.sample import Sample
 
 LEVEL = 0.95
 
 
-def measured(sd, n=12, seed=0):
+def measured(sd, n=12, seed=0) -> MetricSpread:
     """Values whose SD is exactly `sd`."""
     values = np.random.default_rng(seed).normal(size=n)
     values = (90 + sd * (values - values.mean()) / values.std(ddof=1)).tolist() if sd else [90.0] * n
-    return MetricReport(
-        name="test acc", aggregate="last", spread=spread(values), ci_mean=mean_interval(values),
-        ci_sd=sd_interval(values), values=values, runs=list(range(n)), excluded=[],
-    )  # fmt: skip
+    (metric,) = metric_spreads(
+        [Sample(name="test acc", aggregate="last", values=values, runs=list(range(n)))], LEVEL, seed=0
+    )
+    return metric
+
+
+def leading_source(metrics, level):
+    return _said(level, leading=sources.leading_source(metrics, level))
+
+
+def overlap_of_sources(metrics, present, level):
+    return _said(level, overlap=sources.overlap_of_sources(metrics, present, level))
+
+
+def _said(level, **facts):
+    table = SpreadAcross(metric="test acc", aggregate="last", unit="", whole="", rows=[], **facts)
+    return " ".join(source_sentences(table, level))
 
 
 def test_sources_that_can_be_told_apart_are():
@@ -63,10 +77,10 @@ def test_overlap(whole, said):
         "algo+impl": measured(whole), "init": measured(1.0, seed=1), "shuffle": measured(1.0, seed=2),
         "impl": measured(0, seed=3),
     }  # fmt: skip
-    found = overlap_of_sources(metrics, "algo+impl", {"init", "shuffle", "impl"}, LEVEL)
+    found = overlap_of_sources(metrics, {"init", "shuffle", "impl"}, LEVEL)
     assert f"add up to {2 / whole**2:.1f} times" in found
     assert said in found
-    assert overlap_of_sources(metrics, "algo+impl", {"init", "shuffle", "impl", "layers"}, LEVEL) == ""
+    assert overlap_of_sources(metrics, {"init", "shuffle", "impl", "layers"}, LEVEL) == ""
 
 
 def test_only_one_factor_alone_is_a_source():

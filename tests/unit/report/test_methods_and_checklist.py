@@ -7,9 +7,8 @@ import pytest
 import report_cases as cases
 
 from deviate.experiment import Imported
-from deviate.report.asked import Bar
-from deviate.report.document import build_document
-from deviate.report.methods import environment_text
+from deviate.report.text.methods import environment_text
+from deviate.results.options import Bar, SampleOptions
 
 DIGITS = {"train loss": [0.1, 0.2], "test acc": [97.0, 98.0]}
 TIME = "How long does a run take, and all of them?"
@@ -45,9 +44,8 @@ def test_numbers_of_runs_are_those_of_the_runs():
 
 
 def test_times_are_told_whichever_metrics_are_shown():
-    inputs = cases.inputs({"algo+impl": DIGITS})
-    whole = build_document(inputs, cases.clock)
-    part = build_document(msgspec.structs.replace(inputs, metrics=("test acc",)), cases.clock)
+    made = cases.results({"algo+impl": DIGITS})
+    whole, part = cases.said(made), cases.said(made, chosen=["test acc"])
     assert [metric.name for metric in part.variants[0].metrics] == ["test acc"]
     assert answers(part)[TIME].answer == answers(whole)[TIME].answer
     assert answers(part)[TIME].known
@@ -114,10 +112,10 @@ def test_times_and_left_out_runs_are_those_of_the_document():
 
 
 def test_of_imported_results_nothing_is_claimed():
-    inputs = cases.inputs({"imported": {"test acc": [1.0, 2.0]}})
+    made = cases.results({"imported": {"test acc": [1.0, 2.0]}})
     source = Imported(format="csv", sources=["r.csv"], labels={"0": "a", "1": "b"})
-    experiment = msgspec.structs.replace(inputs.experiment, imported=source)
-    document = build_document(msgspec.structs.replace(inputs, experiment=experiment), cases.clock)
+    experiment = msgspec.structs.replace(made.experiment, imported=source)
+    document = cases.said(msgspec.structs.replace(made, experiment=experiment))
     text = said(document)
     assert "Results of 2 runs were imported (csv); Deviate did not run them." in text
     assert "What varied between the imported runs is not known." in text
@@ -134,7 +132,7 @@ def test_absent_parts_of_an_environment_are_left_away():
 
 def test_weak_runs_are_told_once_with_the_rule_and_not_with_when_it_was_made():
     values = {"test acc": [97.0, 96.0, 10.0, 97.5, 11.0], "train loss": [0.1, 0.2, 3.0, 0.1, math.nan]}
-    document = cases.document({"algo+impl": values}, weak=(Bar("test acc", "<", 50.0),))
+    document = cases.document({"algo+impl": values}, options=SampleOptions(weak=(Bar("test acc", "<", 50.0),)))
     rule = "weak by test acc: value < 50, or no finite number"
     assert f"2 completed runs were left out as not converged, by a rule of the authors ({rule})." in said(document)
     left = answers(document)["Which runs were left out, and why?"].answer

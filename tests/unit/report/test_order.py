@@ -7,17 +7,14 @@ import pytest
 import report_cases as cases
 
 from deviate.experiment import Run
+from deviate.inference.curves import curves_of
+from deviate.inference.order import by_cv, ordered
 from deviate.replicate.events import RunProgress, RunStarted
-from deviate.report.curves import curves_of
-from deviate.report.figures import document_figures
-from deviate.report.latest import values_ordered, with_ordered_values
-from deviate.report.order import by_cv, ordered
-from deviate.report.writers.html.section import Page
-from deviate.report.writers.html.sections.curves import SECTION
-from deviate.report.writers.json import contract
+from deviate.report.page import ByMetric
+from deviate.report.pages.experiment.figures import curves as curve_section
+from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.writers.latex import render_latex
-from deviate.report.writers.markdown import render_markdown
-from deviate.report.writers.terminal import render_terminal
+from deviate.study.events import values_ordered, with_ordered_values
 
 #: By CV the reverse of what a reader wants.
 VALUES = {
@@ -43,7 +40,11 @@ def test_the_main_metric_comes_first_and_times_come_last():
     assert names(by_cv(variant.metrics))[0] == "val loss"
 
 
-@pytest.mark.parametrize("render", [render_markdown, render_latex, render_terminal])
+def render_paper(document):
+    return render_latex(experiment_page(document.facts, "paper"))
+
+
+@pytest.mark.parametrize("render", [cases.render_markdown, render_paper, cases.render_terminal])
 def test_every_format_for_readers_has_this_order(render):
     found = places(render(cases.document({"algo+impl": VALUES})), FIRST)
     assert found == sorted(found)
@@ -65,7 +66,7 @@ def test_without_a_measured_metric_nothing_fails():
 
 
 def test_other_programs_still_get_metrics_by_cv():
-    (variant,) = contract(cases.document({"algo+impl": VALUES}))["variants"]
+    (variant,) = cases.contract(cases.document({"algo+impl": VALUES}))["variants"]
     cvs = [metric["cv"] for metric in variant["metrics"]]
     assert cvs == sorted(cvs, reverse=True)
 
@@ -83,7 +84,7 @@ def test_events_carry_their_values_in_this_order():
     run = Run(variant="algo+impl", index=0)
     event = RunProgress(run=run, seconds=1.0, iteration=2, values={"val loss": 0.5, "test acc": 90.0})
     assert list(with_ordered_values(event, experiment).values) == ["test acc", "val loss"]
-    started = RunStarted(run=run, slot=0, place=1, total=1)
+    started = RunStarted(run=run, slot=0, number=1, total=1)
     assert with_ordered_values(started, experiment) is started
 
 
@@ -94,7 +95,7 @@ def test_learning_curves_open_on_validation_where_the_main_metric_has_no_curve()
         for run in range(2) for name in VALUES if name != "test acc" for step in range(3)
     ]  # fmt: skip
     records = pd.DataFrame(points, columns=["variant", "run", "metric", "iteration", "value"])
-    figures = document_figures(document, curves_of(document, records))
-    found = SECTION.content(Page(said=document, figures=figures, main_metric="test acc"))["panels"]
-    assert found.first == "val acc"
-    assert [panel.metric for panel in found.by_metric] == ["train acc", "val acc", "val loss"]
+    section = curve_section(document.facts, curves_of(document.facts, records))
+    (panels,) = [block for block in section.blocks if isinstance(block, ByMetric)]
+    assert panels.first == "val acc"
+    assert [panel.metric for panel in panels.panels] == ["train acc", "val acc", "val loss"]

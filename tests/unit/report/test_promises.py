@@ -7,9 +7,9 @@ from msgspec import structs
 from deviate.collect.events import TurnedBit
 from deviate.collect.identity import Difference, Identity
 from deviate.factors import OBSERVED, VARIANTS, parse_variant
-from deviate.report.evidence import evidence_of
-from deviate.report.identity import NO_NOISE
-from deviate.report.writers.terminal import render_terminal
+from deviate.inference.evidence import evidence_of
+from deviate.report.text.identity import NO_NOISE
+from deviate.report.text.words import disturbed
 
 
 def document(variant, runs, identity=None, values=(0.1, 0.2, 0.3)):
@@ -223,10 +223,10 @@ TURNED = TurnedBit(tensor="net.0.weight", index="[3, 5]", before="0.5", after="0
 def test_the_weight_that_was_changed_is_told_and_missed_where_there_is_none():
     runs = [structs.replace(run, bit=TURNED) for run in cases.proven("bit", 2)]
     told = document("bit", runs, values=(0.5, 0.5))
-    assert told.variants[0].runs[0].disturbed == "with net.0.weight[3, 5] 0.50000006 for 0.5"
+    assert disturbed(told.variants[0].runs[0]) == "with net.0.weight[3, 5] 0.50000006 for 0.5"
     assert "bit-not-turned" not in remarks(told)
     assert "changed nothing that is reported" in remarks(told)["runs-identical"].message
-    assert "0.50000006 for 0.5: bit-0 and bit-1" in render_terminal(told, 100)
+    assert "0.50000006 for 0.5: bit-0 and bit-1" in cases.render_terminal(told, 100)
     missed = remarks(document("bit", cases.proven("bit", 2), values=(0.5, 0.5)))
     assert missed["bit-not-turned"].severity == "warning"
     assert "runs-identical" not in missed

@@ -4,18 +4,14 @@ import pytest
 import report_cases as cases
 from golden import check_golden
 
-from deviate.report.writers.json import render_json
-from deviate.report.writers.markdown import render_markdown
-from deviate.report.writers.terminal import render_terminal
-
 FILES = {
-    "usual-80.txt": lambda: render_terminal(cases.usual(), 80),
-    "usual-120.txt": lambda: render_terminal(cases.usual(), 120),
-    "troubled-80.txt": lambda: render_terminal(cases.troubled(), 80),
-    "troubled.md": lambda: render_markdown(cases.troubled()),
-    "sources-80.txt": lambda: render_terminal(cases.sources(), 80),
-    "sources.md": lambda: render_markdown(cases.sources()),
-    "single.json": lambda: render_json(cases.single()),
+    "usual-80.txt": lambda: cases.render_terminal(cases.usual(), 80),
+    "usual-120.txt": lambda: cases.render_terminal(cases.usual(), 120),
+    "troubled-80.txt": lambda: cases.render_terminal(cases.troubled(), 80),
+    "troubled.md": lambda: cases.render_markdown(cases.troubled()),
+    "sources-80.txt": lambda: cases.render_terminal(cases.sources(), 80),
+    "sources.md": lambda: cases.render_markdown(cases.sources()),
+    "single.json": lambda: cases.render_json(cases.single()),
 }
 
 

@@ -11,11 +11,11 @@ import report_cases as cases
 from rich.cells import cell_len
 from rich.console import Console
 
-from deviate.report.curves import curves_of
-from deviate.report.writers.blocks import ASCII_BLOCKS, BLOCKS
-from deviate.report.writers.curve_lines import CURVE_WIDTH
-from deviate.report.writers.strip import CROWDED, EMPTY, ONE, SEVERAL, STRIP_WIDTH, strip
-from deviate.report.writers.terminal import print_document, render_terminal
+from deviate.inference.curves import curves_of
+from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.strips import ASCII_BLOCKS, BLOCKS, CROWDED, EMPTY, ONE, SEVERAL, STRIP_WIDTH, strip
+from deviate.report.writers.terminal import print_page
+from deviate.report.writers.terminal_table import CURVE_WIDTH
 
 THREE = {
     "algo+impl": {"acc": [0.0, 5.0, 10.0], "loss": [1.0, 1.5, 2.0]},
@@ -29,7 +29,8 @@ NAMES = {"plain": "acc", "wide": "验证准确率 " * 8, "combining": "e\u0301" 
 def printed(document, width, encoding="utf-8", curves=None):
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, errors="strict", newline="")
-    print_document(document, Console(file=stream, width=width, _environ={}), curves)
+    page = experiment_page(getattr(document, "facts", document), "brief", curves)
+    print_page(page, Console(file=stream, width=width, _environ={}))
     stream.flush()
     return raw.getvalue().decode(encoding)
 
@@ -50,7 +51,7 @@ def test_of_many_runs_a_strip_is_a_histogram():
 def test_strips_of_several_variants_are_on_one_scale():
     rows = [
         line
-        for line in render_terminal(cases.document(THREE), 120).splitlines()
+        for line in cases.render_terminal(cases.document(THREE), 120).splitlines()
         if line.startswith("  ") and EMPTY in line
     ]
     strips = [re.search(f"[{EMPTY}{ONE}{SEVERAL}]{{{STRIP_WIDTH}}}", line).group() for line in rows]
@@ -59,11 +60,11 @@ def test_strips_of_several_variants_are_on_one_scale():
 
 
 def test_a_narrow_terminal_gives_up_the_strips_of_variants_before_numbers():
-    text = render_terminal(cases.document(THREE), 70)
+    text = cases.render_terminal(cases.document(THREE), 70)
     assert "CI of SD" in text
     assert STRIP_WIDTH * EMPTY not in text
     assert "min    max" not in text
-    narrow = render_terminal(cases.document(THREE), 44)
+    narrow = cases.render_terminal(cases.document(THREE), 44)
     assert "SD" in narrow
     assert "CI of SD" not in narrow.partition("Shares do not add")[0]
 
@@ -124,7 +125,7 @@ def test_rows_keep_to_the_width_whatever_the_names_are(name, width):
 
 def test_a_command_is_folded_and_not_cut():
     long = "/" + "/".join(["a-folder-with-a-long-name"] * 8)
-    document = cases.usual()
+    document = cases.usual().facts
     document = msgspec.structs.replace(
         document, reproduce=msgspec.structs.replace(document.reproduce, command=f"deviate run -- {long}/python x.py")
     )

@@ -7,19 +7,15 @@ from msgspec import structs
 
 from deviate.experiment import Until
 from deviate.measure.intervals import mean_interval
-from deviate.report.document import build_document
-from deviate.report.writers.json import contract
-from deviate.report.writers.markdown import render_markdown
-from deviate.report.writers.terminal import render_terminal
 
 VALUES = np.random.default_rng(3).normal(90, 1, 20).tolist()
 MEAN = Until(metric="test acc", width=0.8, least=10, most=30)
 
 
 def described(until, values=VALUES, level=0.95):
-    made = cases.inputs({"algo+impl": {"test acc": values, "test loss": values}}, level=level)
+    made = cases.results({"algo+impl": {"test acc": values, "test loss": values}})
     made = structs.replace(made, experiment=structs.replace(made.experiment, until=until))
-    return build_document(made, cases.clock)
+    return cases.said(made, level=level)
 
 
 def metrics(document):
@@ -40,7 +36,7 @@ def test_at_another_level_and_without_a_rule_it_is_the_t_interval():
     assert described(None).variants[0].stopped is None
 
 
-@pytest.mark.parametrize("render", [render_terminal, render_markdown])
+@pytest.mark.parametrize("render", [cases.render_terminal, cases.render_markdown])
 def test_every_writer_says_why_it_ended(render):
     text = " ".join(render(described(MEAN)).replace("\\", "").split())
     assert "Enough after 20 runs (--until 'test acc ±0.8'): the mean of test acc is" in text
@@ -52,12 +48,12 @@ def test_one_that_was_not_met_says_how_far_it_is_and_how_many_would_do():
     (sentence,) = [each for each in document.variants[0].headline if "Not met" in each]
     assert "after 20 runs (--max 20)" in sentence
     assert "± 0.1 was wanted; about" in sentence
-    assert contract(document)["variants"][0]["until"]["met"] is False
+    assert cases.contract(document)["variants"][0]["until"]["met"] is False
 
 
 def test_an_sd_has_the_cautious_interval():
     document = described(Until(metric="test acc", of="sd", width=0.8, relative=True, least=10, most=30))
-    (until,) = [variant["until"] for variant in contract(document)["variants"]]
+    (until,) = [variant["until"] for variant in cases.contract(document)["variants"]]
     assert (until["of"], until["met"], until["relative"]) == ("sd", True, True)
     interval = metrics(document)["test acc"].ci_sd
     assert until["interval"] == [interval.low, interval.high]

@@ -13,14 +13,17 @@ import pytest
 import report_cases as cases
 from rich.console import Console
 
+from deviate.cli.report import experiment_writers
 from deviate.errors import BadOption
-from deviate.report.writers.csv import RECORD_COLUMNS, render_records, render_summary
-from deviate.report.writers.json import render_json
-from deviate.report.writers.markdown import render_markdown
-from deviate.report.writers.metric_table import METRICS_SHOWN
-from deviate.report.writers.registry import WRITERS, find_writer
-from deviate.report.writers.strip import strip
-from deviate.report.writers.terminal import IN_FULL, print_document, render_terminal
+from deviate.report.pages.experiment.answer import IN_FULL
+from deviate.report.pages.experiment.metrics import METRICS_SHOWN
+from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.strips import strip
+from deviate.report.writers.experiment_csv import RECORD_COLUMNS, records_csv, summary_csv
+from deviate.report.writers.registry import find_writer
+from deviate.report.writers.terminal import print_page
+
+OFFERED = experiment_writers(None)
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
@@ -34,7 +37,7 @@ def no_constants(text):
 
 
 def parsed(document):
-    return json.loads(render_json(document), parse_constant=no_constants)
+    return json.loads(cases.render_json(document), parse_constant=no_constants)
 
 
 def metrics_of(document):
@@ -76,7 +79,7 @@ def agrees(text, number):
 @ALL
 def test_markdown_numbers_are_those_of_the_json(case):
     document = case()
-    rows = [row for row in markdown_rows(render_markdown(document)) if "metric" in row]
+    rows = [row for row in markdown_rows(cases.render_markdown(document)) if "metric" in row]
     told = parsed(document)["variants"]
     shown = [
         next(each for each in found["metrics"] if (each["name"], each["aggregate"]) == (metric.name, metric.aggregate))
@@ -107,7 +110,7 @@ def test_terminal_numbers_are_those_of_the_json(case, width):
         keys = ("n", "mean", "sd", "min", "max", "range", "median")
         found[metric["name"]] += [metric[key] for key in keys if metric[key] is not None]
         found[metric["name"]] += [*(metric["ci_sd"] or []), *([metric["cv"] * 100] if metric["cv"] is not None else [])]
-    lines = render_terminal(document, width).splitlines()
+    lines = cases.render_terminal(document, width).splitlines()
     for name, numbers in found.items():
         for line in lines:
             if line.startswith(f"{name} ") and re.search(r"\s{2}", line):
@@ -118,7 +121,7 @@ def test_terminal_numbers_are_those_of_the_json(case, width):
 @ALL
 def test_sentences_of_the_terminal_and_markdown_are_those_of_the_json(case):
     document = case()
-    plain = " ".join(render_terminal(document, 300).split())
+    plain = " ".join(cases.render_terminal(document, 300).split())
     variants = parsed(document)["variants"]
     for variant in variants:
         said = variant["headline"] if len(variants) <= IN_FULL else [variant["identity"]]
@@ -130,15 +133,15 @@ def test_sentences_of_the_terminal_and_markdown_are_those_of_the_json(case):
 def test_the_spread_by_variant_is_the_same_in_every_format():
     document = cases.sources()
     tables = parsed(document)["spread_by_variant"]
-    rows = [row for row in markdown_rows(render_markdown(document)) if "SD, of algo+impl" in row]
+    rows = [row for row in markdown_rows(cases.render_markdown(document)) if "SD, of algo+impl" in row]
     listed = [row for table in tables for row in table["rows"]]
     assert [row["variant"] for row in rows] == [row["variant"] for row in listed]
     for row, number in zip(rows, listed, strict=True):
         assert agrees(row["SD"], number["sd"])
         assert agrees(row["mean"], number["mean"])
         assert agrees(row["SD, of algo+impl"], number["relative"])
-    summary = {(row["variant"], row["metric"]): row for row in csv.DictReader(io.StringIO(render_summary(document)))}
-    lines = [line.split() for line in render_terminal(document, 80).splitlines()]
+    summary = {(row["variant"], row["metric"]): row for row in csv.DictReader(io.StringIO(summary_csv(document.facts)))}
+    lines = [line.split() for line in cases.render_terminal(document, 80).splitlines()]
     for table in tables:
         for row in table["rows"]:
             assert float(summary[row["variant"], table["metric"]]["sd_relative"]) == row["relative"]
@@ -151,11 +154,13 @@ def test_the_spread_by_variant_is_the_same_in_every_format():
 
 def test_marks_of_fingerprints_are_the_same_in_the_terminal_and_in_markdown():
     document = cases.sources()
-    marked = {row["variant"]: row for row in markdown_rows(render_markdown(document)) if "init" in row}
+    marked = {row["variant"]: row for row in markdown_rows(cases.render_markdown(document)) if "init" in row}
     assert marked["shuffle"]["layers"] == "≈!"
     assert marked["init"]["init"] == "≠"
     assert marked["control"]["weights"] == "="
-    lines = {line.split()[0]: line.split()[1:] for line in render_terminal(document, 80).splitlines() if line.split()}
+    lines = {
+        line.split()[0]: line.split()[1:] for line in cases.render_terminal(document, 80).splitlines() if line.split()
+    }
     for variant, row in marked.items():
         assert lines[variant] == [cell for head, cell in row.items() if head != "variant"]
 
@@ -163,14 +168,14 @@ def test_marks_of_fingerprints_are_the_same_in_the_terminal_and_in_markdown():
 @ALL
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
 def test_no_line_is_wider_than_the_terminal(case, width):
-    assert max(map(len, render_terminal(case(), width).splitlines())) <= width
+    assert max(map(len, cases.render_terminal(case(), width).splitlines())) <= width
 
 
 @ALL
 def test_plain_text_holds_no_control_character(case):
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", render_terminal(case()))
-    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", render_markdown(case()))
-    assert not re.search(r" $", render_terminal(case()), re.MULTILINE)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", cases.render_terminal(case()))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", cases.render_markdown(case()))
+    assert not re.search(r" $", cases.render_terminal(case()), re.MULTILINE)
 
 
 def test_json_is_the_contract():
@@ -213,33 +218,40 @@ def test_json_is_valid_although_logs_are_not_text():
 def test_a_name_cannot_break_out_of_its_format():
     document = cases.document({"algo+impl": {NASTY: [0.5, 0.75], "f1": [0.5, 0.6]}})
     assert {metric["name"] for metric in metrics_of(document)} == {NASTY, "f1", "time per run"}
-    assert "[red]x[/red]" in "".join(line.split("  ")[0] for line in render_terminal(document, 120).splitlines())
-    rows = list(markdown_rows(render_markdown(document)))
+    assert "[red]x[/red]" in "".join(line.split("  ")[0] for line in cases.render_terminal(document, 120).splitlines())
+    rows = [row for row in markdown_rows(cases.render_markdown(document)) if "metric" in row]
     assert len(rows) == 3
-    assert r"a\|b \[red\]x\[/red\] \*y\* z \<i\> # n" in {row["metric"] for row in rows}
+    assert r"a\|b \[red\]x\[/red\] \*y\* z \<i\> # n" in {row["metric"].removesuffix(" (train.py:12)") for row in rows}
+
+
+def troubled_page():
+    return experiment_page(cases.troubled().facts, "brief")
 
 
 def test_colours_are_for_terminals_alone():
     stream = io.StringIO()
-    print_document(cases.troubled(), Console(file=stream, force_terminal=True, color_system="standard", _environ={}))
+    print_page(
+        experiment_page(cases.troubled().facts, "brief"),
+        Console(file=stream, force_terminal=True, color_system="standard", _environ={}),
+    )
     assert "\x1b[" in stream.getvalue()
     assert "\x1b[31mstep" not in stream.getvalue()
     stream = io.StringIO()
-    print_document(cases.troubled(), Console(file=stream, _environ={}))
+    print_page(troubled_page(), Console(file=stream, _environ={}))
     assert "\x1b[" not in stream.getvalue()
 
 
 def test_no_color_is_heeded():
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, color_system="standard", _environ={"NO_COLOR": "1"})
-    print_document(cases.troubled(), console)
+    print_page(troubled_page(), console)
     assert not re.search(r"\x1b\[[\d;]*3[0-7]", stream.getvalue())
 
 
 def test_a_terminal_without_unicode_gets_ascii():
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii", errors="strict", newline="")
-    print_document(cases.troubled(), Console(file=stream, width=80, _environ={}))
+    print_page(troubled_page(), Console(file=stream, width=80, _environ={}))
     stream.flush()
     text = raw.getvalue().decode("ascii")
     assert "0.9200 +- 0.0082" in text
@@ -247,7 +259,7 @@ def test_a_terminal_without_unicode_gets_ascii():
 
 
 def test_of_many_metrics_the_terminal_shows_the_first_and_counts_the_rest():
-    lines = render_terminal(cases.crowded(100), 80).splitlines()
+    lines = cases.render_terminal(cases.crowded(100), 80).splitlines()
     rows = [line for line in lines if line.startswith("metric 0")]
     assert len(rows) == METRICS_SHOWN
     assert f"and {101 - METRICS_SHOWN} more metrics" in "\n".join(lines)
@@ -256,11 +268,11 @@ def test_of_many_metrics_the_terminal_shows_the_first_and_counts_the_rest():
 def test_the_metric_of_the_first_sentence_is_always_in_the_table():
     noisy = {f"loss {k}": [1.0, 1.1, 1.2 + k / 1000] for k in range(40)}
     document = cases.document({"algo+impl": {**noisy, "test acc": [0.9, 0.9001, 0.9002]}})
-    assert re.search(r"^test acc best ", render_terminal(document, 80), re.MULTILINE)
+    assert re.search(r"^test acc best ", cases.render_terminal(document, 80), re.MULTILINE)
 
 
 def test_runs_that_ended_alike_are_shown_once():
-    text = render_terminal(cases.none_completed(), 80)
+    text = cases.render_terminal(cases.none_completed(), 80)
     assert "✗ algo+impl-0 and algo+impl-1 failed: exit status 1" in text
     assert text.count("RuntimeError: the loader lost its worker") == 1
     assert "deviate logs digits_mlp algo+impl-0" in text
@@ -268,7 +280,7 @@ def test_runs_that_ended_alike_are_shown_once():
 
 def test_of_many_ways_to_fail_the_first_are_shown_and_the_rest_is_counted():
     runs = [cases.failed("algo+impl", k, reason=f"exit status {k}") for k in range(5)]
-    text = render_terminal(cases.document({"algo+impl": {}}, runs=runs, metrics=[]), 80)
+    text = cases.render_terminal(cases.document({"algo+impl": {}}, runs=runs, metrics=[]), 80)
     assert text.count("✗") == 3
     assert "and 2 more runs that did not complete" in text
 
@@ -289,7 +301,7 @@ def records():
 
 def test_csv_holds_every_record_bit_for_bit():
     table = records()
-    rows = list(csv.DictReader(io.StringIO(render_records(cases.usual(), table))))
+    rows = list(csv.DictReader(io.StringIO(records_csv(cases.usual().facts, table))))
     assert list(rows[0]) == ["experiment", *RECORD_COLUMNS]
     assert {(row["experiment"], row["metric"]) for row in rows} == {("digits_mlp", 'a,"b"\nc')}
     read = [struct.pack("<d", float(row["value"])) for row in rows]
@@ -299,13 +311,13 @@ def test_csv_holds_every_record_bit_for_bit():
 
 
 def test_csv_without_records_is_the_head():
-    assert render_records(cases.usual(), records().iloc[:0]) == f"experiment,{','.join(RECORD_COLUMNS)}\n"
+    assert records_csv(cases.usual().facts, records().iloc[:0]) == f"experiment,{','.join(RECORD_COLUMNS)}\n"
 
 
 @ALL
 def test_summary_csv_agrees_with_the_json(case):
     document = case()
-    rows = list(csv.DictReader(io.StringIO(render_summary(document))))
+    rows = list(csv.DictReader(io.StringIO(summary_csv(document.facts))))
     for row, metric in zip(rows, metrics_of(document), strict=True):
         assert row["metric"] == metric["name"]
         for key in ("n", "mean", "sd", "cv", "min", "max", "range", "median", "iqr"):
@@ -313,9 +325,11 @@ def test_summary_csv_agrees_with_the_json(case):
 
 
 @ALL
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", experiment_writers(None))
 def test_every_format_writes_every_document(case, name):
-    assert WRITERS[name].render(case(), records).endswith("\n")
+    facts, writer = case().facts, experiment_writers(records())[name]
+    page = experiment_page(facts, writer.reader) if writer.reader else facts
+    assert writer.render(page).endswith("\n")
 
 
 @pytest.mark.parametrize(
@@ -323,17 +337,17 @@ def test_every_format_writes_every_document(case, name):
     [("a.md", "md"), ("A.JSON", "json"), ("x.csv", "csv"), ("x.summary.csv", "summary"), ("x.txt", "terminal")],
 )
 def test_the_name_of_a_file_says_the_format(file, name, tmp_path):
-    assert find_writer(path=tmp_path / file).name == name
+    assert find_writer(None, tmp_path / file, OFFERED).name == name
 
 
 def test_the_format_wins_over_the_name_of_the_file(tmp_path):
-    assert find_writer("markdown", tmp_path / "a.json").name == "md"
-    assert find_writer().name == "terminal"
+    assert find_writer("markdown", tmp_path / "a.json", OFFERED).name == "md"
+    assert find_writer(None, None, OFFERED).name == "terminal"
 
 
 def test_an_unknown_format_is_refused_with_the_right_ones(tmp_path):
     with pytest.raises(BadOption, match="terminal, md, tex, json, html, csv, summary") as refused:
-        find_writer("docx")
+        find_writer("docx", None, OFFERED)
     assert refused.value.exit_status == 2
     with pytest.raises(BadOption, match=r"'a.docx' does not say .* \.md"):
-        find_writer(path=tmp_path / "a.docx")
+        find_writer(None, tmp_path / "a.docx", OFFERED)

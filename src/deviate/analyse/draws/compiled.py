@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
-from deviate.analyse.abstract import External, Instance
-from deviate.analyse.callgraph import CallGraph
-from deviate.analyse.index import ClassScope, Unit
-from deviate.analyse.program import called_name
-
-if TYPE_CHECKING:
-    from deviate.analyse.values import Flow
+from deviate.analyse.flow.callgraph import CallGraph
+from deviate.analyse.flow.evaluation import Flow
+from deviate.analyse.flow.values import External, Instance
+from deviate.analyse.source.index import ClassScope, Unit
+from deviate.analyse.source.syntax import called_name
 
 _READERS = re.compile(r"^torch\.(compile|jit\.script(_if_tracing)?)$|^torch\._dynamo\.optimize$")
 _FUNCTION_READERS = re.compile(
@@ -31,7 +28,7 @@ class Compiled:
         self.units = graph.closure(list(self._roots()), constructors=False)
 
     def _roots(self) -> set[Unit]:
-        found: set[Unit] = set()
+        units: set[Unit] = set()
         modules = False
         for unit in self.flow.program.reached:
             for site in unit.calls:
@@ -43,11 +40,11 @@ class Compiled:
                     ]  # fmt: skip
                     modules = modules or any(_READERS.search(one) for one in dotted) or _compiles_itself(site.node)
                     if any(_FUNCTION_READERS.search(one) for one in dotted) or _maps_dataset(site.node, dotted):
-                        found |= self._functions(site.node, site.scope)
+                        units |= self._functions(site.node, site.scope)
         for cls in self.flow.program.classes:
             if self._is_read(cls, modules):
-                found |= {unit for name, unit in cls.methods.items() if name not in {"__init__", "build"}}
-        return found & self.flow.program.reached
+                units |= {unit for name, unit in cls.methods.items() if name not in {"__init__", "build"}}
+        return units & self.flow.program.reached
 
     def _functions(self, call: ast.Call, scope: object) -> set[Unit]:
         refs = [ref for one in call.args for ref in self.flow.value(one, scope).refs]  # type: ignore[arg-type]

@@ -5,19 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from deviate.analyse.abstract import External, Instance
 from deviate.analyse.draws import tables
 from deviate.analyse.draws.makers import Makers
 from deviate.analyse.draws.tables import Gives
-from deviate.analyse.index import CallSite, ClassScope, ModuleIndex, Unit, under_main_guard
-from deviate.analyse.program import called_name
-from deviate.analyse.shown import dotted_text
-from deviate.analyse.spans import text_of
-
-if TYPE_CHECKING:
-    from deviate.analyse.values import Flow
+from deviate.analyse.flow.evaluation import Flow
+from deviate.analyse.flow.values import External, Instance
+from deviate.analyse.source.index import CallSite, ClassScope, Unit, under_main_guard
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 
 _STARTS = ("make_", "random_", "stateless_", "sample_distorted")
 _AUGMENTERS = re.compile(r"mix_?up|cut_?mix|aug|transform|erasing", re.IGNORECASE)
@@ -47,7 +42,7 @@ def find_drawn(flow: Flow) -> list[Drawn]:
     """Return the calls of the running code that draw, in the order of files and lines."""
     finder = _Finder(flow)
     program = flow.program
-    found = [
+    draws = [
         drawn
         for module in program.modules
         for unit in module.units
@@ -55,7 +50,7 @@ def find_drawn(flow: Flow) -> list[Drawn]:
         for site in unit.calls
         if finder.may_draw(site) and (drawn := finder.look(site)) is not None
     ]
-    return sorted(found, key=lambda one: (one.unit.module.file, one.site.node.lineno, one.site.node.col_offset))
+    return sorted(draws, key=lambda draw: (draw.unit.module.file, draw.site.node.lineno, draw.site.node.col_offset))
 
 
 class _Finder:
@@ -64,7 +59,6 @@ class _Finder:
         self.makers = Makers(flow)
         aliases = flow.program.aliases
         self.names = tables.NAMES.union(*(aliases.get(name, ()) for name in tables.NAMES))
-        self._is_other_main: dict[ModuleIndex, bool] = {}
 
     def may_draw(self, site: CallSite) -> bool:
         """Tell by the name alone whether a call is worth a look."""
@@ -81,8 +75,8 @@ class _Finder:
         if any(isinstance(ref, (Unit, ClassScope)) for ref in refs):
             return None
         for ref in refs:
-            if isinstance(ref, External) and not ref.made and (found := self._by_dotted(site, ref.dotted)):
-                return found
+            if isinstance(ref, External) and not ref.made and (source := self._by_dotted(site, ref.dotted)):
+                return source
         if any(isinstance(ref, External) and not ref.made for ref in refs):
             return None
         if isinstance(site.node.func, ast.Attribute):
@@ -95,8 +89,8 @@ class _Finder:
             gives = "data"
         if gives is None:
             return None
-        into = site.node.args[0] if dotted.endswith("random.shuffle") and site.node.args else None
-        return Drawn(site, dotted, gives, None if dotted.startswith(("tensorflow.", "keras.", "jax.")) else into)
+        into = site.node.args[0] if dotted.endswith((".shuffle", ".random_shuffle")) and site.node.args else None
+        return Drawn(site, dotted, gives, into)
 
     def _method(self, site: CallSite, func: ast.Attribute) -> Drawn | None:
         name, written = func.attr, text_of(func)

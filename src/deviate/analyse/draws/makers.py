@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from deviate.analyse.abstract import External, Instance
 from deviate.analyse.draws.tables import SEQUENCES
-from deviate.analyse.index import Binding, ModuleIndex, Scope, Unit, lookup
-from deviate.analyse.program import passed_for
-
-if TYPE_CHECKING:
-    from deviate.analyse.values import Flow
+from deviate.analyse.flow.evaluation import Flow
+from deviate.analyse.flow.values import External, Instance
+from deviate.analyse.source.index import Binding, ModuleIndex, Scope, Unit, lookup
+from deviate.analyse.source.syntax import passed_for
 
 #: From an object to the call that made it, through so many names and calls.
 MAX_DEPTH = 8
@@ -48,9 +45,9 @@ class Makers:
         if isinstance(expr, ast.Call):
             yield from self._of_call(expr, scope, depth)
         elif isinstance(expr, ast.Name):
-            found = lookup(expr.id, scope)
-            if found is not None:
-                yield from self._of_bindings(found[1], (id(found[0]), expr.id), depth)
+            binding = lookup(expr.id, scope)
+            if binding is not None:
+                yield from self._of_bindings(binding[1], (id(binding[0]), expr.id), depth)
         elif isinstance(expr, ast.Attribute):
             yield from self._of_attribute(expr, scope, depth)
         elif isinstance(expr, (ast.Subscript, ast.NamedExpr, ast.Starred, ast.Await)):

@@ -1,68 +1,80 @@
-"""When a piece of code runs: before the training, during it or after it."""
+"""Whether a piece of code surely runs before the training, or within its main loop."""
 
 from __future__ import annotations
 
+import ast
 from typing import Literal
 
-from deviate.analyse.callgraph import CallGraph, stands_in
-from deviate.analyse.index import Place, Unit, enclosing_loops
-from deviate.analyse.phases import Phases
+from deviate.analyse.flow.callgraph import CallGraph
+from deviate.analyse.loops.phases import Phases
+from deviate.analyse.source.index import CallSite, Unit, enclosing_loops, stands_in
+from deviate.experiment import MainLoop
 
-Moment = Literal["before", "during", "after"]
+Moment = Literal["before", "during", ""]
 
 
 class Moments:
-    """Tells moments; where a library runs the training, all but the project's methods runs before it.
+    """Tells moments; of code that may run at several it says nothing.
 
-    Parameters
-    ----------
-    phases : Phases or None
-        None where the main loop is a library's, or there is none.
-    has_loop : bool
-        Whether a main loop was found at all: without one, the loops that draw may be the training.
+    `phases` is None where the main loop is a library's, or there is none.
     """
 
-    def __init__(self, graph: CallGraph, phases: Phases | None, has_loop: bool) -> None:
+    def __init__(self, graph: CallGraph, phases: Phases | None, main_loop: MainLoop | None) -> None:
         self.graph = graph
         self.phases = phases
-        self.has_loop = has_loop
-        self.before = self._called_before() if phases is not None else set[Unit]()
+        self.main_loop = main_loop
+        self.before = self._called_before(phases) if phases is not None else set[Unit]()
 
-    def _called_before(self) -> set[Unit]:
-        assert self.phases is not None
+    def _called_before(self, phases: Phases) -> set[Unit]:
         roots = [
             edge.target
-            for unit, ways in self.phases.ways.items()
+            for unit, ways in phases.ways.items()
             for edge in self.graph.edges(unit)
-            if edge.target not in self.phases.ways
-            and not stands_in(edge.place, self.phases.loop.node)
+            if edge.target not in phases.ways
+            and not stands_in(edge.place, phases.loop.node)
             and any(edge.line < line for line, _ in ways)
         ]
         return self.graph.closure(roots)
 
-    def only_before(self, unit: Unit) -> bool:
-        """Whether a function runs before the training and not during it."""
-        if self.phases is None or unit.yields:
+    def leads_to_loop(self, unit: Unit) -> bool:
+        """Whether a function holds the main loop or calls what leads to it."""
+        return unit.shown_name == "<module>" or (self.phases is not None and self.phases.leads_to_loop(unit))
+
+    def once_an_iteration(self, site: CallSite) -> bool:
+        """Whether a call is made in no loop but the main loop: in its body, or in a function that this calls."""
+        if self.phases is None:
             return False
-        return unit in self.before and unit not in self.phases.during
+        around, loop = enclosing_loops(site.place), self.phases.loop.node
+        if around:
+            return around[0] is loop
+        called = (edge for edge in self.graph.edges(self.phases.unit) if edge.target is site.scope.unit)
+        return any(enclosing_loops(edge.place)[:1] == [loop] for edge in called)
 
-    def is_ongoing(self, unit: Unit) -> bool:
-        """Whether a function runs again and again during the training, and not before it."""
-        return unit not in self.before or bool(unit.yields)
+    def moment(self, site: CallSite) -> Moment:
+        """Say when a call runs."""
+        unit, line = site.scope.unit, site.node.lineno
+        if self.phases is None:
+            return "before" if self._leads_to_call(unit, line) else ""
+        ways = self.phases.ways.get(unit)
+        if ways is not None:
+            if stands_in(site.place, self.phases.loop.node):
+                return "during"
+            return "before" if ways and all(line <= at for at, _ in ways) else ""
+        # What a generator yields is drawn when it is asked for; so is what a loop without end hands to another process.
+        during = unit in self.phases.during or bool(unit.yields) or _is_endless(site)
+        if unit in self.before or unit.shown_name == "<module>":
+            return "" if during else "before"
+        return "during" if during else ""
 
-    def moment(self, unit: Unit, line: int, place: Place | None) -> Moment:
-        """Say when code of a function runs."""
-        phases = self.phases
-        if phases is None:
-            if not self.has_loop and enclosing_loops(place):
-                return "during"
-            return "before" if unit.owner is None or unit.name == "__init__" else "during"
-        if phases.leads_to_loop(unit):
-            if stands_in(place, phases.loop.node):
-                return "during"
-            ways = phases.ways[unit]
-            return "before" if not ways or any(line <= at for at, _ in ways) else "after"
-        # What a generator yields is drawn when it is asked for.
-        if unit in phases.during or unit.yields:
-            return "during"
-        return "after" if unit in phases.after and unit not in self.before else "before"
+    def _leads_to_call(self, unit: Unit, line: int) -> bool:
+        """Whether code stands before the call, in the same function, with which a library runs the training."""
+        loop = self.main_loop
+        if loop is None or loop.file != unit.module.file or line >= loop.line:
+            return False
+        last = getattr(unit.node, "end_lineno", None)
+        return last is None or last >= loop.line
+
+
+def _is_endless(site: CallSite) -> bool:
+    tests = (loop.test for loop in enclosing_loops(site.place) if isinstance(loop, ast.While))
+    return any(isinstance(test, ast.Constant) and bool(test.value) for test in tests)

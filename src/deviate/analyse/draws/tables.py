@@ -91,20 +91,14 @@ CALLS_BY_START: tuple[tuple[re.Pattern[str], Gives], ...] = (
 SHUFFLED_FOLDS = re.compile(r"^sklearn\.(model_selection|cross_validation)\.(Stratified|Group)*(KFold|GroupKFold)$")
 DRAWN_FOLDS = re.compile(r"^sklearn\.(model_selection|cross_validation)\.\w*Shuffle\w*Split$")
 
+#: Draws that give an order of everything, not a choice of some.
+PERMUTATIONS = frozenset({"permutation", "permuted", "randperm", "shuffle"})
+
 #: Methods of tensors that fill them with draws; nothing else is named so.
-FILLS = frozenset(
-    [
-        "normal_",
-        "uniform_",
-        "random_",
-        "bernoulli_",
-        "exponential_",
-        "cauchy_",
-        "geometric_",
-        "log_normal_",
-        "trunc_normal_",
-    ]
-)
+FILLS = frozenset([
+    "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "cauchy_", "geometric_", "log_normal_",
+    "trunc_normal_",
+])  # fmt: skip
 
 #: What makes a generator of random numbers, and the methods that draw from it.
 NUMPY_METHODS: dict[str, Gives] = {
@@ -132,7 +126,7 @@ GENERATORS: tuple[tuple[re.Pattern[str], dict[str, Gives]], ...] = (
 )  # fmt: skip
 
 #: A name that says that a generator of random numbers is in it, where its making is not found.
-GENERATOR_NAMES = re.compile(r"^_{0,2}(\w+_)?(rng|rnd|prng|np_random|random_state|rand_state|rs|generator)_?$")
+GENERATOR_NAMES = re.compile(r"^_{0,2}(\w+_)?(rng|rnd|prng|np_random|random_state|rand_state|rs)_?$")
 DISTRIBUTION_NAMES = re.compile(r"(^|_)(dist|dists|distribution|pi|probs|categorical|normal|prior|posterior|q_z|p_z)$")
 #: Methods of numpy's and Python's generators together.
 ANY_METHODS: dict[str, Gives] = {**PYTHON_METHODS, **NUMPY_METHODS}
@@ -149,8 +143,7 @@ AUGMENTERS = re.compile(
 SEQUENCES = re.compile(r"\.(Compose|Sequential|AugmentationSequential|ReplayCompose|ImageSequential)$")
 #: Buffers of past transitions of libraries.
 BUFFERS = re.compile(r"(^|\.)\w*(ReplayBuffer|ReplayMemory|PrioritizedBuffer)\w*$")
-#: Libraries whose models are given their parameters by ``init(key, ...)``.
-KEYED_MODELS = re.compile(r"^(flax|haiku|optax|objax|stax|jax\.example_libraries|trax)\b")
+#: A name that says that a key of JAX is in it.
 KEY_NAMES = re.compile(r"(^|_)(key|keys|rng|rngs|prng|subkey)\d*$|^k\d*$")
 
 #: What a seed is given to.
@@ -159,7 +152,16 @@ SEEDING = re.compile(
     r"SeedSequence|Random|seed|SeedGenerator|Rngs|set_all_seeds|fix_seed|setup_seed|enable_full_determinism)$"
     r"|^jax\.random\.key$"
 )
-SEED_NAME = re.compile(r"(^|_|\.)(manual)?seeds?(_|$|\d)|Seed$|^seed|_seed$", re.IGNORECASE)
+SEED_NAME = re.compile(r"(^|_|\.)(manual)?seeds?(_|$|\d)|Seed$|^seed|_seed$|^random_state$", re.IGNORECASE)
+
+#: What makes a parameter of what it is given, or is given parameters.
+LEARNING = re.compile(
+    r"^(Parameter|get_variable|add_weight|add_param|shared|UninitializedParameter|SGD|Adam\w*|RMSprop|Adagrad|Adadelta|"
+    r"LBFGS|Lamb|Lion|NAdam|RAdam|\w*[oO]ptimi[sz]ers?\w*)$"
+)
+
+#: A name that says that an optimiser is in it.
+OPTIMIZER = re.compile(r"(optim\w*|(^|_)opt|tx|solver)$", re.IGNORECASE)
 
 #: Last parts of all names above: what is not called so is not looked at.
 NAMES = frozenset(

@@ -4,63 +4,57 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
 
-from deviate.analyse.abstract import External, Instance
-from deviate.analyse.index import CallSite
-from deviate.analyse.program import Program, called_name
-from deviate.analyse.texts import dotted_text
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.values import External, Instance
+from deviate.analyse.naming.words import word_lists
+from deviate.analyse.source.index import CallSite
+from deviate.analyse.source.syntax import called_name, dotted_text
 
-if TYPE_CHECKING:
-    from deviate.analyse.values import Flow
-
-_FITS = {"fit", "fit_generator", "fit_one_cycle", "fine_tune", "learn", "fit_sgd_warm_restart"}
-_RUNS = {"train", "run", "training", "start", "train_and_evaluate"}
-_KEYWORDS = {
-    "epochs", "validation_data", "callbacks", "datamodule", "train_dataloaders", "batch_size", "max_epochs",
-    "num_epochs",
-    "total_timesteps", "steps_per_epoch", "train_dataloader", "resume_from_checkpoint", "ckpt_path",
-    "eval_set", "loaders",
-}  # fmt: skip
+_LISTS = word_lists(__file__)
+_FITS = _LISTS["fitting methods"]
+_RUNS = _LISTS["running methods"]
+_KEYWORDS = _LISTS["training keywords"]
 _TRAINERS = re.compile(r"(trainer|engine|runner|learner|learn|estimator|session|experiment)$", re.IGNORECASE)
 _MODELS = re.compile(r"(model|net|network|trainer|learn|learner|gan|vae|autoencoder|classifier|agent|policy|"
-                     r"ppo|engine)\d*$",
-                     re.IGNORECASE)  # fmt: skip
-_NOT_MODELS = re.compile(r"(scaler|pca|encoder|tokenizer|vectorizer|transformer|imputer|tsne|kmeans|binarizer|"
-                         r"svd|le|enc|gmm|curve|"
-                         r"regressor|lr|logreg|knn|svm)$", re.IGNORECASE)  # fmt: skip
+                     r"ppo|engine)\d*$", re.IGNORECASE)  # fmt: skip
+_NOT_MODELS = re.compile(r"(scaler|pca|encoder|tokenizer|vectorizer|transformer|imputer|tsne|kmeans|binarizer|svd|le|"
+                         r"enc|gmm|curve|regressor|lr|logreg|knn|svm)$", re.IGNORECASE)  # fmt: skip
 _TRAINER_TYPES = re.compile(
     r"(Trainer|Engine|Runner|Learner|Estimator|Model|Sequential|NeuralNet\w*|Fabric|PPO|A2C|DQN|SAC|TD3)$"
 )
 
 
-def is_fitting_call(flow: Flow, program: Program, site: CallSite) -> bool:
+def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
     """Whether a call trains a model in a loop of a library."""
     name = called_name(site.node)
     if (name not in _FITS and name not in _RUNS) or not isinstance(site.node.func, ast.Attribute):
         return False
-    if program.targets(flow, site):
+    if flow.program.targets(flow, site):
         return False
-    said = dotted_text(site.node.func.value)
+    receiver = dotted_text(site.node.func.value)
     keywords = {key.arg for key in site.node.keywords}
-    made = [ref.dotted for ref in flow.value(site.node.func.value, site.scope).refs if isinstance(ref, External)]
-    made.extend(base for ref in flow.value(site.node.func.value, site.scope).refs if isinstance(ref, Instance)
-                for base in program.external_bases(flow, ref.cls))  # fmt: skip
-    if not made and _is_own_loop(program, name):
+    refs = flow.value(site.node.func.value, site.scope).refs
+    types = [ref.dotted for ref in refs if isinstance(ref, External)]
+    types.extend(
+        base for ref in refs if isinstance(ref, Instance) for base in flow.program.external_bases(flow, ref.cls)
+    )
+    if not types and _is_own_loop(flow.program, name):
         return False
-    typed = any(_TRAINER_TYPES.search(one.rpartition(".")[2]) for one in made)
+    typed = any(_TRAINER_TYPES.search(dotted.rpartition(".")[2]) for dotted in types)
     if name in _FITS:
-        if _NOT_MODELS.search(said) or any(one.startswith("sklearn.") for one in made):
+        if _NOT_MODELS.search(receiver) or any(dotted.startswith("sklearn.") for dotted in types):
             return False
-        return bool(keywords & _KEYWORDS) or typed or (bool(_MODELS.search(said)) and bool(site.node.args))
+        return bool(keywords & _KEYWORDS) or typed or (bool(_MODELS.search(receiver)) and bool(site.node.args))
     if name == "train" and not site.node.args and not site.node.keywords:
-        return bool(_TRAINERS.search(said)) or (typed and not _MODELS.search(said))
-    if name == "train" and _MODELS.search(said) and not _TRAINERS.search(said):
+        return bool(_TRAINERS.search(receiver)) or (typed and not _MODELS.search(receiver))
+    if name == "train" and _MODELS.search(receiver) and not _TRAINERS.search(receiver):
         return bool(keywords & _KEYWORDS)
     return (
-        bool(_TRAINERS.search(said))
+        bool(_TRAINERS.search(receiver))
         and (name != "run" or bool(site.node.args or keywords))
-        and not said.endswith("sess")
+        and not receiver.endswith("sess")
     )
 
 

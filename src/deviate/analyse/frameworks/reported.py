@@ -5,51 +5,40 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from deviate.analyse.abstract import External, Instance
-from deviate.analyse.aggregate import aggregate_of
-from deviate.analyse.index import CallSite, Unit, lookup
-from deviate.analyse.program import Program, called_name
-from deviate.analyse.spans import text_of
-from deviate.analyse.texts import dotted_text
-from deviate.analyse.words import meaning_of
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.values import External, Instance
+from deviate.analyse.naming.words import aggregate_of, meaning_of
+from deviate.analyse.source.index import CallSite, Unit, bindings_of
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 from deviate.experiment import Capture, Direction, Kind, Metric
 
-if TYPE_CHECKING:
-    from deviate.analyse.values import Flow
-
 #: What a Hugging Face Trainer logs in every training, and what it logs when it evaluates.
-_HF_TRAINING = (
-    "loss",
-    "grad_norm",
-    "train_loss",
-    "train_runtime",
-    "train_samples_per_second",
-    "train_steps_per_second",
-)
+_HF_TRAINING = ("loss", "grad_norm", "train_loss", "train_runtime", "train_samples_per_second",
+                "train_steps_per_second")  # fmt: skip
 _HF_EVALUATION = ("eval_loss", "eval_runtime", "eval_samples_per_second", "eval_steps_per_second")
-#: Shown first; the rest is bookkeeping of the same run.
+#: Most certain; the rest is bookkeeping of the same run.
 _HF_MAIN = {"loss", "eval_loss"}
 _FITS = {"fit", "fit_generator"}
 
 
-def framework_metrics(flow: Flow, program: Program, fitting: list[CallSite]) -> list[Metric]:
+def framework_metrics(flow: Evaluator, fitting: list[CallSite]) -> list[Metric]:
     """List what the calls that train in a framework's own loop report."""
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for site in fitting:
-        for metric in (*_keras(flow, program, site), *_hugging_face(flow, program, site)):
-            found.setdefault(metric.variable, metric)
-    return list(found.values())
+        for metric in (*_keras(flow, site), *_hugging_face(flow, site)):
+            metrics.setdefault(metric.variable, metric)
+    return list(metrics.values())
 
 
-def _keras(flow: Flow, program: Program, site: CallSite) -> Iterator[Metric]:
+def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     if called_name(site.node) not in _FITS or not isinstance(site.node.func, ast.Attribute):
         return
-    compiled = _compile_calls(program)
+    compiled = _compile_calls(flow.program)
     if not compiled:
         return
-    names = ["loss", *dict.fromkeys(name for call in compiled for name in _compiled_names(flow, call, site))]
+    names = ["loss", *dict.fromkeys(name for call in compiled for name in _compiled_names(call))]
     keywords = {key.arg for key in site.node.keywords}
     if keywords & {"validation_data", "validation_split"}:
         names.extend([f"val_{name}" for name in names])
@@ -63,42 +52,33 @@ def _compile_calls(program: Program) -> list[CallSite]:
             or len(site.node.args) >= 2]  # fmt: skip
 
 
-def _compiled_names(flow: Flow, compiled: CallSite, site: CallSite) -> Iterator[str]:
-    given = next((key.value for key in compiled.node.keywords if key.arg == "metrics"), None)
-    if given is None and len(compiled.node.args) > 2:
-        given = compiled.node.args[2]
-    if isinstance(given, ast.Name):
-        given = _bound_list(given, compiled)
-    if isinstance(given, (ast.List, ast.Tuple)):
-        for one in given.elts:
-            name = _metric_name(flow, one, compiled)
-            if name:
-                yield name
+def _compiled_names(compiled: CallSite) -> Iterator[str]:
+    metrics = next((key.value for key in compiled.node.keywords if key.arg == "metrics"), None)
+    if metrics is None and len(compiled.node.args) > 2:
+        metrics = compiled.node.args[2]
+    if isinstance(metrics, ast.Name):
+        values = [binding.value for binding in bindings_of(metrics.id, compiled.scope)]
+        metrics = next((value for value in values if isinstance(value, (ast.List, ast.Tuple))), None)
+    if isinstance(metrics, (ast.List, ast.Tuple)):
+        yield from filter(None, map(_metric_name, metrics.elts))
 
 
-def _bound_list(name: ast.Name, site: CallSite) -> ast.expr | None:
-    found = lookup(name.id, site.scope)
-    return (
-        next((one.value for one in found[1] if isinstance(one.value, (ast.List, ast.Tuple))), None) if found else None
-    )
-
-
-def _metric_name(flow: Flow, node: ast.expr, site: CallSite) -> str:
+def _metric_name(node: ast.expr) -> str:
     """Name under which Keras logs a metric of ``compile``."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.Call):
-        given = next((key.value for key in node.keywords if key.arg == "name"), None)
-        if isinstance(given, ast.Constant):
-            return str(given.value)
+        name = next((key.value for key in node.keywords if key.arg == "name"), None)
+        if isinstance(name, ast.Constant):
+            return str(name.value)
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", called_name(node)).lower()
     return dotted_text(node).rpartition(".")[2]
 
 
-def _hugging_face(flow: Flow, program: Program, site: CallSite) -> Iterator[Metric]:
+def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     if called_name(site.node) != "train" or not isinstance(site.node.func, ast.Attribute):
         return
-    made = _trainer_call(flow, program, site)
+    made = _trainer_call(flow, site)
     if made is None:
         return
     keywords = {key.arg: key.value for key in made.keywords}
@@ -110,19 +90,18 @@ def _hugging_face(flow: Flow, program: Program, site: CallSite) -> Iterator[Metr
             f"eval_{key.removeprefix('eval_')}" for key in _computed_keys(flow, keywords.get("compute_metrics"), site)
         )
     for name in names:
-        yield _metric(
-            site, name, "hf-trainer", 0.95 if name in _HF_MAIN or name not in _HF_TRAINING + _HF_EVALUATION else 0.7
-        )
+        is_bookkeeping = name in _HF_TRAINING + _HF_EVALUATION and name not in _HF_MAIN
+        yield _metric(site, name, "hf-trainer", 0.7 if is_bookkeeping else 0.95)
 
 
-def _trainer_call(flow: Flow, program: Program, site: CallSite) -> ast.Call | None:
+def _trainer_call(flow: Evaluator, site: CallSite) -> ast.Call | None:
     """Find the call that made the Trainer of the ``transformers`` family whose ``train`` is called."""
     func = site.node.func
     assert isinstance(func, ast.Attribute)
     made: ast.Call | None = None
     if isinstance(func.value, ast.Name):
-        found = lookup(func.value.id, site.scope)
-        calls = [one.value for one in found[1] if isinstance(one.value, ast.Call)] if found else []
+        values = [binding.value for binding in bindings_of(func.value.id, site.scope)]
+        calls = [value for value in values if isinstance(value, ast.Call)]
         made = next((call for call in calls if called_name(call).endswith("Trainer")), calls[0] if calls else None)
     for ref in flow.value(func.value, site.scope).refs:
         if isinstance(ref, External) and re.match(
@@ -130,13 +109,13 @@ def _trainer_call(flow: Flow, program: Program, site: CallSite) -> ast.Call | No
         ):
             return made or ast.Call(func=func, args=[], keywords=[])
         if isinstance(ref, Instance):
-            bases = program.external_bases(flow, ref.cls)
+            bases = flow.program.external_bases(flow, ref.cls)
             if any(re.match(r"(transformers|trl)\b.*Trainer$", base) for base in bases):
                 return ref.made or made or ast.Call(func=func, args=[], keywords=[])
     return None
 
 
-def _computed_keys(flow: Flow, compute: ast.expr | None, site: CallSite) -> list[str]:
+def _computed_keys(flow: Evaluator, compute: ast.expr | None, site: CallSite) -> list[str]:
     """Keys of what ``compute_metrics`` returns, where they are constant."""
     if compute is None:
         return []

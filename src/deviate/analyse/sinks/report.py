@@ -1,77 +1,71 @@
-"""Calls and assignments of libraries that report something, and what they show."""
+"""One place of the program that reports, and the values it reports."""
 
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from deviate.analyse.abstract import TEXT
-from deviate.analyse.index import CallSite, Place, Scope
-from deviate.analyse.program import called_name
-from deviate.analyse.sinks.parts import Told, with_tag
-from deviate.analyse.sinks.printed import text_sink
-from deviate.analyse.sinks.tracked import log_call, mapping_sink, tagged_sink
-from deviate.analyse.sinks.written import figure_sink, file_sink
-from deviate.analyse.texts import Part, Shown, dotted_text, surround, take_apart
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.values import From
+from deviate.analyse.sinks.readers import with_tag
+from deviate.analyse.sinks.rows import BY_CALL, OWN_FUNCTION, OWN_NAMES
+from deviate.analyse.source.index import CallSite, Place, Scope, Store
+from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.texts.parts import take_apart
+from deviate.analyse.texts.reported import Part, ReportedValue, surround
 
-if TYPE_CHECKING:
-    from deviate.analyse.values import Flow
+#: Attributes that progress bars show.
+_BAR_ATTRIBUTES = {"suffix", "desc", "postfix", "message"}
+#: Mappings whose items a framework reports.
+_MAPPINGS = (("keras", re.compile(r"^logs$")), ("wandb", re.compile(r"\.summary$")))
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """One place of the program that reports, and what it shows."""
+    """One place of the program that reports."""
 
     sink: str
-    shown: list[Shown]
+    values: list[ReportedValue]
     scope: Scope
     place: Place | None
-    line: int
-    end_line: int
     #: The call, or the assignment, that reports.
-    node: ast.AST
-    #: Name and class of the project's object that is told.
+    node: ast.expr | ast.stmt
+    #: Name and class of the project's object whose method reports.
     hint: str = ""
 
+    @property
+    def line(self) -> int:
+        """First line of the call."""
+        return self.node.lineno
 
-def report_of_call(flow: Flow, site: CallSite) -> Report | None:
+    @property
+    def end_line(self) -> int:
+        """Last line of the call."""
+        return self.node.end_lineno or self.node.lineno
+
+
+def report_of_call(flow: Evaluator, site: CallSite) -> Report | None:
     """Recognise a reporting call of a library."""
-    found = _recognise(flow, site.node, site.scope)
-    if found is None:
-        return None
-    sink, parts = found
-    node = site.node
-    return Report(sink, surround(parts), site.scope, site.place, node.lineno, node.end_lineno or node.lineno, node)
-
-
-def _recognise(flow: Flow, call: ast.Call, scope: Scope) -> Told | None:
+    call, scope = site.node, site.scope
     name = called_name(call)
-    receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
-    said = dotted_text(receiver) if receiver is not None else ""
-    for recognise in (text_sink, tagged_sink, mapping_sink, file_sink, figure_sink, log_call):
-        found = recognise(flow, call, scope, name, said)
-        if found is not None:
-            return found
+    for sink in BY_CALL.get(name, ()):
+        if sink.matches(flow, call, scope) and (parts := sink.read(flow, call, scope)) is not None:
+            return Report(sink.name, surround(parts), scope, site.place, call)
+    if OWN_NAMES.search(name) and not name.startswith("_") and (parts := OWN_FUNCTION.read(flow, call, scope)):
+        return Report(OWN_FUNCTION.name, surround(parts), scope, site.place, call)
     return None
 
 
-def report_of_store(
-    flow: Flow, target: ast.expr, value: ast.expr, scope: Scope, place: Place | None, statement: ast.stmt
-) -> Report | None:
+def report_of_store(flow: Evaluator, store: Store) -> Report | None:
     """Recognise an assignment that reports: ``bar.suffix = text``, ``logs["x"] = value``."""
+    target, value, scope = store.target, store.value, store.scope
     parts: list[Part] | None = None
     sink = "tqdm"
-    if isinstance(target, ast.Attribute) and target.attr in {"suffix", "desc", "postfix", "message"}:
-        if flow.value(value, scope).has(TEXT):
-            parts = take_apart(flow, value, scope)
+    if isinstance(target, ast.Attribute) and target.attr in _BAR_ATTRIBUTES:
+        parts = take_apart(flow, value, scope) if flow.value(value, scope).has(From.TEXT) else None
     elif isinstance(target, ast.Subscript):
-        said = dotted_text(target.value)
-        if said.endswith(".summary") or said == "logs":
-            sink = "keras" if said == "logs" else "wandb"
-            parts = with_tag(flow, target.slice, value, scope)
-    if parts is None:
-        return None
-    return Report(
-        sink, surround(parts), scope, place, statement.lineno, statement.end_lineno or statement.lineno, statement
-    )
+        name = dotted_text(target.value)
+        sink = next((sink for sink, mapping in _MAPPINGS if mapping.search(name)), "")
+        parts = with_tag(flow, target.slice, value, scope) if sink else None
+    return Report(sink, surround(parts), scope, store.place, store.statement) if parts is not None else None

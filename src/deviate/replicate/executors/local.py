@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 
-import psutil
-
-from deviate.replicate.executors import Launch, Slot
-from deviate.replicate.executors.processes import end_processes, find_processes, send
+from deviate.replicate.environment.hardware import usable_cores, visible_gpus
+from deviate.replicate.executors.executor import Handle, Launch, Slot
+from deviate.replicate.executors.processes import end_processes, find_processes, name_process, send
+from deviate.replicate.executors.supervise import Supervisor
 
 
 def divide(cores: Sequence[int], jobs: int, gpus: Sequence[str]) -> list[Slot]:
@@ -27,7 +25,7 @@ def divide(cores: Sequence[int], jobs: int, gpus: Sequence[str]) -> list[Slot]:
     return [
         Slot(
             index=index,
-            cores=tuple(cores[(index * share + place) % len(cores)] for place in range(share)),
+            cores=tuple(cores[(index * share + offset) % len(cores)] for offset in range(share)),
             threads=share,
             gpus=gpus[index % len(gpus)] if jobs > 1 and len(gpus) > 1 else None,
         )
@@ -35,41 +33,12 @@ def divide(cores: Sequence[int], jobs: int, gpus: Sequence[str]) -> list[Slot]:
     ]
 
 
-def usable_cores() -> list[int]:
-    """Return the cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
-
-
-def visible_gpus() -> list[str]:
-    """Return the indices of the NVIDIA GPUs; none where there is no driver, or the user has chosen already."""
-    if "CUDA_VISIBLE_DEVICES" in os.environ or shutil.which("nvidia-smi") is None:
-        return []
-    command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
-    with suppress(OSError, subprocess.TimeoutExpired):
-        listed = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-        return listed.stdout.split() if listed.returncode == 0 else []
-    return []
-
-
 class LocalTraining:
     """A command running on this machine, in a session of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], runtime_file: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], handle: Handle) -> None:
         self._process = process
-        self._runtime_file = runtime_file
-        self._created = _created(process.pid)
-
-    @property
-    def pid(self) -> int:
-        """Its process, which leads its session and group."""
-        return self._process.pid
-
-    @property
-    def created(self) -> float | None:
-        """When the system says the process was created."""
-        return self._created
+        self._handle = handle
 
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while it runs."""
@@ -77,28 +46,19 @@ class LocalTraining:
 
     def signal(self, number: int) -> None:
         """Send a signal to the command and everything it started."""
+        leader = self._process.pid
         leads = self._process.returncode is None
-        outside = [each for each in self._members() if not (leads and _group(each.pid) == self.pid)]
+        outside = [each for each in find_processes(self._handle) if not (leads and _group(each.pid) == leader)]
         # The group at once, so that a shell and its program hear it together; then whoever left the group. Once the
         # leader is waited for, the group's number may become another's.
         if leads:
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, number)
+                os.killpg(leader, number)
         send(outside, number)
 
     def has_followers(self) -> bool:
         """Tell whether something that the command started still runs."""
-        return any(member.pid != self.pid for member in self._members())
-
-    def _members(self) -> list[psutil.Process]:
-        return find_processes(self._runtime_file, self.pid, self._created)
-
-
-def _created(pid: int) -> float | None:
-    # A child that is not yet waited for is there, if only as a zombie.
-    with suppress(psutil.Error):
-        return psutil.Process(pid).create_time()
-    return None
+        return any(process.pid != self._process.pid for process in find_processes(self._handle))
 
 
 def _group(pid: int) -> int | None:
@@ -110,29 +70,24 @@ def _group(pid: int) -> int | None:
 class LocalExecutor:
     """Starts up to `jobs` trainings side by side on this machine.
 
-    Parameters
-    ----------
-    jobs : int
-        At least 1.
-    cores : sequence of int, optional
-        Cores to divide; by default those this process may use.
-    gpus : sequence of str, optional
-        Indices of GPUs to divide; by default those of the machine, unless the user has set CUDA_VISIBLE_DEVICES.
+    Divides `cores`, by default those this process may use, and `gpus` (indices), by default those of the machine,
+    unless the user has set CUDA_VISIBLE_DEVICES.
     """
 
     name = "local"
 
     def __init__(self, jobs: int, cores: Sequence[int] | None = None, gpus: Sequence[str] | None = None) -> None:
         self.jobs = jobs
-        found = visible_gpus() if gpus is None and jobs > 1 else gpus or []
-        self._slots = divide(cores or usable_cores(), jobs, found)
+        devices = visible_gpus() if gpus is None and jobs > 1 else gpus or []
+        self._slots = divide(cores or usable_cores(), jobs, devices)
         self._running: list[subprocess.Popen[bytes]] = []
+        self._supervisor = Supervisor()
 
     def slot(self, index: int) -> Slot:
-        """Return the room for the run at place `index` of `jobs`."""
+        """Return the room for a run, `index` from 0 to `jobs` - 1."""
         return self._slots[index]
 
-    def start(self, launch: Launch) -> LocalTraining:
+    def start(self, launch: Launch) -> Handle:
         """Start a command in a session of its own, with nothing to read and its output in files."""
         with ExitStack() as stack:
             stdout = stack.enter_context(launch.stdout.open("wb"))
@@ -148,10 +103,21 @@ class LocalExecutor:
                 start_new_session=True,
             )
         self._running.append(process)
-        return LocalTraining(process, launch.runtime_file)
+        handle = name_process(launch.runtime_file, process.pid)
+        return self._supervisor.watch(handle, LocalTraining(process, handle), launch)
+
+    def poll(self, handle: Handle) -> bool:
+        """Tell whether the command, or something that it started, still runs; do what is due to end it."""
+        return self._supervisor.poll(handle) if handle in self._supervisor else bool(find_processes(handle))
+
+    def end(self, handle: Handle, *, at_once: bool = False) -> int:
+        """Begin to end a command; what a killed tool left running has ended on return."""
+        if handle in self._supervisor:
+            return self._supervisor.end(handle, at_once=at_once)
+        return end_processes(find_processes(handle))
 
     def wait(self, seconds: float) -> None:
-        """Return when a training has ended, or after `seconds`."""
+        """Return when a command has ended, or after `seconds`."""
         self._running = [process for process in self._running if process.returncode is None]
         with ExitStack() as stack:
             descriptors = [stack.enter_context(_watched(process.pid)) for process in self._running]
@@ -162,10 +128,6 @@ class LocalExecutor:
             for descriptor in descriptors:
                 poll.register(descriptor or 0, select.POLLIN)
             poll.poll(seconds * 1000)
-
-    def end_leftover(self, runtime_file: Path, pid: int | None, created: float | None) -> int:
-        """End what still runs of a run whose tool was killed; return how many processes that were."""
-        return end_processes(find_processes(runtime_file, pid, created))
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from deviate.replicate.command import RUNTIME_VARIABLE
+from deviate.replicate.environment.command import RUNTIME_VARIABLE
+from deviate.replicate.executors.executor import Handle
 
 #: Seconds that processes of a killed tool get to end by themselves.
 GRACE = 3.0
@@ -20,34 +21,33 @@ GRACE = 3.0
 TOLERANCE = 2.0
 
 
-def find_processes(runtime_file: Path, pid: int | None, created: float | None) -> list[psutil.Process]:
+def name_process(run: Path, pid: int) -> Handle:
+    """Return the handle of a run by the process it began with."""
+    # A child that is not yet waited for is there, if only as a zombie.
+    with suppress(psutil.Error):
+        return Handle(run, pid=pid, created=psutil.Process(pid).create_time())
+    return Handle(run, pid=pid)
+
+
+def find_processes(handle: Handle) -> list[psutil.Process]:
     """Return the living processes of a run.
 
     The run's own variable is in the environment of each process it starts, also of those whose parent is gone or that
     made a session of their own. A process that cleared its environment is found by the session it is in, as long as the
     leader of the session lives to prove whose it is.
-
-    Parameters
-    ----------
-    runtime_file : Path
-        The value of that variable.
-    pid : int or None
-        The process the run began with, if it is known: it leads the session.
-    created : float or None
-        When that process was created: another one may have its id by now.
     """
-    session = pid if pid is not None and _is_leader(pid, created) else None
+    session = handle.pid if _leads(handle.pid, handle.created) else None
     own = os.getpid()
     return [
         process
         for process in psutil.process_iter()
-        if process.pid != own and _belongs(process, str(runtime_file), session)
+        if process.pid != own and _belongs(process, str(handle.run), session)
     ]
 
 
-def _is_leader(pid: int, created: float | None) -> bool:
+def _leads(pid: int | None, created: float | None) -> bool:
     """Tell whether process `pid` is the one that was created at `created`, and not a later one with its id."""
-    if created is None:
+    if pid is None or created is None:
         return False
     with suppress(psutil.Error):
         return abs(psutil.Process(pid).create_time() - created) <= TOLERANCE

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from deviate.report.comparison.cells import Cells
-from deviate.report.comparison.parts import Comparison, MetricComparison, PairComparison
-from deviate.report.curves import rounded
+from deviate.inference.comparison.comparison import Comparison, PairComparison
+from deviate.inference.comparison.metric import MetricComparison
+from deviate.inference.curves import rounded
 from deviate.report.escape import clean
-from deviate.report.figures.figure import Figure
+from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.figures.scales import axis_title, coloured, domain, offset, quantitative, rows, shaped
-from deviate.report.figures.slugs import slug
 from deviate.report.figures.swarm import lanes
 from deviate.report.figures.views import chart, flattened, number, only, tips, view
-from deviate.report.shown import show_level
-from deviate.report.words import count
+from deviate.report.numbers import show_level
+from deviate.report.text.comparison.cells import MetricCells
+from deviate.report.text.words import count
 
 ROW = 52
 
@@ -25,14 +25,16 @@ RUNS_FROM, RUNS_TO, MEAN_AT = 0.08, 0.58, 0.82
 DIFFERENCE = "difference"
 
 
-def comparison_charts(comparison: Comparison) -> list[Figure]:
+def comparison_figures(comparison: Comparison) -> list[Figure]:
     """Return one figure for each pair of sides and each metric with a value on both."""
-    return [
-        comparison_figure(metric, pair, comparison)
-        for pair in comparison.pairs
-        for metric in pair.metrics
-        if metric.values_a and metric.values_b
-    ]
+    return unique(
+        [
+            comparison_figure(metric, pair, comparison)
+            for pair in comparison.pairs
+            for metric in pair.metrics
+            if metric.a.values and metric.b.values
+        ]
+    )
 
 
 def comparison_figure(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> Figure:
@@ -46,7 +48,7 @@ def comparison_figure(metric: MetricComparison, pair: PairComparison, comparison
     .. [1] M. J. Gardner and D. G. Altman, "Confidence intervals rather than P values: estimation rather than
        hypothesis testing", British Medical Journal 292, 1986.
     """
-    cells = Cells(metric, pair)
+    cells = MetricCells(metric, pair, comparison.alpha)
     parts = [cells.name] if len(comparison.pairs) == 1 else [cells.name, pair.a, pair.b]
     return Figure(
         slug=slug("comparison", *parts),
@@ -59,7 +61,7 @@ def comparison_figure(metric: MetricComparison, pair: PairComparison, comparison
 
 
 def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> dict[str, Any]:
-    zero, known = metric.spread_b.mean, metric.contrast.difference.value is not None
+    zero, known = metric.b.spread.mean, metric.contrast.difference.value is not None
     names = [pair.a, pair.b, *([DIFFERENCE] if known else [])]
     ends = _ends(metric)
     place = {"y": rows(names), "yOffset": offset()}
@@ -76,19 +78,19 @@ def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> 
 
 
 def _ends(metric: MetricComparison) -> list[float]:
-    found: list[float | None] = [*metric.values_a, *metric.values_b]
-    for spread in (metric.spread_a, metric.spread_b):
+    ends: list[float | None] = [*metric.a.values, *metric.b.values]
+    for spread in (metric.a.spread, metric.b.spread):
         if spread.mean is not None and spread.sd is not None:
-            found += [spread.mean - spread.sd, spread.mean + spread.sd]
-    zero, interval = metric.spread_b.mean, metric.contrast.difference.interval
+            ends += [spread.mean - spread.sd, spread.mean + spread.sd]
+    zero, interval = metric.b.spread.mean, metric.contrast.difference.interval
     if zero is not None:
         margin = metric.contrast.margin or 0.0
-        found += [
+        ends += [
             zero - margin,
             zero + margin,
             *(zero + end for end in (interval.low, interval.high) if end is not None),
         ]
-    return domain(found)
+    return domain(ends)
 
 
 def _runs(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any]]:
@@ -101,8 +103,8 @@ def _runs(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any]
             "lane": [round(RUNS_FROM + (RUNS_TO - RUNS_FROM) * lane, 4) for lane in lanes(values)],
         }
         for label, kind, runs, values in (
-            (pair.a, pair.variant_a, metric.runs_a, metric.values_a),
-            (pair.b, pair.variant_b, metric.runs_b, metric.values_b),
+            (pair.a, pair.variant_a, metric.a.runs, metric.a.values),
+            (pair.b, pair.variant_b, metric.b.runs, metric.b.values),
         )
     ]
 
@@ -118,7 +120,7 @@ def _means(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any
             "low": None if spread.mean is None or spread.sd is None else spread.mean - spread.sd,
             "high": None if spread.mean is None or spread.sd is None else spread.mean + spread.sd,
         }
-        for label, spread in ((pair.a, metric.spread_a), (pair.b, metric.spread_b))
+        for label, spread in ((pair.a, metric.a.spread), (pair.b, metric.b.spread))
         if spread.mean is not None
     ]
 
@@ -147,9 +149,9 @@ def _side_views(x: dict[str, Any], place: dict[str, Any], order: list[str]) -> l
 
 
 def _difference(metric: MetricComparison) -> dict[str, Any]:
-    found = metric.contrast.difference
-    ends = {"low": found.interval.low, "high": found.interval.high}
-    return {"variant": DIFFERENCE, "lane": 0.5, "difference": found.value, **ends, "zero": 0}
+    difference = metric.contrast.difference
+    ends = {"low": difference.interval.low, "high": difference.interval.high}
+    return {"variant": DIFFERENCE, "lane": 0.5, "difference": difference.value, **ends, "zero": 0}
 
 
 def _difference_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]]:
@@ -183,17 +185,17 @@ def _difference_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str
     ]
 
 
-def _description(metric: MetricComparison, pair: PairComparison, cells: Cells, level: float) -> str:
+def _description(metric: MetricComparison, pair: PairComparison, cells: MetricCells, level: float) -> str:
     a, b, unit = clean(pair.a), clean(pair.b), f" {clean(metric.unit)}" if metric.unit else ""
-    found = metric.contrast
-    runs_a, runs_b = count(found.n_a, "run"), count(found.n_b, "run")
-    key = " (mean ± SD)" if metric.spread_a.sd is not None or metric.spread_b.sd is not None else ""
+    contrast = metric.contrast
+    runs_a, runs_b = count(contrast.n_a, "run"), count(contrast.n_b, "run")
+    key = " (mean ± SD)" if metric.a.spread.sd is not None or metric.b.spread.sd is not None else ""
     parts = [f"{a}: {cells.a}{unit} over {runs_a}; {b}: {cells.b}{unit} over {runs_b}{key}."]
-    if found.difference.value is None:
-        return f"{parts[0]} No difference is drawn: {found.difference.reason or 'it is not known'}."
-    interval = f", {show_level(level)} confidence interval {cells.ci}" if found.difference.interval.known else ""
+    if contrast.difference.value is None:
+        return f"{parts[0]} No difference is drawn: {contrast.difference.reason or 'it is not known'}."
+    interval = f", {show_level(level)} confidence interval {cells.ci}" if contrast.difference.interval.known else ""
     parts.append(f"Difference ({a} less {b}): {cells.difference}{unit}{interval}; p {cells.p}; {clean(cells.verdict)}.")
-    if found.margin:
-        parts.append(f"The shaded band is the margin of equivalence, {found.margin:g}{unit} to both sides of zero.")
+    if contrast.margin:
+        parts.append(f"The shaded band is the margin of equivalence, {contrast.margin:g}{unit} to both sides of zero.")
     parts.append(f"The upper axis has the scale of the lower one and its zero at the mean of {b}.")
     return " ".join(parts)

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from deviate.collect.measured import TIME_PER_RUN
-from deviate.report.curves import rounded
+from deviate.inference.curves import rounded
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.metric import MetricSpread
 from deviate.report.escape import clean
-from deviate.report.figures.figure import Figure
+from deviate.report.figures.figure import Figure, slug
 from deviate.report.figures.scales import axis_title, coloured, domain, offset, quantitative, rows, shaped
-from deviate.report.figures.slugs import slug
 from deviate.report.figures.swarm import lanes
 from deviate.report.figures.views import chart, flattened, number, only, tips, view
-from deviate.report.parts import Document, MetricReport
-from deviate.report.shown import Shown, show_level
-from deviate.report.words import count
+from deviate.report.numbers import show_level
+from deviate.report.text.metric_text import MetricText
+from deviate.report.text.words import count
 
 #: Fewer values than this have no quartiles to speak of: a box of them would be drawn between single runs.
 BOX_FROM = 5
@@ -30,30 +31,24 @@ ROWS, LEAST_ROW = 145, 24
 RUNS_FROM, RUNS_TO, BOX_AT, MEAN_AT = 0.08, 0.5, 0.68, 0.9
 
 #: A metric of one variant.
-Row = tuple[str, MetricReport]
+Row = tuple[str, MetricSpread]
 
 
-def distribution_figures(document: Document) -> list[Figure]:
+def distribution_figures(facts: ExperimentFacts) -> list[Figure]:
     """Return one figure for each metric that has a finite value in some run."""
-    found: dict[tuple[str, str], list[Row]] = {}
-    for variant in document.variants:
+    rows_by_metric: dict[tuple[str, str], list[Row]] = {}
+    for variant in facts.variants:
         for metric in variant.metrics:
             if metric.n:
-                found.setdefault((metric.name, metric.aggregate), []).append((variant.variant, metric))
-    return [distribution_figure(measured, document.level, _order(document)) for measured in found.values()]
+                rows_by_metric.setdefault((metric.name, metric.aggregate), []).append((variant.variant, metric))
+    order = [variant.variant for variant in facts.variants]
+    return [distribution_figure(measured, facts.level, order) for measured in rows_by_metric.values()]
 
 
 def distribution_figure(measured: Sequence[Row], level: float, order: Sequence[str]) -> Figure:
     """Draw the runs of one metric, a row a variant.
 
-    Parameters
-    ----------
-    measured : sequence of (str, MetricReport)
-        Each variant with what it measured; all of one metric, each with a value or more.
-    level : float
-        Confidence level of the intervals.
-    order : sequence of str
-        All variants of the report: each has the same colour everywhere.
+    Each variant measured a value or more. `order` has all variants of the report: each has the same colour everywhere.
     """
     metric = measured[0][1]
     timed = metric.name == TIME_PER_RUN
@@ -104,10 +99,6 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
     return chart(data, layers, round(row * len(measured)))
 
 
-def _order(document: Document) -> list[str]:
-    return [variant.variant for variant in document.variants]
-
-
 def _ends(measured: Sequence[Row]) -> list[float]:
     return domain(end for _, metric in measured for end in (*metric.values, metric.ci_mean.low, metric.ci_mean.high))
 
@@ -131,7 +122,7 @@ def _boxes(measured: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _quartiles(metric: MetricReport) -> dict[str, float]:
+def _quartiles(metric: MetricSpread) -> dict[str, float]:
     # Halved and doubled again: NumPy interpolates by a difference, which may overflow.
     low, middle, high = (2 * np.quantile(np.asarray(metric.values) / 2, [0.25, 0.5, 0.75])).tolist()
     return {"min": min(metric.values), "q1": low, "median": middle, "q3": high, "max": max(metric.values)}
@@ -139,9 +130,9 @@ def _quartiles(metric: MetricReport) -> dict[str, float]:
 
 def _box_views(x: dict[str, Any], place: dict[str, Any], small: float) -> list[dict[str, Any]]:
     """Draw the middle half of the runs, their median, and a line from the smallest to the largest."""
-    told = tips(min="smallest", q1="quartile", median="median", q3="quartile", max="largest")
+    tooltips = tips(min="smallest", q1="quartile", median="median", q3="quartile", max="largest")
     whole = {"x": number("min", **x), "x2": {"field": "max"}, **place}
-    half = {"x": number("q1", **x), "x2": {"field": "q3"}, **place, "tooltip": told}
+    half = {"x": number("q1", **x), "x2": {"field": "q3"}, **place, "tooltip": tooltips}
     return [
         view("boxes", "rule", whole, style="soft"),
         view("boxes", "rule", half, style="soft", strokeWidth=round(9 * small), opacity=0.45),
@@ -175,7 +166,7 @@ def _means(measured: Sequence[Row]) -> list[dict[str, Any]]:
 def _mean_views(x: dict[str, Any], place: dict[str, Any], small: float) -> list[dict[str, Any]]:
     known = [only("isValid(datum.low) && isValid(datum.high)")]
     line = {"x": number("low", **x), "x2": {"field": "high"}, **place}
-    told = tips(mean="mean", low="CI from", high="CI to")
+    tooltips = tips(mean="mean", low="CI from", high="CI to")
     return [
         view("means", "rule", line, transform=known, strokeWidth=2),
         *(
@@ -193,7 +184,7 @@ def _mean_views(x: dict[str, Any], place: dict[str, Any], small: float) -> list[
         view(
             "means",
             "point",
-            {"x": number("mean", **x), **place, "tooltip": told},
+            {"x": number("mean", **x), **place, "tooltip": tooltips},
             shape="diamond",
             size=round(60 * small),
             opacity=1,
@@ -217,8 +208,8 @@ def _description(measured: Sequence[Row], level: float) -> str:
     return " ".join([*sentences, f"{key[0].upper()}{key[1:]}."])
 
 
-def _sentence(variant: str, metric: MetricReport) -> str:
-    shown = Shown(metric)
+def _sentence(variant: str, metric: MetricSpread) -> str:
+    shown = MetricText(metric)
     left = len(metric.excluded)
     less = f", {count(left, 'run')} left out" if left else ""
     who = f"{clean(variant)}, {count(metric.n, 'run')}{less}"

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.sources import SpreadAcross, VariantSpread
 from deviate.report.escape import clean
-from deviate.report.figures.figure import Figure
+from deviate.report.figures.figure import Figure, slug
 from deviate.report.figures.scales import axis_title, coloured, quantitative, rows
-from deviate.report.figures.slugs import slug
 from deviate.report.figures.views import chart, number, only, tips, view, word
-from deviate.report.parts import Document, SpreadAcross, VariantSpread
-from deviate.report.shown import ShownSpread, show_level
-from deviate.report.words import count
+from deviate.report.numbers import show_level
+from deviate.report.text.metric_text import SpreadText
+from deviate.report.text.words import count
 
 ROW = 30
 
@@ -21,14 +22,13 @@ ROW = 30
 CUT_AT = 4.0
 
 
-def factor_figures(document: Document) -> list[Figure]:
+def factor_figures(facts: ExperimentFacts) -> list[Figure]:
     """Return one figure for each metric that several variants measured."""
-    order = [variant.variant for variant in document.variants]
-    notes = " ".join(document.across_notes)
-    return [factor_figure(table, order, document.level, notes) for table in document.across]
+    order = [variant.variant for variant in facts.variants]
+    return [factor_figure(table, order, facts.level) for table in facts.across]
 
 
-def factor_figure(table: SpreadAcross, order: Sequence[str], level: float, notes: str = "") -> Figure:
+def factor_figure(table: SpreadAcross, order: Sequence[str], level: float) -> Figure:
     """Draw the SD of one metric with its interval, a bar a variant."""
     sentences = [_sentence(row, table.unit) for row in table.rows]
     key = f"Whiskers: {show_level(level)} confidence interval of the SD; an arrow where it goes on."
@@ -36,7 +36,7 @@ def factor_figure(table: SpreadAcross, order: Sequence[str], level: float, notes
         slug=slug("factors", table.metric),
         section="factors",
         title=f"How much {clean(table.metric)} differs between runs, by what varies",
-        description=" ".join([*sentences, key, *([notes] if notes else [])]),
+        description=" ".join([*sentences, key]),
         metric=table.metric,
         spec=_chart(table, order),
     )
@@ -46,8 +46,8 @@ def _chart(table: SpreadAcross, order: Sequence[str]) -> dict[str, Any]:
     end = _end(table)
     x = quantitative([0, end], axis_title(f"SD of {table.metric}", table.unit))
     y = {"y": rows([row.variant for row in table.rows])}
-    told = tips(sd="SD", low="CI from", high="CI to", n="runs")
-    at = {"x": number("sd", **x), **y, "tooltip": told}
+    tooltips = tips(sd="SD", low="CI from", high="CI to", n="runs")
+    at = {"x": number("sd", **x), **y, "tooltip": tooltips}
     whisker = {"x": number("low", **x), "x2": {"field": "shown"}, **y}
     data = {"known": [_row(row, end) for row in table.rows if row.sd is not None], "unknown": _unknown(table)}
     layers = [
@@ -95,7 +95,7 @@ def _unknown(table: SpreadAcross) -> list[dict[str, Any]]:
 
 
 def _sentence(row: VariantSpread, unit: str) -> str:
-    shown = ShownSpread(row)
+    shown = SpreadText(row)
     if row.sd is None:
         return f"{clean(row.variant)}: {count(row.n, 'run')}, no SD."
     interval = f" ({shown.ci_sd})" if row.ci_sd.known else ""

@@ -1,12 +1,18 @@
-"""What a figure is: a chart with the words that go with it."""
+"""What a figure is: a chart with the words that go with it, and a name that every file system and every page takes."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
 
 Section = Literal["distribution", "curves", "factors", "comparison", "time"]
+
+#: Characters of a slug, less what makes it unique.
+LONGEST = 80
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,3 +37,28 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         import altair as alt
 
         return alt.Chart.from_dict({**self.spec, "description": self.description})
+
+
+def slug(*words: str) -> str:
+    """Join words to lower-case ASCII with hyphens.
+
+    Examples
+    --------
+    >>> slug("distribution", "test acc@1"), slug("curves", "потери"), slug("curves", "Précision")
+    ('distribution-test-acc-1', 'curves', 'curves-precision')
+    """
+    text = unicodedata.normalize("NFKD", "-".join(words)).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", text)[:LONGEST].strip("-")
+
+
+def unique(figures: Iterable[Figure]) -> list[Figure]:
+    """Give each figure a slug of its own, numbering those alike: ``curves``, then ``curves-2``."""
+    taken: set[str] = set()
+    distinct = []
+    for figure in figures:
+        name, number = figure.slug, 2
+        while name in taken:
+            name, number = f"{figure.slug}-{number}", number + 1
+        taken.add(name)
+        distinct.append(figure if name == figure.slug else msgspec.structs.replace(figure, slug=name))
+    return distinct

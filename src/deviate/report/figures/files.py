@@ -23,14 +23,7 @@ DOTS = 300 / 72
 def render_figure(figure: Figure, format_name: FigureFormat = "pdf", width: int = PAPER_WIDTH) -> bytes:
     """Return a figure as the bytes of a file, in the size and the fonts of a paper.
 
-    Parameters
-    ----------
-    figure : Figure
-        What is shown.
-    format_name : {"pdf", "svg", "png"}, optional
-        PNG has 300 dots an inch.
-    width : int, optional
-        In points of 1/72 inch; by default that of a column of a two-column paper.
+    PNG has 300 dots an inch; `width` is in points of 1/72 inch.
     """
     # Encoded by msgspec, which writes a number as Python does; NaN and infinities are not in a figure.
     spec: Any = msgspec.json.encode(themed(figure, "print", width)).decode()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deviate.report.curves import Curves, MetricCurves, VariantCurves
+from deviate.inference.curves import Curves, MetricCurves, VariantCurves
 from deviate.report.escape import clean
-from deviate.report.figures.figure import Figure
+from deviate.report.figures.figure import Figure, slug
 from deviate.report.figures.scales import (
     axis_title,
     coloured,
@@ -17,10 +17,9 @@ from deviate.report.figures.scales import (
     number_format,
     wants_log,
 )
-from deviate.report.figures.slugs import slug
 from deviate.report.figures.views import chart, flattened, number, tips, view, word
-from deviate.report.shown import show
-from deviate.report.words import count
+from deviate.report.numbers import show
+from deviate.report.text.words import count
 
 HEIGHT = 200
 
@@ -121,15 +120,15 @@ def _run_view(at: dict[str, Any], runs: int) -> dict[str, Any]:
     """Draw a line a run, faint; the one that the pointer is on stands out and is named."""
     faint = max(FAINTEST, min(0.6, 4 / runs))
     pointed = {"type": "point", "fields": ["run"], "on": "pointerover", "clear": "pointerout"}
-    found = {"param": POINTED, "empty": False}
+    on_run = {"param": POINTED, "empty": False}
     drawn = view(
         "runs",
         "line",
         {
             **at,
             "detail": word("run"),
-            "opacity": {"condition": {**found, "value": 1}, "value": faint},
-            "strokeWidth": {"condition": {**found, "value": 2.5}, "value": 1},
+            "opacity": {"condition": {**on_run, "value": 1}, "value": faint},
+            "strokeWidth": {"condition": {**on_run, "value": 2.5}, "value": 1},
             "tooltip": tips(the_run="run"),
         },
         transform=[flattened("iteration", "value")],
@@ -158,20 +157,20 @@ def _medians(variants: Sequence[VariantCurves]) -> list[dict[str, Any]]:
 
 def _median_views(at: dict[str, Any], dash: dict[str, Any]) -> list[dict[str, Any]]:
     points = [flattened("iteration", "median", "n")]
-    told = tips(the_variant="variant", iteration="iteration", median="median", n="runs")
+    tooltips = tips(the_variant="variant", iteration="iteration", median="median", n="runs")
     return [
         view("medians", "line", {**at, "strokeDash": dash}, transform=points, strokeWidth=2.2),
         # Invisible points, so that the pointer finds the values.
-        view("medians", "point", {**at, "tooltip": told}, transform=points, filled=True, size=40, opacity=0),
+        view("medians", "point", {**at, "tooltip": tooltips}, transform=points, filled=True, size=40, opacity=0),
     ]
 
 
 def _parting(variants: Sequence[VariantCurves]) -> list[dict[str, Any]]:
     """Mark where the runs of a single variant part, unless it is where they begin."""
-    found = variants[0].parting if len(variants) == 1 else None
-    if found is None or found.iteration is None or found.iteration <= variants[0].band.iterations[0]:
+    parting = variants[0].parting if len(variants) == 1 else None
+    if parting is None or parting.iteration is None or parting.iteration <= variants[0].band.iterations[0]:
         return []
-    return [{"iteration": found.iteration, "what": "runs part"}]
+    return [{"iteration": parting.iteration, "what": "runs part"}]
 
 
 def _one_of_several(metric: MetricCurves) -> list[str]:
@@ -193,9 +192,9 @@ def _sentence(variant: VariantCurves) -> str:
 
 
 def _parted(variant: VariantCurves) -> str:
-    found = variant.parting
-    if found is None or not found.compared:
+    parting = variant.parting
+    if parting is None or not parting.compared:
         return ""
-    if found.iteration is None:
-        return f" The runs are equal at all {count(found.compared, 'iteration')} compared."
-    return f" The runs part at iteration {found.iteration}, where they are {show(found.apart)} apart."
+    if parting.iteration is None:
+        return f" The runs are equal at all {count(parting.compared, 'iteration')} compared."
+    return f" The runs part at iteration {parting.iteration}, where they are {show(parting.apart)} apart."

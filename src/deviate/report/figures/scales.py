@@ -89,10 +89,10 @@ def decades(values: Iterable[float | None]) -> list[float]:
     >>> decades([0.02, 30.0])
     [0.1, 1.0, 10.0]
     """
-    found = [value for value in values if value is not None and value > 0]
-    if not found:
+    positive = [value for value in values if value is not None and value > 0]
+    if not positive:
         return []
-    first, last = math.ceil(math.log10(min(found))), math.floor(math.log10(max(found)))
+    first, last = math.ceil(math.log10(min(positive))), math.floor(math.log10(max(positive)))
     step = max(-(-(last - first) // MOST_DECADES), 1)
     return [float(f"1e{power}") for power in range(first, last + 1, step)]
 

@@ -11,34 +11,26 @@ STRETCHES = 48
 
 
 def lanes(values: Sequence[float]) -> list[float]:
-    """Place points that are near to each other on lanes.
+    """Place points of finite values that are near to each other on lanes: in [0, 1], where 0.5 is the middle.
 
-    Parameters
-    ----------
-    values : sequence of float
-        Finite.
-
-    Returns
-    -------
-    list of float
-        One a value, in [0, 1]; 0.5 is the middle. The fullest stretch of the axis uses all of it, from 4 points on.
+    The fullest stretch of the axis uses all of it, from 4 points on.
 
     Examples
     --------
     >>> lanes([1.0, 1.0, 2.0])
     [0.375, 0.625, 0.5]
     """
-    found = np.asarray(values, dtype=float)
-    if found.size < 2:
-        return [0.5] * found.size
+    array = np.asarray(values, dtype=float)
+    if array.size < 2:
+        return [0.5] * array.size
     # Halved before they are subtracted: the difference of two large floats may overflow.
-    low, high = found.min() / 2, found.max() / 2
-    places = np.zeros(found.size, dtype=int)
+    low, high = array.min() / 2, array.max() / 2
+    places = np.zeros(array.size, dtype=int)
     if high > low:
-        places = np.minimum(((found / 2 - low) / (high - low) * STRETCHES).astype(int), STRETCHES - 1)
+        places = np.minimum(((array / 2 - low) / (high - low) * STRETCHES).astype(int), STRETCHES - 1)
     fullest = int(np.bincount(places).max())
     width = 1 / max(fullest, 4) if fullest > 1 else 1.0
-    result = np.full(found.size, 0.5)
+    result = np.full(array.size, 0.5)
     for place in np.unique(places):
         here = np.flatnonzero(places == place)
         result[here] = 0.5 + (np.arange(here.size) - (here.size - 1) / 2) * width

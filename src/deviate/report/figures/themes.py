@@ -104,18 +104,10 @@ def wrapped(title: str, width: int | None, size: int) -> list[str]:
 
 
 def themed(figure: Figure, theme: Theme = "light", width: int | None = None, *, title: bool = False) -> dict[str, Any]:
-    """Return the Vega-Lite specification of a figure.
+    """Return the Vega-Lite specification of a figure, for a page or, as ``print``, for white paper with small print.
 
-    Parameters
-    ----------
-    figure : Figure
-        What is shown.
-    theme : {"light", "dark", "print"}, optional
-        For a page, or for white paper with small print.
-    width : int, optional
-        Of the whole picture, in pixels; left out, it fills what holds it, which needs a browser.
-    title : bool, optional
-        Write the title into the picture.
+    `width` is of the whole picture, in pixels; left out, it fills what holds it, which needs a browser. `title`: write
+    the title into the picture.
     """
     spec = dict(figure.spec)
     spec["config"] = THEMES[theme]

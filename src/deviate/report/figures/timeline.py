@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.timeline import Timeline
 from deviate.report.escape import clean
 from deviate.report.figures.figure import Figure
 from deviate.report.figures.scales import coloured, rows
 from deviate.report.figures.views import chart, number, only, tips, view
-from deviate.report.parts import Document
-from deviate.report.shown import show_seconds
-from deviate.report.timeline import Timeline, timeline_of
-from deviate.report.words import count
+from deviate.report.numbers import show_seconds
+from deviate.report.text.words import count
 
 ROW = 26
 
@@ -19,12 +19,12 @@ ROW = 26
 _UNITS = ((3 * 86400.0, 86400.0, "days"), (2 * 3600.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "s"))
 
 
-def timeline_figures(document: Document) -> list[Figure]:
+def timeline_figures(facts: ExperimentFacts) -> list[Figure]:
     """Return the figure of the slots; none where no run tells when it started."""
-    timeline = timeline_of(document)
+    timeline = facts.timeline
     if not timeline.slices:
         return []
-    order = [variant.variant for variant in document.variants]
+    order = [variant.variant for variant in facts.variants]
     return [
         Figure(
             slug="timeline",
@@ -74,8 +74,8 @@ def _chart(timeline: Timeline, order: list[str]) -> dict[str, Any]:
         ),
     }
     # A layer without rows makes Vega warn of an axis without ends.
-    found = {each.status == "completed" for each in timeline.slices}
-    return chart({"runs": data}, [layer for ended, layer in layers.items() if ended in found], ROW * len(lanes))
+    outcomes = {each.status == "completed" for each in timeline.slices}
+    return chart({"runs": data}, [layer for ended, layer in layers.items() if ended in outcomes], ROW * len(lanes))
 
 
 def _description(timeline: Timeline) -> str:

@@ -12,18 +12,9 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def chart(data: Mapping[str, Rows], layers: Sequence[Mapping[str, Any]], height: int, **more: Any) -> dict[str, Any]:
-    """Return a chart of layers upon each other.
+    """Return a chart of layers upon each other, the lowest first; `height` is of the axes, in pixels.
 
-    Parameters
-    ----------
-    data : mapping of str to rows
-        What the layers draw, by the name they call it.
-    layers : sequence of mapping
-        Of `view`, the lowest first.
-    height : int
-        Of the axes, in pixels.
-    **more
-        Further properties of the chart.
+    `data` is what the layers, see `view`, draw, by the name they call it; `more` are further properties of the chart.
     """
     return {
         "$schema": SCHEMA_URL,

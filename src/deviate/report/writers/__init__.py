@@ -1,1 +1,1 @@
-"""One file per format; writers lay a document out and add no number and no sentence of their own."""
+"""One file per format: a writer lays a page out, and adds no number, no sentence and no table of its own."""

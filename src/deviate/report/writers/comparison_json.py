@@ -11,11 +11,19 @@ import msgspec
 
 from deviate.contrast.contrast import Contrast
 from deviate.contrast.results import Tested
-from deviate.report.comparison.parts import Comparison, MetricComparison, MetricOmnibus, PairComparison
-from deviate.report.writers.json_values import bounds, json_text
+from deviate.inference.comparison.comparability import Comparability
+from deviate.inference.comparison.comparison import Comparison, PairComparison
+from deviate.inference.comparison.metric import MetricComparison
+from deviate.inference.comparison.omnibus import MetricOmnibus
+from deviate.inference.metric import MetricSpread
+from deviate.report.text.comparison.caveats import comparison_caveats, pairing_text
+from deviate.report.text.comparison.headline import comparison_headline
+from deviate.report.text.comparison.methods import comparison_methods, omnibus_text
+from deviate.report.text.comparison.reasons import reasons, spread_reasons
+from deviate.report.writers.json_values import bounds, fields, json_text
 
 
-def render_comparison_json(comparison: Comparison) -> str:
+def comparison_json(comparison: Comparison) -> str:
     """Return one JSON object, indented, with a final newline."""
     return json_text(comparison_contract(comparison))
 
@@ -25,121 +33,137 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
 
     With two sides ``a``, ``b`` and ``metrics`` are those of the pair; with more they are null and ``pairs`` has them.
     """
-    pairs = [_pair(pair) for pair in comparison.pairs]
+    pairs = [_pair(pair, comparison) for pair in comparison.pairs]
     single = pairs[0] if len(pairs) == 1 else {"a": None, "b": None, "metrics": None}
     return {
         "schema": comparison.schema,
         "a": single["a"],
         "b": single["b"],
-        "alpha": comparison.alpha,
-        "correction": comparison.correction,
+        **fields(comparison, "alpha", "correction"),
         "metrics": single["metrics"],
-        "level": comparison.level,
-        "family": comparison.family,
-        "times_family": comparison.times_family,
-        "headline": comparison.headline,
-        "warnings": msgspec.to_builtins(comparison.warnings),
+        **fields(comparison, "level", "family", "times_family"),
+        "headline": comparison_headline(comparison),
+        "warnings": msgspec.to_builtins(comparison_caveats(comparison.comparability)),
         "experiments": comparison.labels,
         **{key: single[key] for key in ("variant_a", "variant_b", "pairing", "shared") if key in single},
         **({} if len(pairs) == 1 else {"pairs": pairs}),
-        "omnibus": [_omnibus(found) for found in comparison.omnibus],
+        "omnibus": [_omnibus(omnibus, comparison) for omnibus in comparison.omnibus],
         "command": comparison.command,
-        "methods": comparison.methods,
+        "methods": comparison_methods(comparison),
+        "comparability": comparability_contract(comparison.comparability),
     }
 
 
-def _pair(pair: PairComparison) -> dict[str, Any]:
+def comparability_contract(facts: Comparability) -> dict[str, Any]:
+    """Return what may mislead as the mapping that is written; the values of the metrics stand elsewhere."""
+    return fields(facts, "sides", "pairings", "environments", "units", "unmatched")
+
+
+def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
     return {
-        "a": pair.a,
-        "b": pair.b,
-        "metrics": [_metric(metric) for metric in pair.metrics],
-        "variant_a": pair.variant_a,
-        "variant_b": pair.variant_b,
-        "pairing": pair.pairing,
-        "shared": pair.shared,
+        **fields(pair, "a", "b"),
+        "metrics": [_metric(metric, pair, comparison) for metric in pair.metrics],
+        **fields(pair, "variant_a", "variant_b"),
+        "pairing": pairing_text(pair.pairing),
+        "shared": pair.pairing.shared,
     }
 
 
-def _metric(metric: MetricComparison) -> dict[str, Any]:
-    found = metric.contrast
+def _metric(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
+    contrast, a, b = metric.contrast, metric.a, metric.b
     return {
-        "name_a": metric.name_a,
-        "name_b": metric.name_b,
-        "n_a": found.n_a,
-        "n_b": found.n_b,
-        "mean_a": metric.spread_a.mean,
-        "mean_b": metric.spread_b.mean,
-        "sd_a": metric.spread_a.sd,
-        "sd_b": metric.spread_b.sd,
-        "difference": found.difference.value,
-        "ci_difference": bounds(found.difference.interval),
-        "tests": {name: _test(test) for name, test in found.tests.items()},
-        "effects": {name: effect.value for name, effect in found.effects.items()},
-        "p_adjusted": metric.p_adjusted,
-        "verdict": metric.verdict,
-        "why": " ".join(metric.why),
-        "test": found.location.test,
-        "p": found.p,
-        "differs": metric.differs,
-        "family": metric.family,
-        "direction": metric.direction,
-        "aggregate": metric.aggregate,
-        "kind": metric.kind,
-        "unit": metric.unit,
-        "ci_effects": {name: bounds(effect.interval) for name, effect in found.effects.items()},
-        "almost_stochastic_order": _dominance(found),
+        "name_a": a.name,
+        "name_b": b.name,
+        **fields(contrast, "n_a", "n_b"),
+        "mean_a": a.spread.mean,
+        "mean_b": b.spread.mean,
+        "sd_a": a.spread.sd,
+        "sd_b": b.spread.sd,
+        "difference": contrast.difference.value,
+        "ci_difference": bounds(contrast.difference.interval),
+        "tests": {name: _test(test) for name, test in contrast.tests.items()},
+        "effects": {name: effect.value for name, effect in contrast.effects.items()},
+        **fields(metric, "p_adjusted", "verdict"),
+        "why": " ".join(reasons(metric, pair, comparison)),
+        "test": contrast.location.test,
+        "p": contrast.p,
+        **fields(metric, "differs", "family", "direction", "aggregate", "kind", "unit"),
+        "ci_effects": {name: bounds(effect.interval) for name, effect in contrast.effects.items()},
+        "almost_stochastic_order": _dominance(contrast),
         "equivalence": _equivalence(metric),
-        "paired": {"pairs": found.pairs, "correlation": found.correlation} if found.paired else None,
-        "spread": _spread(metric),
-        "values_a": metric.values_a,
-        "values_b": metric.values_b,
-        "excluded_a": metric.excluded_a,
-        "excluded_b": metric.excluded_b,
+        "paired": fields(contrast, "pairs", "correlation") if contrast.paired else None,
+        "spread": _spread(metric, pair, comparison),
+        "values_a": a.values,
+        "values_b": b.values,
+        "excluded_a": a.without_value,
+        "excluded_b": b.without_value,
+        "runs_a": a.runs,
+        "runs_b": b.runs,
+        **fields(metric, "fewest_runs", "smallest_p", "sensitivity"),
+        "weak_a": _including_weak(a),
+        "weak_b": _including_weak(b),
+        "finite_test_a": _finite_test(a),
+        "finite_test_b": _finite_test(b),
     }
 
 
-def _test(found: Tested) -> dict[str, Any]:
-    more = {"method": found.method, "reason": found.reason}
-    return {"statistic": found.statistic, "p": found.p, **{name: text for name, text in more.items() if text}}
+def _including_weak(metric: MetricSpread) -> dict[str, Any] | None:
+    """Return the values and statistics with weak runs; None where none was left out."""
+    whole = metric.including_weak
+    if whole is None:
+        return None
+    return {**fields(whole, "runs", "values"), **fields(whole.spread, "mean", "sd")}
 
 
-def _dominance(found: Contrast) -> dict[str, Any]:
+def _finite_test(metric: MetricSpread) -> dict[str, Any] | None:
+    """Return what the size of the test set does; None where it is not known."""
+    if metric.resolution is None:
+        return None
+    return {**msgspec.to_builtins(metric.resolution), **(msgspec.to_builtins(metric.finite_test) or {})}
+
+
+def _test(test: Tested) -> dict[str, Any]:
+    more = fields(test, "method", "reason")
+    return {**fields(test, "statistic", "p"), **{name: text for name, text in more.items() if text}}
+
+
+def _dominance(contrast: Contrast) -> dict[str, Any]:
     return {
-        "epsilon_a_over_b": found.a_over_b.epsilon,
-        "epsilon_b_over_a": found.b_over_a.epsilon,
-        "violation_a_over_b": found.a_over_b.violation,
-        "violation_b_over_a": found.b_over_a.violation,
-        "reason": found.a_over_b.reason,
+        "epsilon_a_over_b": contrast.a_over_b.epsilon,
+        "epsilon_b_over_a": contrast.b_over_a.epsilon,
+        "violation_a_over_b": contrast.a_over_b.violation,
+        "violation_b_over_a": contrast.b_over_a.violation,
+        "reason": contrast.a_over_b.reason,
     }
 
 
 def _equivalence(metric: MetricComparison) -> dict[str, Any] | None:
-    found = metric.contrast
-    if found.equivalence is None:
+    contrast = metric.contrast
+    if contrast.equivalence is None:
         return None
-    return {"margin": found.margin, **_test(found.equivalence), "p_adjusted": metric.equivalence_p_adjusted}
+    return {"margin": contrast.margin, **_test(contrast.equivalence), "p_adjusted": metric.equivalence_p_adjusted}
 
 
-def _spread(metric: MetricComparison) -> dict[str, Any]:
-    found = metric.contrast
+def _spread(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
+    contrast = metric.contrast
     return {
-        "test": found.spread.test,
-        "p": found.tests[found.spread.test].p,
+        "test": contrast.spread.test,
+        "p": contrast.tests[contrast.spread.test].p,
         "p_adjusted": metric.spread_p_adjusted,
-        "sd_ratio": found.sd_ratio.value,
-        "ci_sd_ratio": bounds(found.sd_ratio.interval),
+        "sd_ratio": contrast.sd_ratio.value,
+        "ci_sd_ratio": bounds(contrast.sd_ratio.interval),
         "verdict": metric.noisier,
-        "why": " ".join(metric.why_noisier),
+        "why": " ".join(spread_reasons(metric, pair, comparison)),
+        "family": metric.spread_family,
     }
 
 
-def _omnibus(found: MetricOmnibus) -> dict[str, Any]:
+def _omnibus(omnibus: MetricOmnibus, comparison: Comparison) -> dict[str, Any]:
     return {
-        "name": found.name,
-        "welch_anova": _test(found.welch_anova),
-        "kruskal_wallis": _test(found.kruskal_wallis),
-        "p_adjusted": found.p_adjusted,
-        "family": found.family,
-        "ranking": msgspec.to_builtins(found.places),
-        "why": found.why,
+        "name": omnibus.name,
+        "welch_anova": _test(omnibus.welch_anova),
+        "kruskal_wallis": _test(omnibus.kruskal_wallis),
+        **fields(omnibus, "p_adjusted", "family"),
+        "ranking": msgspec.to_builtins(omnibus.places),
+        "why": omnibus_text(omnibus, comparison),
     }

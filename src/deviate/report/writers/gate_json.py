@@ -1,4 +1,7 @@
-"""The outcome of a gate as JSON: the contract of ``deviate check --json``."""
+"""A gate as JSON: the contract of ``deviate check --json``.
+
+Keys other programs rely on come first; further ones may follow them. What is unknown is null.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,35 @@ from typing import Any
 
 import msgspec
 
-from deviate.report.gate_parts import Gate, GateMetric
-from deviate.report.writers.json_values import bounds, json_text
+from deviate.inference.gate import Gate, GateMetric
+from deviate.report.text.gate import gate_caveats, gate_reasons
+from deviate.report.writers.comparison_json import comparability_contract
+from deviate.report.writers.json_values import fields, json_text
+
+#: Fields that come before the sentences.
+_FIRST = (
+    *("name", "name_b", "aggregate", "unit", "direction", "n_a", "n_b", "mean_a", "mean_b", "sd_a", "sd_b", "lost_a"),
+    *("lost_b", "max_drop", "limit", "room", "ci_room", "test", "p_not_worse", "p_worse", "p_worse_adjusted"),
+    *("outcome", "passed", "runs_needed"),
+)
 
 
-def render_gate_json(gate: Gate) -> str:
-    """Return one JSON object, indented, with a final newline; what is unknown is null."""
-    found = {**msgspec.to_builtins(gate), "metrics": [_metric(metric) for metric in gate.metrics]}
-    return json_text(found)
+def gate_json(gate: Gate) -> str:
+    """Return one JSON object, indented, with a final newline."""
+    contract = {
+        **fields(gate, "schema", "a", "b", "passed", "alpha", "inconclusive"),
+        "metrics": [_metric(metric, gate.alpha) for metric in gate.metrics],
+        "warnings": msgspec.to_builtins(gate_caveats(gate)),
+        "command": gate.command,
+        "comparability": comparability_contract(gate.comparability),
+    }
+    return json_text(contract)
 
 
-def _metric(metric: GateMetric) -> dict[str, Any]:
-    return {**msgspec.to_builtins(metric), "ci_room": bounds(metric.ci_room), "ci_level": metric.ci_room.level}
+def _metric(metric: GateMetric, alpha: float) -> dict[str, Any]:
+    return {
+        **fields(metric, *_FIRST),
+        "why": gate_reasons(metric, alpha),
+        "ci_level": metric.ci_room.level,
+        **fields(metric, *(name for name in metric.__struct_fields__ if name not in _FIRST)),
+    }

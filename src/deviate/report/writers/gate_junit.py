@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+from deviate.inference.gate import Gate, GateMetric
 from deviate.report.escape import clean, encodable
-from deviate.report.gate_parts import Gate, GateMetric
+from deviate.report.text.gate import gate_caveats, gate_reasons
 
 #: Characters that XML 1.0 cannot hold, not even escaped (section 2.2); controls are gone by `clean` already.
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 
-def render_gate_junit(gate: Gate) -> str:
+def gate_junit(gate: Gate) -> str:
     """Return the document, indented, with a final newline.
 
     A metric that is worse is a failure; one about which too little is known is a failure too where such a one fails
@@ -31,9 +32,9 @@ def render_gate_junit(gate: Gate) -> str:
     )
     for metric in gate.metrics:
         _case(suite, metric, gate)
-    if gate.warnings:
+    if caveats := gate_caveats(gate):
         out = ElementTree.SubElement(suite, "system-out")
-        out.text = "\n".join(_text(f"{warned.severity}: {warned.message}") for warned in gate.warnings)
+        out.text = "\n".join(_text(f"{caveat.severity}: {caveat.message}") for caveat in caveats)
     ElementTree.indent(root)
     body = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
@@ -43,7 +44,7 @@ def _case(suite: ElementTree.Element, metric: GateMetric, gate: Gate) -> None:
     name = {"name": _text(metric.name), "classname": _text(f"deviate.check.{gate.a}"), "time": "0"}
     case = ElementTree.SubElement(suite, "testcase", name)
     message = _text(f"{metric.name}: {metric.outcome}")
-    sentences = "\n".join(map(_text, metric.why))
+    sentences = "\n".join(map(_text, gate_reasons(metric, gate.alpha)))
     if not metric.passed:
         failure = ElementTree.SubElement(
             case, "failure", {"message": message, "type": metric.outcome.replace(" ", "-")}

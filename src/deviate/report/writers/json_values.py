@@ -1,4 +1,4 @@
-"""What the JSON contracts share: one object as text, and an interval as two numbers."""
+"""What the JSON contracts share: facts and objects as text, fields by name, and an interval as two numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,23 @@ from deviate.measure.intervals import Interval
 from deviate.report.escape import encodable
 
 
+def facts_json(facts: msgspec.Struct) -> str:
+    """Return facts whose fields are the contract as they are."""
+    return json_text(msgspec.to_builtins(facts))
+
+
 def json_text(contract: dict[str, Any]) -> str:
     """Return one JSON object, indented, with a final newline; lone surrogates are replaced, since UTF-8 has none."""
     return msgspec.json.format(msgspec.json.encode(_encodable(contract)), indent=2).decode() + "\n"
+
+
+def fields(facts: object, *names: str) -> dict[str, Any]:
+    """Return the values of fields and properties as JSON has them, in the order of `names`; intervals as `bounds`."""
+    values = {name: getattr(facts, name) for name in names}
+    return {
+        name: bounds(value) if isinstance(value, Interval) else msgspec.to_builtins(value, str_keys=True)
+        for name, value in values.items()
+    }
 
 
 def _encodable(value: Any) -> Any:

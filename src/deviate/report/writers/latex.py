@@ -1,20 +1,35 @@
-r"""The document as a LaTeX fragment: tables, a methods paragraph, answers to checklists; for ``\input``."""
+r"""A page as a LaTeX fragment of tables, paragraphs, lists, and lines for figures; for ``\input``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import singledispatch
+from itertools import groupby
 
-from deviate.report.curves import Curves
-from deviate.report.figures.slugs import slug
-from deviate.report.latex_text import PREAMBLE, latex, latex_prose, number
-from deviate.report.order import ORDER
-from deviate.report.parts import Answer, Document, MetricReport, SpreadAcross, VariantReport
-from deviate.report.shown import Places, Shown, ShownSpread, places, show_level
-from deviate.report.words import count
-from deviate.report.writers.latex_figures import figure_lines
+from deviate.report.escape import clean
+from deviate.report.figures.figure import Figure
+from deviate.report.page import (
+    Answer,
+    Block,
+    ByMetric,
+    Code,
+    Drawing,
+    Facts,
+    Fold,
+    Hint,
+    Page,
+    Remarks,
+    Section,
+    Sentences,
+    Strips,
+    Table,
+)
+from deviate.report.text.words import code
+from deviate.report.writers.latex_table import latex_table
+from deviate.report.writers.latex_text import PREAMBLE, latex, latex_prose
 
-#: Rows of a table that fit a page.
-ROWS = 40
+#: Folder that the lines for figures name; that of the examples of ``--figures``.
+FOLDER = "figures"
 
 #: What a reader of a fragment is told first.
 HEAD = (
@@ -25,154 +40,144 @@ HEAD = (
     "",
 )
 
+_SIGNS = {"good": "+ ", "bad": "× "}
 
-def render_latex(document: Document, curves: Curves | None = None) -> str:
-    """Return the tables of every variant, the spread by factor, the methods, the checklist and lines for figures.
+Lines = list[str]
 
-    Parameters
-    ----------
-    document : Document
-        What is said.
-    curves : Curves, optional
-        Of `deviate.report.curves.curves_of`; without, no line is for a figure of learning curves.
-    """
-    lines = [f"% {latex(document.experiment)}, written {document.generated}", f"% {ORDER}", *HEAD]
-    digits = places(metric for variant in document.variants for metric in variant.metrics)
-    for variant in document.variants:
-        lines += _metrics(variant, document, digits)
-    lines += _across(document)
-    lines += paragraph("Methods.", document.methods)
-    lines += _checklist(document.checklist)
-    lines += figure_lines(document, curves)
+
+def render_latex(page: Page) -> str:
+    """Return the page as a fragment."""
+    lines = [f"% {latex(text)}" for text in (page.title, page.subtitle) if text]
+    lines += [*HEAD, *(line for section in page.sections for line in _section(section, page.command))]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def table(heads: Sequence[str], columns: str, rows: Sequence[Sequence[str]], caption: str, label: str) -> list[str]:
-    """Return a table with booktabs rules as lines; as several where it has more rows than a page.
+def _section(section: Section, command: str) -> Lines:
+    lines = _blocks(section.blocks, command)
+    return [rf"\subsection*{{{latex(section.title)}}}", "", *lines] if section.title and lines else lines
 
-    Parameters
-    ----------
-    heads : sequence of str
-        Names of the columns, escaped.
-    columns : str
-        Their alignment, as ``lrr``.
-    rows : sequence of sequence of str
-        Cells, escaped; a row of one cell is a heading over all columns. Rows below a heading stay together, and where
-        they are too many for one table the next one repeats it.
-    caption : str
-        Escaped.
-    label : str
-        Of ASCII letters, digits and hyphens.
-    """
-    lines: list[str] = []
-    pages = _pages(rows)
-    for page, part in enumerate(pages, 1):
-        more = f" ({page} of {len(pages)})" if len(pages) > 1 else ""
-        lines += [
-            r"\begin{table*}[tbp]",
-            # The classes of LaTeX itself leave no room between a caption and what is below it.
-            r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\belowcaptionskip}{4pt}",
-            rf"  \caption{{{caption}{more}}}",
-            rf"  \label{{tab:{label}{f'-{page}' if page > 1 else ''}}}",
-            rf"  \begin{{tabular}}{{@{{}}{columns}@{{}}}}",
-            r"    \toprule",
-            f"    {_row(heads, len(columns))}",
-            r"    \midrule",
-            *(f"    {_row(row, len(columns))}" for row in part),
-            r"    \bottomrule",
-            r"  \end{tabular}",
-            r"\end{table*}",
-            "",
-        ]
+
+def _blocks(blocks: Sequence[Block], command: str) -> Lines:
+    lines: Lines = []
+    for kind, run in groupby(blocks, key=type):
+        if kind is Drawing:
+            lines += _figures([block.figure for block in run if isinstance(block, Drawing)], command)
+        else:
+            lines += [line for block in run for line in _block(block, command)]
     return lines
 
 
-def paragraph(title: str, sentences: Iterable[str]) -> list[str]:
-    """Return sentences as one paragraph with a title; nothing where there are none."""
-    said = [latex_prose(sentence) for sentence in sentences]
+@singledispatch
+def _block(block: Block, command: str) -> Iterable[str]:
+    raise TypeError(f"no LaTeX shows {type(block).__name__}")
+
+
+@_block.register
+def _(block: Sentences, command: str) -> Iterable[str]:
+    if not block.listed:
+        return _paragraph(block.about, block.sentences)
+    return [*_title(block.about), *_list(map(latex_prose, block.sentences))]
+
+
+@_block.register
+def _(block: Answer, command: str) -> Iterable[str]:
+    return _paragraph(block.about, [*block.sentences, *([block.basis] if block.basis else [])])
+
+
+@_block.register
+def _(block: Remarks, command: str) -> Iterable[str]:
+    items = []
+    for remark in block.remarks:
+        lead = r"\textbf{Warning.} " if remark.severity == "warning" else ""
+        about = f"{latex(remark.about)}: " if remark.about else ""
+        items.append(lead + about + latex_prose(remark.message))
+    return _list(items)
+
+
+@_block.register
+def _(block: Table, command: str) -> Iterable[str]:
+    if not block.prose:
+        return latex_table(block)
+    return [*_title(block.caption), *_list(_item([cell.text for cell in row.cells]) for row in block.rows)]
+
+
+@_block.register
+def _(block: Facts, command: str) -> Iterable[str]:
+    names = (rf"\item[{{{latex(name)}}}]" if name else r"\par" for name, _ in block.pairs)
+    lines = [f"  {name} {latex_prose(text)}" for name, (_, text) in zip(names, block.pairs, strict=True)]
+    return _environment("description", lines)
+
+
+@_block.register
+def _(block: Code, command: str) -> Iterable[str]:
+    lines = [rf"\texttt{{{latex(line)}}}\par" for line in block.lines if line.strip()]
+    return [r"{\raggedright\footnotesize\sloppy", *lines, "}", ""] if lines else []
+
+
+@_block.register
+def _(block: Hint, command: str) -> Iterable[str]:
+    return _paragraph("", [block.text], rf"\texttt{{{latex(block.command)}}}")
+
+
+@_block.register
+def _(block: Drawing, command: str) -> Iterable[str]:
+    return _figures([block.figure], command)
+
+
+@_block.register
+def _(block: Strips, command: str) -> Iterable[str]:
+    # Papers have figures.
+    return []
+
+
+@_block.register
+def _(block: Fold, command: str) -> Iterable[str]:
+    title = f"{_SIGNS.get(block.emphasis, '')}{block.title} {block.remark}".rstrip()
+    return [*_title(title), "", *_blocks(block.blocks, command)]
+
+
+@_block.register
+def _(block: ByMetric, command: str) -> Iterable[str]:
+    return [line for panel in block.panels for line in _blocks(panel.blocks, command)]
+
+
+def _title(title: str) -> Lines:
+    return [rf"\paragraph{{{latex_prose(title if title[-1:] in '.:!?' else f'{title}.')}}}"] if title else []
+
+
+def _paragraph(title: str, sentences: Iterable[str], *more: str) -> Lines:
+    lines = [*(latex_prose(sentence) for sentence in sentences if sentence), *more]
     # Commands in typewriter are not broken within words.
-    return [rf"\paragraph{{{latex(title)}}}", r"{\sloppy", *said, r"\par}", ""] if said else []
+    return [*_title(title), r"{\sloppy", *lines, r"\par}", ""] if lines else []
 
 
-def _pages(rows: Sequence[Sequence[str]]) -> list[list[Sequence[str]]]:
-    """Share rows among tables of at most `ROWS`, cut between the metrics where that is possible."""
-    pages: list[list[Sequence[str]]] = [[]]
-    for group in _groups(rows):
-        if pages[-1] and len(pages[-1]) + len(group) > ROWS:
-            pages.append([])
-        pages[-1] += group
-        while len(pages[-1]) > ROWS:
-            again = [[f"{group[0][0]} (continued)"]] if len(group[0]) == 1 else []
-            pages[-1:] = [pages[-1][:ROWS], [*again, *pages[-1][ROWS:]]]
-    return pages
+def _list(items: Iterable[str]) -> Lines:
+    # A bracket would begin an argument of the command.
+    return _environment("itemize", [rf"  \item {'{}' if item.startswith('[') else ''}{item}" for item in items])
 
 
-def _groups(rows: Sequence[Sequence[str]]) -> Iterable[list[Sequence[str]]]:
-    """Yield each heading with the rows below it; rows without a heading by themselves."""
-    group: list[Sequence[str]] = []
-    for row in rows:
-        headed = bool(group) and len(group[0]) == 1
-        if group and (len(row) == 1 or not headed):
-            yield group
-            group = []
-        group.append(row)
-    if group:
-        yield group
+def _environment(name: str, lines: Lines) -> Lines:
+    return [rf"\begin{{{name}}}\sloppy", *lines, rf"\end{{{name}}}", ""] if lines else []
 
 
-def _row(cells: Sequence[str], width: int) -> str:
-    if len(cells) == 1:
-        return rf"\multicolumn{{{width}}}{{@{{}}l}}{{{cells[0]}}} \\"
-    return rf"{' & '.join(cells)} \\"
+def _item(texts: Sequence[str]) -> str:
+    """Return a row of sentences: what is asked, what is answered, and further texts behind it."""
+    question, answer, *more = [*texts, *[""] * (2 - len(texts))]
+    behind = latex("; ".join(text for text in more if text))
+    return rf"\emph{{{latex(question)}}} {latex_prose(answer)}{f' ({behind})' if behind else ''}"
 
 
-def _metrics(variant: VariantReport, document: Document, digits: Places) -> list[str]:
-    measured = [metric for metric in variant.metrics if metric.n]
-    if not measured:
-        return []
-    level = latex(show_level(document.level))
-    heads = ("Metric", "$n$", "Mean", "SD", f"{level} CI of the mean", f"{level} CI of the SD", "Min", "Max")
-    done = f"{variant.completed} of {count(variant.planned, 'run')} completed"
-    caption = f"{document.experiment}, {variant.variant} ({variant.factors.gloss}): {done}. SD: of single runs."
-    label = slug("metrics", document.experiment, variant.variant)
-    return table(heads, "lrrrrrrr", [_cells(metric, digits) for metric in measured], latex(caption), label)
+def _figures(figures: Iterable[Figure], command: str) -> Lines:
+    r"""Return a commented ``figure`` with its caption for each, ready to be cut out and used."""
+    words = clean(f"{command} --figures {FOLDER}").strip()
+    needs = rf"% Figures, as {code(words)} writes them; they need \usepackage{{graphicx}}."
+    return [needs, *(line for figure in figures for line in _figure(figure)), ""]
 
 
-def _cells(metric: MetricReport, digits: Places) -> list[str]:
-    shown = Shown(metric, digits)
-    how = f" ({shown.aggregate})" if shown.aggregate else ""
-    numbers = (shown.n, shown.mean, shown.sd, shown.ci_mean, shown.ci_sd, shown.min, shown.max)
-    return [latex(f"{shown.name}{how}"), *map(number, numbers)]
-
-
-def _across(document: Document) -> list[str]:
-    if not document.across:
-        return []
-    whole = any(found.whole for found in document.across)
-    level = latex(show_level(document.level))
-    heads = ["What varies", "$n$", "Mean", "SD", f"{level} CI of the SD", *(["SD, share"] if whole else [])]
-    rows = [row for found in document.across for row in _spread_rows(found, whole)]
-    shares = {found.whole for found in document.across if found.whole}
-    of = f" Shares are of the SD of {', '.join(sorted(shares))}." if shares else ""
-    caption = f"{document.experiment}: how much runs differ, by what varies.{of} {' '.join(document.across_notes)}"
-    columns = "lrrrr" + ("r" if whole else "")
-    return table(heads, columns, rows, latex(caption.strip()), slug("factors", document.experiment))
-
-
-def _spread_rows(found: SpreadAcross, whole: bool) -> Iterable[list[str]]:
-    unit = f", {found.unit}" if found.unit else ""
-    yield [rf"\emph{{{latex(f'{found.metric} ({found.aggregate}{unit})')}}}"]
-    for row in found.rows:
-        shown = ShownSpread(row, found.rows)
-        cells = (shown.n, shown.mean, shown.sd, shown.ci_sd, *([shown.relative] if whole else []))
-        yield [rf"\quad {latex(row.variant)}", *map(number, cells)]
-
-
-def _checklist(answers: Sequence[Answer]) -> list[str]:
-    if not answers:
-        return []
-    items = [
-        rf"  \item \emph{{{latex(answer.question)}}} {latex_prose(answer.answer)} ({latex('; '.join(answer.asked_by))})"
-        for answer in answers
-    ]
-    return [r"\paragraph{Reproducibility.}", r"\begin{itemize}\sloppy", *items, r"\end{itemize}"]
+def _figure(figure: Figure) -> Iterable[str]:
+    yield r"% \begin{figure}[tbp]"
+    yield r"%   \centering"
+    yield rf"%   \includegraphics[width=\columnwidth]{{{FOLDER}/{figure.slug}.pdf}}"
+    yield rf"%   \caption{{{latex(figure.description)}}}"
+    yield rf"%   \label{{fig:{figure.slug}}}"
+    yield r"% \end{figure}"

@@ -1,144 +1,181 @@
-"""The document as Markdown, for a repository or a pull request."""
+"""A page as Markdown, for a repository or a pull request."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from functools import singledispatch
 
-from deviate.report.escape import clean, markdown, markdown_code, markdown_prose
-from deviate.report.order import ORDER
-from deviate.report.parts import Answer, Document, MetricReport, RunReport, VariantReport, together
-from deviate.report.shown import Shown, ShownSpread, show_level, show_seconds
-from deviate.report.words import ENDED, count, listed, seed_text
-from deviate.report.writers.variant_tables import LEGEND, mark
+from deviate.report.escape import markdown, markdown_code, markdown_prose
+from deviate.report.page import (
+    Answer,
+    Block,
+    ByMetric,
+    Cell,
+    Code,
+    Drawing,
+    Facts,
+    Fold,
+    Hint,
+    Page,
+    Remark,
+    Remarks,
+    Row,
+    Section,
+    Sentences,
+    Strips,
+    Table,
+)
+from deviate.report.text.words import code
+from deviate.report.writers.terminal_table import add_curves
 
+#: Characters of a learning curve.
+CURVE_WIDTH = 20
 
-def render_markdown(document: Document) -> str:
-    """Return the whole document, every metric included."""
-    lines = [f"# {markdown(document.experiment)}", ""]
-    lines += [line for variant in document.variants for line in _sentences(variant)]
-    lines += _across(document)
-    lines += _fingerprints(document)
-    for variant in document.variants:
-        lines += _variant(variant, document.level)
-    lines += [*_warnings(document), *_control(document), *_methods(document), *_reproduce(document)]
-    return "\n".join(lines).rstrip("\n") + "\n"
+_SIGNS = {"good": "✓ ", "bad": "✗ "}
 
+#: Numbers, intervals and p-values need no escape.
+_NUMBER = re.compile(r"<?[-−–±.,%\d e+]*(?: to [-−.\de]+)?")
 
-def _sentences(variant: VariantReport) -> list[str]:
-    return [" ".join(map(markdown, variant.headline)), ""]
-
-
-def _variant(variant: VariantReport, level: float) -> list[str]:
-    done = f"{variant.completed} of {count(variant.planned, 'run')} completed"
-    lines = [f"## {markdown(variant.variant)}: {markdown(variant.factors.gloss)}", "", f"{done}.", ""]
-    lines += [markdown(variant.statement), ""] if variant.statement else []
-    if variant.completed and variant.metrics:
-        lines += [*_table(variant.metrics, level), "", *([ORDER, ""] if len(variant.metrics) > 1 else [])]
-        lines += [*(f"- {markdown(note)}" for note in variant.footnotes), ""] if variant.footnotes else []
-    return [*lines, *_factors(variant), *_failures(variant.runs)]
-
-
-def _table(metrics: list[MetricReport], level: float) -> list[str]:
-    share = show_level(level)
-    heads = ("metric", "aggregate", "n", "mean", "SD", "CV", "min", "max", "range", "median", "IQR")
-    columns = (*heads, f"{share} CI of the mean", f"{share} CI of the SD")
-    rule = ["---", "---", *["---:"] * (len(columns) - 2)]
-    return [_row(columns), _row(rule), *(_row(_cells(metric)) for metric in metrics)]
+#: Lines without a blank one between them.
+Lines = list[str]
 
 
-def _cells(metric: MetricReport) -> Iterable[str]:
-    shown = Shown(metric)
-    yield from (markdown(shown.name), markdown(shown.aggregate), shown.n, shown.mean, shown.sd, shown.cv)
-    yield from (shown.min, shown.max, shown.range, shown.median, shown.iqr, shown.ci_mean, shown.ci_sd)
+def render_markdown(page: Page) -> str:
+    """Return the page, every row of its tables included."""
+    parts = [[f"# {markdown(page.title)}"]] if page.title else []
+    parts += [[markdown_prose(page.subtitle)]] if page.subtitle else []
+    parts += [part for section in page.sections for part in _section(section)]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _section(section: Section) -> Iterable[Lines]:
+    parts = _blocks(section.blocks)
+    return [[f"## {markdown(section.title)}"], *parts] if section.title and parts else parts
+
+
+def _blocks(blocks: Sequence[Block]) -> list[Lines]:
+    return [part for block in blocks for part in _block(block) if part]
+
+
+@singledispatch
+def _block(block: Block) -> Iterable[Lines]:
+    raise TypeError(f"no Markdown shows {type(block).__name__}")
+
+
+@_block.register
+def _(block: Sentences) -> Iterable[Lines]:
+    if block.listed:
+        yield [f"**{markdown_prose(block.about)}**"] if block.about else []
+        yield [f"- {markdown_prose(sentence)}" for sentence in block.sentences]
+    else:
+        yield _paragraph(block.about, block.sentences)
+
+
+@_block.register
+def _(block: Answer) -> Iterable[Lines]:
+    if block.listed:
+        yield [f"**{markdown(block.about)}**"] if block.about else []
+        yield from ([markdown_prose(sentence)] for sentence in block.sentences)
+    else:
+        yield _paragraph(block.about, block.sentences)
+    yield [markdown_prose(block.basis)] if block.basis else []
+
+
+@_block.register
+def _(block: Remarks) -> Iterable[Lines]:
+    yield list(map(_remark, block.remarks))
+
+
+@_block.register
+def _(block: Table) -> Iterable[Lines]:
+    remark = f" {markdown(block.remark)}" if block.remark else ""
+    yield [f"**{markdown(block.caption)}**{remark}" if block.caption else remark.strip()] if block.titled else []
+    yield list(map(_item, block.rows)) if block.prose else _table(block)
+    yield [f"- {_text(row.cells[0])}: {markdown_prose(note)}" for row in block.rows for note in row.notes]
+    yield [_hint(block.more)] if block.more else []
+    yield from ([markdown_prose(sentence)] for sentence in (*block.sentences, *block.notes))
+
+
+@_block.register
+def _(block: Facts) -> Iterable[Lines]:
+    strong = "**" if block.emphasis == "strong" else ""
+    # A pair without a name goes on with the item before.
+    yield [
+        f"- {strong}{markdown(name)}{strong}: {markdown_prose(text)}" if name else f"  {markdown_prose(text)}"
+        for name, text in block.pairs
+    ]
+
+
+@_block.register
+def _(block: Code) -> Iterable[Lines]:
+    yield markdown_code(block.lines) if block.lines else []
+
+
+@_block.register
+def _(block: Hint) -> Iterable[Lines]:
+    yield [_hint(block)]
+
+
+@_block.register
+def _(block: Drawing) -> Iterable[Lines]:
+    return []
+
+
+@_block.register
+def _(block: Strips) -> Iterable[Lines]:
+    return _block(add_curves(block, CURVE_WIDTH))
+
+
+@_block.register
+def _(block: Fold) -> Iterable[Lines]:
+    remark = f" {markdown_prose(block.remark)}" if block.remark else ""
+    if block.emphasis == "plain":
+        yield [f"### {markdown(block.title)}{remark}"]
+    else:
+        yield [f"{_SIGNS.get(block.emphasis, '')}**{markdown(block.title)}**{remark}"]
+    yield from _blocks(block.blocks)
+
+
+@_block.register
+def _(block: ByMetric) -> Iterable[Lines]:
+    return [part for panel in block.panels for part in _blocks(panel.blocks)]
+
+
+def _paragraph(about: str, sentences: Sequence[str]) -> Lines:
+    lead = f"**{markdown_prose(about)}:** " if about else ""
+    return [lead + " ".join(map(markdown_prose, sentences))]
+
+
+def _remark(remark: Remark) -> str:
+    about = f"{markdown(remark.about)}: " if remark.about else ""
+    return f"- {'**Warning.** ' if remark.severity == 'warning' else ''}{about}{markdown_prose(remark.message)}"
+
+
+def _table(table: Table) -> Lines:
+    rule = ["---:" if column.numeric else "---" for column in table.columns]
+    rows = [_headed(row, len(rule)) if row.is_heading else list(map(_text, row.cells)) for row in table.rows]
+    return [_row(markdown(column.head.strip()) for column in table.columns), _row(rule), *map(_row, rows)]
+
+
+def _headed(row: Row, columns: int) -> list[str]:
+    return [f"**{_text(row.cells[0])}**", *[""] * (columns - 1)]
 
 
 def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _factors(variant: VariantReport) -> list[str]:
-    factors = variant.factors
-    varied = markdown(", ".join(factors.varied)) or "nothing on purpose"
-    lines = [f"- Varied: {varied}.", f"- Held: {markdown(', '.join(factors.held))}."]
-    lines += [f"- {markdown(sentence)}" for sentence in variant.proven]
-    lines += [f"- {markdown(f'{run.name} ran {run.disturbed}')}." for run in variant.runs if run.disturbed]
-    return [*lines, *(f"- {markdown(caveat)}" for caveat in factors.caveats), ""]
+def _text(cell: Cell) -> str:
+    return cell.text if _NUMBER.fullmatch(cell.inline) else markdown(cell.inline)
 
 
-def _across(document: Document) -> list[str]:
-    """Return the spread of each metric by what varies."""
-    lines = ["## How much runs differ, by what varies", ""] if document.across else []
-    for table in document.across:
-        whole = [f"SD, of {table.whole}"] if table.whole else []
-        columns = ("variant", "n", "mean", "SD", f"{show_level(document.level)} CI of the SD", *whole)
-        lines += [f"**{markdown(table.metric)}** ({markdown(table.aggregate)})", "", _row(columns)]
-        lines += [_row(["---", *["---:"] * (len(columns) - 1)])]
-        for row in table.rows:
-            shown = ShownSpread(row)
-            cells = [markdown(row.variant), shown.n, shown.mean, shown.sd, shown.ci_sd]
-            lines.append(_row([*cells, shown.relative] if whole else cells))
-        lines += ["", *(line for sentence in table.sentences for line in (markdown(sentence), ""))]
-    return [*lines, *(line for note in document.across_notes for line in (markdown(note), ""))]
+def _item(row: Row) -> str:
+    """Return a row of sentences: what is asked, what is answered, and further texts behind it."""
+    question, answer, *more = [cell.text for cell in row.cells] + [""] * (2 - len(row.cells))
+    behind = "; ".join(markdown(text) for text in more if text)
+    return f"- *{markdown(question)}* {markdown_prose(answer)}{f' ({behind})' if behind else ''}"
 
 
-def _fingerprints(document: Document) -> list[str]:
-    """Return what the fingerprints show, a row a variant."""
-    told = [variant for variant in document.variants if variant.evidence and variant.completed > 1]
-    if not told:
-        return []
-    names = [each.name for each in told[0].evidence]
-    lines = ["## What fingerprints show", "", _row(["variant", *names]), _row(["---", *["---"] * len(names)])]
-    lines += [_row([markdown(variant.variant), *map(mark, variant.evidence)]) for variant in told]
-    return [*lines, "", markdown(LEGEND), ""]
-
-
-def _failures(runs: list[RunReport]) -> list[str]:
-    lines = []
-    for run in runs:
-        if run.status == "completed":
-            continue
-        reason = f": {markdown(run.reason)}" if run.reason else ""
-        lines += [f"**{markdown(run.name)}** {ENDED[run.status]} after {show_seconds(run.seconds)}{reason}", ""]
-        lines += [*markdown_code(run.stderr_tail), ""] if run.stderr_tail else []
-    return lines
-
-
-def _warnings(document: Document) -> list[str]:
-    if not document.warnings:
-        return []
-    several = len(document.variants) > 1
-    lines = ["## What to know before trusting the numbers", ""]
-    for warned, variants in together(document.warnings):
-        about = f"{markdown(listed(variants))}: " if several and variants else ""
-        lines.append(f"- {'**Warning.** ' if warned.severity == 'warning' else ''}{about}{markdown(warned.message)}")
-    return [*lines, ""]
-
-
-def _control(document: Document) -> list[str]:
-    lines = [f"- Seed replaced: {markdown(seed_text(seed))}" for seed in document.seeds_replaced]
-    lines += [f"- Seed of data kept: {markdown(seed_text(seed))}" for seed in document.seeds_kept]
-    lines += [
-        f"- Draw of `other`: {markdown(f'{draw.call} at {draw.file}:{draw.line}')}" for draw in document.draws_left
-    ]
-    lines += [f"- Switch set: {markdown(switch.name)} = {markdown(switch.value)}" for switch in document.switches]
-    return ["## Seeds and switches", "", *lines, ""] if lines else []
-
-
-def _methods(document: Document) -> list[str]:
-    """Return the methods paragraph and the answers to checklists, for a paper."""
-    lines = ["## Methods", "", " ".join(map(markdown_prose, document.methods)), ""] if document.methods else []
-    if document.checklist:
-        lines += ["## Reproducibility checklist", "", *map(_answer, document.checklist), ""]
-    return lines
-
-
-def _answer(answer: Answer) -> str:
-    return f"- *{markdown(answer.question)}* {markdown_prose(answer.answer)} ({markdown(', '.join(answer.asked_by))})"
-
-
-def _reproduce(document: Document) -> list[str]:
-    reproduce = document.reproduce
-    lines = ["## How to reproduce", "", *markdown_code([reproduce.command]), ""]
-    facts = {"Folder": reproduce.folder, "Source": reproduce.source, "Run": document.created, **reproduce.environment}
-    lines += [f"- {markdown(name)}: {markdown(clean(value))}" for name, value in facts.items() if value]
-    return [*lines, f"- Written: {document.generated}"]
+def _hint(hint: Hint) -> str:
+    return markdown_prose(f"{hint.text} {code(hint.command)}".strip())

@@ -1,114 +1,119 @@
-"""Find the writer for a format or a file."""
+"""Find the writer for a format or a file: the same for everything that is reported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
 
 from deviate.errors import BadOption
-from deviate.report.parts import Document
-from deviate.report.writers.csv import render_records, render_summary
-from deviate.report.writers.json import render_json
-from deviate.report.writers.latex import render_latex
-from deviate.report.writers.markdown import render_markdown
-from deviate.report.writers.terminal import render_terminal
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-#: Reads every record, only when a writer asks.
-ReadRecords = Callable[[], "pd.DataFrame"]
+from deviate.report.page import Page, Reader
 
 
 class Writer(msgspec.Struct, frozen=True, kw_only=True):
-    """A format a document can be written in."""
+    """A format something can be written in."""
 
     name: str
+    #: Of files, with the dot; the longest that fits a file's name decides.
     suffixes: tuple[str, ...]
-    render: Callable[[Document, ReadRecords], str]
     #: What the format is for, for ``--help``.
     purpose: str
+    #: For whom pages in it are; None: it writes facts, not pages.
+    reader: Reader | None = None
+    #: Takes a page, or else the facts of its topic.
+    render: Callable[[Any], str]
 
 
-def _render_html(document: Document, read_records: ReadRecords) -> str:
+def _terminal(page: Page) -> str:
+    from deviate.report.writers.terminal import render_terminal
+
+    return render_terminal(page)
+
+
+def _markdown(page: Page) -> str:
+    from deviate.report.writers.markdown import render_markdown
+
+    return render_markdown(page)
+
+
+def _latex(page: Page) -> str:
+    from deviate.report.writers.latex import render_latex
+
+    return render_latex(page)
+
+
+def _html(page: Page) -> str:
     # Loads the figures' library, about a second that no other format needs.
     from deviate.report.writers.html.page import render_html
 
-    return render_html(document, read_records)
+    return render_html(page)
 
 
-def _render_latex(document: Document, read_records: ReadRecords) -> str:
-    from deviate.report.curves import curves_of
+PAGE_WRITERS = (
+    Writer(name="terminal", suffixes=(".txt",), purpose="plain text", reader="brief", render=_terminal),
+    Writer(
+        name="md", suffixes=(".md", ".markdown"), purpose="every metric, as Markdown", reader="full", render=_markdown
+    ),
+    Writer(
+        name="tex",
+        suffixes=(".tex",),
+        purpose="tables and a methods paragraph, to be put into a paper",
+        reader="paper",
+        render=_latex,
+    ),
+    Writer(
+        name="html",
+        suffixes=(".html", ".htm"),
+        purpose="a page with figures that works offline, in one file",
+        reader="full",
+        render=_html,
+    ),
+)
 
-    return render_latex(document, curves_of(document, read_records()))
-
-
-WRITERS = {
-    writer.name: writer
-    for writer in (
-        Writer(
-            name="terminal",
-            suffixes=(".txt",),
-            render=lambda document, _: render_terminal(document),
-            purpose="plain text",
-        ),
-        Writer(
-            name="md",
-            suffixes=(".md", ".markdown"),
-            render=lambda document, _: render_markdown(document),
-            purpose="every metric, as Markdown",
-        ),
-        Writer(
-            name="tex",
-            suffixes=(".tex",),
-            render=_render_latex,
-            purpose="tables and a methods paragraph, to be put into a paper",
-        ),
-        Writer(
-            name="json",
-            suffixes=(".json",),
-            render=lambda document, _: render_json(document),
-            purpose="everything, for other programs",
-        ),
-        Writer(
-            name="html",
-            suffixes=(".html", ".htm"),
-            render=_render_html,
-            purpose="a page with figures that works offline, in one file",
-        ),
-        Writer(
-            name="csv",
-            suffixes=(".csv",),
-            render=lambda document, read: render_records(document, read()),
-            purpose="every record, one a row",
-        ),
-        Writer(
-            name="summary",
-            suffixes=(".summary.csv",),
-            render=lambda document, _: render_summary(document),
-            purpose="one row a metric, as CSV",
-        ),
-    )
+#: Formats of facts have one suffix and one purpose, whichever topic writes them.
+_FACT_FORMATS = {
+    "json": ((".json",), "everything, for other programs"),
+    "csv": ((".csv",), "a table, for other programs"),
+    "summary": ((".summary.csv",), "one row a metric, as CSV"),
+    "junit": ((".xml",), "test cases, for continuous integration"),
 }
 
 #: Other words for a format.
-_ALIASES = {"markdown": "md", "latex": "tex", "text": "terminal", "txt": "terminal", "htm": "html", "records": "csv"}
+_ALIASES = {
+    "markdown": "md",
+    "latex": "tex",
+    "text": "terminal",
+    "txt": "terminal",
+    "htm": "html",
+    "records": "csv",
+    "xml": "junit",
+}
+
+#: Names in the order in which they are offered.
+_ORDER = ("terminal", "md", "tex", "json", "html", "csv", "summary", "junit")
 
 DEFAULT_FORMAT = "terminal"
 
 
-def find_writer(format_name: str | None = None, path: Path | None = None) -> Writer:
-    """Return the writer for a format, or else the one that the name of a file asks for.
+def writers(**facts: Callable[[Any], str]) -> dict[str, Writer]:
+    """Return what a topic can be written in by name: as a page, and its facts by the functions that are given.
 
-    Parameters
-    ----------
-    format_name : str, optional
-        What ``--format`` says; it wins over the file's name.
-    path : Path, optional
-        Where the document will be written.
+    Examples
+    --------
+    >>> list(writers(json=lambda facts: "{}"))
+    ['terminal', 'md', 'tex', 'json', 'html']
+    """
+    offered = {writer.name: writer for writer in PAGE_WRITERS}
+    for name, render in facts.items():
+        suffixes, purpose = _FACT_FORMATS[name]
+        offered[name] = Writer(name=name, suffixes=suffixes, purpose=purpose, render=render)
+    return {name: offered[name] for name in _ORDER if name in offered}
+
+
+def find_writer(format_name: str | None, path: Path | None, offered: Mapping[str, Writer]) -> Writer:
+    """Return the writer for a format, or else the one that the name of a file asks for.
 
     Raises
     ------
@@ -116,29 +121,25 @@ def find_writer(format_name: str | None = None, path: Path | None = None) -> Wri
         If no writer has that name, or none the file's suffix.
     """
     if format_name is not None:
-        return _by_name(format_name)
-    return WRITERS[DEFAULT_FORMAT] if path is None else _by_suffix(path)
+        return _by_name(format_name, offered)
+    return offered[DEFAULT_FORMAT] if path is None else _by_suffix(path, offered)
 
 
-def _by_name(name: str) -> Writer:
+def _by_name(name: str, offered: Mapping[str, Writer]) -> Writer:
     word = name.strip().lower()
-    writer = WRITERS.get(_ALIASES.get(word, word))
+    writer = offered.get(_ALIASES.get(word, word))
     if writer is None:
-        raise BadOption(f"--format {name!r} is no format; expected one of {', '.join(WRITERS)}", "type --format md")
+        raise BadOption(f"--format {name!r} is no format; expected one of {', '.join(offered)}", "type --format md")
     return writer
 
 
-def _by_suffix(path: Path) -> Writer:
-    fitting = [
-        (len(suffix), writer.name)
-        for writer in WRITERS.values()
-        for suffix in writer.suffixes
-        if path.name.lower().endswith(suffix)
-    ]
+def _by_suffix(path: Path, offered: Mapping[str, Writer]) -> Writer:
+    suffixes = {suffix: writer for writer in offered.values() for suffix in writer.suffixes}
+    fitting = [suffix for suffix in suffixes if path.name.lower().endswith(suffix)]
     if not fitting:
-        known = ", ".join(suffix for writer in WRITERS.values() for suffix in writer.suffixes)
         raise BadOption(
-            f"{path.name!r} does not say which format to write; expected a name that ends in one of {known}",
-            f"type --format with one of {', '.join(WRITERS)}",
+            f"{path.name!r} does not say which format to write; expected a name that ends in one of "
+            f"{', '.join(suffixes)}",
+            f"type --format with one of {', '.join(offered)}",
         )
-    return WRITERS[max(fitting)[1]]
+    return suffixes[max(fitting, key=len)]

@@ -1,208 +1,202 @@
-"""The document in a terminal: the sentences, a table of what varies most, what to know, how to do it again."""
+"""A page on a terminal."""
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from functools import singledispatch
+from itertools import groupby
 
-import msgspec
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
-from deviate.report.curves import Curves
 from deviate.report.escape import clean
-from deviate.report.parts import Document, RunReport, VariantReport, together
-from deviate.report.shown import show_seconds
-from deviate.report.words import count, ended_as, listed, seed_text
-from deviate.report.writers.blocks import ASCII_BLOCKS, BLOCKS
-from deviate.report.writers.curve_lines import curve_lines
-from deviate.report.writers.metric_table import metric_table
-from deviate.report.writers.variant_tables import evidence_table, spread_table, statements
-
-#: Ways of not completing that are shown with the last lines of a run; the rest is counted.
-FAILURES_SHOWN = 3
-
-#: Last lines of a failed run that are shown.
-LINES_SHOWN = 4
-
-#: Variants that are each shown with a table of their own; of more, one table shows all.
-IN_FULL = 2
-
-#: Width of the text where no terminal gives one.
-PLAIN_WIDTH = 100
-
-#: Sentences wider than this are hard to read.
-WIDEST_TEXT = 100
-
-#: For terminals that cannot show more than ASCII: a sign each, so that what is laid out keeps its width.
-_ASCII = str.maketrans(
-    {"–": "-", "·": ".", "•": "o", "●": "O", "✗": "x", "…": ">", "─": "-", "≠": "x", "≈": "~"}
-    | dict(zip(BLOCKS, ASCII_BLOCKS, strict=True))
+from deviate.report.page import (
+    Answer,
+    Block,
+    ByMetric,
+    Code,
+    Drawing,
+    Emphasis,
+    Facts,
+    Fold,
+    Hint,
+    Page,
+    Remarks,
+    Section,
+    Sentences,
+    Strips,
+    Table,
 )
+from deviate.report.writers.console import INDENT, PLAIN_WIDTH, Room, page_in_ascii, plain_text, print_parts
+from deviate.report.writers.terminal_table import STYLES, alike, grids, prose_grid, with_curves
 
-#: Likewise for sentences, before they are laid out.
-_ASCII_TEXT = str.maketrans({"±": "+-", "–": "-", "…": "...", "≥": ">=", "≤": "<=", "×": "x", "→": "->"})
+#: Names of what statements are on are folded beyond this width.
+NAMES_WIDTH = 20
 
-_TRAILING_BLANKS = re.compile(r" +$", re.MULTILINE)
+#: Signs before the title of what passed and what failed.
+_SIGNS: dict[Emphasis, tuple[str, str]] = {"good": ("✓ ", "green"), "bad": ("✗ ", "red")}
 
-
-def render_terminal(document: Document, width: int = PLAIN_WIDTH) -> str:
-    """Return the document as plain text of at most `width` columns, without colour."""
-    stream = io.StringIO()
-    console = Console(
-        file=stream, width=width, color_system=None, force_terminal=False, legacy_windows=False, _environ={}
-    )
-    print_document(document, console)
-    return stream.getvalue()
+_REMARK_SIGNS = {"warning": Text("!", style="bold yellow"), "note": Text("·", style="dim")}
 
 
-def print_document(document: Document, console: Console, curves: Curves | None = None) -> None:
-    """Print the document on a rich console, which decides about width, colour and encoding.
-
-    Parameters
-    ----------
-    document : Document
-        What is said.
-    console : Console
-        Where.
-    curves : Curves, optional
-        Learning curves to show; none by default, since to read them takes longer than all the rest.
-    """
-    ascii_only = console.options.ascii_only
-    if ascii_only:
-        document = msgspec.convert(_in_ascii(msgspec.to_builtins(document)), Document)
-        curves = msgspec.convert(_in_ascii(msgspec.to_builtins(curves)), Curves | None)
-    with console.capture() as captured:
-        for place, part in enumerate(_parts(document, console.width, curves)):
-            if place:
-                console.print()
-            console.print(part, markup=False, highlight=False, emoji=False)
-    # Cells are filled up with blanks, which would be copied along with the text.
-    text = _TRAILING_BLANKS.sub("", captured.get())
-    if ascii_only:
-        text = text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
-    console.file.write(text)
+def render_terminal(page: Page, width: int = PLAIN_WIDTH) -> str:
+    """Return the page as plain text of at most `width` columns, without colour."""
+    return plain_text(lambda console: print_page(page, console), width)
 
 
-def _in_ascii(part: Any) -> Any:
-    """Return plain data with every text in ASCII: names that are not are escaped, and take the room they then need."""
-    if isinstance(part, str):
-        return part.translate(_ASCII_TEXT).encode("ascii", "backslashreplace").decode("ascii")
-    if isinstance(part, list):
-        return [_in_ascii(each) for each in part]
-    return {key: _in_ascii(each) for key, each in part.items()} if isinstance(part, dict) else part
+def print_page(page: Page, console: Console) -> None:
+    """Print the page on a rich console, which decides about width, colour and encoding."""
+    if console.options.ascii_only:
+        page = page_in_ascii(page)
+    print_parts(_parts(page, Room.of(console)), console)
 
 
-def _parts(document: Document, width: int, curves: Curves | None) -> Iterable[RenderableType]:
-    yield Text.assemble((clean(document.experiment), "bold"), "  ", (clean(" ".join(document.command)), "dim"))
-    if len(document.variants) > IN_FULL and document.across:
-        yield spread_table(document, width)
-        for variant in document.variants:
-            yield from _failures(variant.runs, document.experiment)
-    else:
-        for variant in document.variants:
-            yield from _variant(variant, document, width)
-    for table in (curve_lines(curves, width) if curves else None, statements(document), evidence_table(document)):
-        if table is not None:
-            yield _narrow(table, width)
-    if document.warnings:
-        yield _warnings(document, width)
-    yield _facts(document, width)
+def _parts(page: Page, room: Room) -> Iterable[RenderableType]:
+    if page.title:
+        beside = ("  ", (clean(page.subtitle), "dim")) if page.subtitle else ()
+        yield Text.assemble((clean(page.title), "bold"), *beside)
+    for section in page.sections:
+        yield from _section(section, room)
 
 
-def _variant(variant: VariantReport, document: Document, width: int) -> Iterable[RenderableType]:
-    yield _narrow(Text(clean(" ".join(variant.headline))), width)
-    if variant.completed and variant.metrics:
-        yield Group(_title(variant, document), *metric_table(variant.metrics, document, width))
-    if variant.footnotes:
-        yield _narrow(Text("\n".join(map(clean, variant.footnotes)), style="dim"), width)
-    yield from _failures(variant.runs, document.experiment)
+def _section(section: Section, room: Room) -> Iterable[RenderableType]:
+    parts = _blocks(section.blocks, room)
+    if section.title and parts:
+        yield Text(clean(section.title), style="bold")
+    yield from parts
 
 
-def _title(variant: VariantReport, document: Document) -> Text:
-    done = f"{variant.completed} of {count(variant.planned, 'run')} completed"
-    name = variant.variant if len(document.variants) > 1 else ""
-    return Text.assemble((clean(name), "bold"), "  " if name else "", (done, "dim"))
+def _blocks(blocks: Sequence[Block], room: Room) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for common, run in groupby(blocks, key=_common):
+        neighbours = list(run)
+        tables = [block for block in neighbours if isinstance(block, Table)]
+        if common and len(tables) > 1:
+            together = zip(tables, grids(tables, room), strict=True)
+            parts += [_around(table, grid, room) for table, grid in together]
+        else:
+            parts += [part for block in neighbours for part in _block(block, room)]
+    return parts
 
 
-def _failures(runs: list[RunReport], experiment: str) -> Iterable[RenderableType]:
-    """Show each way in which runs ended once, with the last lines of the first of them."""
-    ended = [run for run in runs if run.status != "completed"]
-    ways = list(dict.fromkeys((run.status, run.reason) for run in ended))
-    for way in ways[:FAILURES_SHOWN]:
-        yield _failure([run for run in ended if (run.status, run.reason) == way], experiment)
-    if len(ways) > FAILURES_SHOWN:
-        more = sum((run.status, run.reason) in ways[FAILURES_SHOWN:] for run in ended)
-        yield Text(f"and {count(more, 'more run')} that did not complete", style="dim")
+def _common(block: Block) -> object:
+    return alike(block) if isinstance(block, Table) and not block.prose else None
 
 
-def _failure(runs: list[RunReport], experiment: str) -> RenderableType:
-    first, names = runs[0], listed([run.name for run in runs])
-    after = f" after {show_seconds(first.seconds)}" if len(runs) == 1 else ""
-    reason = f": {clean(first.reason)}" if first.reason else ""
-    title = Text.assemble(("✗ ", "red"), (clean(names), "bold"), f" {ended_as(first.status, len(runs))}{after}{reason}")
-    tail = [line for line in map(clean, first.stderr_tail) if line.strip()][-LINES_SHOWN:]
-    lines = [Text(line, style="dim", overflow="ellipsis", no_wrap=True) for line in tail]
-    lines.append(Text(f"deviate logs {clean(experiment)} {clean(first.name)}", style="cyan"))
-    return Group(title, *(Padding(line, (0, 0, 0, 4)) for line in lines))
+@singledispatch
+def _block(block: Block, room: Room) -> list[RenderableType]:
+    raise TypeError(f"no terminal shows {type(block).__name__}")
 
 
-def _warnings(document: Document, width: int) -> RenderableType:
-    grid = Table.grid(padding=(0, 1))
+@_block.register
+def _(block: Sentences, room: Room) -> list[RenderableType]:
+    return [room.narrow(_paragraph(block.about, block.sentences, listed=block.listed, emphasis=block.emphasis))]
+
+
+@_block.register
+def _(block: Answer, room: Room) -> list[RenderableType]:
+    lines = [_paragraph(block.about, block.sentences, listed=block.listed)]
+    basis = [Text(clean(block.basis), style="dim")] if block.basis else []
+    return [room.narrow(Group(*lines, *basis))]
+
+
+@_block.register
+def _(block: Remarks, room: Room) -> list[RenderableType]:
+    grid = Grid.grid(padding=(0, 1))
     grid.add_column(no_wrap=True)
     grid.add_column()
-    several = len(document.variants) > 1
-    for warned, variants in together(document.warnings):
-        serious = warned.severity == "warning"
-        about = f"{listed(variants)}: " if several and variants else ""
-        mark = Text("!", style="bold yellow") if serious else Text("·", style="dim")
-        grid.add_row(mark, Text(clean(about + warned.message), style="" if serious else "dim"))
-    return _narrow(grid, width)
+    for remark in block.remarks:
+        about = f"{remark.about}: " if remark.about else ""
+        style = "" if remark.severity == "warning" else "dim"
+        grid.add_row(_REMARK_SIGNS[remark.severity], Text(clean(about + remark.message), style=style))
+    return [room.narrow(grid)] if block.remarks else []
 
 
-def _facts(document: Document, width: int) -> RenderableType:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="dim")
+@_block.register
+def _(block: Table, room: Room) -> list[RenderableType]:
+    return [_around(block, prose_grid(block) if block.prose else grids([block], room)[0], room)]
+
+
+@_block.register
+def _(block: Facts, room: Room) -> list[RenderableType]:
+    grid = Grid.grid(padding=(0, 2))
+    if block.emphasis == "strong":
+        grid.add_column(style="bold", max_width=NAMES_WIDTH)
+    else:
+        grid.add_column(style=STYLES[block.emphasis], no_wrap=True)
     # A long path is folded, not cut: the command is there to be copied.
     grid.add_column(overflow="fold")
-    for name, text in _fact_rows(document):
-        grid.add_row(name, Text(clean(text)))
-    return _narrow(grid, width)
+    for name, text in block.pairs:
+        grid.add_row(Text(clean(name)), Text(clean(text)))
+    return [room.narrow(grid)] if block.pairs else []
 
 
-def _fact_rows(document: Document) -> Iterable[tuple[str, str]]:
-    several = len(document.variants) > 1
-    completed = [variant for variant in document.variants if variant.completed]
-    if len(completed) > IN_FULL:
-        shared = [held for held in completed[0].factors.held if all(held in other.factors.held for other in completed)]
-        yield "Held in all", ", ".join(shared)
-        yield from (("", text) for text in dict.fromkeys(c for variant in completed for c in variant.factors.caveats))
-    else:
-        for variant in completed:
-            about = f" in {variant.variant}" if several else ""
-            yield f"Varied{about}", ", ".join(variant.factors.varied) or "nothing on purpose"
-            yield f"Held{about}", ", ".join(variant.factors.held)
-            yield from (("", caveat) for caveat in variant.factors.caveats)
-    yield from _disturbed_rows(document)
-    if document.seeds_replaced:
-        yield "Seeds replaced", listed([seed_text(seed) for seed in document.seeds_replaced])
-    if document.seeds_kept:
-        kept = listed([seed_text(seed) for seed in document.seeds_kept])
-        yield "Seeds kept", f"{kept} (for the data, which is held fixed)"
-    yield "Reproduce", document.reproduce.command
+@_block.register
+def _(block: Code, room: Room) -> list[RenderableType]:
+    lines = [
+        Text(clean(line), style="dim", overflow="ellipsis" if block.output else "fold", no_wrap=block.output)
+        for line in block.lines
+    ]
+    return [Padding(Group(*lines), (0, 0, 0, INDENT))] if lines else []
 
 
-def _disturbed_rows(document: Document) -> Iterable[tuple[str, str]]:
-    """Say which runs seemed to be on which machine, or began with which weight changed."""
-    runs = [run for variant in document.variants for run in variant.runs if run.disturbed]
-    for place, how in enumerate(dict.fromkeys(run.disturbed for run in runs)):
-        yield "" if place else "Ran", f"{how}: {listed([run.name for run in runs if run.disturbed == how])}"
+@_block.register
+def _(block: Hint, room: Room) -> list[RenderableType]:
+    if block.text:
+        return [room.narrow(_hint(block))]
+    return [Padding(Text(clean(block.command), style="cyan", overflow="fold"), (0, 0, 0, INDENT))]
 
 
-def _narrow(content: RenderableType, width: int) -> RenderableType:
-    """Keep lines of text short on wide terminals."""
-    return Padding(content, (0, max(0, width - WIDEST_TEXT), 0, 0), expand=False)
+@_block.register
+def _(block: Drawing, room: Room) -> list[RenderableType]:
+    return []
+
+
+@_block.register
+def _(block: Strips, room: Room) -> list[RenderableType]:
+    return _block(with_curves(block, room), room)
+
+
+@_block.register
+def _(block: Fold, room: Room) -> list[RenderableType]:
+    title = Text.assemble(
+        _SIGNS.get(block.emphasis, ""), (clean(block.title), "bold"), f" {clean(block.remark)}" if block.remark else ""
+    )
+    return [Group(room.narrow(title), *_within(block.blocks, room.within))]
+
+
+@_block.register
+def _(block: ByMetric, room: Room) -> list[RenderableType]:
+    return [part for panel in block.panels for part in _blocks(panel.blocks, room)]
+
+
+def _within(blocks: Sequence[Block], room: Room) -> Iterable[RenderableType]:
+    """Yield blocks below their title; what one types or a program printed follows at once, others after a blank."""
+    for index, block in enumerate(blocks):
+        for part in _block(block, room):
+            if index and not isinstance(block, Code | Hint):
+                yield Text("")
+            yield Padding(part, (0, 0, 0, INDENT))
+
+
+def _around(table: Table, grid: RenderableType, room: Room) -> RenderableType:
+    """Return a table with its title above and what is said of it below."""
+    title = Text.assemble((clean(table.caption), "bold"), "  " if table.caption and table.remark else "")
+    title.append(clean(table.remark), style="dim")
+    more = [_hint(table.more)] if table.more else []
+    below = [Text(clean(sentence)) for sentence in table.sentences]
+    notes = [Text(clean(note), style="dim") for note in table.notes]
+    return Group(*([room.narrow(title)] if table.titled else []), grid, *map(room.narrow, [*more, *below, *notes]))
+
+
+def _hint(hint: Hint) -> Text:
+    return Text.assemble((f"{clean(hint.text)} ", "dim"), (clean(hint.command), "cyan"))
+
+
+def _paragraph(about: str, sentences: Sequence[str], *, listed: bool, emphasis: Emphasis = "plain") -> Text:
+    text = ("\n" if listed else " ").join(map(clean, sentences))
+    # Before a list it stands on a line of its own.
+    lead = f"{clean(about)}:{chr(10) if listed and len(sentences) > 1 else ' '}" if about else ""
+    return Text.assemble((lead, "bold"), (text, STYLES[emphasis]))

@@ -10,7 +10,7 @@ import sys
 
 
 def start_runtime():
-    """Start the runtime; whatever goes wrong in it is no reason for the training not to start."""
+    """Start the runtime; the training starts whatever goes wrong in it."""
     if not os.environ.get("DEVIATE_RUNTIME"):
         return
     try:
@@ -18,7 +18,7 @@ def start_runtime():
 
         deviate_runtime.start()
     except Exception as error:
-        # Not even the events file could be written: one line is all that can be said, and only to who asks for it.
+        # Not even the events file could be written: one line remains, for those who debug Deviate.
         if os.environ.get("DEVIATE_DEBUG"):
             sys.stderr.write("deviate: the runtime did not start: %r\n" % (error,))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from deviate.report.parts import Document
+from deviate.inference.experiment import ExperimentFacts
 
 
-def records_of(document: Document, iterations: int = 12, seed: int = 0, **changes: float) -> pd.DataFrame:
+def records_of(document: ExperimentFacts, iterations: int = 12, seed: int = 0, **changes: float) -> pd.DataFrame:
     """Make records of every run; `changes` are values at the last iteration by run (``algo_3``)."""
     rng = np.random.default_rng(seed)
     rows = []

@@ -3,13 +3,15 @@
 import pytest
 from compared_sides import sides
 
-from deviate.report.comparison.build import build_comparison
-from deviate.report.comparison.inputs import Asked
-from deviate.report.figures import comparison_figures
+from deviate.inference.comparison.comparison import compare_sides
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.report.figures.comparison import comparison_figures
+
+pytestmark = pytest.mark.long
 
 
-def comparison(n=8, **asked):
-    return build_comparison(sides(n), Asked(**asked), "deviate compare baseline proposed")
+def comparison(n=8, **options):
+    return compare_sides(sides(n), ComparisonOptions(**options), "deviate compare baseline proposed")
 
 
 def test_runs_means_and_difference_are_those_of_the_comparison():
@@ -18,9 +20,9 @@ def test_runs_means_and_difference_are_those_of_the_comparison():
     assert [figure.metric for figure in figures] == [metric.name for metric in made.pairs[0].metrics]
     for figure, metric in zip(figures, made.pairs[0].metrics, strict=True):
         data = figure.spec["datasets"]
-        assert data["runs"][0]["value"] == pytest.approx(metric.values_a, rel=1e-8)
-        assert data["runs"][1]["value"] == pytest.approx(metric.values_b, rel=1e-8)
-        assert [row["mean"] for row in data["means"]] == [metric.spread_a.mean, metric.spread_b.mean]
+        assert data["runs"][0]["value"] == pytest.approx(metric.a.values, rel=1e-8)
+        assert data["runs"][1]["value"] == pytest.approx(metric.b.values, rel=1e-8)
+        assert [row["mean"] for row in data["means"]] == [metric.a.spread.mean, metric.b.spread.mean]
         found = metric.contrast.difference
         row = data["difference"][0]
         assert (row["difference"], row["low"], row["high"]) == (found.value, found.interval.low, found.interval.high)
@@ -35,7 +37,7 @@ def test_both_axes_have_one_scale_and_zero_is_at_the_mean_of_the_second_side():
     values, difference = figure.spec["layer"]
     below = values["layer"][0]["encoding"]["x"]["scale"]["domain"]
     above = difference["layer"][0]["encoding"]["x"]["scale"]["domain"]
-    zero = made.pairs[0].metrics[0].spread_b.mean
+    zero = made.pairs[0].metrics[0].b.spread.mean
     assert [end + zero for end in above] == pytest.approx(below)
     assert figure.spec["resolve"] == {"scale": {"x": "independent"}}
 

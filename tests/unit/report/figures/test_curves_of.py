@@ -10,10 +10,11 @@ import report_cases as cases
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deviate.inference.curves import RUN_POINTS, curves_of
+from deviate.inference.thinning import FEWEST_POINTS, thinned
 from deviate.measure.curves import curve_band, parting
-from deviate.report.curves import RUN_POINTS, curves_of
 from deviate.report.figures.learning_curves import curve_figures
-from deviate.report.thinning import FEWEST_POINTS, thinned
+from deviate.report.text.curves import curve_notes
 
 VALUES = st.lists(st.floats() | st.just(math.nan), min_size=1, max_size=400)
 
@@ -64,8 +65,8 @@ def test_a_budget_is_kept_and_what_is_not_drawn_is_said():
     assert sum(len(run.iterations) for run in variant.runs) <= 600
     assert variant.longest == 2000
     assert variant.thinned
-    assert "at least 12 of 30" in curves.notes[0]
-    assert len(curves.notes) == 2
+    assert "at least 12 of 30" in curve_notes(curves)[0]
+    assert len(curve_notes(curves)) == 2
     for run in variant.runs:
         assert max(run.values) == pytest.approx(values[run.index].max(), rel=1e-8)
         assert min(run.values) == pytest.approx(values[run.index].min(), rel=1e-8)
@@ -76,7 +77,7 @@ def test_band_and_parting_are_of_all_runs_and_all_values(monkeypatch):
     pairs = [(np.arange(2000), row) for row in values]
     band, parted = curve_band(pairs), parting(pairs)
     # Few cells at once: laid out piece by piece, and the same.
-    monkeypatch.setattr("deviate.report.curves._CELLS", 700)
+    monkeypatch.setattr("deviate.inference.curves._CELLS", 700)
     (variant,) = curves_of(crowd(30), frame, points=600).metrics[0].variants
     places = np.searchsorted(band.iterations, variant.band.iterations)
     assert variant.band.median == pytest.approx(band.median[places], rel=1e-8)
@@ -93,7 +94,7 @@ def test_short_curves_are_whole_and_nothing_is_noted():
     assert [metric.metric for metric in curves.metrics] == [
         metric.name for metric in document.variants[0].metrics if metric.kind != "speed"
     ]
-    assert curves.notes == []
+    assert curve_notes(curves) == []
     for metric in curves.metrics:
         for run in metric.variants[0].runs:
             rows = records[(records["metric"] == metric.metric) & (records["run"] == run.index)]

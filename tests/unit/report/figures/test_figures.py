@@ -8,12 +8,13 @@ import figure_cases
 import pytest
 import report_cases as cases
 
-from deviate.report.curves import curves_of
-from deviate.report.figures import document_figures, themed
+from deviate.inference.curves import curves_of
+from deviate.report.figures import themed
 from deviate.report.figures.distribution import BOX_FROM
+from deviate.report.figures.experiment import experiment_figures
+from deviate.report.figures.figure import slug
 from deviate.report.figures.files import FIGURE_FORMATS, render_figure, write_figures
 from deviate.report.figures.scales import _columns
-from deviate.report.figures.slugs import slug
 from deviate.report.figures.themes import DASHES, PAPER_WIDTH, THEME_NAMES
 from deviate.report.figures.timeline import timeline_figures
 
@@ -22,7 +23,7 @@ ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 
 def figures_of(document, **changes):
     records = figure_cases.records_of(document, **changes)
-    return document_figures(document, curves_of(document, records))
+    return experiment_figures(document, curves_of(document, records))
 
 
 def the(figures, name):
@@ -120,7 +121,6 @@ def test_factors_show_the_table_across_and_say_that_shares_do_not_add():
             assert (rows[row.variant]["low"], rows[row.variant]["high"]) == (row.ci_sd.low, row.ci_sd.high)
             end = figure.spec["layer"][0]["encoding"]["x"]["scale"]["domain"][1]
             assert rows[row.variant]["cut"] == (row.ci_sd.high is not None and row.ci_sd.high > end)
-        assert document.across_notes[0] in figure.description
 
 
 def test_colours_of_a_variant_are_the_same_in_all_figures():

@@ -1,1 +1,1 @@
-"""One self-contained page that works offline: the document with interactive figures."""
+"""One self-contained page that works offline, with interactive figures."""

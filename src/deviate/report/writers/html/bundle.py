@@ -10,7 +10,7 @@ from pathlib import Path
 
 import vl_convert
 
-from deviate.replicate.files import write_whole
+from deviate.replicate.workspace.files import write_whole
 
 #: The distribution that the scripts come from; other versions of it bring other ones.
 LIBRARY = "vl-convert-python"

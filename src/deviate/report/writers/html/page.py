@@ -1,43 +1,152 @@
-"""The report of an experiment, and a comparison, each as one page."""
+"""Lay a page out as one file that asks nothing of the network."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import base64
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
 
-from deviate.report.comparison.parts import Comparison
-from deviate.report.curves import curves_of
-from deviate.report.figures import comparison_figures, document_figures
-from deviate.report.order import first_asked
-from deviate.report.parts import Document
-from deviate.report.writers.html.layout import lay_out
-from deviate.report.writers.html.section import Page
-from deviate.report.writers.html.sections import COMPARISON, REPORT
+import jinja2
+from markupsafe import Markup, escape
 
-if TYPE_CHECKING:
-    import pandas as pd
+from deviate.report.escape import clean, code_pieces, encodable
+from deviate.report.figures import THEMES
+from deviate.report.page import Answer, Block, ByMetric, Drawing, Fold, Page, Row, Section, Strips, Table
+from deviate.report.writers.html.bundle import chart_library
+from deviate.report.writers.html.charts import chart_data, embeddable
+
+_HERE = Path(__file__).parent
+
+#: Blocks that stand side by side where they follow each other.
+_GROUPED = (Answer, Drawing)
 
 
-def render_html(document: Document, read_records: Callable[[], pd.DataFrame]) -> str:
-    """Return the whole document as a page, with figures that need no network."""
-    curves = curves_of(document, read_records())
-    page = Page(
-        said=document,
-        figures=document_figures(document, curves),
-        main_metric=_main(document),
-        curve_notes=curves.notes,
+def render_html(page: Page) -> str:
+    """Return the page; sections without blocks are left out."""
+    sections = [section for section in page.sections if any(map(_shown, section.blocks))]
+    drawn = any(isinstance(block, Drawing) for section in sections for block in every_block(section.blocks))
+    script, style = _asset("page.js"), _asset("page.css")
+    scripts = [chart_library(), script] if drawn else [script]
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            page=page,
+            sections=sections,
+            identity=_identities(sections),
+            style=Markup(style),
+            scripts=[Markup(source) for source in scripts],
+            policy=_policy(scripts, style),
+            themes=embeddable({"light": THEMES["light"], "dark": THEMES["dark"]}) if drawn else "",
+            drawn=drawn,
+        )
     )
-    return lay_out(document.experiment, page, REPORT)
 
 
-def render_comparison_html(comparison: Comparison) -> str:
-    """Return the whole comparison as a page."""
-    main = first_asked(comparison.pairs[0].metrics).name
-    page = Page(said=comparison, figures=comparison_figures(comparison), main_metric=main)
-    return lay_out(" against ".join(comparison.labels), page, COMPARISON)
+def every_block(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks and those within them."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Fold):
+            yield from every_block(block.blocks)
+        elif isinstance(block, ByMetric):
+            yield from every_block(inner for panel in block.panels for inner in panel.blocks)
 
 
-def _main(document: Document) -> str:
-    metrics = [metric for variant in document.variants for metric in variant.metrics]
-    measured = [metric for metric in metrics if metric.kind != "speed" and metric.n]
-    return first_asked(measured).name if measured else ""
+def prose(text: str) -> Markup:
+    """Return a sentence with what is between grave accents as code.
+
+    Examples
+    --------
+    >>> print(prose("`deviate logs` shows <them>"))
+    <code>deviate logs</code> shows &lt;them&gt;
+    """
+    pieces = enumerate(map(encodable, code_pieces(text)))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if index % 2 else escape(piece) for index, piece in pieces
+    )
+
+
+def grouped(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
+    """Yield the name of each kind of block with those of it that stand side by side."""
+    for (kind, _), run in groupby(blocks, key=lambda block: (type(block), isinstance(block, Answer) and block.listed)):
+        neighbours = list(run)
+        groups = [neighbours] if kind in _GROUPED else [[block] for block in neighbours]
+        yield from ((kind.__name__.lower(), group) for group in groups)
+
+
+def sortable(table: Table) -> bool:
+    """Tell whether the rows of a table may change places."""
+    return len(table.rows) > 1 and not table.prose and not any(row.is_heading or row.notes for row in table.rows)
+
+
+def indented(rows: Sequence[Row]) -> list[tuple[Row, bool]]:
+    """Return the rows, and whether each is below a heading."""
+    first = next((index for index, row in enumerate(rows) if row.is_heading), len(rows))
+    return [(row, index > first and not row.is_heading) for index, row in enumerate(rows)]
+
+
+def known(value: float | None) -> bool:
+    """Tell whether rows can be sorted by a number."""
+    return value is not None and math.isfinite(value)
+
+
+def _shown(block: Block) -> bool:
+    return not isinstance(block, Strips)
+
+
+def _identities(sections: Sequence[Section]) -> Callable[[str], str]:
+    """Return a function that makes a name unique on the page."""
+    taken = Counter(["content", "tip", "themes", *(section.slug for section in sections)])
+
+    def identity(name: str) -> str:
+        taken[name] += 1
+        return name if taken[name] == 1 else identity(f"{name}-{taken[name]}")
+
+    return identity
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals.update(
+        chart_data=chart_data, grouped=grouped, sortable=sortable, indented=indented, known=known
+    )
+    environment.filters["prose"] = prose
+    return environment
+
+
+def _printable(value: object) -> object:
+    """Clean every text that a template prints: nothing of a program's output may hide or reorder what follows."""
+    return encodable(clean(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+@cache
+def _asset(name: str) -> str:
+    return (_HERE / "assets" / name).read_text(encoding="utf-8")
+
+
+def _policy(scripts: Sequence[str], style: str) -> str:
+    """Return a content security policy by which only what is written here runs, and nothing is asked for."""
+    allowed = " ".join(f"'{_digest(script)}'" for script in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src '{_digest(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -13,18 +13,17 @@ Environment variables ``RANK``, ``OMPI_COMM_WORLD_RANK``, ``PMI_RANK``, ``SLURM_
     ``original``   the project, and ``overlay``, the copy of it that this run works on: imports under the one come from
                    the other
     ``kept``       folders under ``original`` that are not redirected
-    ``control``    ``streams``: every factor draws from a stream of its own; ``observe``: nothing is replaced, only
-                   told; null: nothing
+    ``control``    ``streams``: every factor draws from a stream of its own; ``observe``: nothing is replaced, draws
+                   are only recorded; null: nothing
     ``seeds``      seed of each factor's streams, by factor
     ``varying``    factors that vary between the runs of the variant
     ``bit``        int: chooses the weight that is changed by one unit in the last place before the first update
     ``strict``     true: operations without a deterministic form raise an error
-    ``draws``      ``[{"factor", "file", "line", "call"}]``; the id of a place that draws is its place
-    ``hold_impl``  true: deterministic kernels are asked of the frameworks
+    ``draws``      ``[{"factor", "file", "line", "call"}]``; the id of a draw is its index
+    ``hold_impl``  true: the determinism switches of the frameworks are set
     ``threads``    int: the threads torch may use; null: left alone
-    ``metrics``    ``[{"name", "how", "reads", "label", "key"}]``; a metric's id is its place. ``how`` ``framework``:
-                   the
-                   name is the one under which a framework reports it; otherwise ``key`` is, and may be absent
+    ``metrics``    ``[{"name", "how", "reads", "label", "key"}]``; a metric's id is its index. With ``framework`` for
+                   ``how`` a framework reports it as ``name``; otherwise as ``key``, which may be absent
 
 Outputs
 -------
@@ -36,7 +35,7 @@ Outputs
     Ids from 1,000,000: names known at run time only.
 ``events-PID-STAMP.jsonl``
     ``start``, ``name``, ``seed``, ``draw``, ``fingerprint``, ``bit``, ``rank``, ``environment``, ``switch``,
-    ``nondeterministic`` (an operation without a deterministic form was asked for), ``note``, ``end``, one JSON object a
+    ``nondeterministic`` (an operation without a deterministic form was called), ``note``, ``end``, one JSON object a
     line.
 
 No failure in here ends or changes a training: it is noted as an event, or dropped where even that fails. No random

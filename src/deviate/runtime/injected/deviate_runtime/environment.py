@@ -2,16 +2,7 @@
 
 import os
 
-LIBRARIES = (
-    "torch torchvision torchaudio numpy scipy pandas sklearn jax jaxlib flax optax haiku tensorflow keras tf_keras "
-    "transformers accelerate datasets lightning pytorch_lightning timm gymnasium xgboost lightgbm"
-).split()
-
-VARIABLES = (
-    "OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS PYTHONHASHSEED CUBLAS_WORKSPACE_CONFIG CUDA_VISIBLE_DEVICES "
-    "XLA_FLAGS TF_DETERMINISTIC_OPS KERAS_BACKEND TORCHINDUCTOR_DETERMINISTIC FLASH_ATTENTION_DETERMINISTIC NCCL_ALGO "
-    "NVIDIA_TF32_OVERRIDE TORCH_ALLOW_TF32_CUBLAS_OVERRIDE MKL_CBWR ATEN_CPU_CAPABILITY ONEDNN_MAX_CPU_ISA"
-).split()
+from .frameworks import every
 
 
 def describe_environment(modules):
@@ -26,7 +17,7 @@ def describe_environment(modules):
     return {
         "event": "environment",
         "libraries": library_versions(modules),
-        "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
+        "variables": {name: os.environ[name] for name in every("variables") if name in os.environ},
         "cpu": cpu_model(),
         "cpu_capability": cpu_capability(torch),
         "cores": core_count(),
@@ -38,7 +29,9 @@ def describe_environment(modules):
 
 def library_versions(modules):
     """Return the version of each library that is loaded."""
-    loaded = {name: vars(modules[name]).get("__version__") for name in LIBRARIES if modules.get(name) is not None}
+    loaded = {
+        name: vars(modules[name]).get("__version__") for name in every("packages") if modules.get(name) is not None
+    }
     return {name: str(version) for name, version in loaded.items() if version is not None}
 
 
@@ -50,7 +43,7 @@ def core_count():
 
 
 def cpu_model():
-    """Return the processor's name, None where the system does not tell."""
+    """Return the processor's name, None where the system does not provide it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             for line in file:
@@ -113,7 +106,7 @@ def describe_gpus(torch):
 
 
 def driver_version():
-    """Return what the NVIDIA driver says of itself."""
+    """Return the version that the NVIDIA driver reports."""
     try:
         with open("/proc/driver/nvidia/version", encoding="utf-8", errors="replace") as file:
             return file.readline().strip()

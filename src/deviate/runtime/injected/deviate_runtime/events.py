@@ -1,18 +1,18 @@
-"""Say what happens in the process, one JSON object a line."""
+"""Write down what happens in the process, one JSON object a line."""
 
 import json
 import os
 
 from .files import open_appending, own_path, own_stem
 
-#: Notes of one kind that a process writes; the last one says so.
-NOTES_OF_A_KIND = 5
+#: Notes of one slug that a process writes; the last one adds that further ones are left out.
+NOTES_PER_SLUG = 5
 
 
 class Events:
     """The events file. It is opened for each event: a program that closes every descriptor does no harm."""
 
-    __slots__ = ("folder", "describe", "path", "stem", "begun", "said")
+    __slots__ = ("folder", "describe", "path", "stem", "begun", "notes")
 
     def __init__(self, folder, describe):
         self.folder = folder
@@ -21,8 +21,8 @@ class Events:
         #: Shared with the records file of the process.
         self.stem = None
         self.begun = False
-        #: Number of notes by slug, and the (slug, subject) pairs said.
-        self.said = {}
+        #: Number of notes by slug, and the (slug, subject) pairs that were written.
+        self.notes = {}
 
     def begin(self):
         """Create the file with its start event."""
@@ -42,7 +42,7 @@ class Events:
         self.append(event)
 
     def append(self, event):
-        """Append a line; where that fails there is nobody to tell."""
+        """Append a line; where that fails nothing can be done."""
         try:
             line = (json.dumps(event, default=repr) + "\n").encode("utf-8", "backslashreplace")
             descriptor = open_appending(self.path)
@@ -54,13 +54,13 @@ class Events:
             return
 
     def note(self, slug, message, subject=None):
-        """Say once per subject, and a few times in all, what could not be done."""
-        if subject is not None and (slug, subject) in self.said:
+        """Write, once per subject and a few times in all, what could not be done."""
+        if subject is not None and (slug, subject) in self.notes:
             return
-        self.said[slug, subject] = True
-        count = self.said[slug] = self.said.get(slug, 0) + 1
-        if count > NOTES_OF_A_KIND:
+        self.notes[slug, subject] = True
+        count = self.notes[slug] = self.notes.get(slug, 0) + 1
+        if count > NOTES_PER_SLUG:
             return
-        if count == NOTES_OF_A_KIND:
+        if count == NOTES_PER_SLUG:
             message += " (further notes of this kind are left out)"
         self.write({"event": "note", "slug": slug, "message": message[:2000]})

@@ -1,6 +1,6 @@
 """Tell a failure of the runtime from an exception that is the program's own."""
 
-import _signal  # what the module `signal` is made of: built in, and thirty times faster to ask
+import _signal  # what the module `signal` is made of: built in, and thirty times faster to call
 
 
 def raised_by_handler(error):

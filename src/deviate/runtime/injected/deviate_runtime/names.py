@@ -5,8 +5,8 @@ import re
 FIRST_ID = 1000000
 
 #: A name that changes with every record (a step in it, say) is no metric's.
-MOST_NAMES = 2000
-LONGEST_NAME = 200
+MAX_NAMES = 2000
+MAX_NAME_LENGTH = 200
 
 #: Put before the keys under which a framework's training loop reports.
 PREFIX = "fit:"
@@ -25,7 +25,7 @@ class Names:
         reported = [(m["name"], number) for number, m in enumerate(metrics) if m["how"] == "framework"]
         #: Names that a framework reports and the analysis foresaw, whole or in part (``fit:{stage}_loss``).
         self.statics = {name: number for name, number in reported if "{" not in name}
-        partly = sorted((one for one in reported if "{" in one[0]), key=lambda one: -len(one[0]))
+        partly = sorted((pair for pair in reported if "{" in pair[0]), key=lambda pair: -len(pair[0]))
         self.patterns = [(pattern_of(name), number) for name, number in partly]
         #: Names that a framework reports of what the source yields as well.
         self.sourced = {m["key"] for m in metrics if m.get("key")}
@@ -37,7 +37,7 @@ class Names:
 
     def number(self, metric, name):
         """Return the id of `name`, None where there are too many; `metric` is the id it belongs to, or None."""
-        name = name[:LONGEST_NAME]
+        name = name[:MAX_NAME_LENGTH]
         known = self.ids.get((metric, name))
         if known is not None:
             return known
@@ -46,12 +46,10 @@ class Names:
                 return self.ids.setdefault((None, name), self.statics[name])
             owner = next((number for pattern, number in self.patterns if pattern.match(name)), None)
             if owner is not None:
-                shown = name[len(PREFIX) :] if name.startswith(PREFIX) else name
-                return self.ids.setdefault((None, name), self.number(owner, shown))
-        if self.made >= MOST_NAMES:
-            self.process.events.note(
-                "too-many-names", "more than %d names; %r is left out" % (MOST_NAMES, name), metric
-            )
+                bare = name[len(PREFIX) :] if name.startswith(PREFIX) else name
+                return self.ids.setdefault((None, name), self.number(owner, bare))
+        if self.made >= MAX_NAMES:
+            self.process.events.note("too-many-names", "more than %d names; %r is left out" % (MAX_NAMES, name), metric)
             return None
         self.made += 1
         number = self.ids[metric, name] = FIRST_ID + self.made - 1
@@ -64,7 +62,7 @@ class Names:
         if known is not None:
             return known
         described = self.process.config["metrics"][metric]
-        name = described["name"].replace("{%s}" % described["label"], str(label)[:LONGEST_NAME])
+        name = described["name"].replace("{%s}" % described["label"], str(label)[:MAX_NAME_LENGTH])
         number = self.number(metric, name)
         if type(label) is str and number is not None:
             self.ids[metric, label] = number

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from . import rank, streams, watch
+from . import rank, watch
 from .events import Events
 from .records import Records
 from .wraps import install
@@ -42,9 +42,11 @@ class Process:
         self.events = Events(config["records"], self.describe)
         self.records = Records(config["records"], self)
         self.iteration = -1
+        #: None where the program's random numbers are left alone.
+        self.streams = None
         self.started = time.perf_counter()
         self.rank = rank.from_environment(os.environ)
-        #: Children forked so far; tells them apart the same way in every run.
+        #: Children forked so far: a number that identifies each of them, the same in every run.
         self.forks = 0
         self.forked = False
         #: True once a loop in the source counted; from then on no framework's loop does.
@@ -59,11 +61,14 @@ class Process:
         return cls(config)
 
     def begin(self):
-        """Say that the process started, make the overlay's functions known and watch imports."""
+        """Write that the process started, make the overlay's functions known and watch imports."""
         self.events.begin()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=self.before_fork, after_in_child=self.after_fork)
-        self.streams = streams.start(self)
+        if self.config.get("control") is not None:
+            from .streams.streams import Streams
+
+            self.streams = Streams(self)
         install(self)
         watch.install(self)
         atexit.register(self.end)
@@ -86,7 +91,7 @@ class Process:
         self.forks += 1
 
     def after_fork(self):
-        """Give a forked child files of its own, made when it has something to say."""
+        """Give a forked child files of its own, made when it has something to write."""
         self.events.leave_to_parent()
         self.records.leave_to_parent()
         self.recorder.names.forget()
@@ -96,13 +101,13 @@ class Process:
     def tick(self):
         """Count an iteration of the main loop."""
         self.iteration += 1
-        if self.rank is None and self.iteration < rank.LOOKS:
+        if self.rank is None and self.iteration < rank.READS:
             self.learn_rank()
         if self.iteration == 1 and self.streams is not None:
             self.streams.fingerprints.flush()
 
     def learn_rank(self):
-        """Look whether the process has got a rank since it started."""
+        """Read the rank, which the process may have got since it started."""
         try:
             self.rank = rank.from_libraries(sys.modules)
         except Exception as error:
@@ -111,7 +116,7 @@ class Process:
             self.events.write({"event": "rank", "rank": self.rank})
 
     def end(self):
-        """Say at the interpreter's normal end what was loaded, and that it ended."""
+        """Write at the interpreter's normal end what was loaded, and that it ended."""
         if not self.events.begun:
             return
         try:

@@ -2,8 +2,8 @@
 
 VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "LOCAL_RANK")
 
-#: Iterations of the main loop at whose start a look is taken; a training is distributed before its loop or never.
-LOOKS = 3
+#: Iterations of the main loop at whose start the rank is read; a training is distributed before its loop or never.
+READS = 3
 
 
 def from_environment(environment):

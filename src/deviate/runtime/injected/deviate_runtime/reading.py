@@ -2,7 +2,7 @@
 
 
 class NotANumberError(Exception):
-    """The value is no number; the message says what it is."""
+    """The value is no number; the message describes it."""
 
 
 def read_number(value):
@@ -41,7 +41,7 @@ def is_numpy_scalar(kind):
 
 
 def refuse(value):
-    """Say that values of this type are no numbers."""
+    """Refuse values of a type that is no number."""
     raise NotANumberError("it is of type %s" % type(value).__name__)
 
 
@@ -71,7 +71,7 @@ def complain_of_size(value):
 
 
 def read_plain(element):
-    """Return the element of an array as a float, if Python can tell it is a number."""
+    """Return the element of an array as a float, if it is a number of Python's."""
     if isinstance(element, (float, int, str)):
         return read_number(element)
     raise NotANumberError("its element is of type %s" % type(element).__name__)

@@ -9,9 +9,9 @@ from .files import open_appending, own_path
 
 RECORD = struct.Struct("<iidd")
 
-#: Seconds between two looks at whether the descriptor is still this file's. A program may close every descriptor and
-#: open files of its own; a look costs as much as a record.
-LOOK_EVERY = 1.0
+#: Seconds between two checks that the descriptor is still this file's. A program may close every descriptor and open
+#: files of its own; a check costs as much as a record.
+CHECK_INTERVAL = 1.0
 
 #: Descriptors as high as these are not reached by a program's own files after it closed them all.
 HIGH_DESCRIPTORS = (900, 500, 200, 100)
@@ -33,7 +33,7 @@ class Records:
         self.path = None
         self.descriptor = -1
         self.identity = None
-        #: Until this moment a record may be written without a look.
+        #: Until this moment a record may be written without a check.
         self.look_at = 0.0
         self.silent_until = 0.0
 
@@ -49,13 +49,13 @@ class Records:
         if self.descriptor < 0:
             return False
         try:
-            found = os.fstat(self.descriptor)
+            status = os.fstat(self.descriptor)
         except OSError:
             return False
-        return (found.st_dev, found.st_ino) == self.identity
+        return (status.st_dev, status.st_ino) == self.identity
 
     def append_carefully(self, record):
-        """Write `record` after a look at the file; where that fails, stand aside for a while."""
+        """Write `record` after a check of the file; where that fails, write nothing for a while."""
         now = time.perf_counter()
         if now < self.silent_until:
             self.lost += 1
@@ -64,7 +64,7 @@ class Records:
             if not self.is_open():
                 self.open()
             self.complain_if_deleted()
-            self.look_at = now + LOOK_EVERY
+            self.look_at = now + CHECK_INTERVAL
             written = os.write(self.descriptor, record)
             if written != RECORD.size:
                 self.cut(written)
@@ -79,8 +79,8 @@ class Records:
             self.path = own_path(self.folder, "records", self.process.events.stem, "bin")
         low = open_appending(self.path)
         self.descriptor = raise_descriptor(low)
-        found = os.fstat(self.descriptor)
-        self.identity = (found.st_dev, found.st_ino)
+        status = os.fstat(self.descriptor)
+        self.identity = (status.st_dev, status.st_ino)
 
     def complain_if_deleted(self):
         """Note that the file is gone from its folder."""
@@ -97,11 +97,11 @@ class Records:
         """Note that records are being lost."""
         self.lost += 1
         self.look_at = 0.0
-        self.silent_until = now + LOOK_EVERY
+        self.silent_until = now + CHECK_INTERVAL
         self.process.events.note("record-file-unwritable", str(error), "records")
 
     def report_losses(self):
-        """Say how many records were lost."""
+        """Write how many records were lost."""
         if self.lost:
             self.process.events.note("records-lost", "%d records could not be written" % self.lost, "records")
 

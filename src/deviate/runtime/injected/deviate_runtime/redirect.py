@@ -47,8 +47,8 @@ class Redirect:
             if is_under(path, root):
                 if any(is_under(path, kept) for kept in self.kept):
                     return None
-                found = self.overlay + path[len(root) :]
-                return found if os.path.exists(found) else None
+                mapped = self.overlay + path[len(root) :]
+                return mapped if os.path.exists(mapped) else None
         return None
 
     def apply(self, spec):
@@ -63,14 +63,14 @@ class Redirect:
             return spec
         from importlib.util import spec_from_file_location
 
-        inner = None if locations is None else [self.mapped(place) or place for place in locations]
+        inner = None if locations is None else [self.mapped(folder) or folder for folder in locations]
         return spec_from_file_location(spec.name, origin, submodule_search_locations=inner) or spec
 
     def map_namespace(self, locations):
         """Map the folders of a namespace package; one that has none to map keeps its live list."""
-        places = list(locations)
-        moved = [self.mapped(place) or place for place in places]
-        return locations if moved == places else moved
+        folders = list(locations)
+        moved = [self.mapped(folder) or folder for folder in folders]
+        return locations if moved == folders else moved
 
 
 def is_under(path, root):

@@ -2,12 +2,12 @@
 
 
 def make_draw(process):
-    """Return `__dv_draw__`, which makes a function draw for the factor that its place in the source stands for."""
+    """Return `__dv_draw__`, which makes a function draw for the factor that its place in the source stands for.
+
+    A place without a factor is only noted: it draws for the boundary that the program is in.
+    """
     streams = process.streams
-    sites = process.config.get("draws") or []
-    if streams is None or not sites:
-        return pass_function
-    factors = [site["factor"] for site in sites]
+    factors = [site["factor"] for site in process.config["draws"]]
     reached = set()
 
     def mark_draw(site, function):
@@ -16,7 +16,7 @@ def make_draw(process):
                 reached.add(site)
                 process.events.write({"event": "draw", "site": site})
             factor = factors[site]
-            if factor == streams.current:
+            if not factor or factor == streams.current:
                 return function
             return Inside(streams, factor, function)
         except Exception as error:
@@ -25,11 +25,6 @@ def make_draw(process):
 
     mark_draw._torchdynamo_disable = True
     return mark_draw
-
-
-def pass_function(site, function):
-    """Leave `function` as it is."""
-    return function
 
 
 class Inside:

@@ -1,53 +1,65 @@
-"""Do something after a module is imported, and import the overlay's files instead of the original's."""
+"""Call hooks after the import of a module, and import the overlay's files instead of the original's."""
 
 import sys
 
-from . import frameworks, streams
+from .frameworks import every
 from .redirect import Redirect
-
-SWITCHED = ("torch", "torch._inductor.config", "tensorflow")
 
 
 def install(process):
-    """Watch imports; what is loaded already is attended to at once."""
-    watched = {}
-    wanted = streams.attentions(process) + frameworks.attentions(process)
-    if process.config.get("threads") or process.config.get("hold_impl"):
-        wanted += [(name, __package__ + ".switches", process) for name in SWITCHED]
-    for name, part, argument in wanted:
-        watched.setdefault(name, []).append((part, argument))
+    """Watch imports; the hooks of a module that is loaded already are called at once."""
+    hooks = wanted_hooks(process)
     redirect = Redirect(process.config)
     redirect.map_paths()
-    sys.meta_path.insert(0, Finder(watched, redirect, process.events))
-    for name in list(watched):
+    sys.meta_path.insert(0, Finder(hooks, redirect, process))
+    for name in list(hooks):
         module = sys.modules.get(name)
         if module is not None and not getattr(module.__spec__, "_initializing", False):
-            attend_to(module, watched[name], process.events)
+            call_hooks(module, hooks[name], process)
+
+
+def wanted_hooks(process):
+    """Return the functions to call, by the module after whose import they are called."""
+    hooks = {}
+    switched = process.config.get("threads") or process.config.get("hold_impl")
+    wanted = {"streams": process.streams is not None, "switches": switched, "trainers": True}
+    for module, target in every("hooks"):
+        if wanted[target.partition(".")[0]]:
+            hooks.setdefault(module, []).append(target)
+    for field, target in (
+        ("boundaries", "streams.boundaries:patch_rows"),
+        ("epochs", "trainers:observe_rows"),
+        ("switches", "switches:set_rows"),
+    ):
+        for row in every(field):
+            if wanted[target.partition(".")[0].partition(":")[0]] and target not in hooks.setdefault(row[0], []):
+                hooks[row[0]].append(target)
+    return hooks
 
 
 class Finder:
-    """Stands before the other finders; asks them, and looks at what they found only where it has to."""
+    """Stands before the other finders, calls them, and changes what they return only for modules that have hooks."""
 
-    def __init__(self, watched, redirect, events):
-        self.watched = watched
+    def __init__(self, hooks, redirect, process):
+        self.hooks = hooks
         self.redirect = redirect
-        self.events = events
+        self.process = process
 
     def find_spec(self, name, path=None, target=None):
         """Return where `name` is imported from, None to leave it to the other finders."""
-        attentions = self.watched.get(name)
-        if attentions is None and not self.redirect.may_concern(path):
+        hooks = self.hooks.get(name)
+        if hooks is None and not self.redirect.may_concern(path):
             return None
         spec = self.ask_others(name, path, target)
         if spec is None:
             return None
         spec = self.redirect.apply(spec)
-        if attentions is not None:
-            attend_after_import(spec, attentions, self.events)
+        if hooks is not None:
+            call_after_import(spec, hooks, self.process)
         return spec
 
     def ask_others(self, name, path, target):
-        """Return what the first of the other finders that knows `name` says."""
+        """Return the answer of the first of the other finders that knows `name`."""
         for finder in sys.meta_path:
             find_spec = None if finder is self else getattr(finder, "find_spec", None)
             spec = None if find_spec is None else find_spec(name, path, target)
@@ -56,8 +68,8 @@ class Finder:
         return None
 
 
-def attend_after_import(spec, attentions, events):
-    """Have `attentions` called once the module of `spec` is complete; the loader stays what it is otherwise."""
+def call_after_import(spec, hooks, process):
+    """Have `hooks` called once the module of `spec` is complete; the loader stays what it is otherwise."""
     loader = spec.loader
     if loader is None or isinstance(loader, type) or not hasattr(loader, "exec_module"):
         return
@@ -68,19 +80,22 @@ def attend_after_import(spec, attentions, events):
             return execute(module)  # a loader shared by the modules of a zip file
         loader.__dict__.pop("exec_module", None)
         execute(module)
-        return attend_to(module, attentions, events)
+        return call_hooks(module, hooks, process)
 
     try:
         loader.exec_module = exec_module
     except AttributeError as error:
-        events.note("import-unwatched", "%s: %s" % (spec.name, error), spec.name)
+        process.events.note("import-unwatched", "%s: %s" % (spec.name, error), spec.name)
 
 
-def attend_to(module, attentions, events):
-    """Have each part do with `module` what it does; `attentions` are pairs of a part's name and its argument."""
-    for part, argument in attentions:
+def call_hooks(module, hooks, process):
+    """Call each hook, ``file:function``, with the module and what its package works on."""
+    for target in hooks:
         try:
+            file, _, function = target.partition(":")
+            part = __package__ + "." + file
             __import__(part)
-            sys.modules[part].attend(module, argument)
+            works_on = process.streams if file.startswith("streams.") else process
+            getattr(sys.modules[part], function)(module, works_on)
         except Exception as error:
-            events.note("library-unattended", "%s: %r" % (module.__name__, error), (module.__name__, part))
+            process.events.note("library-unattended", "%s: %r" % (module.__name__, error), (module.__name__, target))

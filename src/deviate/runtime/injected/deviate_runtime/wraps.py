@@ -9,7 +9,6 @@ from .interruption import raised_by_handler
 from .names import Names
 from .reading import NotANumberError, read_attributes, read_number
 from .records import RECORD
-from .sites import make_draw
 
 #: The id under which iterations of the main loop are recorded.
 MAIN_LOOP = -1
@@ -52,7 +51,7 @@ class Recorder:
         self.paths = {number: m["reads"] for number, m in enumerate(self.metrics) if m.get("reads")}
 
     def value(self, metric, value, label):
-        """Record the number that `value` is; of a dictionary, which only running it tells, those under its keys."""
+        """Record the number that `value` is; of a dictionary, which only a run can show, those under its keys."""
         path = self.paths.get(metric)
         if path is not None and type(value) is not float:
             value = read_attributes(value, path)
@@ -112,7 +111,7 @@ class Recorder:
 
 
 def describe(error):
-    """Return what a note says of `error`."""
+    """Return the text of a note about `error`."""
     return str(error) if isinstance(error, NotANumberError) else repr(error)
 
 
@@ -181,10 +180,19 @@ def make_wraps(process):
     return wraps, recorder
 
 
+def pass_function(site, function):
+    """Leave a function that draws as it is."""
+    return function
+
+
 def install(process):
     """Put the functions into `builtins`."""
     wraps, recorder = make_wraps(process)
     process.recorder = recorder
-    wraps["__dv_draw__"] = make_draw(process)
+    wraps["__dv_draw__"] = pass_function
+    if process.streams is not None and process.config.get("draws"):
+        from .sites import make_draw
+
+        wraps["__dv_draw__"] = make_draw(process)
     for name, function in wraps.items():
         setattr(builtins, name, function)

@@ -1,8 +1,16 @@
 """Seeds: mixed from what they stand for, so that equal ones stand for equal things on every machine."""
 
-import hashlib
 import operator
 import time
+
+# What `hashlib` falls back to is built in; importing that loads OpenSSL, which takes milliseconds.
+try:
+    from _sha2 import sha256  # Python 3.12
+except ImportError:
+    try:
+        from _sha256 import sha256
+    except ImportError:
+        from hashlib import sha256
 
 #: NumPy's legacy seeding takes no more.
 SEED_BITS = 32
@@ -14,7 +22,7 @@ CLOCK_SCALES = (1, 1000, 1000000, 1000000000)
 
 def mix(*parts):
     """Return a seed in ``[0, 2**32)``; equal parts give equal seeds."""
-    digest = hashlib.sha256("/".join(map(str, parts)).encode("utf-8", "backslashreplace")).digest()
+    digest = sha256("/".join(map(str, parts)).encode("utf-8", "backslashreplace")).digest()
     return int.from_bytes(digest[: SEED_BITS // 8], "little")
 
 

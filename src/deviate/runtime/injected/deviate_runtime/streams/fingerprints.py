@@ -1,44 +1,46 @@
-"""Digests that tell runs in which a factor drew the same from runs in which it did not.
+"""Digests that are equal for runs in which a factor drew the same.
 
-Of a factor, what is digested is the states its generators reach: equal digests mean that the same generators moved from
-the same seeds by the same draws. Where a library shows what the factor decided (initial weights, the order of the data)
-its `content` takes the place of the draws.
+A factor's digest is that of the states its generators reach: equal digests mean that the same generators moved from the
+same seeds by the same draws. Where a library shows what the factor decided (initial weights, the order of the data) its
+content takes the place of the draws.
 """
 
 import operator
 import zlib
 
+from ..frameworks import INIT, SHUFFLE
+
 #: Movements that enter the first digest, which is written at once: a process that is killed has it.
 FIRST = 4
 
-#: Switches away from a factor at which its generators are looked at; then at powers of two only, as looking costs
-#: several microseconds.
-LOOKS = 32
+#: Switches away from a factor at which its generators are sampled; later ones are at powers of two only, as a sample
+#: costs several microseconds.
+SAMPLES = 32
 
 
 by_name = operator.itemgetter(0)
 
 
 class Fingerprint:
-    """What is known of one factor."""
+    """The draws of one factor so far."""
 
-    __slots__ = ("digest", "moved", "looks", "sources", "said", "content")
+    __slots__ = ("digest", "moved", "samples", "sources", "is_written", "has_content")
 
     def __init__(self):
         self.digest = 0
         self.moved = 0
-        self.looks = 0
+        self.samples = 0
         #: Where the generators that moved were seeded, by generator.
         self.sources = {}
-        self.said = False
-        self.content = False
+        self.is_written = False
+        self.has_content = False
 
 
 class Fingerprints:
     """The fingerprints of one process."""
 
-    #: Factors of which libraries show content; their draws are told only where none did.
-    SHOWN = ("init", "shuffle")
+    #: Factors of which libraries show content; their draws are written only where none did.
+    WITH_CONTENT = (INIT, SHUFFLE)
 
     def __init__(self, streams):
         self.streams = streams
@@ -48,50 +50,51 @@ class Fingerprints:
         self.marks = {}
         #: Called before the last digests are written: what libraries show at the end of a process.
         self.at_end = []
-        #: What shows content, and begins anew in a child process.
-        self.shown_by = []
+        #: What takes down content, and begins anew in a child process.
+        self.content_sources = []
 
     def of(self, factor):
-        """Return what is known of `factor`."""
+        """Return the fingerprint of `factor`."""
         if factor not in self.factors:
             self.factors[factor] = Fingerprint()
         return self.factors[factor]
 
     # Draws
 
-    def look(self, before):
-        """See which generators moved while `before` drew, when it gives way to another factor."""
-        found = self.of(before)
-        found.looks += 1
-        if not self.streams.controls or found.looks <= LOOKS or not found.looks & (found.looks - 1):
-            self.see(before, found)
+    def sample(self, factor):
+        """Update the digest of `factor`, which gives way to another one, if this switch is one to be sampled."""
+        fingerprint = self.of(factor)
+        fingerprint.samples += 1
+        count = fingerprint.samples
+        if not self.streams.controls or count <= SAMPLES or not count & (count - 1):
+            self.update(factor, fingerprint)
 
-    def see(self, factor, found):
+    def update(self, factor, fingerprint):
         """Take the generators that moved into the digest, whatever the order in which libraries were loaded."""
         moved = []
         for generator in self.streams.all_generators():
             mark = self.mark(generator, factor)
             if self.last_mark(generator, factor) != mark:
                 moved.append((generator.name, mark))
-                found.sources[generator.name] = generator.seeded
+                fingerprint.sources[generator.name] = generator.seeded
             self.marks[self.slot(generator, factor)] = mark
         if moved:
             # of one name, in the order in which the program made them
             moved.sort(key=by_name)
-            found.digest = zlib.crc32(repr(moved).encode(), found.digest)
-            self.count(factor, found)
+            fingerprint.digest = zlib.crc32(repr(moved).encode(), fingerprint.digest)
+            self.count(factor, fingerprint)
 
     def slot(self, generator, factor):
         """Return the key of a mark: where nothing is switched, all factors share a state."""
         return id(generator), factor if self.streams.controls else None
 
     def mark(self, generator, factor):
-        """Return a number that tells the state of `factor` from others."""
+        """Return a number that identifies the state of `factor`."""
         live = not self.streams.controls or factor == generator.at
         return generator.mark(generator.live() if live else generator.state(factor))
 
     def last_mark(self, generator, factor):
-        """Return the mark that was seen last; before that, the one the generator was seeded to."""
+        """Return the last mark in the digest; before that, the one the generator was seeded to."""
         slot = self.slot(generator, factor)
         if slot not in self.marks:
             if not self.streams.controls:
@@ -99,22 +102,22 @@ class Fingerprints:
             self.marks[slot] = generator.mark(generator.fresh(self.streams.seed(factor, generator.key)))
         return self.marks[slot]
 
-    def overlook(self, generators):
-        """Take the states as they are for where the current factor's draws begin: a library seeded, or drew a seed."""
+    def rebase(self, generators):
+        """Let the current factor's draws begin at the present states: what a library drew or seeded does not count."""
         for generator in generators:
             self.marks[self.slot(generator, self.streams.current)] = self.mark(generator, self.streams.current)
 
-    def drawn(self, factor, number):
+    def add_draw(self, factor, number):
         """Take a draw into the digest that no switched generator makes."""
-        found = self.of(factor)
-        found.digest = zlib.crc32(b"%d" % number, found.digest)
-        self.count(factor, found)
+        fingerprint = self.of(factor)
+        fingerprint.digest = zlib.crc32(b"%d" % number, fingerprint.digest)
+        self.count(factor, fingerprint)
 
-    def count(self, factor, found):
+    def count(self, factor, fingerprint):
         """Count a movement; after the first few the digest is written."""
-        found.moved += 1
-        if found.moved == FIRST and factor not in self.SHOWN:
-            self.write(factor, found, "first")
+        fingerprint.moved += 1
+        if fingerprint.moved == FIRST and factor not in self.WITH_CONTENT:
+            self.write(factor, fingerprint, "first")
 
     def restart(self, generator):
         """Begin anew with a generator that was seeded."""
@@ -123,59 +126,60 @@ class Fingerprints:
 
     # Content
 
-    def content(self, name, digest, count, moment):
-        """Say what a factor decided, where a library shows it."""
-        found = self.of(name)
-        found.content = True
-        if self.streams.is_heard():
-            self.events.write(self.event(name, digest, count, moment, found.sources))
+    def write_content(self, name, digest, count, moment):
+        """Write what a factor decided, where a library shows it."""
+        fingerprint = self.of(name)
+        fingerprint.has_content = True
+        if self.streams.is_reporting():
+            self.events.write(self.event(name, digest, count, moment, fingerprint.sources))
 
     # Events
 
     def flush(self):
         """Write what was drawn so far and is not written yet; the main loop goes on, so initialisation is over."""
-        for factor, found in list(self.factors.items()):
-            if found.moved and not (found.said or found.content):
-                self.write(factor, found, "first")
+        for factor, fingerprint in list(self.factors.items()):
+            if fingerprint.moved and not (fingerprint.is_written or fingerprint.has_content):
+                self.write(factor, fingerprint, "first")
 
     def finish(self):
         """Write, at the normal end of the process, where every factor's generators stand."""
-        for say in self.at_end:
+        for finish in self.at_end:
             try:
-                say()
+                finish()
             except Exception as error:
-                self.events.note("fingerprint-missing", repr(error), say)
+                self.events.note("fingerprint-missing", repr(error), finish)
         current = self.streams.current
-        for factor, found in list(self.factors.items()):
-            if factor == current or (self.streams.controls and found.looks):
-                self.see(factor, found)
-            if found.moved and not found.content:
-                self.write(factor, found, "end")
+        for factor, fingerprint in list(self.factors.items()):
+            if factor == current or (self.streams.controls and fingerprint.samples):
+                self.update(factor, fingerprint)
+            if fingerprint.moved and not fingerprint.has_content:
+                self.write(factor, fingerprint, "end")
 
     def end_of_child(self):
         """Write, at the end of a child process, what of the first draws is not written yet."""
         current = self.streams.current
-        self.see(current, self.of(current))
-        for say in self.at_end:
-            say()
+        self.update(current, self.of(current))
+        for finish in self.at_end:
+            finish()
         self.flush()
 
-    def write(self, factor, found, moment):
+    def write(self, factor, fingerprint, moment):
         """Write the digest of a factor's draws."""
-        found.said = True
-        if self.streams.is_heard():
-            self.events.write(self.event(factor, found.digest, found.moved, moment, found.sources))
+        fingerprint.is_written = True
+        if self.streams.is_reporting():
+            event = self.event(factor, fingerprint.digest, fingerprint.moved, moment, fingerprint.sources)
+            self.events.write(event)
 
     def event(self, name, digest, count, moment, sources):
-        """Return the event that tells a digest."""
-        told = [dict(seeded or {}, generator=generator) for generator, seeded in sorted(sources.items())]
+        """Return the event of a digest."""
+        described = [dict(seeded or {}, generator=generator) for generator, seeded in sorted(sources.items())]
         return {
             "event": "fingerprint",
             "name": name,
             "digest": "%08x" % digest,
             "count": count,
             "moment": moment,
-            "sources": told,
+            "sources": described,
         }
 
     def forget(self):
@@ -183,6 +187,6 @@ class Fingerprints:
         self.factors = {}
         self.marks = {}
         self.at_end = []
-        for part in self.shown_by:
-            part.forget()
-        self.overlook(self.streams.all_generators())
+        for source in self.content_sources:
+            source.forget()
+        self.rebase(self.streams.all_generators())

@@ -3,17 +3,21 @@
 import collections
 import weakref
 
+from ..frameworks import OTHER
 from .derive import mix
 
 #: States that were handed to the program and may be handed back.
 SNAPSHOTS = 1024
 
+#: Generator objects of the program that are switched; those it makes beyond draw for the factor that made them.
+MADE_LIMIT = 64
+
 
 class Generator:
     """A generator with one state per factor.
 
-    A subclass says how the live state is read (`live`), set (`put`), made from a seed (`fresh`), copied (`copy`) and
-    told from others (`mark`). What a state is, is its own affair.
+    A subclass defines how the live state is read (`live`), set (`put`), made from a seed (`fresh`), copied (`copy`) and
+    identified (`mark`). What a state is, is its own affair.
 
     Attributes
     ----------
@@ -22,7 +26,7 @@ class Generator:
     key : tuple
         What it was last seeded with.
     seeded : dict or None
-        Where, None where nobody did.
+        Where; None where the program did not.
     at : str
         Factor whose state is live.
     planted : bool
@@ -30,6 +34,9 @@ class Generator:
     """
 
     name = ""
+
+    #: False: a child process that is not forked makes its states itself.
+    restarts_in_child = True
 
     def __init__(self, streams, key=None):
         self.streams = streams
@@ -69,12 +76,17 @@ class Generator:
         self.at = current
 
     def initial_seed(self):
-        """Return what to tell a program that asks for the seed: the one it gave, or one that is the same in every run.
+        """Return the seed for a program that reads it: the one it gave, or one that is the same in every run.
 
         A factor's own seed would carry that factor into whatever the program seeds with it.
         """
         text = self.key[1] if self.key[0] == "given" else ""
         return int(text) if text.lstrip("-").isdigit() else mix("initial", *self.key)
+
+    def restart_in_child(self, forked):
+        """Begin a stream of its own in a child process that did not inherit the states, unless its modules seeded."""
+        if self.restarts_in_child and not forked and self.seeded is None:
+            self.reset((*self.streams.lineage, "start"))
 
     def copy(self, state):
         """Return a state that stays what it is while the generator goes on."""
@@ -85,7 +97,7 @@ class Generator:
         self.streams.fingerprints.restart(self)
         if self.streams.controls:
             self.plant()
-        self.streams.fingerprints.overlook([self])
+        self.streams.fingerprints.rebase([self])
         self.keep()
 
     def keep(self):
@@ -112,15 +124,15 @@ class Generator:
             Go on with the factor that drew when the state was handed out: a library that computes again what was
             computed then (activation checkpointing) draws for it, wherever it is called from.
         """
-        found = self.snapshots.get(token)
+        snapshot = self.snapshots.get(token)
         if not self.streams.controls:
             return False
-        if found is None:
+        if snapshot is None:
             self.streams.process.events.note(
                 "state-unknown", "%s: a state of another process is restored for one factor only" % self.name, self.name
             )
             return False
-        factor, self.key, self.planted, copies = found
+        factor, self.key, self.planted, copies = snapshot
         if jump:
             self.streams.enter(factor)
         self.states = {factor: self.copy(state) for factor, state in copies.items()}
@@ -129,7 +141,7 @@ class Generator:
 
 
 class Made:
-    """For a generator that the program made: switched as long as the program holds the object."""
+    """A generator that the program made: switched as long as the program holds the object."""
 
     def watch(self, item):
         """Remember the object without keeping it."""
@@ -143,15 +155,13 @@ class Made:
 
 def is_switched(streams):
     """Tell whether a generator made now is switched; else it draws for the factor that makes it."""
-    from .streams import MADE_LIMIT, OTHER
-
     return streams.current == OTHER and len(streams.made) < MADE_LIMIT
 
 
 def bound_seed(streams, key):
     """Return the seed of a generator that draws for the factor that makes it."""
     seed = streams.seed(streams.current, key)
-    streams.fingerprints.drawn(streams.current, mix(seed))
+    streams.fingerprints.add_draw(streams.current, mix(seed))
     return seed
 
 
@@ -163,7 +173,7 @@ def stand_for(plain, module):
     plain : type
         A class that cannot be changed itself, being one of C.
     module : str
-        ``__module__`` of the subclass; classes that the program derives from it are asked as usual.
+        ``__module__`` of the subclass; classes that the program derives from it answer for themselves.
     """
 
     def stands(cls):

@@ -1,17 +1,15 @@
 """Child processes: each draws its own random numbers, the same in every run of the same seeds."""
 
-import functools
-
-from . import numpy_random, python_random, torch_random
+from ..patching import replaces
 
 
-def attend(module, streams):
-    """Tell the children of `multiprocessing` apart by their number, which is the same in every run."""
+def patch_process(module, streams):
+    """Identify the children of `multiprocessing` by their number, which is the same in every run."""
     plain = module.BaseProcess._bootstrap
     if hasattr(plain, "__wrapped__"):
         return
 
-    @functools.wraps(plain)
+    @replaces(module.BaseProcess, "_bootstrap")
     def _bootstrap(self, *args, **kwargs):
         begin(self, streams)
         try:
@@ -19,17 +17,14 @@ def attend(module, streams):
         finally:
             end(streams)
 
-    module.BaseProcess._bootstrap = _bootstrap
-
 
 def begin(child, streams):
     """Give a child draws of its own; what it inherited by a fork it goes on with, as without Deviate."""
     try:
-        forked = streams.process.forked
         streams.enter_child(*child._identity)
         if streams.controls:
-            for part in (python_random,) if forked else (python_random, numpy_random, torch_random):
-                part.seed_again(streams, forked)
+            for generator in streams.generators:
+                generator.restart_in_child(streams.process.forked)
     except Exception as error:
         streams.process.events.note("library-unattended", "multiprocessing: %r" % (error,), "multiprocessing")
 

@@ -4,25 +4,13 @@ import functools
 import os
 import threading
 
-from .caller import Callers
-from .commands import command_of_child
+from ..frameworks import DATA, OTHER, SEED
+from .callers import Callers
 from .derive import is_clock, mix, text_of
 from .fingerprints import Fingerprints
 
-#: The factor outside all boundaries.
-OTHER = "other"
-AUGMENT = "augment"
-DATA = "data"
-LAYERS = "layers"
-
-#: Draws that become seeds: the same in every run, since seeds are derived anyhow.
-SEED = "seed"
-
-#: Child processes, by their number, that write fingerprints and places of seeds; later ones are silent.
-CHILDREN_HEARD = 64
-
-#: Generator objects of the program that are switched; those it makes beyond draw for the factor that made them.
-MADE_LIMIT = 64
+#: Child processes, by their number, that write fingerprints and locations of seeds; later ones write nothing.
+REPORTING_CHILDREN = 64
 
 
 class Streams:
@@ -35,7 +23,7 @@ class Streams:
     current : str
         Factor that draws now.
     lineage : tuple
-        Tells this process from the other ones of the run, the same way in every run.
+        Distinguishes this process from the other ones of the run, the same way in every run.
     generators : list of Generator
         Those of the libraries, for good.
     made : dict
@@ -46,7 +34,7 @@ class Streams:
         self.process = process
         config = process.config
         self.controls = config["control"] == "streams"
-        self.seeds = dict(config.get("seeds") or {}, seed=0)
+        self.seeds = dict(config.get("seeds") or {}, **{SEED: 0})
         self.varying = frozenset(config.get("varying") or ())
         self.callers = Callers(config)
         self.current = OTHER
@@ -55,11 +43,12 @@ class Streams:
         self.made = {}
         #: How many seeds were derived for values that differ from run to run, by where they came from.
         self.counts = {}
-        self.said = set()
+        #: Calls that seed, with their lines, that an event was written of.
+        self.reported = set()
         self.thread = threading.get_ident()
         #: How deep the program is in `torch.random.fork_rng`: states handed back there stand for factors, too.
         self.forks = 0
-        #: True while states are used again that nobody knows the factors of: nothing is switched.
+        #: True while states of unknown factors are used again: nothing is switched.
         self.suspended = False
         self.fingerprints = Fingerprints(self)
         if hasattr(os, "register_at_fork"):
@@ -88,7 +77,7 @@ class Streams:
             return
         before = self.current
         try:
-            self.fingerprints.look(before)
+            self.fingerprints.sample(before)
         except Exception as error:
             self.process.events.note("draws-not-seen", "%s: %r" % (before, error), before)
         self.current = factor
@@ -98,10 +87,18 @@ class Streams:
             try:
                 generator.switch(factor)
             except Exception as error:
-                # It goes on in the state it is in, and is told so: `at` stays.
+                # It goes on in the state it is in, so `at` stays.
                 self.process.events.note(
                     "factor-not-switched", "%s to %s: %r" % (generator.name, factor, error), (generator.name, factor)
                 )
+
+    def call(self, factor, function, *args, **kwargs):
+        """Return what `function` returns, all its draws made for `factor`."""
+        before = self.enter(factor)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self.leave(before)
 
     def within(self, factor, function):
         """Return `function` with all its draws made for `factor`."""
@@ -125,7 +122,7 @@ class Streams:
     # Seeds
 
     def seed(self, factor, key):
-        """Return the seed of `factor` for the generator that `key` tells from others.
+        """Return the seed of `factor` for the generator that `key` identifies.
 
         Where the data are held fixed, what the author gives decides them, as it does without Deviate.
         """
@@ -145,7 +142,7 @@ class Streams:
         return (*self.lineage, source, count)
 
     def reseed(self, call, given, generators, plain, frame):
-        """Seed `generators` as the program asks for, each factor's state by a seed of its own.
+        """Seed `generators` as the program wants it, each factor's state by a seed of its own.
 
         Parameters
         ----------
@@ -155,7 +152,7 @@ class Streams:
             The seed it gives.
         generators : sequence of Generator
             All that the call seeds.
-        plain : callable
+        plain : callable, optional
             What the call does by itself: done where a library seeds for its own purposes, or nothing is controlled.
         frame : frame
             Of the caller.
@@ -165,7 +162,7 @@ class Streams:
         object
             What `plain` returned, None where it was not called.
         """
-        seeded = self.place(call, given, frame)
+        seeded = self.locate_seed(call, given, frame)
         for generator in generators:
             generator.seeded = seeded
         if self.controls and seeded is not None:
@@ -175,19 +172,22 @@ class Streams:
             return None
         for generator in generators:
             generator.planted = False
-        result = plain()
-        self.fingerprints.overlook(generators)
+        result = plain() if plain is not None else None
+        self.fingerprints.rebase(generators)
         return result
 
-    def place(self, call, given, frame, replaced=True):
-        """Say once where the program seeds, itself or through a library's function; None where a library does."""
-        found = self.callers.place(frame)
-        if found is None:
+    def locate_seed(self, call, given, frame, replaced=True):
+        """Return where the program seeds, itself or through a library's function, and write it down once.
+
+        None where a library seeds for its own purposes.
+        """
+        location = self.callers.locate(frame)
+        if location is None:
             return None
-        seeded = dict(found, call=call, given=repr(given)[:100])
-        told = (call, found["file"], found["line"])
-        if told not in self.said and self.is_heard():
-            self.said.add(told)
+        seeded = dict(location, call=call, given=repr(given)[:100])
+        key = (call, location["file"], location["line"])
+        if key not in self.reported and self.is_reporting():
+            self.reported.add(key)
             self.process.events.write(dict(seeded, event="seed", replaced=self.controls and replaced))
         return seeded
 
@@ -200,6 +200,22 @@ class Streams:
         self.thread = threading.get_ident()
         self.fingerprints.forget()
 
-    def is_heard(self):
-        """Tell whether this process says what it draws: a run may start workers in every epoch, and each has files."""
-        return len(self.lineage) < 3 or all(not isinstance(n, int) or n <= CHILDREN_HEARD for n in self.lineage[2:])
+    def is_reporting(self):
+        """Tell whether this process writes what it draws: a run may start workers in every epoch, each with files."""
+        return len(self.lineage) < 3 or all(not isinstance(n, int) or n <= REPORTING_CHILDREN for n in self.lineage[2:])
+
+
+def command_of_child(process):
+    """Return what identifies this process by its command line if another process of the run started it as a command.
+
+    Children of `multiprocessing` are identified by their number, and ranks by theirs.
+    """
+    words = process.describe()["argv"]
+    if process.rank is not None or "--multiprocessing-fork" in words:
+        return ()
+    parents = "events-%d-" % os.getppid()
+    if not any(name.startswith(parents) for name in os.listdir(process.config["records"])):
+        return ()
+    overlay = process.config.get("overlay")
+    texts = [word.replace(overlay, "") if overlay else word for word in words[1:]]
+    return ("command", "%08x" % mix(*texts))

@@ -1,0 +1,126 @@
+"""What an attribute of a value is: of a module, of an object of the project, of something outside."""
+
+from __future__ import annotations
+
+import ast
+
+from msgspec.structs import replace
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.libraries import attribute_of
+from deviate.analyse.flow.values import NOTHING, External, From, Instance, Ref, Value, join
+from deviate.analyse.source.index import ClassScope, ModuleIndex, Scope, Unit
+
+#: Classes that share an attribute's name are all considered up to this number.
+MAX_OWNERS = 4
+#: Assignments to an attribute that are looked at.
+MAX_STORES = 8
+
+
+def attribute_value(flow: Evaluator, node: ast.Attribute, scope: Scope) -> Value:
+    """Evaluate ``base.name``."""
+    base = flow.value(node.value, scope)
+    if not base.refs and base.params():
+        base = replace(base, refs=flow.resolve(base).refs)
+    values = [value for ref in base.refs if (value := _of_ref(flow, ref, node.attr)) is not None]
+    if values:
+        return _with_updates(base, join(values))
+    by_name = attribute_of(base, node.attr)
+    if by_name is not None:
+        return by_name
+    if base.has(From.SETTING):
+        return Value(base.origins)
+    if node.attr in base.keys:
+        return base.keys[node.attr]
+    if not base.refs:
+        of_classes = _of_any_class(flow, node.attr)
+        if of_classes is not NOTHING:
+            return of_classes
+    stores = scope.module.attribute_stores.get(node.attr)
+    if stores:
+        return join([Value(base.origins), *(flow.binding(binding) for binding in stores[:MAX_STORES])])
+    return Value(base.origins - {From.TEXT} if base.has(From.LIVE) else base.origins or frozenset({From.UNKNOWN}))
+
+
+def _of_ref(flow: Evaluator, ref: Ref, name: str) -> Value | None:
+    if isinstance(ref, ModuleIndex):
+        return _of_module(flow, ref, name)
+    if isinstance(ref, External):
+        return Value(refs=(External(f"{ref.dotted}.{name}"),)) if not ref.made else None
+    if isinstance(ref, Instance):
+        return instance_attribute(flow, ref, name)
+    if isinstance(ref, ClassScope):
+        return _of_class(flow, ref, name)
+    return None
+
+
+def _of_module(flow: Evaluator, module: ModuleIndex, name: str) -> Value | None:
+    if name in module.unit.bindings:
+        return flow.value_of_name(name, module)
+    below = flow.program.resolve_dotted(f"{module.dotted}.{name}" if module.dotted else name, module)
+    if isinstance(below, ModuleIndex):
+        return Value(refs=(below,))
+    value = flow.value_of_name(name, module)
+    return value if value.refs or not value.has(From.UNKNOWN) else None
+
+
+def _of_class(flow: Evaluator, cls: ClassScope, name: str) -> Value | None:
+    for base in flow.program.ancestors(flow, cls):
+        if name in base.bindings:
+            stores = base.module.attribute_stores.get(name, [])[:MAX_STORES]
+            return join([flow.binding(binding) for binding in (*base.bindings[name], *stores)])
+    return None
+
+
+def instance_attribute(flow: Evaluator, instance: Instance, name: str) -> Value | None:
+    """Evaluate an attribute of an object of the project: its methods, properties and what methods assign."""
+    values: list[Value] = []
+    for cls in flow.program.family(flow, instance.cls):
+        if name in cls.methods:
+            unit = cls.methods[name]
+            values.append(flow.returned(unit) if is_property(unit) else Value(refs=(unit,)))
+        elif name in cls.bindings:
+            values.extend(flow.binding(binding) for binding in cls.bindings[name])
+        values.extend(_attribute_binding(flow, cls, name))
+    if values:
+        return join(values)
+    getter = next(iter(flow.program.method(flow, instance.cls, "__getattr__")), None)
+    if getter is not None:
+        value = flow.returned(getter)
+        return Value(value.origins | {From.UNKNOWN}, value.refs)
+    return Value(frozenset({From.UNKNOWN})) if flow.program.external_bases(flow, instance.cls) else None
+
+
+def _attribute_binding(flow: Evaluator, cls: ClassScope, name: str) -> list[Value]:
+    bindings = cls.attributes.get(name)
+    if not bindings:
+        return []
+    return [flow.once((id(cls), "self." + name), lambda: join([flow.binding(binding) for binding in bindings]))]
+
+
+def is_property(unit: Unit) -> bool:
+    """Whether reading the attribute calls the method."""
+    return any(unit.has_decorator(name) for name in ("property", "cached_property")) or any(
+        isinstance(decorator, ast.Attribute) and decorator.attr in {"cached_property", "getter"}
+        for decorator in unit.decorators
+    )
+
+
+def _with_updates(base: Value, value: Value) -> Value:
+    """Put what this very object was given in the place of what any object of its class may be given.
+
+    ``losses.update(loss)`` makes ``losses.avg`` the loss, whatever other meters hold.
+    """
+    updates = base.plain() - {From.OBJECT, From.UNKNOWN}
+    params = [param for param in value.params() if param.unit.owner is not None and param.unit.name != "__init__"]
+    if not updates or not params:
+        return value
+    return value.with_origins(value.origins - frozenset(params) | updates)
+
+
+def _of_any_class(flow: Evaluator, name: str) -> Value:
+    """Evaluate an attribute of an unknown object: what the project's classes store under that name."""
+    owners = flow.program.attributes.get(name, [])
+    if not owners or len(owners) > MAX_OWNERS:
+        return NOTHING
+    return join([value for cls in owners for value in _attribute_binding(flow, cls, name)])

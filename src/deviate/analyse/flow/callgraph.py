@@ -1,0 +1,89 @@
+"""Who runs what: calls and function references, with the place they stand in."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.program import COMMON_METHODS, MAX_SAME_NAMED
+from deviate.analyse.flow.values import External
+from deviate.analyse.source.index import Place, Unit, stands_in
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """A function that code at some place runs or names."""
+
+    place: Place | None
+    target: Unit
+    line: int
+    #: False where it is only named.
+    called: bool = True
+
+
+class CallGraph:
+    """Edges between the functions of the running code."""
+
+    def __init__(self, flow: Evaluator) -> None:
+        self.flow = flow
+        self.program = flow.program
+        self._edges: dict[Unit, list[Edge]] = {}
+        self._inside: dict[ast.AST, set[Unit]] = {}
+
+    def edges(self, unit: Unit) -> list[Edge]:
+        """Return what a function runs directly."""
+        if unit not in self._edges:
+            self._edges[unit] = [*self._called(unit), *self._mentioned(unit)]
+        return self._edges[unit]
+
+    def _called(self, unit: Unit) -> list[Edge]:
+        edges: list[Edge] = []
+        for site in unit.calls:
+            if self.program.may_run(unit.module, site.place):
+                targets = self.program.targets(self.flow, site) or self._by_method_name(site.node, unit)
+                edges.extend(Edge(site.place, target, site.node.lineno) for target in targets)
+        return edges
+
+    def _by_method_name(self, call: ast.Call, unit: Unit) -> list[Unit]:
+        func = call.func
+        if not isinstance(func, ast.Attribute) or func.attr in COMMON_METHODS:
+            return []
+        units = self.program.methods.get(func.attr, [])
+        if not units or len(units) > MAX_SAME_NAMED:
+            return []
+        if isinstance(func.value, ast.Name):
+            refs = self.flow.value(func.value, unit).refs
+            if any(isinstance(ref, External) and not ref.made for ref in refs):
+                return []
+        return units
+
+    def _mentioned(self, unit: Unit) -> list[Edge]:
+        edges: list[Edge] = []
+        for node, scope, place in unit.loads:
+            if isinstance(node, ast.Name) or node.attr in self.program.methods:
+                refs = self.flow.value(node, scope).refs
+                edges.extend(
+                    Edge(place, ref, node.lineno, called=False)
+                    for ref in refs
+                    if isinstance(ref, Unit) and ref is not unit
+                )
+        return edges
+
+    def closure(self, roots: list[Unit], constructors: bool = True) -> set[Unit]:
+        """Return everything that functions run, directly or not; without `constructors`, not what those run."""
+        units: set[Unit] = set()
+        waiting = list(roots)
+        while waiting:
+            unit = waiting.pop()
+            if unit not in units and (constructors or unit.name != "__init__"):
+                units.add(unit)
+                waiting.extend(edge.target for edge in self.edges(unit))
+        return units
+
+    def inside(self, unit: Unit, node: ast.AST) -> set[Unit]:
+        """Return everything that runs within a statement of a function."""
+        if node not in self._inside:
+            roots = [edge.target for edge in self.edges(unit) if stands_in(edge.place, node)]
+            self._inside[node] = self.closure(roots)
+        return self._inside[node]

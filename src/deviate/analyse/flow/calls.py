@@ -1,0 +1,187 @@
+"""What a call gives: of the project's own functions by substitution, of others by table."""
+
+from __future__ import annotations
+
+import ast
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.libraries import FUNCTION_WRAPPERS, external_call, method_call
+from deviate.analyse.flow.values import (
+    MAX_REFS,
+    METRIC_ORIGINS,
+    External,
+    From,
+    Instance,
+    Param,
+    Value,
+    element_of,
+    join,
+    mixed,
+    of,
+    with_structure,
+)
+from deviate.analyse.source.index import ClassScope, Scope, Unit
+from deviate.analyse.source.syntax import passed_for
+
+#: A result that is nothing but this does not depend on what was passed.
+_FIXED_ORIGINS = frozenset(
+    {From.COUNT, From.TOTAL, From.SETTING, From.PATH, From.CLOCK, From.MEMORY, From.SCHEDULE, From.WEIGHTS}
+)
+#: Functions that iterate over their first argument.
+_ITERATING = {
+    "tqdm", "iter", "reversed", "sorted", "list", "tuple", "track", "islice", "cycle", "chain", "notebook_tqdm",
+    "prefetch_to_device",
+}  # fmt: skip
+
+
+def call_value(flow: Evaluator, node: ast.Call, scope: Scope) -> Value:
+    """Evaluate a call."""
+    func = _called(flow, node.func, scope)
+    args = [flow.value(arg, scope) for arg in (*node.args, *(key.value for key in node.keywords))]
+    special = _special(flow, node, scope, func, args)
+    if special is not None:
+        return special
+    results = [value for ref in func.refs if (value := _of_ref(flow, ref, node, scope, args)) is not None]
+    if results:
+        return join(results)
+    if isinstance(node.func, ast.Attribute) and not _is_stored_callable(flow, node.func, scope):
+        return _method(flow, node, node.func, scope, args)
+    return _unknown_function(func, args)
+
+
+def _called(flow: Evaluator, node: ast.expr, scope: Scope) -> Value:
+    """Evaluate what is called; a function or model that was passed on is what callers pass."""
+    func = flow.value(node, scope)
+    is_method = isinstance(node, ast.Attribute) and not _is_stored_callable(flow, node, scope)
+    if func.refs or not func.params() or is_method:
+        return func
+    return Value(func.origins, flow.resolve(func).refs)
+
+
+def _is_stored_callable(flow: Evaluator, func: ast.Attribute, scope: Scope) -> bool:
+    """Whether what is called is an attribute that the project's object stores, not a method: ``self.model(x)``."""
+    return any(
+        isinstance(ref, Instance)
+        and any(func.attr in relative.attributes for relative in flow.program.family(flow, ref.cls))
+        for ref in flow.value(func.value, scope).refs
+    )
+
+
+def _special(flow: Evaluator, node: ast.Call, scope: Scope, func: Value, args: list[Value]) -> Value | None:
+    dotted = next((ref.dotted for ref in func.refs if isinstance(ref, External) and not ref.made), "")
+    name = dotted.rpartition(".")[2]
+    if dotted == "builtins.enumerate" and args:
+        element = element_of(flow.resolve(args[0]))
+        return Value(args[0].origins, element=Value(element.origins, items=(of(From.COUNT), element)))
+    if dotted == "builtins.zip":
+        elements = tuple(element_of(flow.resolve(arg)) for arg in args)
+        return Value(mixed(args).origins, element=Value(mixed(elements).origins, items=elements))
+    if name in _ITERATING and args:
+        return args[0]
+    if name == "next" and args:
+        return element_of(args[0])
+    if dotted == "builtins.dict":
+        keys = {key.arg: flow.value(key.value, scope) for key in node.keywords if key.arg}
+        merged = join(args)
+        return Value(merged.origins, keys={**merged.keys, **keys}, element=merged.element)
+    if dotted == "builtins.super":
+        owner = scope.unit.enclosing_class
+        return Value(refs=(Instance(owner),)) if owner is not None else None
+    if dotted == "builtins.getattr" and args:
+        return args[0] if args[0].has(From.SETTING) else of(From.UNKNOWN)
+    if dotted == "builtins.map" and len(args) > 1:
+        return Value(mixed(args[1:]).origins, element=mixed(args[1:]))
+    return None
+
+
+def _of_ref(flow: Evaluator, ref: object, node: ast.Call, scope: Scope, args: list[Value]) -> Value | None:
+    if isinstance(ref, Unit):
+        return _own_function(flow, ref, node, scope)
+    if isinstance(ref, ClassScope):
+        return Value(frozenset({From.OBJECT}), refs=(Instance(ref, node, scope),))
+    if isinstance(ref, Instance):
+        own = flow.program.method(flow, ref.cls, "__call__")
+        results = [_own_function(flow, unit, node, scope) for unit in own]
+        return join(results) if results else of(From.LIVE if args else From.UNKNOWN)
+    if isinstance(ref, External):
+        if ref.made:
+            is_module = bool(args) and ref.dotted.rpartition(".")[2][:1].isupper()
+            return of(From.LIVE) if is_module or mixed(args).has(From.LIVE, From.DATA, From.WEIGHTS) else None
+        if ref.dotted.rpartition(".")[2] in FUNCTION_WRAPPERS:
+            wrapped = [function for value in args for function in value.refs if isinstance(function, (Unit, Instance))]
+            if wrapped:
+                return Value(frozenset({From.OBJECT}), refs=tuple(wrapped))
+        return with_params(external_call(ref.dotted, [flow.resolve(arg) for arg in args]), args)
+    return None
+
+
+def _own_function(flow: Evaluator, unit: Unit, node: ast.Call, scope: Scope) -> Value:
+    """Evaluate a function of the project, with this call's arguments for its parameters."""
+    if unit.name == "forward" and unit.owner is not None:
+        return of(From.LIVE)
+    return substitute(flow, flow.returned(unit), unit, node, scope, 0)
+
+
+def substitute(flow: Evaluator, value: Value, unit: Unit, call: ast.Call, scope: Scope, depth: int) -> Value:
+    """Replace a function's parameters in a value by a call's arguments."""
+    params = [param for param in value.params() if param.unit is unit]
+    if depth > 4 or not params:
+        return value
+    args = [_argument(flow, unit, param.name, call, scope) for param in params]
+    origins = (value.origins - frozenset(params)).union(*(arg.origins for arg in args))
+    refs = (*value.refs, *(ref for arg in args for ref in arg.refs))[:MAX_REFS]
+    return with_structure(value, origins, refs, lambda item: substitute(flow, item, unit, call, scope, depth + 1))
+
+
+def _argument(flow: Evaluator, unit: Unit, name: str, call: ast.Call, scope: Scope) -> Value:
+    exprs = passed_for(call, unit, name)
+    if exprs:
+        return join([flow.value(expr, scope) for expr in exprs])
+    spread = [arg.value for arg in call.args if isinstance(arg, ast.Starred)]
+    spread.extend(key.value for key in call.keywords if key.arg is None)
+    if spread:
+        return mixed([of(From.UNKNOWN), *(element_of(flow.value(expr, scope)) for expr in spread)])
+    return flow.default_value(unit.defaults[name], unit) if name in unit.defaults else of(Param(unit, name))
+
+
+def _method(flow: Evaluator, node: ast.Call, func: ast.Attribute, scope: Scope, args: list[Value]) -> Value:
+    receiver = flow.value(func.value, scope)
+    if func.attr == "format":
+        return Value(receiver.origins | mixed(args).origins | {From.TEXT})
+    if func.attr == "join":
+        return Value(mixed(args).origins | {From.TEXT})
+    if func.attr in {"run", "eval"} and _is_session(func.value):
+        return _session_run(node)
+    settled = flow.resolve(receiver)
+    if not settled.refs and not settled.has(*METRIC_ORIGINS, From.DATA, From.SETTING, From.TEXT):
+        units = flow.program.methods.get(func.attr, [])
+        if 0 < len(units) <= 2:
+            return with_params(join([_own_function(flow, unit, node, scope) for unit in units]), [receiver])
+    base = settled if receiver.element is None else receiver
+    return with_params(method_call(base, func.attr, [flow.resolve(arg) for arg in args]), [receiver, *args])
+
+
+def with_params(value: Value, sources: list[Value]) -> Value:
+    """Keep in sight which parameters a value was computed from."""
+    params = frozenset(origin for source in sources for origin in source.origins if isinstance(origin, Param))
+    if not params or value.origins <= _FIXED_ORIGINS:
+        return value
+    return value.with_origins(value.origins | params)
+
+
+def _is_session(node: ast.expr) -> bool:
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return "sess" in name.lower()
+
+
+def _session_run(node: ast.Call) -> Value:
+    """Give what a session of TensorFlow 1 returns: a result for each fetch."""
+    if node.args and isinstance(node.args[0], (ast.List, ast.Tuple)):
+        return Value(frozenset({From.LIVE}), items=tuple(of(From.LIVE) for _ in node.args[0].elts))
+    return of(From.LIVE)
+
+
+def _unknown_function(func: Value, args: list[Value]) -> Value:
+    passed = mixed(args)
+    origin = From.LIVE if passed.has(From.LIVE, From.DATA, From.WEIGHTS) else From.UNKNOWN
+    return of(origin, *func.params(), *passed.params())

@@ -1,0 +1,227 @@
+"""Data flow: where the value of an expression comes from, across functions, classes and files."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+
+from deviate.analyse.flow.expressions import HANDLERS, constant_value, is_scaled_step
+from deviate.analyse.flow.memory import Memory
+from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.values import (
+    External,
+    From,
+    Instance,
+    Param,
+    Value,
+    element_of,
+    item_of,
+    join,
+    of,
+    subtract,
+    trimmed,
+)
+from deviate.analyse.naming.words import is_settings_name
+from deviate.analyse.source.imports import name_below
+from deviate.analyse.source.index import Binding, ModuleIndex, Place, Scope, Unit, lookup
+
+#: Of what callers pass for parameters, so much is remembered.
+MAX_RESOLVED_REFS = 8
+
+
+class Flow:
+    """Evaluates expressions to abstract values, each once."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._memory = Memory()
+        self.forwarded: dict[ast.AST, Param | None] = {}
+        self.followed: set[tuple[int, str]] = set()
+
+    def value(self, node: ast.expr | None, scope: Scope) -> Value:
+        """Evaluate an expression; parameters stay symbolic."""
+        if isinstance(node, ast.Name):
+            return self._name(node, scope)  # remembered by the name, for all places that read it
+        if node is None:
+            return of(From.UNKNOWN)
+        if isinstance(node, ast.Constant):
+            return constant_value(node)
+        remembered = self._memory.known.get(node)
+        return remembered if remembered is not None else self.once(node, lambda: self._evaluate(node, scope))
+
+    def _evaluate(self, node: ast.expr, scope: Scope) -> Value:
+        handler = HANDLERS.get(type(node))
+        return handler(self, node, scope) if handler else of(From.UNKNOWN)
+
+    def once(self, key: object, compute: Callable[[], Value]) -> Value:
+        """Evaluate something and remember it."""
+        return self._memory.once(key, compute)
+
+    def resolved(self, node: ast.expr, scope: Scope) -> Value:
+        """Evaluate an expression with its parameters replaced by what callers pass."""
+        return self.resolve(self.value(node, scope))
+
+    def resolve(self, value: Value) -> Value:
+        """Replace the parameters in a value by what callers pass."""
+        params = value.params()
+        if not params:
+            return value
+        passed = [self.param(param) for param in params]
+        origins = value.plain().union(*(arg.plain() for arg in passed))
+        refs = (*value.refs, *(ref for arg in passed for ref in arg.refs))
+        return Value(frozenset(origins), refs[:MAX_RESOLVED_REFS], value.items, value.keys, value.element)
+
+    def param(self, param: Param) -> Value:
+        """Join what callers pass for a parameter."""
+        return self.once(param, lambda: self._from_callers(param))
+
+    def _from_callers(self, param: Param) -> Value:
+        passed = [self.resolved(expr, scope) for expr, scope in self.program.arguments(self, param)]
+        default = param.unit.defaults.get(param.name)
+        if default is not None:
+            passed.append(self.default_value(default, param.unit))
+        return join(passed) if passed else of(From.UNKNOWN)
+
+    def default_value(self, default: ast.expr, unit: Unit) -> Value:
+        """Value of a parameter that is not passed."""
+        value = self.value(default, unit.parent or unit)
+        return value if value.refs else of(From.SETTING)
+
+    def _name(self, node: ast.Name, scope: Scope) -> Value:
+        definition = lookup(node.id, scope)
+        if definition is None:
+            return self.once((id(scope.module), "unbound", node.id), lambda: self._unbound(node.id, scope))
+        home, bindings = definition
+        remembered = self._memory.known.get(key := (id(home), node.id))
+        return remembered if remembered is not None else self.once(key, lambda: self._bound(node.id, bindings))
+
+    def _bound(self, name: str, bindings: list[Binding]) -> Value:
+        value = join([self.binding(binding) for binding in bindings])
+        if is_settings_name(name) and not value.refs and not value.has(From.LIVE):
+            return of(From.SETTING)
+        return value
+
+    def _unbound(self, name: str, scope: Scope) -> Value:
+        starred = self._from_stars(name, scope.module)
+        if starred is not None:
+            return starred
+        if name in _BUILTINS:
+            return Value(refs=(External(f"builtins.{name}"),))
+        return of(From.SETTING if name.isupper() else From.UNKNOWN)
+
+    def value_of_name(self, name: str, module: ModuleIndex) -> Value:
+        """Value of a module's global."""
+        bindings = module.unit.bindings.get(name, [])
+        if bindings:
+            return self.once((id(module.unit), name), lambda: self._bound(name, bindings))
+        return self.once((id(module.unit), name), lambda: self._from_stars(name, module) or of(From.UNKNOWN))
+
+    def _from_stars(self, name: str, module: ModuleIndex) -> Value | None:
+        """Look for a name in what a module imports with ``*``."""
+        for star in module.stars:
+            ref = self.program.resolve_dotted(name_below(star, name), module)
+            if isinstance(ref, tuple) and (ref[1] in ref[0].unit.bindings or ref[0].stars) and ref[0] is not module:
+                value = self.value_of_name(ref[1], ref[0])
+                if value.refs or not value.has(From.UNKNOWN):
+                    return value
+            if isinstance(ref, ModuleIndex):
+                return Value(refs=(ref,))
+        return None
+
+    def binding(self, binding: Binding) -> Value:
+        """Value one binding gives."""
+        kind = binding.kind
+        if kind in {"def", "class"} and binding.target is not None:
+            return Value(refs=(binding.target,))
+        if kind == "param":
+            return self._parameter(binding)
+        if kind == "import":
+            ref = self.program.resolve_dotted(binding.key, binding.scope.module)
+            return self.value_of_name(ref[1], ref[0]) if isinstance(ref, tuple) else Value(refs=(ref,))
+        if kind == "opaque":
+            return of(binding.key or From.UNKNOWN)
+        value = self.value(binding.value, binding.scope)
+        if kind == "for":
+            return self._iterated(binding, value)
+        if kind == "aug":
+            return self._augmented(binding, value)
+        value = _unpacked(value, binding)
+        if kind == "key":
+            return Value(value.origins, keys={binding.key: value})
+        if kind == "merge":
+            return Value(value.origins, keys=value.keys, element=element_of(value))
+        return Value(value.origins, element=value) if kind == "element" else value
+
+    def _iterated(self, binding: Binding, value: Value) -> Value:
+        """Evaluate a ``for`` target; parameters stay visible, so that a function that loops over one is known to."""
+        params = frozenset(value.params())
+        value = _unpacked(element_of(self.resolve(value) if params and not value.element else value), binding)
+        return value.with_origins(value.origins | params)
+
+    def _parameter(self, binding: Binding) -> Value:
+        unit = binding.scope
+        if not isinstance(unit, Unit):
+            return of(From.UNKNOWN)
+        if unit.is_method and unit.parameters and binding.key == unit.parameters[0] and unit.owner is not None:
+            return Value(refs=(Instance(unit.owner),))
+        if binding.key == unit.vararg or binding.key == unit.kwarg:
+            param = Param(unit, binding.key)
+            return Value(frozenset({param}), element=of(param))
+        if is_settings_name(binding.key):
+            return of(From.SETTING)
+        return of(Param(unit, binding.key))
+
+    def _augmented(self, binding: Binding, value: Value) -> Value:
+        """``n += 1`` counts, unless it counts something the training decides."""
+        statement = binding.statement
+        assert isinstance(statement, ast.AugAssign)
+        if (
+            value.plain() <= {From.CONSTANT, From.SETTING, From.COUNT, From.TOTAL}
+            and not value.params()
+            and isinstance(statement.op, (ast.Add, ast.Sub))
+        ):
+            return of(From.LIVE) if self._decided_live(binding.place, binding.scope) else of(From.COUNT)
+        if isinstance(statement.op, ast.Sub) and is_scaled_step(statement.value):
+            return Value(value.origins | {From.LIVE})
+        if isinstance(statement.op, ast.Sub) and value.has(From.CLOCK):
+            return subtract(of(From.CLOCK), value)
+        return Value(value.origins, value.refs, None, value.keys, element_of(value) if value.element else None)
+
+    def _decided_live(self, place: Place | None, scope: Scope) -> bool:
+        """Whether the code runs only when a value of the training decides it."""
+        while place is not None and not isinstance(place.node, (ast.For, ast.AsyncFor, ast.While)):
+            if isinstance(place.node, ast.If) and _compares_values(place.node.test):
+                test = self.resolved(place.node.test, scope)
+                if test.has(From.LIVE):
+                    return True
+            place = place.outer
+        return False
+
+    def returned(self, unit: Unit) -> Value:
+        """Join what a function returns or yields, its parameters symbolic."""
+        if isinstance(unit.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            values = [self.value(expr, scope) for expr, scope in unit.returns]
+            yields = [self.value(expr, scope) for expr, scope in unit.yields]
+            if yields:
+                element = join(yields)
+                values.append(Value(element.origins, element=element))
+            return trimmed(join(values)) if values else of(From.CONSTANT)
+        return of(From.UNKNOWN)
+
+
+def _unpacked(value: Value, binding: Binding) -> Value:
+    """Take what one name gets where a value is unpacked."""
+    for position in binding.path:
+        value = item_of(value, position)
+    return value
+
+
+def _compares_values(test: ast.expr) -> bool:
+    return any(
+        isinstance(node, (ast.Compare, ast.Call, ast.Name, ast.Attribute))
+        for node in (test, *ast.iter_child_nodes(test))
+    )
+
+
+_BUILTINS = frozenset(dir(builtins))

@@ -1,0 +1,42 @@
+"""What the rules of data flow need of the evaluator that calls them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Protocol
+
+from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.values import Param, Valuation, Value
+from deviate.analyse.source.index import Binding, ModuleIndex, Scope, Unit
+
+
+class Evaluator(Valuation, Protocol):
+    """Evaluates expressions to abstract values, each once."""
+
+    program: Program
+    #: Answers of `parameters.forwarded_param`.
+    forwarded: dict[ast.AST, Param | None]
+    #: Functions and names that `texts.parts.take_apart` is following.
+    followed: set[tuple[int, str]]
+
+    def once(self, key: object, compute: Callable[[], Value]) -> Value:
+        """Evaluate something and remember it."""
+
+    def resolved(self, node: ast.expr, scope: Scope) -> Value:
+        """Evaluate an expression with its parameters replaced by what callers pass."""
+
+    def resolve(self, value: Value) -> Value:
+        """Replace the parameters in a value by what callers pass."""
+
+    def default_value(self, default: ast.expr, unit: Unit) -> Value:
+        """Evaluate a parameter that is not passed."""
+
+    def value_of_name(self, name: str, module: ModuleIndex) -> Value:
+        """Evaluate a module's global."""
+
+    def binding(self, binding: Binding) -> Value:
+        """Evaluate what one binding gives."""
+
+    def returned(self, unit: Unit) -> Value:
+        """Join what a function returns or yields, its parameters symbolic."""

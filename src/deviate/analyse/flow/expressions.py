@@ -1,0 +1,125 @@
+"""What each kind of expression gives, from what its parts give."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from deviate.analyse.flow.attributes import attribute_value
+from deviate.analyse.flow.calls import call_value
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.values import From, Value, join, mixed, of, subtract
+from deviate.analyse.source.index import Scope
+from deviate.analyse.source.syntax import dotted_text
+
+_A_TEXT, _A_CONSTANT = of(From.TEXT), of(From.CONSTANT)
+
+
+def constant_value(node: ast.Constant) -> Value:
+    """Evaluate a literal."""
+    return _A_TEXT if isinstance(node.value, (str, bytes)) else _A_CONSTANT
+
+
+def _text(flow: Evaluator, node: ast.JoinedStr, scope: Scope) -> Value:
+    fields = [flow.value(part.value, scope) for part in node.values if isinstance(part, ast.FormattedValue)]
+    return Value(mixed(fields).origins | {From.TEXT})
+
+
+def _operation(flow: Evaluator, node: ast.BinOp, scope: Scope) -> Value:
+    left, right = flow.value(node.left, scope), flow.value(node.right, scope)
+    if isinstance(node.op, ast.Sub) and is_scaled_step(node.right):
+        return Value(mixed((left, right)).origins | {From.LIVE})
+    if isinstance(node.op, ast.Sub):
+        return subtract(flow.resolve(left), flow.resolve(right))
+    if isinstance(node.op, (ast.Add, ast.Mult)) and (left.element or right.element):
+        elements = [side.element for side in (left, right) if side.element]
+        return Value(left.origins | right.origins, element=join(elements))
+    return mixed((left, right))
+
+
+def _parts(flow: Evaluator, node: ast.expr, scope: Scope) -> Value:
+    children = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return mixed([flow.value(child, scope) for child in children])
+
+
+def _choice(flow: Evaluator, node: ast.IfExp | ast.BoolOp, scope: Scope) -> Value:
+    choices = node.values if isinstance(node, ast.BoolOp) else (node.body, node.orelse)
+    return join([flow.value(choice, scope) for choice in choices])
+
+
+def _sequence(flow: Evaluator, node: ast.Tuple | ast.List | ast.Set, scope: Scope) -> Value:
+    items = tuple(flow.value(element, scope) for element in node.elts)
+    exact = not any(isinstance(element, ast.Starred) for element in node.elts) and len(items) <= 40
+    return Value(mixed(items).origins, (), items if exact else None, {}, join(items))
+
+
+def _mapping(flow: Evaluator, node: ast.Dict, scope: Scope) -> Value:
+    keys: dict[str, Value] = {}
+    values = []
+    for key, expr in zip(node.keys, node.values, strict=True):
+        value = flow.value(expr, scope)
+        values.append(value)
+        if key is None:
+            keys.update(value.keys)
+        elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+            keys[key.value] = value
+    return Value(mixed(values).origins, keys=keys, element=join(values))
+
+
+def _comprehension(flow: Evaluator, node: ast.expr, scope: Scope) -> Value:
+    assert isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp))
+    value = flow.value(node.value if isinstance(node, ast.DictComp) else node.elt, scope.module.inner.get(node, scope))
+    return Value(value.origins, element=value)
+
+
+def _lambda(flow: Evaluator, node: ast.Lambda, scope: Scope) -> Value:
+    return Value(flow.value(node.body, scope.module.inner.get(node, scope)).origins)
+
+
+def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
+    base = flow.value(node.value, scope)
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    if isinstance(key, str):
+        if key in {"lr", "learning_rate"}:
+            return of(From.SCHEDULE)
+        if key in base.keys:
+            return base.keys[key]
+    if isinstance(key, int) and base.items is not None and -len(base.items) <= key < len(base.items):
+        return base.items[key]
+    if isinstance(node.slice, ast.Slice):
+        return base
+    if base.element is not None:
+        return base.element
+    return Value(base.origins, base.refs if base.items is None else ())
+
+
+def _inner(flow: Evaluator, node: ast.Starred | ast.Await | ast.NamedExpr | ast.FormattedValue, scope: Scope) -> Value:
+    return flow.value(node.value, scope)
+
+
+def _unary(flow: Evaluator, node: ast.UnaryOp, scope: Scope) -> Value:
+    return flow.value(node.operand, scope)
+
+
+#: How each kind of expression but a name and a literal is evaluated.
+HANDLERS: dict[type, Callable[..., Value]] = {
+    ast.JoinedStr: _text, ast.BinOp: _operation, ast.Compare: _parts, ast.IfExp: _choice, ast.BoolOp: _choice,
+    ast.Tuple: _sequence, ast.List: _sequence, ast.Set: _sequence, ast.Dict: _mapping,
+    ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension, ast.Lambda: _lambda, ast.Subscript: _subscript, ast.Starred: _inner,
+    ast.Await: _inner, ast.NamedExpr: _inner, ast.FormattedValue: _inner, ast.UnaryOp: _unary,
+    ast.Attribute: attribute_value, ast.Call: call_value,
+}  # fmt: skip
+
+_RATES = re.compile(r"(^|[._])(lr|learning_rate|eta|alpha|step_size|rate|grads?|gradients?|d[wb]|grad_\w+)\b",
+                    re.IGNORECASE)  # fmt: skip
+
+
+def is_scaled_step(node: ast.expr) -> bool:
+    """Whether a product has a learning rate or a gradient in it."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Mult, ast.Div)):
+        return False
+    return any(
+        _RATES.search(dotted_text(part)) for part in ast.walk(node) if isinstance(part, (ast.Name, ast.Attribute))
+    )

@@ -1,0 +1,203 @@
+"""The project as a whole: names across files, class families, who calls what."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+from deviate.analyse.flow.values import NOTHING, External, Instance, Param, Ref, Valuation
+from deviate.analyse.naming.words import word_lists
+from deviate.analyse.source.imports import Imports
+from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Place, Scope, Unit, under_main_guard
+from deviate.analyse.source.syntax import called_name, passed_for
+
+#: A method name that more classes define tells nothing about an unknown receiver.
+MAX_SAME_NAMED = 3
+#: Methods that so many things have that a shared name means nothing.
+COMMON_METHODS = word_lists(__file__)["common methods"]
+
+
+class CallsByName:
+    """All calls by one name, by the functions they reach: each is looked at once, however many share the name."""
+
+    def __init__(self, sites: list[CallSite]) -> None:
+        self.order = {site: position for position, site in enumerate(sites)}
+        self.reaching: dict[Unit, list[CallSite]] = {}
+        #: Reach nothing that is known.
+        self.open: list[CallSite] = []
+        self._waiting = list(sites)
+
+    def sort_out(self, targets: Callable[[CallSite], list[Unit] | None]) -> None:
+        """Look at the calls not looked at yet; again later at those whose targets are not known yet (None)."""
+        later: list[CallSite] = []
+        while self._waiting:
+            site = self._waiting.pop()
+            units = targets(site)
+            if units is None:
+                later.append(site)
+            elif not units:
+                self.open.append(site)
+            for unit in dict.fromkeys(units or ()):
+                self.reaching.setdefault(unit, []).append(site)
+        self._waiting = later
+
+
+class Program:
+    """All modules that the entry reaches."""
+
+    def __init__(self, root: Path, entry: Path) -> None:
+        self.imports = Imports(root, entry)
+        self.entry = self.imports.load_all(entry)
+        self.modules: list[ModuleIndex] = list(self.imports.loaded())
+        self.calls: dict[str, list[CallSite]] = {}
+        self.reached: set[Unit] = set()
+        self.aliases = self._import_aliases()
+        self.classes = [cls for module in self.modules for cls in module.classes]
+        self.methods: dict[str, list[Unit]] = {}
+        self.attributes: dict[str, list[ClassScope]] = {}
+        for cls in self.classes:
+            for name, unit in cls.methods.items():
+                self.methods.setdefault(name, []).append(unit)
+            for name in cls.attributes:
+                self.attributes.setdefault(name, []).append(cls)
+        self._bases: dict[ClassScope, list[Ref]] = {}
+        self._subclasses: dict[ClassScope, list[ClassScope]] | None = None
+        self._callers: dict[Unit, list[CallSite]] = {}
+        self._named: dict[str, CallsByName] = {}
+
+    def _import_aliases(self) -> dict[str, set[str]]:
+        aliases: dict[str, set[str]] = {}
+        for module in self.modules:
+            for node, _, _ in module.imports:
+                for alias in node.names:
+                    if alias.asname and alias.asname != alias.name:
+                        aliases.setdefault(alias.name.rpartition(".")[2], set()).add(alias.asname)
+        return aliases
+
+    def set_reached(self, units: set[Unit]) -> None:
+        """Take what runs: only its calls count."""
+        self.reached = units
+        self.calls, self._named = {}, {}
+        for unit in self.running_units():
+            for site in unit.calls:
+                self.calls.setdefault(called_name(site.node), []).append(site)
+
+    def may_run(self, module: ModuleIndex, place: Place | None) -> bool:
+        """Whether code runs although it may stand under ``if __name__ == "__main__"``."""
+        return module is self.entry or not under_main_guard(place)
+
+    def running_units(self) -> list[Unit]:
+        """List the functions that run, in the order of files and lines."""
+        return [unit for module in self.modules for unit in module.units if unit in self.reached]
+
+    def resolve_dotted(self, dotted: str, importer: ModuleIndex) -> Ref | tuple[ModuleIndex, str]:
+        """Find what an imported dotted name is: a module, a name in a module, or something outside."""
+        module = self.imports.find(dotted, importer)
+        if module is not None:
+            return module
+        base, _, name = dotted.rpartition(".")
+        if dotted.startswith(".") and not base.strip("."):
+            base = dotted[: len(dotted) - len(dotted.lstrip("."))]
+            name = dotted.lstrip(".")
+        if base:
+            module = self.imports.find(base, importer)
+            if module is not None:
+                return module, name
+        return External(dotted.lstrip("."))
+
+    # Classes.
+
+    def bases(self, flow: Valuation, cls: ClassScope) -> list[Ref]:
+        """Resolve the base classes."""
+        if cls not in self._bases:
+            self._bases[cls] = []
+            assert cls.parent is not None
+            self._bases[cls] = [ref for base in cls.bases for ref in flow.value(base, cls.parent).refs]
+        return self._bases[cls]
+
+    def ancestors(self, flow: Valuation, cls: ClassScope) -> list[ClassScope]:
+        """Return the class and its bases within the project, nearest first."""
+        classes = [cls]
+        for ancestor in classes:
+            for ref in self.bases(flow, ancestor):
+                if isinstance(ref, ClassScope) and ref not in classes:
+                    classes.append(ref)
+        return classes
+
+    def external_bases(self, flow: Valuation, cls: ClassScope) -> list[str]:
+        """Return the dotted names of the base classes outside the project."""
+        return [
+            ref.dotted
+            for base in self.ancestors(flow, cls)
+            for ref in self.bases(flow, base)
+            if isinstance(ref, External) and ref.dotted != "builtins.object"
+        ]
+
+    def family(self, flow: Valuation, cls: ClassScope) -> list[ClassScope]:
+        """Return the class, its bases, then its subclasses."""
+        if self._subclasses is None:
+            self._subclasses = {}
+            for descendant in self.classes:
+                for base in self.ancestors(flow, descendant)[1:]:
+                    self._subclasses.setdefault(base, []).append(descendant)
+        return [*self.ancestors(flow, cls), *self._subclasses.get(cls, [])]
+
+    def method(self, flow: Valuation, cls: ClassScope, name: str) -> list[Unit]:
+        """Find the methods a call on an instance may reach."""
+        return [relative.methods[name] for relative in self.family(flow, cls) if name in relative.methods][:4]
+
+    # Calls.
+
+    def callers(self, flow: Valuation, unit: Unit) -> list[CallSite]:
+        """Find the calls that reach a function, by name first and by data flow where it can tell."""
+        if unit in self._callers:
+            return self._callers[unit]
+        names = {unit.name} | self.aliases.get(unit.name, set())
+        if unit.owner is not None and unit.name == "__init__":
+            for cls in self.family(flow, unit.owner):
+                names |= {cls.name} | self.aliases.get(cls.name, set())
+        sites = [site for name in sorted(names) for site in self._calling(flow, name, unit)]
+        self._callers[unit] = sites
+        return sites
+
+    def _calling(self, flow: Valuation, name: str, unit: Unit) -> list[CallSite]:
+        """Find the calls by a name that reach a function."""
+        if name not in self._named:
+            self._named[name] = CallsByName(self.calls.get(name, []))
+        calls = self._named[name]
+        calls.sort_out(lambda site: self._sure_targets(flow, site))
+        sites = calls.reaching.get(unit, [])
+        by_name = unit.owner is not None and unit.name not in COMMON_METHODS
+        if by_name and len(self.methods.get(unit.name, [])) <= MAX_SAME_NAMED:
+            sites = [*sites, *(site for site in calls.open if self._may_be_method(flow, site))]
+        return sorted(sites, key=lambda site: calls.order[site])
+
+    def _sure_targets(self, flow: Valuation, site: CallSite) -> list[Unit] | None:
+        """Targets of a call; None where what is called is only being evaluated."""
+        units = self.targets(flow, site)
+        return units if units or flow.value(site.node.func, site.scope) is not NOTHING else None
+
+    def _may_be_method(self, flow: Valuation, site: CallSite) -> bool:
+        func = site.node.func
+        return isinstance(func, ast.Attribute) and not flow.value(func.value, site.scope).refs
+
+    def targets(self, flow: Valuation, site: CallSite) -> list[Unit]:
+        """Find the functions of the project that a call may run."""
+        units: list[Unit] = []
+        for ref in flow.value(site.node.func, site.scope).refs:
+            if isinstance(ref, Unit):
+                units.append(ref)
+            elif isinstance(ref, ClassScope):
+                units.extend(self.method(flow, ref, "__init__")[:1])
+            elif isinstance(ref, Instance):
+                units.extend(self.method(flow, ref.cls, "__call__"))
+        return units
+
+    def arguments(self, flow: Valuation, param: Param) -> list[tuple[ast.expr, Scope]]:
+        """Return every expression that callers pass for a parameter."""
+        return [
+            (expr, site.scope)
+            for site in self.callers(flow, param.unit)
+            for expr in passed_for(site.node, param.unit, param.name)
+        ]

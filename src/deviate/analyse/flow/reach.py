@@ -1,0 +1,160 @@
+"""Which functions run when the entry runs: those that running code names."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from deviate.analyse.flow.program import Program
+from deviate.analyse.source.imports import name_below
+from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Scope, Unit, bindings_of
+from deviate.analyse.source.syntax import called_name, text_of
+
+_HOOKS = re.compile(
+    r"^(on_|forward$|call$|build$|step$|run$|configure_|prepare_data|setup$|training_|validation_|validate_|test_|predict_|"
+    r"train_step|compute_loss|evaluation_|.*_dataloader$|.*_step$|.*_epoch_end$|.*_start$|.*_end$|before_|after_|get_metric)"
+)
+_PLAIN_BASES = re.compile(r"(^|\.)(Module|Layer|Model|Dataset|object|ABC|Function|Enum|dict|list|NamedTuple)$")
+
+
+def reached_units(program: Program) -> set[Unit]:
+    """Follow names from the entry's module-level code."""
+    return _Reach(program).run()
+
+
+class _Reach:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.units: set[Unit] = set()
+        self.waiting: list[Unit] = []
+        self.classes: set[ClassScope] = set()
+        self.called: set[str] = set()
+
+    def run(self) -> set[Unit]:
+        for module in self.program.modules:
+            self._reach(module.unit)
+            for unit in module.units:
+                if unit.owner is None and self._registered(unit):
+                    self._reach(unit)
+        if self.program.entry is not None:
+            for dotted in self.program.imports.targets:
+                self._reach_target(self.program.resolve_dotted(dotted, self.program.entry), 0)
+        while self.waiting:
+            self._follow(self.waiting.pop())
+        return self.units
+
+    def _registered(self, unit: Unit) -> bool:
+        """Whether a decorator that is called registers the function for later."""
+        is_called = any(isinstance(decorator, ast.Call) for decorator in unit.decorators)
+        return is_called and self.program.may_run(unit.module, unit.place)
+
+    def _reach(self, unit: Unit) -> None:
+        if unit not in self.units:
+            self.units.add(unit)
+            self.waiting.append(unit)
+
+    def _follow(self, unit: Unit) -> None:
+        for node, scope, place in unit.loads:
+            if not self.program.may_run(unit.module, place):
+                continue
+            if isinstance(node, ast.Name):
+                self._name(node.id, scope)
+            else:
+                self._attribute(node, scope)
+        for site in unit.calls:
+            if called_name(site.node) in {"getattr", "vars", "dir"} and site.node.args:
+                module = self._module_of(site.node.args[0], site.scope)
+                if isinstance(module, ModuleIndex):
+                    self._all_of(module)
+
+    def _name(self, name: str, scope: Scope) -> None:
+        bindings = bindings_of(name, scope)
+        for binding in bindings:
+            self._binding(binding, 0)
+        for star in () if bindings else scope.module.stars:
+            self._reach_target(self.program.resolve_dotted(name_below(star, name), scope.module), 0)
+
+    def _binding(self, binding: Binding, depth: int) -> None:
+        if binding.kind == "def" and isinstance(binding.target, Unit):
+            self._reach(binding.target)
+        elif binding.kind == "class" and isinstance(binding.target, ClassScope):
+            self._use(binding.target)
+        elif binding.kind == "import" and depth < 6:
+            self._reach_target(self.program.resolve_dotted(binding.key, binding.scope.module), depth + 1)
+
+    def _reach_target(self, ref: object, depth: int) -> None:
+        if not isinstance(ref, tuple):
+            return
+        module, name = ref
+        bindings = module.unit.bindings.get(name)
+        if bindings:
+            for binding in bindings:
+                self._binding(binding, depth)
+        elif depth < 6:
+            for star in module.stars:
+                self._reach_target(self.program.resolve_dotted(name_below(star, name), module), depth + 1)
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> None:
+        module = self._module_of(node.value, scope)
+        if module == "outside":
+            return
+        if isinstance(module, ModuleIndex):
+            if node.attr == "__dict__":
+                self._all_of(module)
+            self._reach_target((module, node.attr), 0)
+            return
+        if node.attr not in self.called:
+            self.called.add(node.attr)
+            for cls in self.classes:
+                if node.attr in cls.methods:
+                    self._reach(cls.methods[node.attr])
+
+    def _module_of(self, node: ast.expr, scope: Scope) -> ModuleIndex | str | None:
+        """Find the module an expression names; ``outside`` for one that is not the project's."""
+        if isinstance(node, ast.Attribute):
+            base = self._module_of(node.value, scope)
+            if isinstance(base, ModuleIndex):
+                if node.attr in base.unit.bindings:
+                    return self._imported_module(base.unit.bindings[node.attr])
+                module = self.program.resolve_dotted(name_below(base.dotted, node.attr), base)
+                return module if isinstance(module, ModuleIndex) else None
+            return base
+        return self._imported_module(bindings_of(node.id, scope)) if isinstance(node, ast.Name) else None
+
+    def _imported_module(self, bindings: list[Binding]) -> ModuleIndex | str | None:
+        for binding in bindings:
+            if binding.kind == "import":
+                ref = self.program.resolve_dotted(binding.key, binding.scope.module)
+                if isinstance(ref, ModuleIndex):
+                    return ref
+                if not isinstance(ref, tuple):
+                    return "outside"
+                defined = ref[0].unit.bindings.get(ref[1])
+                return self._imported_module(defined) if defined and defined is not bindings else None
+        return None
+
+    def _all_of(self, module: ModuleIndex) -> None:
+        for name in module.unit.bindings:
+            self._reach_target((module, name), 0)
+
+    def _use(self, cls: ClassScope) -> None:
+        if cls in self.classes:
+            return
+        self.classes.add(cls)
+        everything = any(not self._is_plain_base(base, cls) for base in cls.bases)
+        for name, unit in cls.methods.items():
+            is_named = name.startswith("__") or name in self.called or _HOOKS.match(name)
+            if everything or is_named or unit.has_decorator("property"):
+                self._reach(unit)
+
+    def _is_plain_base(self, base: ast.expr, cls: ClassScope) -> bool:
+        """Whether a base class calls no methods of its own accord: the project's own, or a plain container."""
+        assert cls.parent is not None
+        for binding in bindings_of(base.id, cls.parent)[:1] if isinstance(base, ast.Name) else ():
+            is_imported = binding.kind == "import"
+            if binding.kind == "class" or (
+                is_imported and isinstance(self.program.resolve_dotted(binding.key, cls.module), tuple)
+            ):
+                return True
+        text = text_of(base)
+        return not text or (_PLAIN_BASES.search(text) is not None and "Lightning" not in text)

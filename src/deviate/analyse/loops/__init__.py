@@ -1,0 +1,1 @@
+"""The main training loop, and what runs before, during and after it."""

@@ -1,0 +1,123 @@
+"""What runs before, during and after the main loop."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from deviate.analyse.flow.callgraph import CallGraph, Edge
+from deviate.analyse.flow.program import Program
+from deviate.analyse.source.index import Loop, Place, Unit, enclosing_loops, stands_in
+from deviate.analyse.source.syntax import dotted_text
+
+_REGISTERING = re.compile(r"(^|[._])(on|register|hook|event|handler|handles|callback|listen|subscribe)([._]|er|$)")
+
+
+class Phases:
+    """Separates code that only prepares the training, or serves something else, from code that trains or evaluates.
+
+    Code after the loop counts, because it may report what the training led to; so does code whose callers are not
+    known, such as hooks that a library runs. The main loop stands in `unit`; `training` are all loops that train: a
+    pre-training, and the ones that other settings choose.
+    """
+
+    def __init__(
+        self, program: Program, graph: CallGraph, unit: Unit, loop: Loop, training: Iterable[tuple[Unit, Loop]]
+    ) -> None:
+        self.graph = graph
+        self.unit = unit
+        self.loop = loop
+        self._reached = sorted(program.reached, key=lambda unit: unit.position)
+        self._edges = [(caller, edge) for caller in self._reached for edge in graph.edges(caller)]
+        #: Functions that run within the main loop, and hooks.
+        self.during = self._within(unit, loop) | self._closure(self._hooks())
+        for trainer, its_loop in training:
+            self.during |= {trainer} | self._within(trainer, its_loop)
+        #: Lines and places of the loop or of the calls that lead to it, in each function on the way to the loop.
+        self.ways: dict[Unit, list[tuple[int, Place | None]]] = {unit: [(loop.node.lineno, loop.place)]}
+        self._find_ways()
+        self.during |= self._closure(self._callbacks())
+        self.after = self._closure(self._called_later())
+        #: What runs within the main loop only because an object is made there.
+        self.made_during = graph.inside(unit, loop.node) - self.during
+
+    def _closure(self, roots: Iterable[Unit]) -> set[Unit]:
+        """Follow calls, except into constructors: those set something up, whenever they run."""
+        return self.graph.closure(list(roots), constructors=False)
+
+    def _within(self, unit: Unit, loop: Loop) -> set[Unit]:
+        return self._closure(edge.target for edge in self.graph.edges(unit) if stands_in(edge.place, loop.node))
+
+    def _hooks(self) -> list[Unit]:
+        """List methods that nothing of the project calls by a name the analysis can follow: a library may."""
+        called = {edge.target for _, edge in self._edges if edge.called}
+        return [
+            unit for unit in self._reached if (unit.owner is not None or _is_registered(unit)) and unit not in called
+        ]
+
+    def _find_ways(self) -> None:
+        """Follow the calls that lead to the loop outwards."""
+        callers: dict[Unit, list[tuple[Unit, Edge]]] = {}
+        for caller, edge in self._edges:
+            callers.setdefault(edge.target, []).append((caller, edge))
+        waiting = [self.unit]
+        while waiting:
+            for caller, edge in callers.get(waiting.pop(), []):
+                if caller not in self.ways:
+                    self.ways[caller] = []
+                    waiting.append(caller)
+                if caller is not self.unit:
+                    self.ways[caller].append((edge.line, edge.place))
+
+    def _callbacks(self) -> Iterable[Unit]:
+        """Functions that are named and not called on the way to the loop: callbacks."""
+        for unit in self.ways:
+            called = {edge.target for edge in self.graph.edges(unit) if edge.called}
+            yield from (edge.target for edge in self.graph.edges(unit) if edge.target not in called | self.ways.keys())
+
+    def _called_later(self) -> Iterable[Unit]:
+        for unit in self.ways:
+            for edge in self.graph.edges(unit):
+                if edge.target not in self.ways and self._is_later(unit, edge.line, edge.place):
+                    yield edge.target
+
+    def _is_later(self, unit: Unit, line: int, place: Place | None) -> bool:
+        """Whether code of a function on the way to the loop runs after it, or in a loop around it."""
+        around = enclosing_loops(place)
+        return any(
+            line > at or any(loop in around for loop in enclosing_loops(way)) for at, way in self.ways.get(unit, [])
+        )
+
+    def leads_to_loop(self, unit: Unit) -> bool:
+        """Whether a function holds the main loop or calls what leads to it."""
+        return unit in self.ways
+
+    def is_aside(self, unit: Unit, line: int, place: Place | None) -> bool:
+        """Whether code neither runs within the main loop nor after it."""
+        if unit in self.during or unit in self.after:
+            return False
+        if unit in self.ways:
+            return not (stands_in(place, self.loop.node) or self._is_later(unit, line, place))
+        return True
+
+    def is_after(self, unit: Unit, line: int, place: Place | None) -> bool:
+        """Whether code runs after the main loop and not within it."""
+        if unit in self.ways:
+            later = any(line > at for at, _ in self.ways[unit])
+            return later and not stands_in(place, self.loop.node)
+        return unit in self.after and unit not in self.during
+
+
+def _is_registered(unit: Unit) -> bool:
+    """Whether a decorator registers the function for later: ``@engine.on(EPOCH_COMPLETED)``."""
+    called = [decorator.func for decorator in unit.decorators if isinstance(decorator, ast.Call)]
+    return any(_REGISTERING.search(dotted_text(func)) for func in called)
+
+
+def loop_at(units: Iterable[Unit], file: str, line: int) -> tuple[Unit, Loop] | None:
+    """Find the loop whose header stands at a line."""
+    return next(
+        ((unit, loop) for unit in units if unit.module.file == file for loop in unit.loops if loop.node.lineno == line),
+        None,
+    )

@@ -1,0 +1,64 @@
+"""Signs that a piece of code trains: gradients, optimiser steps, updates of weights."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from deviate.analyse.flow.expressions import is_scaled_step
+from deviate.analyse.naming.words import word_lists
+from deviate.analyse.source.index import CallSite, Place, Unit
+from deviate.analyse.source.syntax import called_name, dotted_text
+
+_CALLS = word_lists(__file__)["training calls"]
+_OPTIMISERS = re.compile(r"(optim|(^|[._])opt($|[._\d])|scaler|solver|trainer$)", re.IGNORECASE)
+_TRAIN_OPS = re.compile(r"train|optim|(^|[._])opt|minimi[sz]|solver|update", re.IGNORECASE)
+
+
+def training_places(unit: Unit) -> list[tuple[Place | None, str]]:
+    """Return where a function's own code trains, and by what."""
+    signs = [(site.place, sign) for site in unit.calls if (sign := sign_of_call(site))]
+    if signs or not unit.loops:
+        return signs
+    return [*signs, *_manual_updates(unit)]
+
+
+def sign_of_call(site: CallSite) -> str:
+    """Name the sign of training a call is; empty for none."""
+    name = called_name(site.node)
+    receiver = site.node.func.value if isinstance(site.node.func, ast.Attribute) else None
+    receiver_name = dotted_text(receiver) if receiver is not None else ""
+    if name in _CALLS:
+        return name if not (name == "grad" and receiver is None) else ""
+    if name in {"step", "update"} and receiver is not None and _OPTIMISERS.search(receiver_name):
+        return f"{receiver_name}.{name}" if name == "step" or len(site.node.args) >= 2 else ""
+    if re.search(r"scaler$", name) and len(site.node.args) >= 2:
+        return name
+    if name == "run" and "sess" in receiver_name.lower() and site.node.args and _mentions_training(site.node.args[0]):
+        return f"{receiver_name}.run"
+    return ""
+
+
+def _mentions_training(node: ast.expr) -> bool:
+    """Whether a name or attribute in an expression is called like an operation that trains."""
+    nodes = list(ast.walk(node))
+    names = [part.id for part in nodes if isinstance(part, ast.Name)]
+    return any(map(_TRAIN_OPS.search, names + [part.attr for part in nodes if isinstance(part, ast.Attribute)]))
+
+
+def _manual_updates(unit: Unit) -> list[tuple[Place | None, str]]:
+    """``w -= lr * gradient`` and ``w = w - lr * gradient``."""
+    return [
+        (Place(loop.node, "body", loop.place), "weight update")
+        for loop in unit.loops
+        for node in ast.walk(loop.node)
+        if (step := _subtracted(node)) is not None and is_scaled_step(step)
+    ]
+
+
+def _subtracted(node: ast.AST) -> ast.expr | None:
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub):
+        return node.value
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Sub):
+        return node.value.right
+    return None

@@ -1,0 +1,233 @@
+"""Turn reports into metrics and rejected values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+import msgspec
+
+from deviate.analyse.findings import Reason, Rejected
+from deviate.analyse.flow.conditions import is_alarm, split_at, switches
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.values import METRIC_ORIGINS, From
+from deviate.analyse.frameworks.logged import is_framework_logged, is_read_back
+from deviate.analyse.loops.phases import Phases
+from deviate.analyse.metrics.capture import capture_of
+from deviate.analyse.metrics.finding import Finding, hints_of, metric_of, where
+from deviate.analyse.metrics.merging import merge
+from deviate.analyse.metrics.names import (
+    label_for,
+    name_of,
+    names_also,
+    plain_variable,
+    unique,
+    without_settings,
+    words_before,
+)
+from deviate.analyse.metrics.roots import root_of
+from deviate.analyse.metrics.verdict import Verdict, verdict_of
+from deviate.analyse.naming.words import UNNAMED, is_clock_part, meaning_of, split_of
+from deviate.analyse.sinks.report import Report
+from deviate.analyse.sinks.reports import Reports
+from deviate.analyse.source.index import Place, Unit, enclosing_loops
+from deviate.analyse.texts.reported import ReportedValue
+from deviate.experiment import Metric
+
+#: What is left of the confidence in a value that code beside the training reports.
+ASIDE = 0.35
+#: So many calls of functions that do not run are looked at: a large library has tens of thousands.
+MAX_UNREACHED_CALLS = 2000
+
+
+class MetricFinder:
+    """Classifies every reported value once and merges the reports of the same value."""
+
+    def __init__(self, flow: Evaluator, reports: Reports) -> None:
+        self.flow = flow
+        self.reports = reports
+        self.findings: list[Finding] = []
+        self.rejected: list[Rejected] = []
+
+    def classify_all(self) -> None:
+        """Classify the values of all reports."""
+        for report in self.reports.collected:
+            earlier = last = ""
+            roots = [(reported, root_of(self.flow, reported)) for reported in report.values]
+            clock = sum(is_clock_part(variable) for _, variable in roots) > 1
+            for reported, variable in roots:
+                if clock and is_clock_part(variable):
+                    self._reject(report, variable, "identifier")
+                    continue
+                before, earlier = earlier, words_before(reported) or earlier
+                if meaning_of(earlier) is None and names_also(before, variable):
+                    earlier = before  # ``Accuracy on the {} test images: {}``
+                same = variable == last or names_also(earlier, variable)
+                finding = self._classify(
+                    report, reported, variable, earlier if same or not meaning_of(variable) else "", same
+                )
+                if finding is not None:
+                    finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.place)
+                    self.findings.append(finding)
+                last = variable
+
+    def places(self) -> list[tuple[Unit, Place | None]]:
+        """Return where metrics are reported."""
+        return [(finding.unit, finding.report.place) for finding in self.findings]
+
+    def counted(self) -> set[tuple[str, int, str]]:
+        """Return file, line and name of reported counters."""
+        return {
+            (rejection.file, rejection.line, rejection.variable)
+            for rejection in self.rejected
+            if rejection.reason == "counter"
+        }
+
+    def weigh(self, trained: set[Unit], phases: Phases | None) -> None:
+        """Raise the confidence of what the training reports, lower that of what only prepares it; then merge."""
+        for finding in self.findings:
+            finding.aside = phases is not None and _is_aside(finding, phases)
+            bonus = 0.08 if finding.unit in trained and not finding.aside else 0.0
+            finding.confidence = min(finding.confidence + bonus, 0.99) * (
+                ASIDE if finding.aside or finding.alarm else 1
+            )
+            finding.where = where(finding, phases, trains=bonus > 0)
+        self.findings = merge(self.flow, self.findings)
+
+    def _classify(
+        self, report: Report, reported: ReportedValue, variable: str, earlier: str, same: bool
+    ) -> Finding | None:
+        if not variable or self._is_served(reported):
+            return None
+        verdict = verdict_of(self.flow, reported, variable, report.sink, report.hint, earlier if same else "")
+        verdict = self._counted_cost(report, reported, verdict)
+        if verdict.reason is not None:
+            self._reject(report, variable, verdict.reason)
+            return None
+        label = label_for(self.flow, reported, report.values)
+        if label is not None and self.flow.resolved(label, reported.scope).plain() == {From.SETTING}:
+            label = None  # the same in every report: it tells nothing apart
+        capture = capture_of(self.flow, reported, report, label)
+        kind = verdict.meaning.kind if verdict.meaning else ""
+        name = name_of(reported, variable, earlier, kind == "speed", not kind)
+        if capture is not None and not capture.label:
+            name = without_settings(name)
+        if label is not None and capture is not None and capture.label and "{" + capture.label + "}" not in name:
+            unnamed = not words_before(reported) and not reported.tag and name == plain_variable(variable)
+            name = "{" + capture.label + "}" + ("" if unnamed else " " + name)
+        if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
+            verdict = replace(verdict, meaning=meaning)
+        finding = Finding(reported, report, verdict, variable, name, capture, verdict.confidence)
+        finding.alarm = is_alarm(report.place)
+        finding.switches = switches(self.flow, report.place, report.scope)
+        return finding
+
+    def _reject(self, report: Report, variable: str, reason: Reason) -> None:
+        file = report.scope.module.file
+        self.rejected.append(Rejected(variable=variable, file=file, line=report.line, reason=reason))
+
+    def _is_served(self, reported: ReportedValue) -> bool:
+        """Whether the value is a parameter whose argument is reported by the caller."""
+        param = self.reports.forwarded.get(reported)
+        if param is not None and param in self.reports.served:
+            return True
+        return reported.label is not None and self.reports.shows_stored(reported)
+
+    def _counted_cost(self, report: Report, reported: ReportedValue, verdict: Verdict) -> Verdict:
+        """Accept a counter reported after a loop that stops on a condition: it measures how long that took."""
+        if verdict.reason != "counter" or not isinstance(reported.expr, ast.Name):
+            return verdict
+        around = enclosing_loops(report.place)
+        unit = report.scope.unit
+        for loop in unit.loops:
+            if loop.node in around or loop.node.lineno > report.line or enclosing_loops(loop.place) != around:
+                continue
+            if reported.expr.id in _counted_by(loop.node) and self._stops_on_value(loop.node, report):
+                return Verdict(0.6, "counts the iterations until a computed condition held", None)
+        return verdict
+
+    def _stops_on_value(self, loop: ast.AST, report: Report) -> bool:
+        tests = [node.test for node in ast.walk(loop) if isinstance(node, ast.If) and _breaks(node)]
+        if isinstance(loop, ast.While):
+            tests.append(loop.test)
+        return any(self.flow.resolved(test, report.scope).has(*METRIC_ORIGINS) for test in tests)
+
+    def metrics(self, reported: list[Metric]) -> list[Metric]:
+        """Return the metrics, with what frameworks report, most certain first, under names that differ."""
+        sinks = {metric.sink for metric in reported}
+        sinks |= {finding.report.sink for finding in self.findings if is_framework_logged(finding.capture)}
+        listed = [
+            (metric_of(finding), hints_of(finding))
+            for finding in self.findings
+            if not is_read_back(finding.reported.expr, finding.reported.scope, sinks)
+        ]
+        listed.extend((metric, ["", "", metric.function, metric.file]) for metric in reported)
+        listed.sort(
+            key=lambda entry: (-entry[0].confidence, entry[0].file, entry[0].line, entry[0].variable, entry[0].name)
+        )
+        names = unique([metric.name for metric, _ in listed], [hints for _, hints in listed])
+        return [msgspec.structs.replace(metric, name=name) for (metric, _), name in zip(listed, names, strict=True)]
+
+    def rejections(self) -> list[Rejected]:
+        """Return the values that are no metrics, by place."""
+        taken = {(finding.report.scope.module.file, finding.report.line, finding.variable) for finding in self.findings}
+        rejections = {(rejection.file, rejection.line, rejection.variable): rejection for rejection in self.rejected}
+        return [rejections[key] for key in sorted(rejections) if key not in taken]
+
+
+def _is_aside(finding: Finding, phases: Phases) -> bool:
+    """Whether a value is reported beside the training; of a measured model, only where a function does."""
+    unit = finding.unit
+    if not phases.is_aside(unit, finding.report.line, finding.report.place):
+        return False
+    meaning = finding.verdict.meaning
+    if meaning is None or meaning.kind not in {"quality", "loss"}:
+        return True
+    return not (phases.leads_to_loop(unit) or (unit in phases.made_during and meaning.direction is not None))
+
+
+def _counted_by(loop: ast.AST) -> set[str]:
+    target = list(ast.walk(loop.target)) if isinstance(loop, (ast.For, ast.AsyncFor)) else []
+    augmented = [node.target for node in ast.walk(loop) if isinstance(node, ast.AugAssign)]
+    return {node.id for node in (*target, *augmented) if isinstance(node, ast.Name)}
+
+
+def _breaks(node: ast.If) -> bool:
+    return any(isinstance(statement, ast.Break) for statement in node.body)
+
+
+def unreached(flow: Evaluator, reports: Reports) -> list[Rejected]:
+    """List what functions that do not run would report, in the files that are read."""
+    rejections = [
+        rejection
+        for report in _unreached_reports(flow.program, reports)
+        for rejection in _unreached_values(flow, report)
+    ]
+    return sorted(dict.fromkeys(rejections), key=lambda rejection: (rejection.file, rejection.line, rejection.variable))
+
+
+def _unreached_reports(program: Program, reports: Reports) -> Iterator[Report]:
+    left = MAX_UNREACHED_CALLS
+    for unit in _idle(program):
+        left -= len(unit.calls)
+        if left < 0:
+            return
+        yield from reports.reports_in(unit)
+
+
+def _idle(program: Program) -> Iterator[Unit]:
+    """Functions that do not run, those of the files of which most runs first."""
+    modules = [(module, [unit for unit in module.units if unit in program.reached]) for module in program.modules]
+    for module, running in sorted(modules, key=lambda entry: -len(entry[1])):
+        for unit in module.units:
+            if unit not in running and unit.shown_name != "<module>":
+                yield unit
+
+
+def _unreached_values(flow: Evaluator, report: Report) -> Iterator[Rejected]:
+    for reported in report.values:
+        variable = root_of(flow, reported)
+        if variable and verdict_of(flow, reported, variable, report.sink, report.hint).reason is None:
+            yield Rejected(variable=variable, file=report.scope.module.file, line=report.line, reason="unreached")

@@ -1,0 +1,91 @@
+"""What the form of a reported expression tells of it: one number, an item of a mapping, part of a list."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.mappings import is_list
+from deviate.analyse.flow.values import METRIC_ORIGINS, From, Value
+from deviate.analyse.sinks.rows import TEXT_SINKS
+from deviate.analyse.source.index import bindings_of, only_binding
+from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.texts.reported import ReportedValue
+
+#: Format specifications of numbers.
+NUMERIC_SPEC = re.compile(r"[deEfFgGn%]$|^\.\d+$")
+_NUMBER_METHODS = {"item", "mean", "sum", "norm", "avg", "total_seconds", "result", "compute", "std", "median", "value"}
+_NUMBER_CALLS = {
+    "float", "int", "round", "mean", "sum", "exp", "sqrt", "len", "max", "min", "average", "median", "abs", "std",
+}  # fmt: skip
+
+
+def is_number(reported: ReportedValue, sink: str) -> bool:
+    """Whether format, sink or form of the expression say that it is one number."""
+    if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
+        return True
+    node = reported.expr
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, (ast.Div, ast.Mult, ast.Sub, ast.Pow, ast.FloorDiv, ast.Add))
+    if isinstance(node, ast.Call):
+        name = called_name(node)
+        return name in _NUMBER_CALLS or (isinstance(node.func, ast.Attribute) and name in _NUMBER_METHODS)
+    return isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"}
+
+
+def is_slice_of_mappings(flow: Evaluator, reported: ReportedValue) -> bool:
+    """``results[-10:]``, of a list that holds one mapping for each epoch."""
+    sliced = reported.expr
+    if not isinstance(sliced, ast.Subscript) or not isinstance(sliced.slice, ast.Slice):
+        return False
+    element = flow.value(sliced.value, reported.scope).element
+    return element is not None and bool(element.keys) and is_list(flow, sliced, reported.scope)
+
+
+def joins_settings(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether a value is one of a list that settings were added to: ``results + tuple(config.values())``."""
+    loop = only_binding(reported.expr.id, reported.scope) if isinstance(reported.expr, ast.Name) else None
+    if loop is None or loop.kind != "for" or not isinstance(loop.value, ast.Name):
+        return False
+    return any(
+        isinstance(operand, ast.Call) and _is_setting(flow.resolved(operand, binding.scope))
+        for binding in bindings_of(loop.value.id, loop.scope)
+        if isinstance(binding.value, ast.BinOp) and isinstance(binding.value.op, ast.Add)
+        for operand in (binding.value.left, binding.value.right)
+    )
+
+
+def _is_setting(value: Value) -> bool:
+    return value.has(From.SETTING) and not value.has(*METRIC_ORIGINS)
+
+
+_MAPPINGS = re.compile(r"log|metric|stat|result|summar|score|loss|histor|record|report|perf|eval|acc", re.IGNORECASE)
+
+
+def is_item(reported: ReportedValue) -> bool:
+    """Whether the value is the second variable of a loop over a mapping's items."""
+    return _items_source(reported) is not None
+
+
+def is_item_of_report(reported: ReportedValue) -> bool:
+    """Whether the mapping that the value is an item of is named like a report."""
+    source = _items_source(reported)
+    if source is None:
+        return False
+    name = dotted_text(source) or (called_name(source) if isinstance(source, ast.Call) else "")
+    return _MAPPINGS.search(name) is not None
+
+
+def _items_source(reported: ReportedValue) -> ast.expr | None:
+    node = reported.expr
+    while isinstance(node, (ast.Call, ast.Attribute)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    call = reported.expr
+    if isinstance(call, ast.Call) and call.args and isinstance(node, ast.Name) and called_name(call) in _NUMBER_CALLS:
+        node = call.args[0]
+    for binding in bindings_of(node.id, reported.scope) if isinstance(node, ast.Name) else ():
+        value = binding.value if binding.kind == "for" and binding.path == (1,) else None
+        if isinstance(value, ast.Call) and called_name(value) == "items":
+            return value.func.value if isinstance(value.func, ast.Attribute) else None
+    return None

@@ -1,0 +1,191 @@
+"""One value reported in several places, or under several names, is one metric."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.values import Param
+from deviate.analyse.frameworks.logged import is_framework_logged
+from deviate.analyse.metrics.finding import Finding
+from deviate.analyse.metrics.names import plain_variable
+from deviate.analyse.naming.words import meaning_of
+from deviate.analyse.source.index import Scope, Unit, enclosing_loops, local_bindings
+from deviate.analyse.source.syntax import called_name, text_of
+
+
+def merge(flow: Evaluator, findings: list[Finding]) -> list[Finding]:
+    """Join the reports of one value; values of different parts of the data stay apart.
+
+    Values of one function are one where they have one root or are one expression; values of two functions where the
+    one passes its value to the other.
+    """
+    groups: dict[tuple[Unit, bool], list[tuple[Finding, Identity]]] = {}
+    order: dict[int, int] = {}
+    for position, finding in enumerate(findings):
+        identity = identity_of(flow, finding.reported.expr, finding.reported.scope)
+        group = groups.setdefault((identity.computed_in or finding.unit, finding.reported.mapping), [])
+        same = next((at for at, (other, its) in enumerate(group) if _is_same(finding, identity, other, its)), None)
+        if same is None:
+            order[id(finding)] = position
+            group.append((finding, identity))
+        else:
+            other, its = group[same]
+            best = _joined(other, finding, identity.is_same(its))
+            order[id(best)] = order.pop(id(other))
+            group[same] = (best, its if best is other else identity)
+    merged = [finding for group in groups.values() for finding, _ in group]
+    return sorted(merged, key=lambda finding: order[id(finding)])
+
+
+def _is_same(finding: Finding, identity: Identity, other: Finding, its: Identity) -> bool:
+    if finding.split and other.split and finding.split != other.split:
+        return False
+    both_logged = is_framework_logged(finding.capture) and is_framework_logged(other.capture)
+    if both_logged and finding.capture != other.capture:
+        return False
+    named_apart = (
+        finding.variable.endswith("()") and not _is_plain(finding) and _letters(finding.name) != _letters(other.name)
+    )
+    if finding.variable == other.variable and identity.computed_in is its.computed_in and not named_apart:
+        return True
+    return not finding.reported.reads and not other.reported.reads and identity.is_same(its)
+
+
+def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
+    """Keep the more telling of two reports, under the more telling name."""
+    best, other = (second, first) if _worth(second) > _worth(first) else (first, second)
+    if not _is_plain(other) and not _is_plain(best) and _letters(best.name) != _letters(other.name):
+        best.aliases.append(f"{other.name!r} ({other.report.sink})")
+    if (equal or _is_plain(best)) and "{" not in other.name:
+        namesake = max((best, other), key=_telling)
+        best.name, best.verdict = namesake.name, replace(best.verdict, meaning=namesake.verdict.meaning)
+    best.aliases.extend(other.aliases)
+    best.split = best.split or other.split
+    best.confidence = max(first.confidence, second.confidence)
+    best.aside = first.aside and second.aside
+    best.alarm = first.alarm and second.alarm
+    return best
+
+
+def _worth(finding: Finding) -> tuple[int, ...]:
+    reads = f"{finding.reported.reads} {finding.expression}"
+    return (
+        not finding.aside, not finding.alarm,
+        finding.capture is not None, is_framework_logged(finding.capture), -finding.switches,
+        bool(enclosing_loops(finding.report.place)), "avg" in reads or "mean" in reads,
+        2 * (meaning_of(finding.name) is not None) + finding.is_share,
+    )  # fmt: skip
+
+
+def _telling(finding: Finding) -> int:
+    """How much a name tells: nothing but the variable, something, or what kind of metric it is."""
+    return 0 if _is_plain(finding) else 1 + (meaning_of(finding.name) is not None)
+
+
+def _is_plain(finding: Finding) -> bool:
+    """Whether nothing but its variable names a value."""
+    return finding.name == plain_variable(finding.variable)
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+#: Names given names are followed this far.
+MAX_DEPTH = 6
+_CONVERTING_CALLS = {"float", "int", "round", "str"}
+_CONVERTING_METHODS = {"item", "detach", "cpu", "numpy", "tolist", "float", "double"}
+
+
+@dataclass(eq=False)
+class Identity:
+    """The expression that computes a value, conversions and constant factors removed."""
+
+    node: ast.expr
+    #: Reached through a name: computed where the name is given its value, not where it is reported.
+    named: bool
+    #: Function in which it is computed, where the one caller of the reporting function passes it.
+    computed_in: Unit | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """Text of the expression without its conversions."""
+        return text_of(_Plain().visit(copy.deepcopy(self.node)))
+
+    def is_same(self, other: Identity) -> bool:
+        """Whether two expressions are one value; two names given equal expressions may differ in time."""
+        return self.node is other.node or (self.text == other.text and not (self.named and other.named))
+
+
+def identity_of(flow: Evaluator, expr: ast.expr, scope: Scope) -> Identity:
+    """Follow names that are bound once to the expression they were given, in the function or by its one caller."""
+    node, at = _converted(expr), scope
+    for _ in range(MAX_DEPTH):
+        assigned = _assigned(flow, node, at)
+        if assigned is None:
+            break
+        node, at = _converted(assigned[0]), assigned[1]
+    named = node is not _converted(expr) and not isinstance(node, ast.Name)
+    return Identity(node, named, at.unit if at.unit is not scope.unit else None)
+
+
+def _assigned(flow: Evaluator, node: ast.expr, scope: Scope) -> tuple[ast.expr, Scope] | None:
+    """Find what a name that is bound once in its function was given, by assignment or by the only caller."""
+    bindings = local_bindings(node.id, scope) if isinstance(node, ast.Name) else []
+    if len(bindings) != 1:
+        return None
+    binding = bindings[0]
+    if binding.kind == "param" and isinstance(binding.scope, Unit):
+        return _passed(flow, Param(binding.scope, binding.key))
+    return (binding.value, binding.scope) if binding.kind == "assign" and not binding.path and binding.value else None
+
+
+def _passed(flow: Evaluator, param: Param) -> tuple[ast.expr, Scope] | None:
+    """Find what the only call of a function passes."""
+    if len(flow.program.callers(flow, param.unit)) != 1:
+        return None
+    args = flow.program.arguments(flow, param)
+    return args[0] if len(args) == 1 else None
+
+
+def _converted(node: ast.expr) -> ast.expr:
+    """Take conversions and constant factors off: ``100 * accuracy.item()`` is ``accuracy``."""
+    while True:
+        inner = _conversion(node) or _factor(node)
+        if inner is None:
+            return node
+        node = inner
+
+
+def _conversion(node: ast.expr) -> ast.expr | None:
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Attribute):
+        return node.func.value if node.func.attr in _CONVERTING_METHODS and not node.args else None
+    return node.args[0] if called_name(node) in _CONVERTING_CALLS and node.args else None
+
+
+def _factor(node: ast.expr) -> ast.expr | None:
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Mult, ast.Div)):
+        return None
+    if isinstance(node.right, ast.Constant):
+        return node.left
+    return node.right if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Constant) else None
+
+
+class _Plain(ast.NodeTransformer):
+    """Remove conversions everywhere in an expression."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return self.visit(_converted(node)) if _conversion(node) is not None else self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """``100. * correct / total`` is ``correct / total``."""
+        if isinstance(node.op, ast.Div) and _factor(node.left) is not None:
+            node = ast.BinOp(_converted(node.left), node.op, node.right)
+        return self.generic_visit(node)

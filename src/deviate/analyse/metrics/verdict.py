@@ -1,0 +1,192 @@
+"""Whether a reported value is a metric, and why."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from deviate.analyse.findings import Reason
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.mappings import is_list
+from deviate.analyse.flow.values import METRIC_ORIGINS, From, Value
+from deviate.analyse.metrics.forms import (
+    NUMERIC_SPEC,
+    is_item,
+    is_item_of_report,
+    is_number,
+    is_slice_of_mappings,
+    joins_settings,
+)
+from deviate.analyse.metrics.names import text_name
+from deviate.analyse.naming.words import (
+    UNNAMED,
+    Meaning,
+    is_bookkeeping,
+    is_counting,
+    is_episode_length,
+    is_metric_word,
+    is_schedule,
+    is_settings_name,
+    meaning_of,
+    word_lists,
+    words_of,
+)
+from deviate.analyse.sinks.rows import TEXT_SINKS
+from deviate.analyse.source.syntax import called_name
+from deviate.analyse.texts.reported import ReportedValue
+
+_SAMPLES = word_lists(__file__)["samples"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Either a metric, with how sure that is, or the reason against it."""
+
+    confidence: float = 0.0
+    why: str = ""
+    meaning: Meaning | None = None
+    reason: Reason | None = None
+
+
+def verdict_of(
+    flow: Evaluator, reported: ReportedValue, variable: str, sink: str, hint: str = "", earlier: str = ""
+) -> Verdict:
+    """Classify one reported value by where it comes from, then by its names and format.
+
+    `hint` is name and class of the project's object whose method reports, `earlier` the name that the text gave to the
+    value before, where that names this one too.
+    """
+    value = evaluated(flow, reported)
+    description = f"{reported.tag} {text_name(reported, variable, earlier)} {hint}"
+    if isinstance(reported.expr, ast.Constant):
+        return Verdict(reason="constant")
+    is_constructor = isinstance(reported.expr, ast.Call) and called_name(reported.expr)[:1].isupper()
+    if is_constructor and value.has(From.OBJECT) and value.refs:
+        return Verdict(reason="identifier")
+    if is_list(flow, reported.expr, reported.scope) if reported.mapping else is_slice_of_mappings(flow, reported):
+        return Verdict(reason="identifier")
+    if joins_settings(flow, reported):
+        return Verdict(reason="setting")
+    if is_bookkeeping(reported.tag):
+        return Verdict(reason="counter")
+    if value.has(*METRIC_ORIGINS):
+        return _of_training(value, reported, variable, description, sink)
+    if _is_open(value):
+        return _by_words(value, reported, variable, description, sink)
+    if value.has(From.COUNT) and is_episode_length(description):
+        return Verdict(0.6, "the length of an episode", meaning_of(description))
+    return Verdict(reason=reason_of(value))
+
+
+def evaluated(flow: Evaluator, reported: ReportedValue) -> Value:
+    """Evaluate what is reported, after the attributes that the format text reads."""
+    expr = reported.expr
+    for name in filter(str.isidentifier, reported.reads.split(".")):
+        expr = ast.copy_location(ast.Attribute(expr, name, ast.Load()), expr)
+    value = flow.resolved(expr, reported.scope)
+    if reported.reads and not value.has(*METRIC_ORIGINS):
+        return flow.resolved(reported.expr, reported.scope)
+    if reported.mapping or value.element is not None:
+        items = [item for item in (value.element, *value.keys.values()) if item is not None]
+        origins = value.origins.union(*(flow.resolve(item).origins for item in items))
+        return Value(Value(origins).plain(), value.refs)
+    return value
+
+
+def _is_open(value: Value) -> bool:
+    """Whether the analysis cannot tell where the value comes from."""
+    return not value.plain() or value.has(From.UNKNOWN, From.OBJECT, From.DATA, From.WEIGHTS, From.RANDOM)
+
+
+def reason_of(value: Value) -> Reason:
+    """Say why a value that does not come from the training is no metric."""
+    table: list[tuple[str, Reason]] = [
+        (From.SCHEDULE, "setting"), (From.PATH, "path"), (From.COUNT, "counter"), (From.SETTING, "setting"),
+        (From.RANDOM, "setting"), (From.TEXT, "identifier"), (From.CLOCK, "identifier"), (From.TOTAL, "constant"),
+        (From.CONSTANT, "constant"),
+    ]  # fmt: skip
+    return next((reason for origin, reason in table if value.has(origin)), "identifier")
+
+
+def _of_training(value: Value, reported: ReportedValue, variable: str, description: str, sink: str) -> Verdict:
+    has_metric_name = (
+        is_metric_word(variable) or is_metric_word(description) or meaning_of(last_name(variable)) is not None
+    )
+    if is_schedule(variable) or (is_schedule(description) and not is_metric_word(variable)):
+        return Verdict(reason="setting")
+    measured = value.has(From.DURATION) or (
+        value.has(From.MEMORY) and meaning_of(f"{variable} {description}") is not None
+    )
+    if is_counting(last_name(variable)) and not is_metric_word(description) and not measured:
+        return Verdict(reason="counter")
+    if reported.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:
+        return Verdict(reason="identifier")
+    if not reported.mapping and not has_metric_name:
+        is_measured = value.has(From.DURATION, From.MEMORY)
+        if not is_number(reported, sink) and (value.has(From.TEXT) or not is_measured):
+            return Verdict(reason="identifier")
+        if _names_samples(variable) and not is_measured:
+            return Verdict(reason="identifier")
+    meaning = _meaning(value, variable, description)
+    confidence = (
+        0.62
+        + 0.15 * has_metric_name
+        + 0.06 * bool(NUMERIC_SPEC.search(reported.spec))
+        + 0.05 * (sink not in TEXT_SINKS)
+    )
+    return Verdict(confidence, _origin_words(value, meaning), meaning)
+
+
+def _by_words(value: Value, reported: ReportedValue, variable: str, description: str, sink: str) -> Verdict:
+    """Classify by names alone a value whose origin cannot be followed."""
+    last = last_name(variable)
+    if is_schedule(variable) or is_schedule(description) or (reported.mapping and is_settings_name(last)):
+        return Verdict(reason="setting")
+    if reported.mapping:
+        if meaning_of(last) is not None or sink not in TEXT_SINKS:
+            return Verdict(0.4, "a mapping of values", meaning_of(last) or UNNAMED)
+        return Verdict(reason="identifier")
+    if is_item(reported) and (meaning_of(description) or is_item_of_report(reported)):
+        return Verdict(0.45, "an item of a mapping of values", _meaning(value, variable, description))
+    if is_counting(last) or _is_count_word(last):
+        return Verdict(reason="counter" if is_counting(last) else "constant")
+    by_name = is_metric_word(variable)
+    by_text = is_metric_word(description) or (sink not in TEXT_SINKS and meaning_of(reported.tag) is not None)
+    number = is_number(reported, sink)
+    if (by_name and (number or not value.has(From.OBJECT, From.DATA))) or (by_text and number):
+        confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
+        return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
+    return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
+
+
+def last_name(variable: str) -> str:
+    """Last part of a dotted variable: its own name."""
+    return re.sub(r"\(\)$", "", variable).rpartition(".")[2]
+
+
+def _is_count_word(name: str) -> bool:
+    return bool(re.match(r"(num|n|total|max|min)_", name)) and not is_metric_word(name)
+
+
+def _names_samples(variable: str) -> bool:
+    words = words_of(last_name(variable))
+    return bool(words) and words[-1] in _SAMPLES
+
+
+def _meaning(value: Value, variable: str, description: str) -> Meaning:
+    if value.has(From.MEMORY) and not value.has(From.LIVE):
+        return Meaning("resource", "lower")
+    meaning = meaning_of(description) or meaning_of(variable)
+    if meaning is not None and meaning.kind == "resource" and value.has(From.LIVE) and not value.has(From.MEMORY):
+        meaning = meaning_of(variable)
+        meaning = None if meaning is not None and meaning.kind == "resource" else meaning
+    if value.has(From.DURATION) and not value.has(From.LIVE):
+        return meaning if meaning is not None and meaning.kind in {"speed", "loss"} else Meaning("speed", "lower")
+    return meaning or UNNAMED
+
+
+def _origin_words(value: Value, meaning: Meaning) -> str:
+    if value.has(From.LIVE):
+        return "computed from the model's output" if meaning.kind != "speed" else "measured while training"
+    return "a measured time" if value.has(From.DURATION) else "a measured amount of memory"

@@ -1,0 +1,1 @@
+"""What names and words say of the values they stand for."""

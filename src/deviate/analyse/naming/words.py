@@ -1,0 +1,182 @@
+"""What the words of a name or of a text mean for the value they stand for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import get_args
+
+from deviate.experiment import Direction, Kind
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """Kind of metric a word names, and which way is better."""
+
+    kind: Kind
+    direction: Direction | None
+
+
+#: Of a value whose words mean nothing known.
+UNNAMED = Meaning("quality", None)
+
+
+def word_lists(module_file: str) -> dict[str, frozenset[str]]:
+    """Read the ``.txt`` file of a module's name: each list starts with its name in brackets; ``#`` starts a remark."""
+    lists: dict[str, set[str]] = {}
+    for line in Path(module_file).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            words = lists.setdefault(line.strip("[]"), set())
+        elif line and not line.startswith("#"):
+            words.add(line)
+    return {name: frozenset(words) for name, words in lists.items()}
+
+
+_LISTS = word_lists(__file__)
+_MEANINGS: dict[str, Meaning] = {
+    word: Meaning(kind, direction)
+    for kind in get_args(Kind)
+    for direction in (*get_args(Direction), None)
+    for word in _LISTS.get(f"{kind} {direction or 'either'}", ())
+}
+_ENDINGS = {ending: _MEANINGS[ending] for ending in _LISTS["endings"]}
+_WEAK = _LISTS["weak"]
+_COUNTING = _LISTS["counting"]
+_POSITIONS = _LISTS["positions"]
+_PARAMETERS = _LISTS["parameters"]
+_NUMBER = _LISTS["numbers"]
+_SETTINGS_NAMES = _LISTS["settings"]
+_SCHEDULE = _LISTS["schedule"]
+_CLOCK_PARTS = _LISTS["clock parts"]
+_SPLITS = {word: split for split in ("train", "val", "test", "eval") for word in _LISTS[f"split {split}"]}
+
+_NUMBER_OF = re.compile("n[a-z]")
+_HIGHER_RATES = re.compile(r"(per|/)[ _]?(s|sec|second)\b|(it|its|iters?|steps?|samples?|examples?|img|images?|tokens?|"
+                           r"tok|words|frames?|imgs)s?[ _]?/[ _]?s|(steps?|samples?|examples?|iters?|tokens?|"
+                           r"images?)_per_s|(imgs?|images?|samples?|tokens?|examples?|"
+                           r"steps?|frames?)_s(ec)?(_|\b)")  # fmt: skip
+_TIME_SPENT = re.compile(r"\b(time[ _-]?(cost|lost|spent|used)|cost[ _-]?time)\b")
+_CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
+_WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
+#: What mixed precision multiplies the loss by is none.
+_LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
+_EPISODE_LENGTH = re.compile(r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b")
+
+
+@lru_cache(maxsize=20_000)
+def words_of(text: str) -> tuple[str, ...]:
+    """Split a name or text into lower-case words; ``valAcc_top1`` gives val, acc, top1, top, 1."""
+    words: list[str] = []
+    for name in re.findall(r"[A-Za-z][A-Za-z0-9]*", text):
+        parts = _WORD.findall(name)
+        for position, part in enumerate(parts):
+            word = part.lower()
+            if word.isdigit():
+                if position:
+                    words.append(parts[position - 1].lower() + word)
+                continue
+            words.append(word)
+        if len(parts) > 1:
+            words.append(name.lower())
+    return tuple(words)
+
+
+@lru_cache(maxsize=20_000)
+def meaning_of(text: str) -> Meaning | None:
+    """Find what kind of metric a text speaks of; the last strong word wins, a weak one only alone."""
+    if _HIGHER_RATES.search(text.lower()):
+        return Meaning("speed", "higher")
+    if _TIME_SPENT.search(text.lower()):
+        return Meaning("speed", "lower")
+    if _EPISODE_LENGTH.search(text.lower()) or _LOSS_SCALE.search(text.lower()):
+        return UNNAMED
+    if _WIN_RATE.search(text.lower()):
+        return Meaning("quality", "higher")
+    if _CROSS_ENTROPY.search(text.lower()):
+        return Meaning("loss", "lower")
+    strong = weak = None
+    for word in words_of(text):
+        meaning = _MEANINGS.get(word) or _compound(word)
+        if meaning is not None:
+            if word in _WEAK:
+                weak = meaning
+            elif strong is None or not _less_telling(meaning, strong):
+                strong = meaning
+    if strong is not None and weak is not None and strong.direction is None and weak.kind == "quality":
+        return weak if weak.direction is not None else strong
+    return strong or weak
+
+
+def _less_telling(new: Meaning, old: Meaning) -> bool:
+    """Whether a later word should not replace an earlier one: ``loss value``, ``accuracy error``."""
+    return (new.direction is None and old.direction is not None) or (new.kind == "loss" and old.kind == "speed")
+
+
+def _compound(word: str) -> Meaning | None:
+    """``trainloss``, ``valacc``."""
+    return next(
+        (meaning for ending, meaning in _ENDINGS.items() if len(word) > len(ending) and word.endswith(ending)), None
+    )
+
+
+def is_episode_length(text: str) -> bool:
+    """Whether a text names the length of an episode."""
+    return _EPISODE_LENGTH.search(text.lower()) is not None
+
+
+def is_metric_word(text: str) -> bool:
+    """Whether a text names a metric by itself, without evidence from the value."""
+    return is_episode_length(text) or any(
+        (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None for word in words_of(text)
+    )
+
+
+def is_counting(text: str) -> bool:
+    """Whether a name counts something and names no metric."""
+    words = words_of(text)
+    # ``nt``, ``nb``: a number of targets, of batches.
+    counts = any(word in _COUNTING for word in words) or (len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])))
+    return counts and not is_metric_word(text)
+
+
+def is_bookkeeping(text: str) -> bool:
+    """Whether a name means how far the training is or how large the model, and nothing else: ``n_parameters``."""
+    words = set(words_of(text))
+    if words & _PARAMETERS:
+        return bool(words & _NUMBER) and words <= _PARAMETERS | _NUMBER
+    return not words.isdisjoint(_POSITIONS) and words <= _POSITIONS | _SPLITS.keys() | {"global", "globalstep", "n"}
+
+
+def is_settings_name(name: str) -> bool:
+    """Whether a variable of this name holds the program's settings."""
+    return name.lower() in _SETTINGS_NAMES or (name.isupper() and len(name) > 2 and name.lower() not in _MEANINGS)
+
+
+def is_schedule(text: str) -> bool:
+    """Whether a name is of a learning rate or another schedule."""
+    words = words_of(text)
+    return any(word in _SCHEDULE for word in words) and not is_metric_word(text)
+
+
+def split_of(text: str) -> str:
+    """Find which part of the data a text speaks of: ``train``, ``val``, ``test``, ``eval`` or nothing."""
+    return next((_SPLITS[word] for word in words_of(text) if word in _SPLITS), "")
+
+
+def is_clock_part(name: str) -> bool:
+    """Whether a variable holds the hours, minutes or seconds of a time that is reported in parts."""
+    words = words_of(name)
+    return name in _CLOCK_PARTS or (len(words) > 1 and len(words[-1]) > 2 and words[-1] in _CLOCK_PARTS)
+
+
+def aggregate_of(kind: Kind) -> str:
+    """Guess the aggregate of a kind of metric.
+
+    Losses and qualities: the last. The best of many evaluations on the data that selects it is biased upwards, so that
+    is left to the user to choose.
+    """
+    return {"speed": "mean", "resource": "max"}.get(kind, "last")

@@ -1,0 +1,206 @@
+"""What a reporting call reports: values under tags, mappings, several values in a row, tables."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.values import From
+from deviate.analyse.naming.words import word_lists
+from deviate.analyse.source.index import Scope, bindings_of, local_bindings
+from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.texts.building import is_list, is_textual
+from deviate.analyse.texts.parts import as_mapping, tag_of, tagged, take_apart, with_label
+from deviate.analyse.texts.reported import Part, ReportedValue, change_values
+
+#: Gives the parts of what a call reports; None where it reports nothing.
+Reader = Callable[[Evaluator, ast.Call, Scope], list[Part] | None]
+
+#: Position of an argument that is given by name alone.
+BY_NAME = 99
+#: Arguments of reporting calls that are no values.
+_NO_VALUES = word_lists(__file__)["arguments that are no values"]
+_MAX_TABLE_DEPTH = 12
+
+
+def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
+    """Find an argument by its position or one of its names."""
+    if position < len(call.args):
+        value = call.args[position]
+        return None if isinstance(value, ast.Starred) else value
+    return next((key.value for key in call.keywords if key.arg in names), None)
+
+
+def texts(most: int | None = None) -> Reader:
+    """Read the arguments, or the first few of them, as texts in a row."""
+    return lambda flow, call, scope: [
+        part for argument in call.args[:most] for part in (*take_apart(flow, argument, scope), " ")
+    ]
+
+
+def first_text(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read the first argument as one text."""
+    return take_apart(flow, call.args[0], scope) if call.args else None
+
+
+def message(start: int = 0) -> Reader:
+    """Read ``info(message, *values)``: the message is formatted by ``%`` with the values."""
+
+    def read(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:
+        args = call.args[start:]
+        if len(args) < 2:
+            return take_apart(flow, args[0], scope) if args else []
+        right = args[1] if len(args) == 2 and isinstance(args[1], ast.Dict) else ast.Tuple(args[1:], ast.Load())
+        formatted = ast.BinOp(args[0], ast.Mod(), ast.copy_location(right, args[1]))
+        return take_apart(flow, ast.copy_location(formatted, args[0]), scope)
+
+    return read
+
+
+def with_tag(flow: Evaluator, tag: ast.expr | None, value: ast.expr, scope: Scope) -> list[Part]:
+    """Parts of a value reported under a tag."""
+    text, label = tag_of(flow, tag, scope) if tag is not None else ("", None)
+    return with_label(tagged(flow, text, value, scope) if text else take_apart(flow, value, scope), label)
+
+
+def tag_and_value(tag: int, value: int) -> Reader:
+    """Read a value and its tag: ``add_scalar(tag, value)``."""
+    tag_names = ("tag", "name", "key", "title", "metric_name")
+    value_names = ("scalar_value", "value", "data", "val", "tensor", "metric_value", "tag_scalar_dict", "scalar")
+
+    def read(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+        expr = argument(call, value, *value_names)
+        return None if expr is None else with_tag(flow, argument(call, tag, *tag_names), expr, scope)
+
+    return read
+
+
+def keyword(name: str, *tag_names: str) -> Reader:
+    """Read one keyword, and the keyword that tags it."""
+
+    def read(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+        expr = argument(call, BY_NAME, name)
+        return None if expr is None else with_tag(flow, argument(call, BY_NAME, *tag_names), expr, scope)
+
+    return read
+
+
+def mapping(position: int) -> Reader:
+    """Read a mapping of values, and values given as keywords."""
+
+    def read(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:
+        parts: list[Part] = []
+        whole = argument(call, position, "data", "dictionary", "ordered_dict", "metrics", "scalars", "values")
+        if whole is not None:
+            parts.extend(as_mapping(take_apart(flow, whole, scope)))
+        for key in call.keywords:
+            if key.arg is None or (key.arg not in _NO_VALUES and key.value is not whole):
+                parts.extend([*tagged(flow, key.arg, key.value, scope), "\n"])
+        return parts
+
+    return read
+
+
+def filled_mappings(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read the arguments that are mappings which the program fills, by what is known of them or by their names."""
+    parts: list[Part] = []
+    for expr in call.args:
+        if isinstance(expr, (ast.Name, ast.Dict, ast.DictComp)):
+            value = flow.value(expr, scope)
+            is_named = any(word in dotted_text(expr) for word in ("metric", "stat", "result", "loss", "log", "score"))
+            if value.keys or value.element is not None or is_named:
+                parts.extend(as_mapping(take_apart(flow, expr, scope)))
+    return parts or None
+
+
+def anything(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:
+    """Read a text, a tag and a value, or a mapping, by what the first argument is."""
+    if not call.args or not _is_text(flow, call.args[0], scope):
+        return mapping(0)(flow, call, scope) or []
+    if len(call.args) > 1:
+        return with_tag(flow, call.args[0], call.args[1], scope)
+    return take_apart(flow, call.args[0], scope)
+
+
+def _is_text(flow: Evaluator, node: ast.expr, scope: Scope) -> bool:
+    value = flow.value(node, scope)
+    return is_textual(flow, node, scope) or (value.has(From.TEXT) and value.element is None and not value.keys)
+
+
+def item_of_receiver(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read ``run["train/loss"].append(loss)``: the key is the tag."""
+    base = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if not isinstance(base, ast.Subscript) or not call.args:
+        return None
+    is_run = dotted_text(base.value).removeprefix("self.") in {"run", "neptune_run", "_run", "experiment"}
+    return with_tag(flow, base.slice, call.args[0], scope) if is_run else None
+
+
+def elements_of(flow: Evaluator, expr: ast.expr, scope: Scope) -> list[Part]:
+    """Parts of an argument; a list that was built elsewhere in the function gives its elements."""
+    parts = take_apart(flow, expr, scope)
+    is_whole = len(parts) == 1 and isinstance(parts[0], ReportedValue) and parts[0].expr is expr
+    bindings = local_bindings(expr.id, scope) if is_whole and isinstance(expr, ast.Name) else []
+    if not any(is_list(binding.value) for binding in bindings):
+        return parts
+    elements = [
+        part
+        for binding in bindings
+        if binding.value is not None and binding.kind in {"assign", "aug", "element", "merge"}
+        for part in [*take_apart(flow, binding.value, binding.scope, 2), "\n"]
+    ]
+    return elements if any(isinstance(part, ReportedValue) for part in elements) else parts
+
+
+def accumulated(flow: Evaluator, expr: ast.expr, scope: Scope, tag: str | None = None) -> list[Part]:
+    """Parts of a list that was filled over time: what was put into it, named by the list unless by a key."""
+    name = tag or dotted_text(expr).rpartition(".")[2]
+    return change_values(elements_of(flow, expr, scope), lambda value: replace(value, tag=value.tag or name))
+
+
+def lists(start: int, end: int) -> Reader:
+    """Read arguments that are lists filled over time."""
+    return lambda flow, call, scope: [part for arg in call.args[start:end] for part in accumulated(flow, arg, scope)]
+
+
+def named_lists(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:
+    """Read keywords that are lists filled over time."""
+    return [part for key in call.keywords for part in accumulated(flow, key.value, scope, key.arg)]
+
+
+def dumped(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read the mapping that is the first of two arguments: ``json.dump(stats, file)``."""
+    return as_mapping(elements_of(flow, call.args[0], scope)) if len(call.args) > 1 else None
+
+
+def file_text(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read the text that is written to a file."""
+    if not call.args:
+        return None
+    return texts(1)(flow, call, scope) if flow.value(call.args[0], scope).origins else []
+
+
+def data_frame(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read what the data frame was made of whose method is called: ``pd.DataFrame(rows).to_csv(path)``."""
+    return _frame_parts(flow, call.func.value, scope) if isinstance(call.func, ast.Attribute) else None
+
+
+def _frame_parts(flow: Evaluator, frame: ast.expr, scope: Scope, depth: int = 0) -> list[Part]:
+    if depth > _MAX_TABLE_DEPTH:
+        return []
+    if isinstance(frame, ast.Name):
+        makers = [(binding.value, binding.scope) for binding in bindings_of(frame.id, scope)]
+        return [
+            part
+            for call, home in makers
+            if isinstance(call, ast.Call)
+            for part in _frame_parts(flow, call, home, depth + 1)
+        ]
+    if isinstance(frame, ast.Call):
+        if frame.args and called_name(frame) in {"DataFrame", "from_dict", "from_records", "Series"}:
+            return as_mapping(elements_of(flow, frame.args[0], scope))
+        if isinstance(frame.func, ast.Attribute):
+            return _frame_parts(flow, frame.func.value, scope, depth + 1)
+    return []

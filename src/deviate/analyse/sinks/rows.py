@@ -1,0 +1,175 @@
+"""The calls that report, one row a sink: what is called, on what, and how its arguments are read."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.values import External, From
+from deviate.analyse.sinks.readers import (
+    BY_NAME,
+    Reader,
+    anything,
+    data_frame,
+    dumped,
+    file_text,
+    filled_mappings,
+    first_text,
+    item_of_receiver,
+    keyword,
+    lists,
+    mapping,
+    message,
+    named_lists,
+    tag_and_value,
+    texts,
+)
+from deviate.analyse.source.index import Scope
+from deviate.analyse.source.syntax import dotted_text
+
+Condition = Callable[[Evaluator, ast.Call, Scope], bool]
+
+#: Sinks of text, files and figures: what reaches them may be anything. All others take numbers.
+TEXT_SINKS = {"print", "logging", "file", "figure", "visdom"}
+
+#: Names of objects that report.
+_LOGGER = re.compile(
+    r"log|progress|wandb|mlflow|tracker|experiment|neptune|comet|swanlab|aim|accelerator|fabric|^run$|^self$|trainer"
+    r"|writer|recorder|\.run$|clearml|dvclive|^live$",
+    re.IGNORECASE,
+)
+_NUMBERS_LIBRARY = re.compile(r"(np|numpy|torch|math|jnp|tf|F)$")
+_FILE = re.compile(
+    r"^(f|fp|fo|fh|fd|fw|fout|f_out|file|out|output|log|logf|log_?file|stats_?file|csv_?file|txt|writer|csv_?writer"
+    r"|.*\.(stdout|stderr|logfile|file|log|f))$|_(f|file|log)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A kind of call that reports."""
+
+    #: Under which findings list it.
+    name: str
+    #: Functions and methods, separated by spaces.
+    calls: str
+    read: Reader
+    #: What the object must be called whose method it is: a regular expression.
+    receiver: str = ""
+    when: Condition | None = None
+
+    def matches(self, flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+        """Whether a call of the right name is one to this sink."""
+        if self.receiver and not re.search(self.receiver, receiver_text(call)):
+            return False
+        return self.when is None or self.when(flow, call, scope)
+
+
+def receiver_text(call: ast.Call) -> str:
+    """Dotted name of the object whose method is called; empty for a function."""
+    return dotted_text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+
+
+def _is_logger(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether a message's receiver is named like a logger, or made by a library for logging."""
+    if _LOGGER.search(receiver_text(call)):
+        return True
+    refs = flow.value(call.func.value, scope).refs if isinstance(call.func, ast.Attribute) else ()
+    return any(isinstance(ref, External) and "log" in ref.dotted.lower() for ref in refs)
+
+
+def _logs_values(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether ``log`` is a tracker's, not the logarithm."""
+    receiver = receiver_text(call)
+    dotted = next((ref.dotted for ref in flow.value(call.func, scope).refs if isinstance(ref, External)), "")
+    is_named = bool(receiver) and _LOGGER.search(receiver) is not None
+    return (is_named or "log" in dotted.rpartition(".")[0]) and not _NUMBERS_LIBRARY.search(receiver)
+
+
+def _has_level(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether the first argument is a level: ``logger.log(level, message)``."""
+    level = dotted_text(call.args[0]) if len(call.args) > 1 else ""
+    names = {"level", "lvl", "log_level", "loglevel"}
+    is_level = level.startswith("logging.") or level.rpartition(".")[2].lower() in names
+    return is_level and _logs_values(flow, call, scope)
+
+
+def _has_no_step(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether a summary has no step: TensorFlow 1 evaluates it later."""
+    return len(call.args) < 3 and not any(key.arg == "step" for key in call.keywords)
+
+
+def _writes_file(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    return bool(_FILE.search(receiver_text(call))) or flow.value(receiver, scope).has(From.PATH)
+
+
+def _has_arguments(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    return bool(call.args)
+
+
+_SUMMARY_WRITER = r"(?i)log|summ|writer|record|tb|board"
+
+#: The first row whose name and conditions match, and which reads something, wins.
+SINKS = (
+    Sink("print", "echo secho pprint master_print print_rank_0 print_once print_on_master rprint", texts()),
+    Sink("print", "print", texts(), receiver=r"^$|console|accel|rich|fabric|self|tqdm|xm|dist"),
+    Sink("tqdm", "set_description set_description_str set_postfix_str", texts(1)),
+    Sink("logging", "debug info warning warn error critical exception success fatal notice", message(), "", _is_logger),
+    Sink("print", "write", texts(1), receiver=r"(stdout|stderr)$"),
+    Sink("tqdm", "write", texts(1), receiver=r"tqdm|bar"),
+    # A value and its tag.
+    Sink("tensorboard", "add_scalar log_value scalar_summary write_scalar add_scalars", tag_and_value(0, 1)),
+    Sink("tf1-summary", "scalar", tag_and_value(0, 1), receiver=_SUMMARY_WRITER, when=_has_no_step),
+    Sink("tensorboard", "scalar", tag_and_value(0, 1), receiver=_SUMMARY_WRITER),
+    Sink("tracker", "log_scalar log_metric log_scalar_value", tag_and_value(0, 1)),
+    Sink("tracker", "report_scalar", tag_and_value(1, 2)),
+    Sink("logger", "logkv logkv_mean record_mean record_tabular record_value", tag_and_value(0, 1)),
+    Sink("logger", "put_scalar log_tabular", tag_and_value(0, 1)),
+    Sink("logger", "record", tag_and_value(0, 1), receiver=_SUMMARY_WRITER),
+    # Mappings.
+    Sink("tracker", "log_metrics write_metrics", mapping(0)),
+    Sink("lightning", "log_dict", mapping(0)),
+    Sink("tqdm", "set_postfix", mapping(0)),
+    Sink("logger", "logkvs put_scalars", mapping(0)),
+    Sink("tensorboard", "write_scalars", mapping(1)),
+    Sink("tracker", "report", mapping(0), receiver=r"tune|train|session|ray|trial|nni"),
+    Sink("tracker", "report_intermediate_result report_final_result", texts(1)),
+    Sink("tracker", "track", tag_and_value(1, 0), receiver=r"run|aim", when=_has_arguments),
+    Sink("logger", "store", mapping(BY_NAME), receiver=r"(?i)log", when=lambda flow, call, scope: bool(call.keywords)),
+    Sink("tqdm", "update", keyword("values")),
+    Sink("tracker", "update", mapping(0), receiver=r"summary$"),
+    Sink("tracker", "append log extend", item_of_receiver),
+    Sink("visdom", "line", keyword("Y", "name", "win")),
+    # Files, tables and figures.
+    Sink("csv", "writerow writerows", first_text),
+    Sink("json", "dump", dumped, receiver=r"json$"),
+    Sink("file", "write writelines write_text", file_text, when=_writes_file),
+    Sink("file", "savez savez_compressed", named_lists),
+    Sink("csv", "to_csv to_json to_excel to_parquet to_pickle to_feather", data_frame),
+    Sink("figure", "plot semilogy semilogx loglog scatter", lists(0, 2), r"plt|ax|pyplot|pylab|axes", _has_arguments),
+    Sink("file", "save savetxt", lists(1, 2), r"^(np|numpy)$", lambda flow, call, scope: len(call.args) > 1),
+    # Trackers that take anything.
+    Sink("logging", "log log_message log_row print", message(1), when=_has_level),
+    Sink("wandb", "log log_message log_row print", anything, r"(?i)wandb", _logs_values),
+    Sink("mlflow", "log log_message log_row print", anything, r"(?i)mlflow", _logs_values),
+    Sink("accelerate", "log log_message log_row print", anything, r"(?i)accelerator", _logs_values),
+    Sink("lightning", "log log_message log_row print", anything, r"^self", _logs_values),
+    Sink("tracker", "log log_message log_row print", anything, when=_logs_values),
+)  # fmt: skip
+
+#: A program's own functions that are named like reports; tried last.
+OWN_FUNCTION = Sink("tracker", "", filled_mappings)
+OWN_NAMES = re.compile(
+    r"(log|write|update|save|report|record|print|dump|track)_"
+    r"(summary|metrics?|stats|scalars|results?|log|losses|scores|history|performance|evaluation)$"
+)
+
+BY_CALL: dict[str, list[Sink]] = {}
+for _sink in SINKS:
+    for _call in _sink.calls.split():
+        BY_CALL.setdefault(_call, []).append(_sink)

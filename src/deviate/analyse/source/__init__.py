@@ -1,0 +1,1 @@
+"""The project's files, what they define and which import which."""

@@ -1,0 +1,119 @@
+"""What names and attributes are bound to: by assignment to targets, by filling what they hold."""
+
+from __future__ import annotations
+
+import ast
+
+from deviate.analyse.source.index import Binding, BindingKind, ModuleIndex, Place, Scope, Unit, bindings_of
+
+_MUTATORS: dict[str, BindingKind] = {
+    "append": "element", "add": "element", "appendleft": "element", "insert": "element", "push": "element",
+    "extend": "merge", "update": "merge", "put": "element", "update_state": "merge",
+}  # fmt: skip
+
+
+class Binder:
+    """Adds bindings to the scopes, classes and attributes of one file."""
+
+    def __init__(self, module: ModuleIndex) -> None:
+        self.module = module
+        #: What fills a name that may be bound further below.
+        self._late: list[tuple[str, Binding, Scope]] = []
+        #: ``stats.update(loss=x)``: of a mapping these are items, of a meter or a bar they are not.
+        self._by_keyword: list[tuple[ast.expr, list[Binding]]] = []
+
+    def finish(self) -> None:
+        """Add what is known only once the whole file was read."""
+        for name, binding, scope in self._late:
+            self._attach(name, binding, scope)
+        for base, bindings in self._by_keyword:
+            self._fill(base, bindings)
+
+    def bind_argument(self, func: ast.Attribute, call: ast.Call, scope: Scope, place: Place | None) -> None:
+        """Bind what a method call puts into the object: ``losses.append(x)``."""
+        if func.attr == "update" and call.keywords:
+            items = [Binding("key", key.value, (), scope, place, call.lineno, key=key.arg, statement=call)
+                     for key in call.keywords if key.arg]  # fmt: skip
+            if items:
+                self._by_keyword.append((func.value, items))
+        if func.attr in _MUTATORS and call.args:
+            value = call.args[1] if func.attr == "insert" and len(call.args) > 1 else call.args[0]
+            self._mutate(
+                func.value, Binding(_MUTATORS[func.attr], value, (), scope, place, call.lineno, statement=call)
+            )
+
+    def _fill(self, base: ast.expr, bindings: list[Binding]) -> None:
+        scope = bindings[0].scope
+        filled: list[Binding] = []
+        if isinstance(base, ast.Name):
+            filled = bindings_of(base.id, scope)
+        elif isinstance(base, ast.Attribute):
+            filled = self._attributes_at(base, scope).get(base.attr, [])
+        if any(_makes_mapping(binding.value) for binding in filled):
+            filled.extend(bindings)
+
+    def _attach(self, name: str, binding: Binding, scope: Scope) -> None:
+        at: Scope | None = scope
+        while at is not None:
+            if name in at.bindings and name not in at.outer_names:
+                at.bindings[name].append(binding)
+                return
+            at = at.parent
+        scope.module.unit.bindings.setdefault(name, []).append(binding)
+
+    def _mutate(self, base: ast.expr, binding: Binding) -> None:
+        if isinstance(base, ast.Name):
+            self._late.append((base.id, binding, binding.scope))
+        elif isinstance(base, ast.Attribute):
+            self._store_attribute(base, binding)
+        elif (
+            (
+                isinstance(base, ast.Subscript)
+                and isinstance(base.value, ast.Name)
+                and isinstance(base.slice, ast.Constant)
+            )
+            and isinstance(base.slice.value, str)
+            and binding.kind == "element"
+        ):
+            binding.kind, binding.key = "key", base.slice.value
+            self._mutate(base.value, binding)
+
+    def _store_attribute(self, target: ast.Attribute, binding: Binding) -> None:
+        self._attributes_at(target, binding.scope).setdefault(target.attr, []).append(binding)
+
+    def _attributes_at(self, target: ast.Attribute, scope: Scope) -> dict[str, list[Binding]]:
+        """Return the attributes known of the object that a target is an attribute of."""
+        owner = scope.unit.enclosing_class
+        is_own = isinstance(target.value, ast.Name) and target.value.id == _self_name(scope.unit)
+        return owner.attributes if owner is not None and is_own else self.module.attribute_stores
+
+    def bind(self, target: ast.expr, binding: Binding, path: tuple[int, ...] = ()) -> None:
+        """Bind a target of an assignment, and each one within a tuple of targets."""
+        here = Binding(binding.kind, binding.value, path, binding.scope, binding.place, binding.line,
+                       binding.key, binding.target, binding.statement)  # fmt: skip
+        if isinstance(target, ast.Name):
+            binding.scope.bind(target.id, here)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for position, element in enumerate(target.elts):
+                self.bind(element, binding, (*path, position))
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, binding, path[:-1])
+        elif isinstance(target, ast.Attribute):
+            self._store_attribute(target, here)
+        elif isinstance(target, ast.Subscript):
+            key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+            here.kind, here.key = ("key", key) if isinstance(key, str) else ("element", "")
+            self._mutate(target.value, here)
+
+
+def _makes_mapping(value: ast.expr | None) -> bool:
+    """``{}``, ``dict()`` and the like."""
+    if isinstance(value, ast.Call) and isinstance(value.func, (ast.Name, ast.Attribute)):
+        name = value.func.attr if isinstance(value.func, ast.Attribute) else value.func.id
+        return name in {"dict", "OrderedDict", "defaultdict"}
+    return isinstance(value, (ast.Dict, ast.DictComp))
+
+
+def _self_name(unit: Unit) -> str:
+    method = unit.enclosing_method
+    return method.parameters[0] if method is not None and method.parameters else ""

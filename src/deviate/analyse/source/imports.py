@@ -1,0 +1,251 @@
+"""Find and load the project's own modules that the entry reaches."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from deviate.analyse.findings import Unreadable
+from deviate.analyse.source.files import UnreadableSourceError, read_source
+from deviate.analyse.source.index import ModuleIndex
+from deviate.analyse.source.indexer import index_module
+from deviate.analyse.source.syntax import called_name, dotted_text
+
+#: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
+_TARGET = re.compile(r"""(?:_target_|\btarget|\bclass_path)["']?\s*:\s*["']?([A-Za-z_]\w*(?:\.\w+)+)""")
+#: Bounds that keep a huge tree from being searched for configurations or plug-ins.
+MAX_CONFIG_FILES = 400
+MAX_PLUGIN_FILES = 60
+_PATH_METHODS = {"append", "insert", "extend"}
+_SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "venv", "env", "data", "wandb", "runs"}
+
+
+class Imports:
+    """The modules of a project, loaded when an import reaches them."""
+
+    def __init__(self, root: Path, entry: Path) -> None:
+        self.root = root
+        self.modules: dict[Path, ModuleIndex | None] = {}
+        self.unreadable: list[Unreadable] = []
+        self.search: list[Path] = [entry.parent]
+        self._add_search([root, root / "src"])
+        self._located: dict[tuple[str, str], ModuleIndex | None] = {}
+        self._exists: dict[Path, bool] = {}
+        self._is_configured = False
+        #: Dotted names that configuration files ask to be called.
+        self.targets: list[str] = []
+
+    def loaded(self) -> Iterator[ModuleIndex]:
+        """Yield the modules that could be read, in the order they were reached."""
+        return (module for module in self.modules.values() if module is not None)
+
+    def load_all(self, entry: Path) -> ModuleIndex | None:
+        """Load the entry and everything it imports, directly or not."""
+        first = self.load(entry)
+        done: set[Path] = set()
+        while waiting := [(path, module) for path, module in self.modules.items() if path not in done]:
+            for path, module in waiting:
+                done.add(path)
+                if module is not None:
+                    self._follow(module, path)
+        return first
+
+    def load(self, path: Path) -> ModuleIndex | None:
+        """Read and index one file, once; a file that cannot be read is listed and gives None."""
+        if path in self.modules:
+            return self.modules[path]
+        file = relative(path, self.root)
+        self.modules[path] = None
+        try:
+            source = read_source(path)
+        except UnreadableSourceError as problem:
+            self.unreadable.append(Unreadable(file=file, line=problem.line, error=problem.reason))
+            return None
+        module = index_module(file, self._dotted(path), source.tree, source.lines)
+        self.modules[path] = module
+        return module
+
+    def find(self, dotted: str, importer: ModuleIndex) -> ModuleIndex | None:
+        """Find the project's module of a dotted name as seen from another one."""
+        # An absolute name is the same in every file.
+        key = (dotted, importer.file.rpartition("/")[0] if dotted.startswith(".") else "")
+        if key not in self._located:
+            path = self._locate(dotted, (self.root / importer.file).parent)
+            self._located[key] = self.load(path) if path is not None else None
+        return self._located[key]
+
+    def _locate(self, dotted: str, base: Path) -> Path | None:
+        name = dotted.lstrip(".")
+        level = len(dotted) - len(name)
+        if level:
+            for _ in range(level - 1):
+                base = base.parent
+            return self._module_file(base, name) if self._inside(base) else None
+        return next((path for folder in self.search if (path := self._module_file(folder, name))), None)
+
+    def _module_file(self, folder: Path, dotted: str) -> Path | None:
+        at = folder.joinpath(*dotted.split(".")) if dotted else folder
+        for path in (at.with_name(at.name + ".py") if dotted else at / "__init__.py", at / "__init__.py"):
+            if self._is_file(path):
+                return path
+        return None
+
+    def _is_file(self, path: Path) -> bool:
+        if path not in self._exists:
+            try:
+                self._exists[path] = path.is_file()
+            except (OSError, ValueError):
+                self._exists[path] = False
+        return self._exists[path]
+
+    def _inside(self, path: Path) -> bool:
+        return path == self.root or self.root in path.parents
+
+    def _dotted(self, path: Path) -> str:
+        parts = list(Path(relative(path, self.root)).with_suffix("").parts)
+        return ".".join(parts[:-1] if parts and parts[-1] == "__init__" else parts)
+
+    def _follow(self, module: ModuleIndex, path: Path) -> None:
+        self._follow_path_edits(module, path)
+        for node, _, _ in module.imports:
+            for dotted in imported_names(node):
+                self._load_dotted(dotted, module)
+        self._follow_dynamic(module)
+
+    def _load_dotted(self, dotted: str, module: ModuleIndex) -> None:
+        name = dotted.lstrip(".")
+        dots = "." * (len(dotted) - len(name))
+        parts = name.split(".") if name else []
+        self._is_configured = self._is_configured or parts[:1] == ["hydra"]
+        for end in range(1, len(parts) + 1):
+            if (
+                self.find(dots + ".".join(parts[:end]), module) is None
+                and end == 1
+                and not self._is_package(dots, parts)
+            ):
+                return
+        if not parts:
+            self.find(dots, module)
+
+    def _is_package(self, dots: str, parts: list[str]) -> bool:
+        """Whether the first part is a folder without ``__init__.py``, which Python imports all the same."""
+        return bool(dots) or any((folder / parts[0]).is_dir() for folder in self.search)
+
+    def _follow_path_edits(self, module: ModuleIndex, path: Path) -> None:
+        for site in (site for unit in module.units for site in unit.calls):
+            if called_name(site.node) in _PATH_METHODS and dotted_text(site.node.func).startswith("sys.path."):
+                texts = [
+                    node.value for arg in site.node.args for node in ast.walk(arg)
+                    if isinstance(node, ast.Constant) and isinstance(node.value, str)
+                ]  # fmt: skip
+                self._add_search([base / text for text in texts for base in (path.parent, self.root)])
+                self._add_search([folder for folder in path.parents if self._inside(folder)])
+
+    def _add_search(self, folders: list[Path]) -> None:
+        for folder in folders:
+            clean = _normal(folder)
+            if clean not in self.search and self._inside(clean) and clean.is_dir():
+                self.search.append(clean)
+                self._located = {}
+
+    def _follow_dynamic(self, module: ModuleIndex) -> None:
+        for unit in module.units:
+            for site in unit.calls:
+                name = called_name(site.node)
+                if name in {"import_module", "__import__"} and site.node.args:
+                    self._load_pattern(site.node.args[0], module)
+                    # A name that is computed may stand in a configuration file, as Hydra's do.
+                    self._is_configured = self._is_configured or not isinstance(site.node.args[0], ast.Constant)
+        if self._is_configured:
+            self._is_configured = False
+            self.targets = self._config_targets()
+            for dotted in self.targets:
+                self._load_dotted(dotted, module)
+
+    def _load_pattern(self, name: ast.expr, module: ModuleIndex) -> None:
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            self._load_dotted(name.value, module)
+            return
+        prefix = _constant_start(name)
+        if not prefix or "." not in prefix:
+            return
+        package = prefix.rpartition(".")[0]
+        for folder in self.search:
+            files = sorted(folder.joinpath(*package.split(".")).glob("*.py"))[:MAX_PLUGIN_FILES]
+            for path in files:
+                self.load(path)
+
+    def _config_targets(self) -> list[str]:
+        """Dotted names in ``_target_`` fields of the project's YAML files."""
+        targets: dict[str, None] = {}
+        for path in self._config_files():
+            try:
+                text = path.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            targets.update(dict.fromkeys(_TARGET.findall(text)))
+        return list(targets)
+
+    def _config_files(self) -> list[Path]:
+        files: list[Path] = []
+        waiting = [self.root]
+        while waiting and len(files) < MAX_CONFIG_FILES:
+            folder = waiting.pop(0)
+            try:
+                entries = sorted(folder.iterdir())
+            except OSError:
+                continue
+            for path in entries:
+                if path.is_dir() and path.name not in _SKIPPED_FOLDERS and not path.name.startswith("."):
+                    if len(path.relative_to(self.root).parts) <= 4:
+                        waiting.append(path)
+                elif path.suffix in {".yaml", ".yml"}:
+                    files.append(path)
+        return files[:MAX_CONFIG_FILES]
+
+
+def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """Dotted names a statement may load as modules, with leading dots."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    base = "." * node.level + (node.module or "")
+    return [base, *(base + alias.name if base.endswith(".") else f"{base}.{alias.name}" for alias in node.names
+                    if alias.name != "*")]  # fmt: skip
+
+
+def name_below(base: str, name: str) -> str:
+    """Dotted name of something in a module, which may be given by dots alone."""
+    return f"{base}.{name}" if base.strip(".") else base + name
+
+
+def relative(path: Path, root: Path) -> str:
+    """Path relative to the project with forward slashes; absolute when outside."""
+    try:
+        return path.relative_to(root).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+def _normal(path: Path) -> Path:
+    """Resolve ``..`` by text alone, so that symbolic links inside the project stay inside."""
+    parts: list[str] = []
+    for part in path.parts:
+        if part == ".." and len(parts) > 1:
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return Path(*parts)
+
+
+def _constant_start(node: ast.expr) -> str:
+    """Leading constant text of an expression that builds a string."""
+    while isinstance(node, ast.BinOp):
+        node = node.left
+    if isinstance(node, ast.JoinedStr) and node.values:
+        node = node.values[0]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        node = node.func.value
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+    return re.split(r"[{%]", text)[0]

@@ -1,0 +1,267 @@
+"""What one file defines: scopes, the bindings of each name, calls, loops, returns."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+BindingKind = Literal[
+    "assign", "for", "aug", "with", "import", "def", "class", "param", "element", "merge", "key", "opaque"
+]
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class Place:
+    """A compound statement that encloses a piece of code, linked to the next one outwards."""
+
+    node: ast.AST
+    #: Field of the statement the code is in: ``body``, ``orelse``, ``test``, ...
+    branch: str
+    outer: Place | None
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class Binding:
+    """One way a name gets its value."""
+
+    kind: BindingKind
+    value: ast.expr | None
+    #: Positions to take when the value is unpacked: ``a, (b, c) = value`` gives c the path (1, 1).
+    path: tuple[int, ...]
+    scope: Scope
+    place: Place | None
+    line: int
+    #: Constant key of ``d["k"] = v``; dotted name of an import.
+    key: str = ""
+    target: Unit | ClassScope | None = None
+    statement: ast.AST | None = None
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class CallSite:
+    """A call and where it stands."""
+
+    node: ast.Call
+    scope: Scope
+    place: Place | None
+    statement: ast.stmt | None
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class Store:
+    """An assignment to an attribute or an item."""
+
+    target: ast.Attribute | ast.Subscript
+    value: ast.expr
+    scope: Scope
+    place: Place | None
+    statement: ast.stmt
+
+
+@dataclass(eq=False, slots=True, repr=False)
+class Loop:
+    """A ``for`` or ``while`` statement."""
+
+    node: ast.For | ast.AsyncFor | ast.While
+    scope: Scope
+    place: Place | None
+
+
+@dataclass(eq=False, repr=False)
+class Scope:
+    """A module, class, function, lambda or comprehension."""
+
+    kind: str
+    name: str
+    node: ast.AST
+    parent: Scope | None
+    module: ModuleIndex
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    outer_names: set[str] = field(default_factory=set)
+
+    @property
+    def unit(self) -> Unit:
+        """The module or function whose code this is part of."""
+        scope: Scope = self
+        while not isinstance(scope, Unit):
+            assert scope.parent is not None
+            scope = scope.parent
+        return scope
+
+    def bind(self, name: str, binding: Binding) -> None:
+        """Add a binding, in the scope that ``global`` or ``nonlocal`` names."""
+        home = self._declared_home(name) if name in self.outer_names else self
+        home.bindings.setdefault(name, []).append(binding)
+
+    def _declared_home(self, name: str) -> Scope:
+        scope = self.parent
+        while scope is not None and scope.parent is not None and name not in scope.bindings:
+            scope = scope.parent
+        return scope or self
+
+
+@dataclass(eq=False, repr=False)
+class Unit(Scope):
+    """A module's or a function's own code."""
+
+    calls: list[CallSite] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    returns: list[tuple[ast.expr, Scope]] = field(default_factory=list)
+    yields: list[tuple[ast.expr, Scope]] = field(default_factory=list)
+    loads: list[tuple[ast.Name | ast.Attribute, Scope, Place | None]] = field(default_factory=list)
+    #: Assignments to attributes and subscripts: targets a report can hide in (``bar.suffix = text``).
+    stores: list[Store] = field(default_factory=list)
+    owner: ClassScope | None = None
+    parameters: tuple[str, ...] = ()
+    #: So many of them can be given by position.
+    positional: int = 0
+    defaults: dict[str, ast.expr] = field(default_factory=dict)
+    vararg: str = ""
+    kwarg: str = ""
+    place: Place | None = None
+    #: Names whose items are read by constant keys; None until they are needed.
+    keyed_names: set[str] | None = None
+
+    @property
+    def shown_name(self) -> str:
+        """Bare name of the function, ``<module>`` for module-level code."""
+        return self.name if isinstance(self.node, (ast.FunctionDef, ast.AsyncFunctionDef)) else "<module>"
+
+    @property
+    def position(self) -> tuple[str, int]:
+        """File and line, to put functions in a stable order."""
+        return self.module.file, getattr(self.node, "lineno", 0)
+
+    @property
+    def enclosing_method(self) -> Unit | None:
+        """The method that this is, or stands in."""
+        at: Scope | None = self
+        while at is not None and not (isinstance(at, Unit) and at.owner is not None):
+            at = at.parent
+        return at
+
+    @property
+    def enclosing_class(self) -> ClassScope | None:
+        """The class whose method this is, or stands in."""
+        return method.owner if (method := self.enclosing_method) is not None else None
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """Decorators of the function."""
+        return getattr(self.node, "decorator_list", [])
+
+    def has_decorator(self, name: str) -> bool:
+        """Whether a plain name decorates the function."""
+        return any(isinstance(decorator, ast.Name) and decorator.id == name for decorator in self.decorators)
+
+    @property
+    def is_method(self) -> bool:
+        """Whether the first parameter is the instance."""
+        return self.owner is not None and not self.has_decorator("staticmethod")
+
+
+@dataclass(eq=False, repr=False)
+class ClassScope(Scope):
+    """A class: its methods and what its methods assign to the instance."""
+
+    bases: list[ast.expr] = field(default_factory=list)
+    methods: dict[str, Unit] = field(default_factory=dict)
+    attributes: dict[str, list[Binding]] = field(default_factory=dict)
+
+
+@dataclass(eq=False, repr=False)
+class ModuleIndex:
+    """Everything that one file defines."""
+
+    file: str
+    dotted: str
+    lines: list[str]
+    tree: ast.Module
+    unit: Unit = field(init=False)
+    units: list[Unit] = field(default_factory=list)
+    classes: list[ClassScope] = field(default_factory=list)
+    #: Scope of each comprehension and lambda.
+    inner: dict[ast.AST, Scope] = field(default_factory=dict)
+    #: ``anything.name = value`` anywhere in the file.
+    attribute_stores: dict[str, list[Binding]] = field(default_factory=dict)
+    #: (name, level, dotted, names): import statements as written.
+    imports: list[tuple[ast.Import | ast.ImportFrom, Scope, Place | None]] = field(default_factory=list)
+    stars: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.unit = Unit("module", "<module>", self.tree, None, self)
+        self.units.append(self.unit)
+
+
+def lookup(name: str, scope: Scope) -> tuple[Scope, list[Binding]] | None:
+    """Find the bindings a name refers to, by Python's scope rules."""
+    at: Scope | None = scope
+    while at is not None:
+        bindings = at.bindings.get(name)
+        if bindings and name not in at.outer_names and (at is scope or not isinstance(at, ClassScope)):
+            return at, bindings
+        at = at.parent
+    return None
+
+
+def bindings_of(name: str, scope: Scope) -> list[Binding]:
+    """Return the bindings a name refers to; none where it is not bound."""
+    definition = lookup(name, scope)
+    return definition[1] if definition is not None else []
+
+
+def local_bindings(name: str, scope: Scope) -> list[Binding]:
+    """Return the bindings a name refers to, where they are those of the same function."""
+    definition = lookup(name, scope)
+    return definition[1] if definition is not None and definition[0].unit is scope.unit else []
+
+
+def only_binding(name: str, scope: Scope) -> Binding | None:
+    """Return the binding of a name that is bound once."""
+    bindings = bindings_of(name, scope)
+    return bindings[0] if len(bindings) == 1 else None
+
+
+def enclosing_branches(place: Place | None) -> Iterator[tuple[ast.If, str]]:
+    """Yield the ``if`` statements around a piece of code and the branch it is in, innermost first."""
+    while place is not None:
+        if isinstance(place.node, ast.If) and place.branch in {"body", "orelse"}:
+            yield place.node, place.branch
+        place = place.outer
+
+
+def under_main_guard(place: Place | None) -> bool:
+    """Whether code is under ``if __name__ == "__main__"``."""
+    while place is not None:  # a loop of its own: it is run for each call and each name
+        if isinstance(place.node, ast.If) and place.branch == "body" and _is_main_test(place.node.test):
+            return True
+        place = place.outer
+    return False
+
+
+def _is_main_test(test: ast.expr) -> bool:
+    if not isinstance(test, ast.Compare):
+        return False
+    names = [node.id for node in (test.left, *test.comparators) if isinstance(node, ast.Name)]
+    return "__name__" in names and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)
+
+
+def enclosing_loops(place: Place | None) -> list[ast.AST]:
+    """Loops around a piece of code within its unit, innermost first."""
+    loops: list[ast.AST] = []
+    while place is not None:
+        if isinstance(place.node, (ast.For, ast.AsyncFor, ast.While)) and place.branch == "body":
+            loops.append(place.node)
+        place = place.outer
+    return loops
+
+
+def stands_in(place: Place | None, node: ast.AST) -> bool:
+    """Whether a place is within a compound statement."""
+    while place is not None:
+        if place.node is node:
+            return True
+        place = place.outer
+    return False

@@ -1,0 +1,102 @@
+"""Names, arguments and exact positions of expressions.
+
+A position is checked: the text at a span must parse back to the same expression.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from deviate.analyse.source.files import mask
+from deviate.analyse.source.index import Binding, ModuleIndex, Unit
+from deviate.experiment import Span
+
+
+def text_of(node: ast.expr) -> str:
+    """Source text of an expression in one normal form; empty when it is nested too deeply."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return ""
+
+
+def span_of(node: ast.expr, module: ModuleIndex) -> Span | None:
+    """Return where an expression stands, None when the position `ast` gives is not exact."""
+    if getattr(node, "lineno", None) is None or node.end_lineno is None or node.end_col_offset is None:
+        return None
+    span = Span(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+    segment = segment_at(span, module.lines)
+    return span if segment is not None and _parses_to(segment, node) else None
+
+
+def segment_at(span: Span, lines: list[str]) -> str | None:
+    """Cut the text of a span out of a file's lines."""
+    if span.end_line > len(lines):
+        return None
+    rows = [lines[at - 1].encode("utf-8") for at in range(span.line, span.end_line + 1)]
+    rows[-1] = rows[-1][: span.end_column]
+    rows[0] = rows[0][span.column :]
+    try:
+        return b"\n".join(rows).decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _parses_to(segment: str, node: ast.expr) -> bool:
+    for text in (segment, mask(segment)):
+        try:
+            return ast.dump(ast.parse(f"({text})", mode="eval").body) == ast.dump(node)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return False
+
+
+def dotted_text(node: ast.expr) -> str:
+    """``a.b.c`` as text; empty for anything else."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else ""
+
+
+def called_name(call: ast.Call) -> str:
+    """Last part of the name that is called."""
+    func = call.func
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+
+
+def passed_for(call: ast.Call, unit: Unit, name: str) -> list[ast.expr]:
+    """Return the arguments a call gives for one parameter of a function."""
+    skipped = 1 if unit.is_method and not _through_class(call, unit) else 0
+    positional = list(unit.parameters[skipped : unit.positional])
+    if name == unit.kwarg:
+        return [key.value for key in call.keywords if key.arg is None or key.arg not in unit.parameters]
+    if name == unit.vararg:
+        return [*call.args[len(positional) :]]
+    by_name = [key.value for key in call.keywords if key.arg == name]
+    if not by_name and name in positional:
+        at = positional.index(name)
+        if at < len(call.args) and not any(isinstance(arg, ast.Starred) for arg in call.args[: at + 1]):
+            return [call.args[at]]
+    return by_name
+
+
+def _through_class(call: ast.Call, unit: Unit) -> bool:
+    """``Base.method(self, x)`` passes the instance itself."""
+    func = call.func
+    return (
+        isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name)
+        and unit.owner is not None and func.value.id == unit.owner.name and bool(call.args)
+        and isinstance(call.args[0], ast.Name) and call.args[0].id == "self"
+    )  # fmt: skip
+
+
+def unpacked(binding: Binding) -> ast.expr | None:
+    """Find what one name gets of an assignment; None where that is not written out."""
+    value = binding.value
+    for position in binding.path:
+        if not isinstance(value, (ast.Tuple, ast.List)) or not 0 <= position < len(value.elts):
+            return None
+        value = value.elts[position]
+    return value

@@ -1,0 +1,1 @@
+"""What a reported text is made of: words, and values between them."""

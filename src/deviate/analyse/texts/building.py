@@ -1,0 +1,130 @@
+"""How texts, lists and mappings are built that can be taken apart: in one statement or several."""
+
+from __future__ import annotations
+
+import ast
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance
+from deviate.analyse.source.index import Binding, Scope, local_bindings, only_binding
+from deviate.analyse.source.syntax import called_name, dotted_text
+
+#: Sums of constant texts are followed this far, repeated ones to this length.
+MAX_TEXT_DEPTH = 60
+MAX_TEXT = 10_000
+#: Methods of a text that make a text.
+TEXT_METHODS = {"strip", "rstrip", "lstrip", "ljust", "rjust", "center", "upper", "lower", "title", "replace", "zfill",
+                "capitalize", "encode"}  # fmt: skip
+
+
+def is_converted(value: ast.expr | None) -> bool:
+    """``str(value)``."""
+    return isinstance(value, ast.Call) and called_name(value) == "str" and len(value.args) == 1
+
+
+def is_own_method(value: ast.expr, expr: ast.expr) -> bool:
+    """Whether a name is given the result of a method of its own: ``text = text.strip()``."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    receiver = dotted_text(value.func.value)
+    return receiver != "" and receiver == dotted_text(expr) and value.func.attr not in {"format", "join"}
+
+
+def bindings_within(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope) -> list[Binding]:
+    """Find what a name, or an attribute of an object of the project, is bound to within the function."""
+    if isinstance(expr, ast.Name):
+        return local_bindings(expr.id, scope)
+    for ref in flow.value(expr.value, scope).refs:
+        if isinstance(ref, Instance):
+            stores = ref.cls.attributes.get(expr.attr, [])
+            return [binding for binding in stores if binding.scope.unit is scope.unit]
+    return []
+
+
+def builds(flow: Evaluator, binding: Binding) -> bool:
+    """Whether a binding makes text, a list or a mapping that can be taken apart."""
+    value = binding.value
+    if value is None or binding.path:
+        return False
+    if binding.kind == "key" or isinstance(value, (ast.JoinedStr, ast.Dict)):
+        return True
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return bool(value.elts)
+    if isinstance(value, ast.Call):
+        name = called_name(value)
+        if name in {"format", "join", "dumps", "str"}:
+            return flow.value(value, binding.scope).has(From.TEXT)
+        return (name == "dict" and bool(value.keywords)) or name == "format"
+    if isinstance(value, ast.BinOp):
+        return is_textual(flow, value, binding.scope)
+    return False
+
+
+def is_grown_mapping(bindings: list[Binding]) -> bool:
+    """Whether a mapping is written out or filled key by key."""
+    return any(
+        binding.kind == "key" or (binding.kind == "assign" and isinstance(binding.value, ast.Dict))
+        for binding in bindings
+    )
+
+
+def is_open(binding: Binding) -> bool:
+    """Whether a binding gives a mapping items under keys that are not written out."""
+    value = binding.value
+    if binding.kind in {"element", "key"}:
+        return binding.kind == "element"
+    if isinstance(value, ast.Dict):
+        return any(key is None or not isinstance(key, ast.Constant) for key in value.keys)
+    return not (isinstance(value, ast.Call) and called_name(value) in {"dict", "OrderedDict"} and not value.args)
+
+
+def is_list(value: ast.expr | None) -> bool:
+    """Whether a list is made, whatever is put into it later."""
+    return isinstance(value, ast.List) or (isinstance(value, ast.Call) and called_name(value) in {"list", "deque"})
+
+
+def is_textual(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether an expression makes text, by its form: text added to text, text formatted."""
+    if depth > 40:
+        return False
+    if isinstance(expr, ast.BinOp):
+        if isinstance(expr.op, ast.Mod):
+            return is_textual(flow, expr.left, scope, depth + 1)
+        if isinstance(expr.op, ast.Add):
+            return is_textual(flow, expr.left, scope, depth + 1) or is_textual(flow, expr.right, scope, depth + 1)
+        return isinstance(expr.op, ast.Mult) and is_textual(flow, expr.left, scope, depth + 1)
+    if isinstance(expr, ast.Constant):
+        return isinstance(expr.value, str)
+    if isinstance(expr, ast.Call):
+        return called_name(expr) in {"str", "format", "join", "dumps", "repr"} or called_name(expr) in TEXT_METHODS
+    if isinstance(expr, ast.Name):
+        value = flow.value(expr, scope)
+        return value.has(From.TEXT) and not value.has(*METRIC_ORIGINS) and value.element is None
+    return isinstance(expr, ast.JoinedStr)
+
+
+def constant_string(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) -> str | None:
+    """Text of a constant string, of constants added or repeated, or of a name bound once to such."""
+    if isinstance(expr, ast.Constant):
+        return expr.value if isinstance(expr.value, str) else None
+    if depth > MAX_TEXT_DEPTH:
+        return None
+    if isinstance(expr, ast.BinOp):
+        return _computed_string(flow, expr, scope, depth)
+    if isinstance(expr, ast.Name):
+        binding = only_binding(expr.id, scope)
+        is_whole = binding is not None and binding.kind == "assign" and not binding.path
+        if binding is not None and is_whole and isinstance(binding.value, (ast.Constant, ast.BinOp)):
+            return constant_string(flow, binding.value, binding.scope, depth + 1)
+    return None
+
+
+def _computed_string(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> str | None:
+    left = constant_string(flow, expr.left, scope, depth + 1)
+    if left is None:
+        return None
+    if isinstance(expr.op, ast.Add):
+        right = constant_string(flow, expr.right, scope, depth + 1)
+        return left + right if right is not None else None
+    times = expr.right.value if isinstance(expr.op, ast.Mult) and isinstance(expr.right, ast.Constant) else None
+    return left * times if isinstance(times, int) and 0 <= times * len(left) <= MAX_TEXT else None

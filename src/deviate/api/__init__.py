@@ -1,0 +1,270 @@
+"""Deviate from Python: run an experiment, load one, take its tables into pandas."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deviate.api.stored import StoredExperiment as StoredExperiment
+from deviate.experiment import DEFAULT_RUNS
+from deviate.replicate.workspace.folders import Workspace
+
+if TYPE_CHECKING:
+    from deviate.contrast.multiplicity import Correction
+    from deviate.experiment import Direction
+    from deviate.inference.comparison.comparison import Comparison
+    from deviate.inference.comparison.options import PairingMode
+    from deviate.inference.drops import Drop
+    from deviate.inference.gate import Gate
+    from deviate.inference.plan import Plan
+    from deviate.preflight.verdicts import Audit
+    from deviate.report.views import View
+    from deviate.results.options import SampleOptions
+
+
+def run(command: Sequence[str] | str, n: int = DEFAULT_RUNS, **options: Any) -> StoredExperiment:
+    """Train `n` times and return the experiment, as ``deviate run`` does.
+
+    Parameters
+    ----------
+    command : str or sequence of str
+        What one types to train; a string is split as a shell splits words.
+    n : int, optional
+        Runs of each variant, those already done counted in.
+    **options
+        Fields of `deviate.study.request.Request`, such as ``variants=("control",)`` or ``jobs=2``.
+
+    Raises
+    ------
+    DeviateError
+        As the command line; the message and the hint say what to do.
+    """
+    words = shlex.split(command) if isinstance(command, str) else list(command)
+    from deviate.study.pipeline import run as run_study
+    from deviate.study.request import Request
+
+    return StoredExperiment(run_study(Request(command=words, runs=n, **options)))
+
+
+def audit(
+    command: Sequence[str] | str, *, limit: float | None = None, quick: bool = False, **options: Any
+) -> View[Audit]:
+    """Say which sources of nondeterminism a command has and what pins them, as ``deviate audit`` does.
+
+    Parameters
+    ----------
+    command : str or sequence of str
+        What one types to train; a string is split as a shell splits words.
+    limit : float, optional
+        Seconds after which a probe is ended; by default 60.
+    quick : bool, optional
+        Look at the program as it is only.
+    **options
+        Fields of `deviate.study.request.Request`, such as ``project``.
+    """
+    words = shlex.split(command) if isinstance(command, str) else list(command)
+    from deviate.preflight.probes import audit as probe
+    from deviate.preflight.trial import DEFAULT_LIMIT
+    from deviate.report.views import audit_view
+    from deviate.study.request import Request
+
+    request = Request(command=words, **options)
+    return audit_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick))
+
+
+def load(name: str, *, project: str | Path | None = None) -> StoredExperiment:
+    """Return the experiment `name` of the project one stands in, or of `project`.
+
+    Raises
+    ------
+    UnknownExperiment
+        If there is none of that name.
+    """
+    return StoredExperiment(_workspace(project).find_experiment(name))
+
+
+def compare(
+    *names: str | StoredExperiment,
+    alpha: float = 0.05,
+    correction: Correction = "holm",
+    pairing: PairingMode = "auto",
+    metrics: str | Sequence[str] = (),
+    matches: Mapping[str, str] | None = None,
+    margins: Mapping[str, float] | None = None,
+    directions: Mapping[str, Direction] | None = None,
+    aggregates: Mapping[str, str] | None = None,
+    weak: Sequence[str] = (),
+    reach: Sequence[str] = (),
+    test_sizes: Mapping[str, int] | None = None,
+    seed: int = 0,
+    project: str | Path | None = None,
+) -> View[Comparison]:
+    """Compare two or more experiments, as ``deviate compare`` does.
+
+    Parameters
+    ----------
+    *names : str or StoredExperiment
+        Each an experiment, or ``EXPERIMENT:VARIANT``.
+    alpha : float, optional
+        Share of false alarms that is accepted, in (0, 1); intervals have the level ``1 - alpha``.
+    correction : {'holm', 'bonferroni', 'bh', 'none'}, optional
+        For many tests, over metrics and pairs.
+    pairing : {'auto', 'on', 'off'}, optional
+        Compare runs of one index with each other; ``auto`` does if fingerprints prove that they share draws.
+    metrics : str or sequence of str, optional
+        Metrics of the first experiment that are compared; by default all. Upper and lower case are one where that
+        leaves no doubt, here and below.
+    matches : mapping of str to str, optional
+        By metric of the first experiment, what the others call it.
+    margins : mapping of str to float, optional
+        By metric, the smallest difference that matters, above 0, in its unit: ``{"test acc": 0.5}``.
+    directions : mapping of str to {'higher', 'lower'}, optional
+        By metric, which values are better, where the experiments do not know.
+    aggregates : mapping of str to str, optional
+        Aggregates by metric, where they should differ from the experiments': ``{"test acc": "best"}``.
+    weak : sequence of str, optional
+        Rules for runs that are left out: ``["test acc<50"]``.
+    reach : sequence of str, optional
+        Values to which the iterations and seconds are measured: ``["test acc>=90"]``.
+    test_sizes : mapping of str to int, optional
+        Number of test examples, by metric.
+    seed : int, optional
+        Of random arrangements and resamples.
+    project : str or Path, optional
+        By default the project one stands in.
+
+    Returns
+    -------
+    View of Comparison
+        Every number; ``pairs[0].metrics`` are those of the first two. Printed, it is what ``deviate compare`` says.
+
+    Raises
+    ------
+    DeviateError
+        As the command line; the message and the hint say what to do.
+    """
+    from deviate.inference.comparison.comparison import read_comparison
+    from deviate.inference.comparison.options import ComparisonOptions
+    from deviate.report.views import comparison_view
+
+    workspace, labels = _sides(names, project)
+    options = ComparisonOptions(
+        alpha=alpha,
+        correction=correction,
+        pairing=pairing,
+        metrics=[metrics] if isinstance(metrics, str) else list(metrics),
+        matches=dict(matches or {}),
+        margins=dict(margins or {}),
+        directions=dict(directions or {}),
+        seed=seed,
+        samples=_samples(aggregates, weak, reach, test_sizes),
+    )
+    return comparison_view(read_comparison(workspace, labels, options))
+
+
+def check(
+    a: str | StoredExperiment,
+    against: str | StoredExperiment,
+    drops: Mapping[str, float | str | Drop],
+    *,
+    aggregates: Mapping[str, str] | None = None,
+    weak: Sequence[str] = (),
+    reach: Sequence[str] = (),
+    test_sizes: Mapping[str, int] | None = None,
+    project: str | Path | None = None,
+    **options: Any,
+) -> View[Gate]:
+    """Say whether an experiment is worse than another by more than is allowed, as ``deviate check`` does.
+
+    Parameters
+    ----------
+    a, against : str or StoredExperiment
+        The experiment that is checked, and the one that it must not fall behind; each may be ``EXPERIMENT:VARIANT``.
+    drops : mapping of str to float, str or Drop
+        By metric, by how much the mean may be worse: ``{"val acc": 0.5, "loss": "2%", "auc": 0}``. With 0 only a drop
+        that is shown fails.
+    aggregates : mapping of str to str, optional
+        Aggregates by metric, where they should differ from the experiments'.
+    weak, reach, test_sizes : optional
+        As for `compare`.
+    project : str or Path, optional
+        By default the project one stands in.
+    **options
+        Fields of `deviate.inference.gate.GateOptions`, such as ``alpha=0.01`` or ``inconclusive="pass"``.
+
+    Returns
+    -------
+    View of Gate
+        Its ``passed`` is what the exit status of ``deviate check`` says.
+    """
+    from deviate.inference.drops import Drop, parse_drop
+    from deviate.inference.gate import GateOptions, read_gate
+    from deviate.report.views import gate_view
+
+    workspace, (checked, other) = _sides((a, against), project)
+    allowed = {name: drop if isinstance(drop, Drop) else parse_drop(str(drop)) for name, drop in drops.items()}
+    samples = _samples(aggregates, weak, reach, test_sizes)
+    return gate_view(read_gate(workspace, checked, other, GateOptions(drops=allowed, samples=samples, **options)))
+
+
+def plan(
+    pilot: str | None = None,
+    *,
+    aggregates: Mapping[str, str] | None = None,
+    weak: Sequence[str] = (),
+    reach: Sequence[str] = (),
+    test_sizes: Mapping[str, int] | None = None,
+    project: str | Path | None = None,
+    **options: Any,
+) -> View[Plan]:
+    """Say how many runs a question needs, as ``deviate plan`` does.
+
+    Parameters
+    ----------
+    pilot : str, optional
+        An experiment, or ``EXPERIMENT:VARIANT``, whose SD and time are planned with.
+    aggregates, weak, reach, test_sizes : optional
+        Of the pilot, as for `compare`.
+    project : str or Path, optional
+        By default the project one stands in.
+    **options
+        Fields of `deviate.inference.plan.PlanOptions`, such as ``difference=0.5`` or ``metric="test acc"``.
+    """
+    from deviate.inference.plan import PlanOptions, read_plan
+    from deviate.report.views import plan_view
+
+    options["samples"] = _samples(aggregates, weak, reach, test_sizes)
+    return plan_view(read_plan(None if pilot is None else _workspace(project), pilot, PlanOptions(**options)))
+
+
+def _samples(
+    aggregates: Mapping[str, str] | None,
+    weak: Sequence[str],
+    reach: Sequence[str],
+    test_sizes: Mapping[str, int] | None,
+) -> SampleOptions:
+    from deviate.results.options import SampleOptions, parse_bar
+
+    return SampleOptions(
+        aggregates=dict(aggregates or {}),
+        weak=tuple(parse_bar(text, "--weak") for text in weak),
+        reach=tuple(parse_bar(text, "--reach") for text in reach),
+        test_sizes=dict(test_sizes or {}),
+    )
+
+
+def _sides(given: Sequence[str | StoredExperiment], project: str | Path | None) -> tuple[Workspace, list[str]]:
+    first = next((name for name in given if isinstance(name, StoredExperiment)), None)
+    workspace = Workspace(first.folder.project) if first is not None and project is None else _workspace(project)
+    return workspace, [name.name if isinstance(name, StoredExperiment) else name for name in given]
+
+
+def names(project: str | Path | None = None) -> list[str]:
+    """Return the names of the experiments of the project one stands in, or of `project`."""
+    return _workspace(project).names()
+
+
+def _workspace(project: str | Path | None) -> Workspace:
+    return Workspace(Path(project).resolve()) if project else Workspace.nearest(Path.cwd())

@@ -1,0 +1,204 @@
+"""An experiment with its runs as Python users have it: tables, curves, figures, all that is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from deviate.errors import BadOption
+from deviate.factors import DEFAULT_VARIANT
+from deviate.replicate.workspace.folders import ExperimentFolder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deviate.experiment import Experiment
+    from deviate.inference.experiment import ExperimentFacts
+    from deviate.measure.curves import CurveBand, Parting
+    from deviate.report.views import View
+    from deviate.report.writers.notebook import Figures
+
+
+class StoredExperiment:
+    """An experiment with its runs, as they lie in the workspace."""
+
+    def __init__(self, folder: ExperimentFolder) -> None:
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        done = ", ".join(f"{variant}: {count} completed" for variant, count in self.summary()["completed"].items())
+        return f"<experiment {self.name!r}, {done}>"
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment."""
+        return self.folder.name
+
+    @property
+    def experiment(self) -> Experiment:
+        """What was asked for: command, entry, metrics, variants."""
+        return self.folder.read_experiment()
+
+    def records(self, *, include_failed: bool = False) -> pd.DataFrame:
+        """Return every reported value of the completed runs.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``variant``, ``run``, ``metric``, ``iteration`` (from 0; -1 before the main loop), ``elapsed_s``
+            and ``value``.
+        """
+        from deviate.collect.tables import open_tables
+
+        with open_tables(self.folder, include_failed=include_failed) as tables:
+            return tables.records()
+
+    def samples(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
+        """Return one number per completed run and metric.
+
+        Parameters
+        ----------
+        aggregates : mapping of str to str, optional
+            Aggregates by metric, where they should differ from the experiment's: ``{"test acc": "best"}``.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``variant``, ``run``, ``metric``, ``aggregate`` and ``value``.
+        """
+        from deviate.collect.tables import open_tables
+        from deviate.results.options import SampleOptions, settle_options
+
+        with open_tables(self.folder) as tables:
+            names = [name for name, _ in tables.names()]
+            options = settle_options(SampleOptions(aggregates=dict(aggregates or {})), names)
+            return tables.samples(options.aggregates)
+
+    def fingerprints(self) -> pd.DataFrame:
+        """Return what each run that has ended drew, as digests: equal ones mean equal draws.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``variant``, ``run``, ``name`` (a factor, ``batches`` or ``weights``), ``digest`` and ``count``.
+        """
+        import pandas as pd
+
+        from deviate.collect.runs import read_ended_runs
+
+        rows = [
+            (run.variant, run.index, fingerprint.name, fingerprint.digest, fingerprint.count)
+            for run in read_ended_runs(self.folder)
+            for fingerprint in run.fingerprints.values()
+        ]
+        return pd.DataFrame(rows, columns=["variant", "run", "name", "digest", "count"])
+
+    def report(
+        self,
+        *,
+        level: float = 0.95,
+        metrics: Sequence[str] = (),
+        aggregates: Mapping[str, str] | None = None,
+        curves: bool = True,
+    ) -> View[ExperimentFacts]:
+        """Return all that is known about the experiment, as data that shows itself when it is printed.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence level of the intervals, in (0, 1).
+        metrics : sequence of str, optional
+            Metrics to report on; by default all.
+        aggregates : mapping of str to str, optional
+            Aggregates by metric, where they should differ from the experiment's.
+        curves : bool, optional
+            Read every record for learning curves, which takes longer than all the rest.
+        """
+        from datetime import datetime
+
+        from deviate.inference.experiment import experiment_facts
+        from deviate.report.views import experiment_view
+        from deviate.results.options import SampleOptions
+        from deviate.results.results import read_results
+
+        results = read_results(self.folder, SampleOptions(aggregates=dict(aggregates or {})), records=curves)
+        facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
+        return experiment_view(facts, results.records)
+
+    def metrics(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
+        """Return how much the completed runs differ, one row a variant and metric.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``deviate report NAME --format summary``: n, mean, SD, CV, intervals and more.
+        """
+        from deviate.report.writers.experiment_csv import summary_table
+
+        return summary_table(self.report(level=level, aggregates=aggregates).facts)
+
+    def figures(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Figures:
+        """Return every figure of the report as an Altair chart, by slug: ``figures()["curves-test-acc"]``."""
+        return self.report(level=level, aggregates=aggregates).figures()
+
+    def curve(self, metric: str, variant: str | None = None, *, band: float = 0.5) -> CurveBand:
+        """Return the learning curves of the completed runs as one: median and quantile band per iteration.
+
+        Parameters
+        ----------
+        metric : str
+            Its name in `records`.
+            Upper and lower case are one where that leaves no doubt.
+        variant : str, optional
+            By default the only one there is, or ``algo+impl`` where there are several.
+        band : float, optional
+            Share of the runs within the band, in (0, 1).
+
+        Returns
+        -------
+        CurveBand
+            Its fields are arrays of one shape ``(k,)``: ``iterations``, ``n`` (runs with a finite value there),
+            ``low``, ``median`` and ``high``; ``to_frame()`` makes them a table.
+
+        Raises
+        ------
+        BadOption
+            With the metrics or variants there are, where one is named that is not.
+        """
+        from deviate.measure.curves import curve_band
+
+        return curve_band(self._curves(metric, variant), band)
+
+    def parting(self, metric: str, variant: str | None = None, *, tolerance: float = 0.0) -> Parting:
+        """Return the iteration at which the completed runs part: where two of them differ by more than `tolerance`.
+
+        Metric and variant are named as for `curve`.
+        """
+        from deviate.measure.curves import parting
+
+        return parting(self._curves(metric, variant), tolerance)
+
+    def _curves(self, metric: str, variant: str | None) -> list[tuple[Any, Any]]:
+        from deviate.results.choice import choose_variant
+        from deviate.results.names import find_name
+
+        table = self.records()
+        table = table[table["metric"] == find_name(metric, list(table["metric"].unique()))]
+        variants = list(table["variant"].unique())
+        if variant is None and len(variants) > 1 and DEFAULT_VARIANT not in variants:
+            raise BadOption(
+                f"{metric!r} has values of {len(variants)} variants: {', '.join(variants)}",
+                hint=f"name one: variant={variants[0]!r}",
+            )
+        chosen = choose_variant(self.folder, variants, variant or "")
+        table = table[table["variant"] == chosen]
+        return [(part["iteration"], part["value"]) for _, part in table.groupby("run")]
+
+    def summary(self) -> dict[str, Any]:
+        """Return name, command, and how many runs of each variant completed."""
+        from deviate.results.overview import overview
+
+        return overview(self.folder)

@@ -1,0 +1,75 @@
+"""``--format`` and ``-o``: facts in any format, on standard output or in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from deviate.cli.files import write_output
+from deviate.errors import BadOption
+
+if TYPE_CHECKING:
+    from deviate.report.views import View
+    from deviate.report.writers.registry import Writer
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def output_options(formats: str) -> Callable[[Command], Command]:
+    """Give a command ``--format``, which takes one of `formats`, and ``-o``."""
+
+    def add(command: Command) -> Command:
+        add_output = click.option(
+            "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
+        )
+        return click.option("--format", "format_name", help=formats)(add_output(command))
+
+    return add
+
+
+def json_option(command: Command) -> Command:
+    """Give a command ``--json``, which is short for ``--format json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+
+
+def format_named(format_name: str | None, *, as_json: bool) -> str | None:
+    """Return the format that ``--format`` and ``--json`` name.
+
+    Raises
+    ------
+    BadOption
+        If they name two.
+    """
+    if as_json and (format_name or "json").strip().lower() != "json":
+        raise BadOption("--json and --format say different things", hint="leave one away")
+    return "json" if as_json else format_name
+
+
+def show(view: View[Any], writer: Writer, output: Path | None, again: str, stem: str = "report") -> None:
+    """Write a view to the file, or print it; in a terminal with its width and colours.
+
+    `again` is the command that shows the same, for a hint; `stem` is of the file that the hint names.
+    """
+    if output is not None:
+        write_output(output, written(view, writer))
+        return
+    if writer.name == "terminal":
+        from rich.console import Console
+
+        from deviate.report.writers.terminal import print_page
+
+        print_page(view.page("brief"), Console())
+        return
+    click.echo(written(view, writer).rstrip("\n"))
+    if writer.name == "html":
+        # Options end where the user's own command begins.
+        words, dashes, command = again.partition(" -- ")
+        click.echo(f"to a file: {words} -o {stem}.html{dashes}{command}", err=True)
+
+
+def written(view: View[Any], writer: Writer) -> str:
+    """Return facts in a format."""
+    return writer.render(view.page(writer.reader) if writer.reader else view.facts)

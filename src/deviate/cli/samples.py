@@ -1,0 +1,84 @@
+"""Options that say how records become samples: the same for every command that reads results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from deviate.cli.pairs import named_values
+
+if TYPE_CHECKING:
+    from deviate.results.options import SampleOptions
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option(
+        "--aggregate",
+        "aggregates",
+        multiple=True,
+        metavar="METRIC=AGGREGATE",
+        help="How a run's values become one number: last, best, mean, max, min, area or 'at ITERATION'; repeatable.",
+    ),
+    click.option(
+        "--weak",
+        multiple=True,
+        metavar="METRIC<NUMBER",
+        help="Leave runs out that did not converge ('test acc<50', or NaN) and give every number with them too; only "
+        "METRIC: those far from the others by the median absolute deviation; repeatable.",
+    ),
+    click.option(
+        "--reach",
+        multiple=True,
+        metavar="METRIC>=NUMBER",
+        help="Measure the iterations and seconds until a run gets there; only METRIC: to its best value; repeatable.",
+    ),
+    click.option(
+        "--test-size",
+        "test_sizes",
+        multiple=True,
+        metavar="METRIC=EXAMPLES",
+        help="Say how much of an accuracy's spread is only the finite test set; repeatable.",
+    ),
+)
+
+
+def sample_options(command: Command) -> Command:
+    """Give a command the options of `read_sample_options`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_sample_options(options: dict[str, Any]) -> SampleOptions:
+    """Read the options as they were typed.
+
+    Raises
+    ------
+    BadOption
+        With the option that cannot be read.
+    """
+    from deviate.results.options import SampleOptions, parse_bar
+
+    bars = {name: tuple(parse_bar(text, f"--{name}") for text in options[name]) for name in ("weak", "reach")}
+    return SampleOptions(**{**sample_arguments(options), **bars})
+
+
+def sample_arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """Return what was typed for the options of `sample_options` as functions of the API take it.
+
+    Raises
+    ------
+    BadOption
+        With the option that cannot be read.
+    """
+    from deviate.results.options import parse_sizes
+
+    return {
+        "aggregates": named_values("--aggregate", options["aggregates"], str, "'test acc=best'"),
+        "test_sizes": parse_sizes(options["test_sizes"]),
+        "weak": options["weak"],
+        "reach": options["reach"],
+    }

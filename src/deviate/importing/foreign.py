@@ -1,0 +1,78 @@
+"""What a reader of foreign results gives: runs with their records, before they become an experiment."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+#: Words by which stores say that a run ended well.
+FINISHED = frozenset({"finished", "completed", "complete", "success", "succeeded", "done", "ok"})
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """One value a run reported."""
+
+    metric: str
+    #: Of the main loop or of whatever the source counts in; -1 where it has no iterations.
+    iteration: int
+    value: float
+    #: Seconds since the run started; NaN where not known.
+    elapsed_s: float = math.nan
+
+
+class ForeignRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One training, as far as the source tells."""
+
+    #: How the source calls it: ``seed 17``, a file, the name of a folder.
+    label: str
+    #: In the order the source has them.
+    readings: list[Reading]
+    #: Experiment it belongs to by the source's own grouping; empty where there is none.
+    group: str = ""
+    #: Wall time of the whole run; None where nothing tells it. The time of the last record is none: what comes before
+    #: the first record and after the last one is missing from it.
+    seconds: float | None = None
+    #: How it ended, in the source's own word; empty where the source does not say.
+    status: str = ""
+    #: Why nothing could be read of it; empty where something was.
+    broken: str = ""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing speaks against its having ended well."""
+        return not self.broken and (not self.status or self.status.lower() in FINISHED)
+
+
+class ForeignResults(msgspec.Struct, frozen=True, kw_only=True):
+    """All runs of an import, and what a reader of the results has to know about how they were read."""
+
+    runs: list[ForeignRun]
+    notes: list[str] = []
+
+
+def named_broken(found: ForeignResults) -> ForeignResults:
+    """Call runs without any value broken, so that they are counted among the runs, and among those that failed."""
+    runs = [run if run.readings or not run.is_finished else _without_values(run) for run in found.runs]
+    return msgspec.structs.replace(found, runs=runs)
+
+
+def _without_values(run: ForeignRun) -> ForeignRun:
+    return msgspec.structs.replace(run, broken=f"no value of a metric was found in {run.label}")
+
+
+def seeded_label(name: str, seed: object) -> str:
+    """Return how a run is called whose store knows its seed."""
+    return name if seed is None or str(seed) in name else f"{name} (seed {seed})"
+
+
+def in_order(runs: Iterable[ForeignRun]) -> list[ForeignRun]:
+    """Sort runs by label, numbers in it by size: ``seed 2`` before ``seed 10``."""
+    return sorted(runs, key=lambda run: _natural(run.label))
+
+
+def _natural(label: str) -> list[tuple[int, int, str]]:
+    parts = re.findall(r"\d+|\D+", label)
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]

@@ -1,0 +1,1 @@
+"""Experiments beside each other: which runs and metrics belong together, and what tests show."""

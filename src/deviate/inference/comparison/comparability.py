@@ -1,0 +1,130 @@
+"""What may make sides differ beside their recipes: lost runs, environments, units, how they were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from deviate.inference.comparison.match import Match, unmatched_metrics
+from deviate.inference.comparison.pairing import Pairing
+from deviate.inference.comparison.side import Side
+from deviate.inference.metric import MetricSpread
+
+#: Percent is 100 times a fraction; the recipes may differ too, so ratios of means within a factor of two are taken
+#: for it.
+FEWEST_TIMES, MOST_TIMES = 50, 200
+
+
+class SideSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One side, without its values."""
+
+    label: str
+    experiment: str
+    variant: str
+    #: The variant was not typed, and the experiment has several.
+    assumed: bool
+    completed: int
+    ended: int
+    #: Runs left out by the user's rule, each with it, by index.
+    weak: dict[int, str]
+
+
+class EnvironmentDiffers(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the environment that is not the same on all sides."""
+
+    name: str
+    #: By label of the side.
+    values: dict[str, str]
+
+
+class UnitsDiffer(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric that looks like a fraction on one side and like percent on another: labels of the sides."""
+
+    metric: str
+    fraction: str
+    percent: str
+
+
+class Comparability(msgspec.Struct, frozen=True, kw_only=True):
+    """What to know before a difference between sides is taken for one between recipes."""
+
+    sides: list[SideSummary]
+    #: Each metric that is compared on every side, in the order of the sides.
+    metrics: list[list[MetricSpread]]
+    pairings: list[Pairing]
+    environments: list[EnvironmentDiffers]
+    units: list[UnitsDiffer]
+    #: Metrics that are not on every side, by label; empty where the user chose the metrics.
+    unmatched: dict[str, list[str]] = {}
+
+
+def comparability(
+    sides: Sequence[Side], metrics: Sequence[list[MetricSpread]], pairings: Sequence[Pairing], *, chosen: bool
+) -> Comparability:
+    """Find what may mislead; `chosen`: the user named the metrics, so that those left out are no surprise."""
+    units = ((match[0].name, units_differ(match)) for match in metrics)
+    labels = [side.label for side in sides]
+    return Comparability(
+        sides=[_summary(side) for side in sides],
+        metrics=list(metrics),
+        pairings=list(pairings),
+        environments=_environments(sides),
+        units=[
+            UnitsDiffer(metric=name, fraction=labels[indices[0]], percent=labels[indices[1]])
+            for name, indices in units
+            if indices is not None
+        ],
+        unmatched={} if chosen else unmatched_metrics(sides, metrics),
+    )
+
+
+def _summary(side: Side) -> SideSummary:
+    weak = {left.run: left.reason for sample in side.samples for left in sample.excluded if left.weak}
+    return SideSummary(
+        label=side.label,
+        experiment=side.experiment,
+        variant=side.variant,
+        assumed=side.assumed,
+        completed=side.completed,
+        ended=side.ended,
+        weak=weak,
+    )
+
+
+def _environments(sides: Sequence[Side]) -> list[EnvironmentDiffers]:
+    if not all(side.environment for side in sides):
+        return []
+    by_name = {name: {side.label: side.environment.get(name) for side in sides} for name in sides[0].environment}
+    return [
+        EnvironmentDiffers(name=name, values={label: str(value) for label, value in values.items()})
+        for name, values in by_name.items()
+        if len(set(values.values())) > 1 and None not in values.values()
+    ]
+
+
+def units_differ(match: Match) -> tuple[int, int] | None:
+    """Find a side that gives fractions and one that gives percent.
+
+    Returns
+    -------
+    (int, int) or None
+        Indices of the side with fractions (all values in 0 to 1) and of the one with percent (all in 1 to 100, the mean
+        50 to 200 times as large); None where there are none, or the metric is no quality.
+    """
+    if any(sample.kind != "quality" for sample in match):
+        return None
+    fractions = [index for index, sample in enumerate(match) if _within(sample.values, 0, 1)]
+    percents = [index for index, sample in enumerate(match) if _within(sample.values, 1, 100)]
+    pairs = ((fraction, percent) for fraction in fractions for percent in percents)
+    return next((pair for pair in pairs if _is_hundredfold(*(match[index].values for index in pair))), None)
+
+
+def _within(values: Sequence[float], low: float, high: float) -> bool:
+    return bool(values) and low <= min(values) and max(values) <= high
+
+
+def _is_hundredfold(fractions: Sequence[float], percents: Sequence[float]) -> bool:
+    small, large = float(np.mean(fractions)), float(np.mean(percents))
+    return FEWEST_TIMES * small <= large <= MOST_TIMES * small

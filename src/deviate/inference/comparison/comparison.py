@@ -1,0 +1,185 @@
+"""The facts about experiments beside each other."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import msgspec
+
+from deviate.contrast.contrast import Contrast
+from deviate.errors import BadOption
+from deviate.experiment import SCHEMA
+from deviate.inference.comparison.comparability import Comparability, comparability
+from deviate.inference.comparison.families import Adjusted, adjust_families, family_sizes
+from deviate.inference.comparison.match import direction_of, match_metrics, settle_names
+from deviate.inference.comparison.metric import MetricComparison, compare_metric, contrast_metric
+from deviate.inference.comparison.omnibus import MetricOmnibus, metric_omnibus
+from deviate.inference.comparison.options import ComparisonOptions, check_options, comparison_command
+from deviate.inference.comparison.pairing import Pairing, pair_runs
+from deviate.inference.comparison.side import Side, read_sides
+from deviate.inference.metric import MetricSpread, measured_sample
+from deviate.replicate.workspace.folders import Workspace
+from deviate.results.order import rank
+from deviate.results.reach import FIRST
+
+#: A test of a comparison: labels of the two sides, and the metric on the first.
+Key = tuple[str, str, str]
+
+
+class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """All metrics on two sides."""
+
+    a: str
+    b: str
+    variant_a: str
+    variant_b: str
+    metrics: list[MetricComparison]
+    pairing: Pairing
+
+    def __repr__(self) -> str:
+        return f"<{self.a!r} against {self.b!r}: {', '.join(map(repr, self.metrics))}>"
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """All facts about sides beside each other."""
+
+    schema: int = SCHEMA
+    labels: list[str]
+    alpha: float
+    correction: str
+    #: Tests of means of the training's metrics, which were adjusted together; of times where nothing else is compared.
+    family: int
+    #: Those of times that Deviate measures, which were adjusted together and apart from the others.
+    times_family: int
+    pairs: list[PairComparison]
+    #: Only with more than two sides.
+    omnibus: list[MetricOmnibus]
+    comparability: Comparability
+    #: What to type for the same.
+    command: str
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the intervals."""
+        return 1 - self.alpha
+
+
+def read_comparison(workspace: Workspace, names: Sequence[str], options: ComparisonOptions) -> Comparison:
+    """Compare two or more experiments of a workspace, each ``EXPERIMENT`` or ``EXPERIMENT:VARIANT``.
+
+    Raises
+    ------
+    UnknownExperiment
+        If a name is none.
+    BadOption
+        If the options do not fit each other or the experiments.
+    """
+    check_options(options)
+    if len(names) < 2:
+        raise BadOption("a comparison has two sides or more", hint=_second_side(workspace, names))
+    sides = read_sides(workspace, names, options.samples)
+    return compare_sides(sides, options, shlex.join(comparison_command(names, options)))
+
+
+def compare_sides(sides: Sequence[Side], options: ComparisonOptions, command: str = "") -> Comparison:
+    """Compare two or more sides in every metric they have in common; `command` is what to type for the same.
+
+    Raises
+    ------
+    BadOption
+        If options and metrics do not fit; see `match_metrics`.
+    """
+    options = settle_names(sides, _with_reached(sides, options))
+    matches = sorted(match_metrics(sides, options), key=lambda match: rank(match[0]))
+    metrics = [[measured_sample(each, options.level) for each in match] for match in matches]
+    indices = list(combinations(range(len(sides)), 2))
+    pairings = [pair_runs(sides[i], sides[j], options.pairing) for i, j in indices]
+    pairs = _pairs(sides, metrics, pairings, options)
+    family, times = family_sizes({_key(pair, each): each.contrast.p for pair in pairs for each in pair.metrics})
+    labels = [side.label for side in sides]
+    verdicts = {_key(pair, each): each.verdict for pair in pairs for each in pair.metrics}
+    return Comparison(
+        labels=labels,
+        alpha=options.alpha,
+        correction=options.correction,
+        family=family,
+        times_family=times,
+        pairs=pairs,
+        omnibus=metric_omnibus(labels, metrics, verdicts, options) if len(sides) > 2 else [],
+        comparability=comparability(sides, metrics, pairings, chosen=bool(options.metrics)),
+        command=command,
+    )
+
+
+def _with_reached(sides: Sequence[Side], options: ComparisonOptions) -> ComparisonOptions:
+    """Compare what was asked for by its own option even where only some metrics are named."""
+    if not options.metrics:
+        return options
+    reached = [sample.name for sample in sides[0].samples if sample.aggregate == FIRST]
+    return msgspec.structs.replace(options, metrics=[*options.metrics, *reached])
+
+
+def _key(pair: PairComparison, metric: MetricComparison) -> Key:
+    return pair.a, pair.b, metric.name
+
+
+def _pairs(
+    sides: Sequence[Side],
+    metrics: Sequence[list[MetricSpread]],
+    pairings: Sequence[Pairing],
+    options: ComparisonOptions,
+) -> list[PairComparison]:
+    """Compare every two sides; the tests of all pairs and metrics of a family are adjusted together."""
+    by_label = {side.label: index for index, side in enumerate(sides)}
+    matches: dict[Key, tuple[MetricSpread, MetricSpread]] = {
+        (each.a, each.b, match[0].name): (match[by_label[each.a]], match[by_label[each.b]])
+        for each in pairings
+        for match in metrics
+    }
+    pairing = {(each.a, each.b): each for each in pairings}
+    contrasts = {key: contrast_metric(a, b, pairing[key[:2]], options) for key, (a, b) in matches.items()}
+    means, spreads, margins = _adjusted(contrasts, options)
+    directions = {match[0].name: direction_of(match, options) for match in metrics}
+    compared = {
+        key: compare_metric(
+            a,
+            b,
+            contrasts[key],
+            direction=directions[key[2]],
+            means=means[key],
+            spreads=spreads[key],
+            margins=margins[key],
+            options=options,
+        )
+        for key, (a, b) in matches.items()
+    }
+    return [
+        PairComparison(
+            a=each.a,
+            b=each.b,
+            variant_a=sides[by_label[each.a]].variant,
+            variant_b=sides[by_label[each.b]].variant,
+            metrics=[metric for key, metric in compared.items() if key[:2] == (each.a, each.b)],
+            pairing=each,
+        )
+        for each in pairings
+    ]
+
+
+def _adjusted(contrasts: Mapping[Key, Contrast], options: ComparisonOptions) -> list[dict[Key, Adjusted]]:
+    """Adjust each question by itself: of the means, of the spread, of equivalence."""
+    questions = (
+        {key: each.p for key, each in contrasts.items()},
+        {key: each.tests[each.spread.test].p for key, each in contrasts.items()},
+        {key: each.equivalence.p if each.equivalence else None for key, each in contrasts.items()},
+    )
+    return [adjust_families(ps, options.correction) for ps in questions]
+
+
+def _second_side(workspace: Workspace, names: Sequence[str]) -> str:
+    experiments = ", ".join(workspace.names())
+    if not experiments:
+        return "no experiment here yet; make one with: deviate run"
+    return f"type: deviate compare {shlex.join(names) or 'A'} B; experiments here: {experiments}"

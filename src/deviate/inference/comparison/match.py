@@ -1,0 +1,111 @@
+"""Which metric of one side is which of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import structs
+
+from deviate.errors import BadOption
+from deviate.experiment import Direction
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.inference.comparison.side import Side
+from deviate.results.names import same_name
+from deviate.results.sample import Sample
+
+#: One metric on every side, in the order of the sides.
+Match = Sequence[Sample]
+
+
+def match_metrics(sides: Sequence[Side], options: ComparisonOptions) -> list[Match]:
+    """Find the metrics that all sides have.
+
+    Returns
+    -------
+    list of Match
+        In the order of the options, else of the first side.
+
+    Raises
+    ------
+    BadOption
+        If an option names a metric that is not there, no metric is common, or a metric has another aggregate on one
+        side than on the other: a best value compared with a last one says nothing about the recipes.
+    """
+    _check_names(sides, options)
+    names = options.metrics or [sample.name for sample in sides[0].samples]
+    matches = [match for name in names if (match := _on_all(name, sides, options)) is not None]
+    if not matches:
+        metrics = "; ".join(f"{side.label}: {', '.join(sample.name for sample in side.samples)}" for side in sides)
+        raise BadOption("the experiments have no metric in common", hint=f"--match A=B joins two names; {metrics}")
+    for match in matches:
+        _check_aggregates(match, sides)
+    return matches
+
+
+def settle_names(sides: Sequence[Side], options: ComparisonOptions) -> ComparisonOptions:
+    """Write the metrics that the user names as the sides do; those that are on none stay as they are."""
+    first = [sample.name for sample in sides[0].samples]
+    others = [sample.name for side in sides[1:] for sample in side.samples]
+
+    def settled(name: str, names: Sequence[str] = first) -> str:
+        return same_name(name, names) or name
+
+    return structs.replace(
+        options,
+        metrics=list(dict.fromkeys(map(settled, options.metrics))),
+        matches={settled(name): settled(other, others) for name, other in options.matches.items()},
+        margins={settled(name): margin for name, margin in options.margins.items()},
+        directions={settled(name): direction for name, direction in options.directions.items()},
+    )
+
+
+def direction_of(match: Match, options: ComparisonOptions) -> Direction | None:
+    """Return which values are better: as the user says, or as the sides that know agree."""
+    known = {sample.direction for sample in match if sample.direction is not None}
+    return options.directions.get(match[0].name) or (known.pop() if len(known) == 1 else None)
+
+
+def unmatched_metrics(sides: Sequence[Side], matches: Sequence[Match]) -> dict[str, list[str]]:
+    """Return, by label of the side, the metrics that are not compared."""
+    left = {}
+    for index, side in enumerate(sides):
+        names = {match[index].name for match in matches}
+        left[side.label] = [sample.name for sample in side.samples if sample.name not in names]
+    return {label: names for label, names in left.items() if names}
+
+
+def _on_all(name: str, sides: Iterable[Side], options: ComparisonOptions) -> Match | None:
+    first, *others = sides
+    other = options.matches.get(name, name)
+    match = [next((sample for sample in first.samples if sample.name == name), None)]
+    for side in others:
+        by_name = {sample.name: sample for sample in side.samples}
+        match.append(by_name.get(other) or by_name.get(name))
+    return None if None in match else [sample for sample in match if sample is not None]
+
+
+def _check_names(sides: Sequence[Side], options: ComparisonOptions) -> None:
+    first, *others = sides
+    for name, other in options.matches.items():
+        first.sample(name, f"--match {name}={other}")
+        if not any(sample.name == other for side in others for sample in side.samples):
+            others[0].sample(other, f"--match {name}={other}")
+    for name in options.metrics:
+        first.sample(name, f"--metric {name}")
+        for side in others:
+            if _on_all(name, [first, side], options) is None:
+                side.sample(options.matches.get(name, name), f"--metric {name}")
+    for option, names in (("margin", options.margins), ("direction", options.directions)):
+        for name in names:
+            first.sample(name, f"--{option} {name}=...")
+
+
+def _check_aggregates(match: Match, sides: Sequence[Side]) -> None:
+    if len({sample.aggregate for sample in match}) == 1:
+        return
+    aggregates = ", ".join(f"{each.aggregate!r} in {side.label}" for each, side in zip(match, sides, strict=True))
+    name = match[0].name
+    raise BadOption(
+        f"{name!r} is aggregated differently: {aggregates}",
+        hint=f"choose one for all: --aggregate '{name}={match[0].aggregate}'",
+    )

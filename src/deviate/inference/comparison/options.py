@@ -1,0 +1,115 @@
+"""What a comparison is asked for, and the command that asks for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, get_args
+
+import msgspec
+
+from deviate.contrast.multiplicity import CORRECTIONS, DEFAULT_CORRECTION, Correction
+from deviate.contrast.power import DEFAULT_ALPHA
+from deviate.errors import BadOption
+from deviate.experiment import Direction
+from deviate.results.options import DEFAULTS, SampleOptions, option_words
+
+#: Whether runs of one index are compared with each other; ``auto``: if fingerprints prove that they share draws.
+PairingMode = Literal["auto", "on", "off"]
+
+
+class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is compared, and how sure a claim must be."""
+
+    alpha: float = DEFAULT_ALPHA
+    correction: Correction = DEFAULT_CORRECTION
+    #: Metric of the first side -> its name on the other sides.
+    matches: dict[str, str] = {}
+    #: The smallest difference that matters, by metric of the first side.
+    margins: dict[str, float] = {}
+    #: Which values are better, by metric of the first side, where the experiment does not know.
+    directions: dict[str, Direction] = {}
+    #: Names on the first side; empty for all.
+    metrics: list[str] = []
+    pairing: PairingMode = "auto"
+    #: Of every random draw.
+    seed: int = 0
+    #: How records become samples, on every side.
+    samples: SampleOptions = DEFAULTS
+
+    @property
+    def level(self) -> float:
+        """Confidence level that belongs to `alpha`."""
+        return 1 - self.alpha
+
+
+def check_options(options: ComparisonOptions) -> None:
+    """Refuse numbers and words that cannot be.
+
+    Raises
+    ------
+    BadOption
+        With the option at fault.
+    """
+    alpha = options.alpha
+    if not 0 < alpha < 1:
+        raise BadOption(f"alpha lies between 0 and 1, found {alpha:g}", hint="type --alpha 0.05, or --level 0.95")
+    if options.correction not in CORRECTIONS:
+        raise BadOption(
+            f"--correction {options.correction!r} is none of {', '.join(CORRECTIONS)}", hint="type --correction holm"
+        )
+    if options.pairing not in get_args(PairingMode):
+        raise BadOption(f"--pairing {options.pairing!r} is none of auto, on, off", hint="type --pairing auto")
+    for metric, margin in options.margins.items():
+        if not (margin > 0 and math.isfinite(margin)):
+            raise BadOption(
+                f"--margin {metric}={margin:g}: a margin is a number above 0",
+                hint=f"give the smallest difference that matters: --margin '{metric}=0.5'",
+            )
+    check_directions(options.directions)
+
+
+def check_directions(directions: Mapping[str, Direction]) -> None:
+    """Refuse directions that are none.
+
+    Raises
+    ------
+    BadOption
+        With the metric.
+    """
+    for metric, direction in directions.items():
+        if direction not in ("higher", "lower"):
+            raise BadOption(
+                f"--direction {metric}={direction}: expected higher or lower",
+                hint=f"type --direction '{metric}=higher'",
+            )
+
+
+def comparison_command(names: Sequence[str], options: ComparisonOptions) -> list[str]:
+    """Return the words of the command that asks the same.
+
+    Examples
+    --------
+    >>> options = ComparisonOptions(alpha=0.01, samples=SampleOptions(aggregates={"test acc": "best"}))
+    >>> comparison_command(["a", "b"], options)[3:]
+    ['b', '--alpha', '0.01', '--aggregate', 'test acc=best']
+    """
+    usual = ComparisonOptions()
+    plain = {"alpha": f"{options.alpha:g}", "correction": options.correction, "pairing": options.pairing,
+             "seed": options.seed}  # fmt: skip
+    named: dict[str, Mapping[str, object]] = {
+        "match": options.matches, "margin": options.margins, "direction": options.directions,
+    }  # fmt: skip
+    return [
+        "deviate", "compare", *names,
+        *_each("metric", options.metrics),
+        *(word for option, value in plain.items() if getattr(options, option) != getattr(usual, option)
+          for word in (f"--{option}", str(value))),
+        *(word for option, values in named.items()
+          for word in _each(option, (f"{metric}={value}" for metric, value in values.items()))),
+        *option_words(options.samples),
+    ]  # fmt: skip
+
+
+def _each(option: str, values: Iterable[str]) -> Iterable[str]:
+    return (word for value in values for word in (f"--{option}", value))

@@ -1,0 +1,178 @@
+"""The facts about one experiment: how much its runs differ in each metric, what varied, and what is proven."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
+from deviate.collect.measured import TIMES
+from deviate.collect.warned import WarnedOperation
+from deviate.experiment import SCHEMA, Experiment
+from deviate.factors import GROUPS
+from deviate.inference.metric import metric_spreads
+from deviate.inference.order import ordered
+from deviate.inference.sources import SpreadAcross, spread_across
+from deviate.inference.timeline import Timeline, timeline_of
+from deviate.inference.until import stopped_by, with_stopped
+from deviate.inference.variant import FEW_RUNS, SdPrecision, VariantFacts, sd_precision, variant_facts
+from deviate.measure.intervals import DEFAULT_LEVEL
+from deviate.results.names import find_name
+from deviate.results.reach import reach_names
+from deviate.results.results import Results
+
+
+class Reproduce(msgspec.Struct, frozen=True, kw_only=True):
+    """What someone else needs to do the same again."""
+
+    #: One line for a shell.
+    command: str
+    folder: str
+    seed: int
+    source: str
+    #: Versions of the tool, the interpreter and the libraries; other properties of the machine.
+    environment: dict[str, str]
+
+
+class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """All facts about one experiment."""
+
+    schema: int = SCHEMA
+    experiment: str
+    command: list[str]
+    variants: list[VariantFacts]
+    level: float
+    created: str
+    generated: str
+    #: As it was asked for: metrics, seed, criterion, where results were imported from.
+    definition: Experiment
+    reproduce: Reproduce
+    seeds_replaced: list[ReplacedSeed] = []
+    #: Seeds of data that is held fixed: left as the program gives them.
+    seeds_kept: list[ReplacedSeed] = []
+    #: Draws in the project's own files that belong to no other factor and so vary with ``other``.
+    draws_left: list[ReachedDraw] = []
+    switches: list[Switch] = []
+    #: What the runtime and the set-up could not do.
+    notes: list[RuntimeNote] = []
+    #: Operations without a deterministic form.
+    operations: list[WarnedOperation] = []
+    differences: list[EnvironmentDifference] = []
+    #: One a metric, where there are several variants.
+    across: list[SpreadAcross] = []
+    #: How well `FEW_RUNS` runs determine an SD.
+    enough_runs: SdPrecision
+    timeline: Timeline
+    #: Names of the metrics that were chosen; empty: all.
+    metrics_chosen: list[str] = []
+    #: Names of all metrics that were measured, chosen or not.
+    metrics_measured: list[str] = []
+    #: Version of Deviate.
+    version: str = ""
+
+
+def experiment_facts(
+    results: Results, now: datetime, *, level: float = DEFAULT_LEVEL, metrics: Sequence[str] = ()
+) -> ExperimentFacts:
+    """Infer how much the runs of an experiment differ, at a confidence level in (0, 1); by default in all metrics.
+
+    Raises
+    ------
+    BadOption
+        If a metric is named that was not recorded.
+    """
+    chosen = _chosen(results, metrics)
+    variants = _variants(results, chosen, level)
+    experiment = results.experiment
+    return ExperimentFacts(
+        experiment=experiment.name,
+        command=experiment.command,
+        variants=variants,
+        level=level,
+        created=experiment.created,
+        generated=now.isoformat(timespec="seconds"),
+        definition=experiment,
+        reproduce=_reproduce(results),
+        seeds_replaced=results.seeds,
+        seeds_kept=results.seeds_kept,
+        draws_left=[draw for draw in results.draws if draw.factor == "other"],
+        switches=results.switches,
+        notes=results.notes,
+        operations=results.operations,
+        differences=results.differences,
+        across=spread_across(variants, level),
+        enough_runs=sd_precision(FEW_RUNS, level),
+        timeline=timeline_of(run for variant in variants for run in variant.runs),
+        metrics_chosen=chosen,
+        metrics_measured=list(dict.fromkeys(sample.name for each in results.samples.values() for sample in each)),
+        version=results.version,
+    )
+
+
+def _chosen(results: Results, metrics: Sequence[str]) -> list[str]:
+    """Return the metrics to report on; none: all. What was asked for by its own option is among them."""
+    if not metrics:
+        return []
+    names = sorted({*(name for name, _ in results.names), *(time.name for time in TIMES)})
+    reached = [name for bar in results.options.reach for name in reach_names(bar)]
+    return list(dict.fromkeys([*(find_name(metric, names) for metric in metrics), *reached]))
+
+
+def _variants(results: Results, chosen: Sequence[str], level: float) -> list[VariantFacts]:
+    """Return all variants, with the metrics that are chosen, in one order."""
+    seed, until = results.experiment.seed, results.experiment.until
+    measured = {name: metric_spreads(results.samples.get(name, []), level, seed) for name in results.variants}
+    # The metric that decided how many runs were made need not be one that is chosen.
+    stops = {name: stopped_by(until, metrics, len(results.runs_of(name))) for name, metrics in measured.items()}
+    kept = {
+        name: [metric for metric in metrics if not chosen or metric.name in chosen]
+        for name, metrics in measured.items()
+    }
+    return [
+        variant_facts(results, name, with_stopped(metrics, until, stops[name]), stops[name], level, every=not chosen)
+        for name, metrics in ordered(kept).items()
+    ]
+
+
+def _reproduce(results: Results) -> Reproduce:
+    experiment = results.experiment
+    versions = {"deviate": results.version} if results.version else {}
+    command = run_command(experiment.command, experiment.planned, experiment.seed)
+    return Reproduce(
+        command=shlex.join(experiment.command) if experiment.imported else command,
+        folder=experiment.folder,
+        seed=experiment.seed,
+        source=experiment.source,
+        environment={**versions, **results.environment},
+    )
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Name groups of variants where all of a group are there."""
+    groups = [group for group, members in GROUPS.items() if set(members) <= set(names)]
+    covered = {member for group in groups for member in GROUPS[group]}
+    return [*groups, *(name for name in names if name not in covered)]
+
+
+def run_command(command: Sequence[str], planned: Mapping[str, int], seed: int) -> str:
+    """Return the line that makes the same experiment again.
+
+    `planned` are runs by variant; variants with other numbers of runs need a command of their own.
+
+    Examples
+    --------
+    >>> run_command(["python", "my train.py"], {"algo+impl": 8, "control": 8}, 7)
+    "deviate run -n 8 --vary algo+impl --vary control --seed 7 -- python 'my train.py'"
+    >>> run_command(["python", "a.py"], {"algo+impl": 8, "control": 2}, 0).partition(" && ")[2]
+    'deviate run -n 2 --vary control --seed 0 -- python a.py'
+    """
+    lines = []
+    for runs in dict.fromkeys(planned.values()):
+        vary = [
+            word for name in _short([name for name in planned if planned[name] == runs]) for word in ("--vary", name)
+        ]
+        lines.append(shlex.join(["deviate", "run", "-n", str(runs), *vary, "--seed", str(seed), "--", *command]))
+    return " && ".join(lines)

@@ -1,0 +1,74 @@
+"""What is proven of the runs of one variant: what was held and what varied, by fingerprints and by reported values.
+
+It needs no statistics, so that `deviate show` can say it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from deviate.collect.agreement import identities, record_tables
+from deviate.collect.identity import Identity
+from deviate.collect.runs import in_order, read_ended_runs
+from deviate.experiment import Experiment
+from deviate.factors import SEEDED, find_variant
+from deviate.inference.evidence import Evidence, evidence_of
+from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.results.run import RunResult, run_result
+
+
+class VariantProof(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of one variant and what is proven of them."""
+
+    variant: str
+    planned: int
+    completed: int
+    runs: list[RunResult]
+    #: By fingerprint; empty where none was taken.
+    evidence: list[Evidence] = []
+    #: How far the values that completed runs reported agree; None with fewer than two runs.
+    identity: Identity | None = None
+    #: Factors that nothing was drawn for.
+    absent: list[str] = []
+    #: Thread counts of the completed runs; None where a run's was not pinned.
+    threads: list[int | None] = []
+    #: Nothing but the number of threads decides the order of sums, and that is pinned.
+    without_noise: bool = False
+
+
+def variant_proof(
+    experiment: Experiment, name: str, runs: Sequence[RunResult], identity: Identity | None
+) -> VariantProof:
+    """Return what is proven of a variant by its runs that have ended, by index.
+
+    `identity` says how far the values that its completed runs reported agree.
+    """
+    completed = [run for run in runs if run.status == "completed"]
+    evidence = evidence_of(find_variant(name), runs)
+    return VariantProof(
+        variant=name,
+        planned=max(experiment.planned.get(name, 0), len(runs)),
+        completed=len(completed),
+        runs=list(runs),
+        evidence=evidence,
+        identity=identity,
+        absent=[each.name for each in evidence if each.name in SEEDED and each.found == "absent"],
+        threads=sorted({run.threads for run in completed}, key=lambda threads: threads or 0),
+        without_noise=bool(completed) and all(run.threads is not None and not run.has_gpu for run in completed),
+    )
+
+
+def read_proofs(folder: ExperimentFolder) -> list[VariantProof]:
+    """Read what is proven of each variant of an experiment."""
+    experiment = folder.read_experiment()
+    files = read_ended_runs(folder)
+    completed = in_order((run for run in files if run.completed), experiment)
+    with record_tables(experiment, completed) as tables:
+        agreement = identities(experiment, completed, tables)
+    results = [run_result(run) for run in files]
+    return [
+        variant_proof(experiment, name, [run for run in results if run.variant == name], agreement.get(name))
+        for name in dict.fromkeys([*experiment.planned, *(run.variant for run in results)])
+    ]

@@ -1,0 +1,164 @@
+"""The spread of each metric across variants: how much of it each source of nondeterminism brings by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from deviate.contrast.additivity import added_variances
+from deviate.contrast.sd_ratio import sd_ratio
+from deviate.factors import IMPLEMENTATION, find_variant
+from deviate.inference.metric import MetricSpread
+from deviate.inference.variant import VariantFacts
+from deviate.measure.intervals import Interval
+
+#: The variant whose SD the others are measured by.
+WHOLE = "algo+impl"
+
+
+class VariantSpread(msgspec.Struct, frozen=True, kw_only=True):
+    """How much the runs of one variant differ in a metric."""
+
+    variant: str
+    n: int
+    mean: float | None
+    sd: float | None
+    ci_sd: Interval
+    #: SD as a share of that of the variant in which everything varies; None where there is none.
+    relative: float | None
+
+
+class LeadingSource(msgspec.Struct, frozen=True, kw_only=True):
+    """The source that alone brings the largest SD, beside the next one."""
+
+    source: str
+    sd: float
+    next_source: str
+    next_sd: float
+    #: SD of the first as a multiple of that of the second, with its interval; None where the second is 0.
+    ratio: float | None
+    ci_ratio: Interval | None
+
+
+class Overlap(msgspec.Struct, frozen=True, kw_only=True):
+    """What the variances of the sources alone add up to, as a multiple of that of all of them together."""
+
+    ratio: float
+    #: For normal values (Satterthwaite).
+    ci_ratio: Interval
+
+
+class SpreadAcross(msgspec.Struct, frozen=True, kw_only=True):
+    """How much runs differ in one metric, by what varies."""
+
+    metric: str
+    aggregate: str
+    unit: str
+    #: The variant that shares are of; empty where there are no shares.
+    whole: str
+    rows: list[VariantSpread]
+    #: None where fewer than two sources varied alone, or runs of none differ.
+    leading: LeadingSource | None = None
+    #: None where a source that draws in this program did not vary alone.
+    overlap: Overlap | None = None
+
+
+def spread_across(variants: Sequence[VariantFacts], level: float) -> list[SpreadAcross]:
+    """Return one table a metric, a row a variant; none where there is only one variant.
+
+    Times are left out: they vary with the machine, whatever varies in the training. Intervals are at the confidence
+    level `level`, in (0, 1).
+    """
+    measured = [variant for variant in variants if variant.completed]
+    if len(measured) < 2:
+        return []
+    keys = dict.fromkeys(
+        (metric.name, metric.aggregate) for variant in measured for metric in variant.metrics if metric.kind != "speed"
+    )
+    present = _present(measured)
+    return [_across(name, aggregate, measured, present, level) for name, aggregate in keys]
+
+
+def _present(variants: Sequence[VariantFacts]) -> set[str]:
+    """Return the factors that vary where everything does: those that something was drawn for, and the kernels."""
+    drawn = (each.name for facts in variants if facts.variant == WHOLE for each in facts.evidence
+             if each.meant == "varies" and each.found != "absent")  # fmt: skip
+    return {*drawn, IMPLEMENTATION}
+
+
+def _across(
+    name: str, aggregate: str, variants: Sequence[VariantFacts], present: Collection[str], level: float
+) -> SpreadAcross:
+    metrics = {
+        variant.variant: metric
+        for variant in variants
+        for metric in variant.metrics
+        if (metric.name, metric.aggregate) == (name, aggregate)
+    }
+    whole = metrics[WHOLE].spread.sd if WHOLE in metrics else None
+    return SpreadAcross(
+        metric=name,
+        aggregate=aggregate,
+        unit=next(iter(metrics.values())).unit,
+        whole=WHOLE if whole else "",
+        rows=list(_rows(metrics, whole)),
+        leading=leading_source(metrics, level),
+        overlap=overlap_of_sources(metrics, present, level),
+    )
+
+
+def _rows(metrics: Mapping[str, MetricSpread], whole: float | None) -> Iterable[VariantSpread]:
+    for variant, metric in metrics.items():
+        sd = metric.spread.sd
+        yield VariantSpread(
+            variant=variant,
+            n=metric.n,
+            mean=metric.spread.mean,
+            sd=sd,
+            ci_sd=metric.ci_sd,
+            relative=sd / whole if whole and sd is not None else None,
+        )
+
+
+def leading_source(metrics: Mapping[str, MetricSpread], level: float) -> LeadingSource | None:
+    """Find the source that alone brings the largest SD, and compare it with the next one.
+
+    `metrics` is one metric in every variant that measured it; `level` is the confidence level of the ratio, in (0, 1).
+    """
+    alone = {name: metric for name, metric in metrics.items() if source_of(name) and metric.spread.sd is not None}
+    sds = {name: metric.spread.sd or 0.0 for name, metric in alone.items()}
+    first, *others = sorted(alone, key=lambda name: -sds[name]) or [""]
+    if not others or not sds[first]:
+        return None
+    second = others[0]
+    ratio = sd_ratio(alone[first].values, alone[second].values, level) if sds[second] else None
+    return LeadingSource(
+        source=first,
+        sd=sds[first],
+        next_source=second,
+        next_sd=sds[second],
+        ratio=ratio.value if ratio else None,
+        ci_ratio=ratio.interval if ratio else None,
+    )
+
+
+def overlap_of_sources(metrics: Mapping[str, MetricSpread], present: Collection[str], level: float) -> Overlap | None:
+    """Add up the variances of the sources alone, beside that of all of them together.
+
+    `metrics` is one metric in every variant that measured it. `present` are sources that draw in this program: there
+    is no sum where one of them did not vary alone. `level` is the confidence level, in (0, 1).
+    """
+    alone = {source: metric for name, metric in metrics.items() if (source := source_of(name)) in present}
+    if WHOLE not in metrics or set(alone) != set(present) or len(alone) < 2:
+        return None
+    added = added_variances([metric.values for metric in alone.values()], metrics[WHOLE].values, level)
+    return None if added.value is None else Overlap(ratio=added.value, ci_ratio=added.interval)
+
+
+def source_of(variant: str) -> str:
+    """Return the one factor that a variant varies; empty where there is another number of them."""
+    known = find_variant(variant)
+    if known is None or not known.controlled or known.disturbed or len(known.varying) != 1:
+        return ""
+    return next(iter(known.varying))

@@ -1,0 +1,177 @@
+"""Run a command for a short while in a folder that is thrown away, until what was wanted has been seen."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from deviate.errors import BadOption, CommandNotFound, WorkspaceUnusable
+from deviate.experiment import Run
+from deviate.instrument.project import instrument_project, skipped_edits
+from deviate.replicate.executors.executor import Executor
+from deviate.replicate.interrupts import StopRequests, listening
+from deviate.replicate.loop import end_leftover, note_start
+from deviate.replicate.outcomes import run_outcome
+from deviate.replicate.prepare import Ready, Source, prepare_run
+from deviate.replicate.snapshot.manifest import take
+from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.replicate.workspace.lock import locked
+from deviate.replicate.workspace.run_files import Ended, Outcome
+from deviate.study.request import Prepared
+
+#: Seconds a command is tried out where the user does not say.
+DEFAULT_LIMIT = 60.0
+
+#: Seconds between two looks at the process, and at what it wrote.
+LOOK_EVERY = 0.05
+SEEN_EVERY = 0.25
+
+#: How a trial ended: ``limit`` and ``all seen`` are why it was made to end.
+Ending = Literal["completed", "limit", "all seen", "failed"]
+
+#: Returns seconds.
+Clock = Callable[[], float]
+
+
+def check_limit(limit: float) -> None:
+    """Refuse a limit in seconds that is no time, by `BadOption`."""
+    if not 0 < limit < math.inf:
+        raise BadOption(f"--limit must be a number of seconds above 0, found {limit:g}", hint="type --limit 60")
+
+
+@contextmanager
+def open_trials(prepared: Prepared, executor: Executor, words: list[str], planned: list[str]) -> Iterator[Trials]:
+    """Open a place where a command can be run several times; on exit everything is removed, leftovers included.
+
+    `words` are those of this tool's own command, to say who works here; `planned` are variants.
+
+    Raises
+    ------
+    WorkspaceUnusable
+        If the folder cannot be written.
+    KeyboardInterrupt
+        After Ctrl-C, once the command was ended and everything removed.
+    """
+    workspace = Workspace(prepared.target.project)
+    workspace.prepare()
+    command = ["deviate", *words, "--", *prepared.target.command]
+    with locked(workspace, command), listening() as stop, _thrown_away(workspace.verification, executor) as folder:
+        yield _trials(prepared, folder, executor, stop, planned)
+    if stop.count:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _thrown_away(folder: ExperimentFolder, executor: Executor) -> Iterator[ExperimentFolder]:
+    _remove(folder, executor)
+    try:
+        yield folder
+    except OSError as error:
+        raise WorkspaceUnusable(
+            f"{folder.path} cannot be written: {error}", hint="free the disk, then type the same command"
+        ) from error
+    finally:
+        _remove(folder, executor)
+
+
+def _remove(folder: ExperimentFolder, executor: Executor) -> None:
+    for run in folder.runs():
+        end_leftover(run, executor)
+    shutil.rmtree(folder.path.parent, ignore_errors=True)
+
+
+def _trials(
+    prepared: Prepared, folder: ExperimentFolder, executor: Executor, stop: StopRequests, planned: list[str]
+) -> Trials:
+    experiment = prepared.experiment("trial", dict.fromkeys(planned, 1), datetime.now().astimezone(), seed=0)
+    snapshot = take(prepared.snapshot, folder)
+    instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
+    source = Source(
+        experiment=experiment,
+        folder=folder,
+        snapshot=snapshot,
+        overlay={file: result.data for file, result in instrumented.items()},
+        environment=dict(os.environ),
+        program=prepared.program,
+        executor=executor.name,
+        jobs=executor.jobs,
+    )
+    return Trials(source, executor, stop, skipped_edits(instrumented))
+
+
+@dataclass(frozen=True)
+class Trials:
+    """A project that commands can be tried out in."""
+
+    source: Source
+    executor: Executor
+    stop: StopRequests
+    #: What could not be instrumented.
+    skipped: list[str]
+
+    def prepare(self, run: Run) -> Trial:
+        """Make a run ready."""
+        return Trial(self.source, prepare_run(self.source, run, self.executor.slot(0)), self.executor)
+
+
+@dataclass(eq=False)
+class Trial:
+    """One run that is tried out."""
+
+    source: Source
+    ready: Ready
+    executor: Executor
+    clock: Clock = time.monotonic
+    #: Why the command was made to end; None where it was not.
+    end_reason: Ending | None = None
+
+    def watch(self, limit: float, stop: StopRequests, is_complete: Callable[[float], bool]) -> Ended:
+        """Start the command and wait until it has ended, by itself, because all was seen, or after `limit` seconds.
+
+        `is_complete` is given the seconds since the start, and tells whether everything needed has been seen.
+        """
+        try:
+            handle = self.executor.start(self.ready.launch)
+        except OSError as error:
+            raise CommandNotFound(
+                f"the system does not start {self.source.program}: {error}", hint="name a program of this machine"
+            ) from error
+        note_start(self.ready, handle)
+        began = looked = self.clock()
+        while self.executor.poll(handle):
+            now = self.clock()
+            if now - began >= limit:
+                self.end_reason = self.end_reason or "limit"
+            elif now - looked >= SEEN_EVERY and is_complete(now - began):
+                self.end_reason = self.end_reason or "all seen"
+            looked = now if now - looked >= SEEN_EVERY else looked
+            if stop.count or self.end_reason is not None:
+                self.executor.end(handle, at_once=stop.count > 1)
+            self.executor.wait(LOOK_EVERY)
+        return self.ready.folder.read_ended() or Ended(status=None, cause=None, seconds=self.clock() - began)
+
+    def ending(self, ended: Ended) -> Ending:
+        """Return how the trial ended."""
+        if ended.cause is not None and self.end_reason is not None:
+            return self.end_reason
+        return "completed" if ended.status == 0 else "failed"
+
+    def outcome(self, ended: Ended) -> Outcome:
+        """Return what a run that ended like this is."""
+        return run_outcome(
+            ended,
+            self.ready.folder,
+            words=self.source.experiment.command,
+            copy=self.ready.copy,
+            cwd=self.ready.launch.cwd,
+            source=self.source.folder.snapshot,
+            snapshot=self.source.snapshot,
+            warnings=[],
+        )

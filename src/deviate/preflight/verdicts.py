@@ -1,0 +1,250 @@
+"""The result of an audit of a command's nondeterminism, and how it follows from the fingerprints of its probes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from deviate.collect.events import ReachedDraw, ReplacedSeed
+from deviate.collect.fingerprints import BATCHES, WEIGHTS, DrawSource, Fingerprint, agree, joined_fingerprints
+from deviate.collect.processes import Process
+from deviate.experiment import SCHEMA
+from deviate.factors import DATA, SEEDED
+from deviate.preflight.trial import Ending
+
+#: ``varies``: another in each probe. ``pinned``: the same in each. ``absent``: nothing is drawn for it.
+Verdict = Literal["varies", "pinned", "absent", "unknown"]
+
+Prints = Mapping[str, Fingerprint]
+
+#: What the content of the first batches follows from.
+_IN_BATCHES = frozenset(("shuffle", "augment", DATA))
+
+#: Ends of the calls that seed a generator of one's own.
+_OWN = ("Generator.manual_seed", "default_rng", "RandomState", "random.Random", "Generator.from_seed", "PRNGKey", "key")
+
+
+class Pin(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes a factor the same in each run."""
+
+    call: str
+    #: Relative to the project; of a library where `library` is true.
+    file: str
+    line: int
+    given: str
+    #: True: no line of the project asks for it.
+    library: bool
+    #: The line of the project that led there; empty where it is the line itself.
+    through: str = ""
+    #: False: nothing that was drawn from shows it, but it fits: the library seeds a generator that no other factor has.
+    seen: bool = True
+
+
+class AuditedFactor(msgspec.Struct, frozen=True, kw_only=True):
+    """One factor of a program."""
+
+    factor: str
+    verdict: Verdict
+    #: Why it cannot be told; empty where it can.
+    why: str = ""
+    pins: list[Pin] = []
+    #: Of the two probes of the program as it is; null where it drew nothing.
+    fingerprints: list[str | None]
+    #: How often the first probe drew for it, in how many processes.
+    count: int = 0
+    processes: int = 0
+    #: With everything held fixed, two probes draw the same; null: cannot be told.
+    held: bool | None = None
+    #: With only this factor varied, its fingerprint is another one; null: cannot be told.
+    moved: bool | None = None
+    #: What else is another one then, though it should not be.
+    leaks: list[str] = []
+
+    @property
+    def uncontrolled(self) -> bool:
+        """Whether Deviate cannot hold it, or cannot vary it alone."""
+        return self.held is False or self.moved is False or bool(self.leaks)
+
+
+class RepeatedDraws(msgspec.Struct, frozen=True, kw_only=True):
+    """Worker processes of one probe that draw the very same augmentations."""
+
+    processes: int
+    digest: str
+    sources: list[DrawSource] = []
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """One short run of the command."""
+
+    #: ``as it is``, ``control``, or the factor that was varied alone.
+    name: str
+    ended: Ending
+    seconds: float
+    iterations: int
+    fingerprints: dict[str, str]
+    #: Why it failed or was not looked at; empty where it was.
+    reason: str = ""
+    hint: str = ""
+    stderr: list[str] = []
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of an audit."""
+
+    schema: int = SCHEMA
+    command: list[str]
+    factors: list[AuditedFactor]
+    workers: list[RepeatedDraws]
+    #: Places where the program or a library on its behalf seeds a generator.
+    seeds: list[ReplacedSeed]
+    #: Draws in the project's own files that belong to no other factor.
+    draws_left: list[ReachedDraw]
+    #: True: a GPU was started, so kernels may add noise that no seed decides.
+    gpu: bool
+    probes: list[Probe]
+    notes: list[str] = []
+    #: True: it was not tried which factors can be held and varied.
+    quick: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Tell whether a probe failed, or Deviate does not control a factor that is there."""
+        return any(probe.reason for probe in self.probes) or any(each.uncontrolled for each in self.factors)
+
+
+def assess_factor(
+    factor: str,
+    observed: Sequence[Prints],
+    controls: Sequence[Prints],
+    varied: Prints | None,
+    seeds: list[ReplacedSeed],
+) -> AuditedFactor:
+    """Say whether a factor varies, what pins it, and whether it can be held and varied.
+
+    The fingerprints are of two probes of the program as it is, of two with everything held fixed, and of one with only
+    this factor varied. `seeds` are where the program seeds itself.
+    """
+    of_factor = [prints.get(factor) for prints in observed]
+    verdict, why = _verdict(of_factor, [prints.get(factor) for prints in controls])
+    first = next((each for each in of_factor if each is not None), None)
+    held = agree(controls[0].get(factor), controls[1].get(factor))
+    moved = agree(controls[0].get(factor), varied.get(factor)) if varied is not None else None
+    return AuditedFactor(
+        factor=factor,
+        verdict=verdict,
+        why=why,
+        pins=_pins(factor, observed[0], seeds) if verdict == "pinned" else [],
+        fingerprints=_distinguishing_digests(of_factor),
+        count=first.count if first is not None else 0,
+        processes=first.processes if first is not None else 0,
+        held=held,
+        moved=None if moved is None else not moved,
+        leaks=_leaks(factor, controls, varied) if varied is not None else [],
+    )
+
+
+def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Fingerprint | None]) -> tuple[Verdict, str]:
+    first, second = observed
+    if first is None and second is None:
+        if any(controlled):
+            return "unknown", "nothing was drawn for it as the program is, but under control something is"
+        return "absent", ""
+    if first is None or second is None:
+        return "unknown", "only one of two probes drew for it"
+    same = agree(first, second)
+    if same is None:
+        return (
+            "unknown",
+            f"it was drawn for in {first.processes} processes of one probe and {second.processes} of the other",
+        )
+    return ("pinned" if same else "varies"), ""
+
+
+def _distinguishing_digests(prints: Sequence[Fingerprint | None]) -> list[str | None]:
+    """Return the digests of the first draws, unless only later draws differ."""
+    firsts = [each.first if each is not None else None for each in prints]
+    ended = [each.digest if each is not None else None for each in prints]
+    equal = firsts[0] == firsts[1] and agree(*prints) is False
+    return ended if equal else firsts
+
+
+def _leaks(factor: str, controls: Sequence[Prints], varied: Prints) -> list[str]:
+    """Name what moved beside `factor` and what follows from it; what control itself does not hold is no leak."""
+    names = [name for name in (*SEEDED, BATCHES) if name != factor]
+    if factor in _IN_BATCHES:
+        names.remove(BATCHES)
+    return [
+        name
+        for name in names
+        if agree(controls[0].get(name), varied.get(name)) is False
+        and agree(controls[0].get(name), controls[1].get(name)) is not False
+    ]
+
+
+def _pins(factor: str, prints: Prints, seeds: Iterable[ReplacedSeed]) -> list[Pin]:
+    """Return who seeded the generators that a factor drew from; where nobody is known, the libraries that may have."""
+    libraries = {(seed.file, seed.line): seed for seed in seeds if seed.library}
+    pins = {
+        (source.file, source.line, source.call): _pin(source, libraries.get((source.file, source.line)))
+        for source in prints[factor].sources
+        if source.call
+    }
+    return list(pins.values()) or list(_suspects(prints, libraries.values()))
+
+
+def _pin(source: DrawSource, library: ReplacedSeed | None) -> Pin:
+    return Pin(
+        call=source.call,
+        file=source.file,
+        line=source.line,
+        given=source.given,
+        library=library is not None,
+        through=library.through if library is not None else "",
+    )
+
+
+def _suspects(prints: Prints, libraries: Iterable[ReplacedSeed]) -> Iterable[Pin]:
+    """Yield the libraries' own seeds that no factor is known to draw from; those of generators of their own first."""
+    drawn = {(source.file, source.line) for each in prints.values() for source in each.sources}
+    free = [seed for seed in libraries if (seed.file, seed.line) not in drawn]
+    # Of a global generator it would have been seen who draws from it.
+    for seed in [seed for seed in free if seed.call.endswith(_OWN)] or free:
+        yield Pin(
+            call=seed.call,
+            file=seed.file,
+            line=seed.line,
+            given=seed.given,
+            library=True,
+            through=seed.through,
+            seen=False,
+        )
+
+
+def repeated_draws(processes: Iterable[Process]) -> list[RepeatedDraws]:
+    """Return the groups of worker processes that drew the same augmentations."""
+    listed = list(processes)
+    started = {process.stem: _start(process) for process in listed}
+    pids = {pid for pid, _ in started.values()}
+    by_digest: dict[str, list[Fingerprint]] = {}
+    for process in listed:
+        drew = joined_fingerprints([process]).get("augment")
+        if drew is not None and started[process.stem][1] in pids:
+            by_digest.setdefault(drew.first, []).append(drew)
+    return [
+        RepeatedDraws(processes=len(group), digest=digest, sources=group[0].sources)
+        for digest, group in by_digest.items()
+        if len(group) > 1
+    ]
+
+
+def _start(process: Process) -> tuple[object, object]:
+    start = next((event for event in process.events if event["event"] == "start"), {})
+    return start.get("pid"), start.get("ppid")
+
+
+def digests(prints: Prints) -> dict[str, str]:
+    """Return the digests of a probe by name; final weights only of a probe that came to its end."""
+    return {name: each.digest for name, each in prints.items() if name != WEIGHTS or each.ended}

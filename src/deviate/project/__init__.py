@@ -1,0 +1,1 @@
+"""What the user points at: the command with its entry, ``deviate.toml``, the chosen metrics."""

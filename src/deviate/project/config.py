@@ -1,0 +1,171 @@
+"""``deviate.toml``: the user's last word on entry, metrics, draws, main loop and what a run's folder holds."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import msgspec
+import tomlkit
+
+from deviate.errors import BadConfig
+from deviate.experiment import Direction, Kind, Metric
+from deviate.factors import SeededFactor
+
+FILE_NAME = "deviate.toml"
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class MetricEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One ``[[metric]]`` table."""
+
+    name: str
+    file: str
+    line: int
+    expression: str
+    aggregate: str = "last"
+    direction: Direction | None = None
+    kind: Kind | None = None
+
+
+class DrawEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[draw]]`` table."""
+
+    file: str
+    line: int
+    factor: SeededFactor
+    #: What is called; tells several draws on a line apart, and finds one whose line has moved.
+    call: str = ""
+
+
+class LoopEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[main_loop]`` table."""
+
+    file: str
+    line: int
+
+
+class SnapshotEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[snapshot]`` table: glob patterns relative to the project."""
+
+    include: list[str] = []
+    exclude: list[str] = []
+    link: list[str] = []
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A whole ``deviate.toml``; everything in it is optional."""
+
+    entry: str | None = None
+    main_loop: LoopEntry | None = None
+    #: None where the file lists no metric: then the analysis decides.
+    metric: list[MetricEntry] | None = None
+    draw: list[DrawEntry] = []
+    snapshot: SnapshotEntry = SnapshotEntry()
+
+
+#: Tables that may stand several times, and the others.
+_LISTED: dict[str, type[msgspec.Struct]] = {"metric": MetricEntry, "draw": DrawEntry}
+_STRUCTS: dict[str, type[Any]] = {**_LISTED, "main_loop": LoopEntry, "snapshot": SnapshotEntry}
+
+
+def read_config(project: Path) -> Config:
+    """Read the project's ``deviate.toml``; a project without one has the default configuration.
+
+    Raises
+    ------
+    BadConfig
+        If the file is not TOML, or a key or value is not as it must be; the message has key and line.
+    """
+    path = project / FILE_NAME
+    if not path.exists():
+        return Config()
+    try:
+        text = path.read_text(encoding="utf-8")
+        tables = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise BadConfig(f"{path}: {problem}", hint="mend the line, or delete the file to start anew") from problem
+    # msgspec does not say which element of a list is wrong, so each is converted by itself, first.
+    for key, entry in _LISTED.items():
+        listed = tables.get(key, [])
+        for index, table in enumerate(listed if isinstance(listed, list) else []):
+            _convert(table, entry, path, text, f"{key}[{index}]")
+    return _convert(tables, Config, path, text, "")
+
+
+def _convert(value: Any, struct: type[T], path: Path, text: str, table: str) -> T:
+    try:
+        return msgspec.convert(value, struct)
+    except msgspec.ValidationError as problem:
+        raise _bad_value(path, text, str(problem), table) from problem
+
+
+def bad_entry(table: str, project: Path, problem: str, hint: str) -> BadConfig:
+    """Return the error for an entry such as ``metric[0]``, naming its line in the file."""
+    path = project / FILE_NAME
+    line = _line_of(path.read_text(encoding="utf-8"), table, "")
+    return BadConfig(f"{path}:{line}: {problem}", hint=hint)
+
+
+def write_metrics(project: Path, entry: str, metrics: Sequence[Metric]) -> Path:
+    """Put `entry` and the selected `metrics` into ``deviate.toml``, whose path is returned; what else it says stays."""
+    path = project / FILE_NAME
+    document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    document["entry"] = entry
+    tables = tomlkit.aot()
+    for metric in metrics:
+        if metric.selected:
+            tables.append(_table(metric))
+    document["metric"] = tables
+    aside = path.with_suffix(".toml.new")
+    aside.write_text(tomlkit.dumps(document), encoding="utf-8")
+    aside.replace(path)
+    return path
+
+
+def _table(metric: Metric) -> tomlkit.items.Table:
+    table = tomlkit.table()
+    for key in ("name", "file", "line", "expression", "aggregate", "direction", "kind"):
+        value = getattr(metric, key)
+        if value is not None:
+            table[key] = value
+    return table
+
+
+def _bad_value(path: Path, text: str, problem: str, table: str) -> BadConfig:
+    """Turn msgspec's message (``Expected `int`, got `str` - at `$.line```) into key and line."""
+    what, _, path_in_file = problem.partition(" - at ")
+    *inner, key = [part for part in path_in_file.strip("`").removeprefix("$").split(".") if part] or [""]
+    table = ".".join([part for part in (table, *inner) if part])
+    unknown = re.search(r"unknown field `(\w+)`", what)
+    if unknown:
+        table, key = table or key, unknown.group(1)
+    line = _line_of(text, table, key)
+    name = ".".join(part for part in (table, key) if part)
+    fields = {field.name: field.type for field in msgspec.structs.fields(_STRUCTS.get(table.partition("[")[0], Config))}
+    values = _values(fields.get(key)) if what.startswith("Invalid enum value") else []
+    allowed = f"values allowed there: {', '.join(values)}" if values else f"keys allowed there: {', '.join(fields)}"
+    return BadConfig(f"{path}:{line}: {name}: {what}", hint=allowed)
+
+
+def _values(kind: Any) -> list[str]:
+    """Return the words that a type allows, of ``Literal["a", "b"] | None`` a and b."""
+    return [word for part in get_args(kind) for word in (get_args(part) or (part,)) if isinstance(word, str)]
+
+
+def _line_of(text: str, table: str, key: str) -> int:
+    """Return the line (from 1) of `key` in `table` (``metric[1]``, ``snapshot``, or empty for the top)."""
+    name, _, index = table.rstrip("]").partition("[")
+    header = re.compile(rf"^\s*\[\[?\s*{re.escape(name)}\s*\]\]?") if name else None
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if header and header.match(line)] or [0]
+    start = starts[min(int(index or 0), len(starts) - 1)]
+    pattern = re.compile(rf"^\s*\"?{re.escape(key)}\"?\s*=") if key else None
+    for number in range(start, len(lines)):
+        if pattern and pattern.match(lines[number]):
+            return number + 1
+    return start + 1

@@ -1,0 +1,71 @@
+"""What a command trains: the project, the folder the user stands in, and the entry script."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from deviate.analyse.entry import find_entry
+from deviate.errors import BadOption, EntryNotFound
+
+#: A file or folder that marks the root of a repository.
+REPOSITORY_MARK = ".git"
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """A command and the project it trains."""
+
+    command: list[str]
+    #: Root of the project, absolute.
+    project: Path
+    #: The folder the user stands in, relative to the project.
+    folder: str
+    #: The script that trains, relative to the project, with forward slashes.
+    entry: str
+
+
+def find_target(command: Sequence[str], here: Path, entry: str | None, project: Path | None) -> Target:
+    """Find the project and the entry of `command`, typed in the folder `here`.
+
+    Without `project`, the project is `here`, or the folder of the same repository that also holds the entry and
+    what PYTHONPATH brings in: code outside the project is neither read nor copied.
+
+    Raises
+    ------
+    EntryNotFound, EntryNotPython
+        If there is no entry, or it lies outside the project.
+    CommandNotFound
+        If the program is not there.
+    BadOption
+        If `here` lies outside `project`.
+    """
+    here = here.resolve()
+    # Not resolve(): an entry that is a link belongs where the link is.
+    script = Path(os.path.abspath(find_entry(command, here, entry)))
+    root = project.resolve() if project else _root(here, script)
+    if not here.is_relative_to(root):
+        raise BadOption(f"you stand in {here}, outside the project {root}", hint=f"type: cd {root}")
+    if not script.is_relative_to(root):
+        raise EntryNotFound(
+            f"the entry {script} lies outside the project {root}",
+            hint=f"type: cd {script.parent}, or name a folder that holds both with --project",
+        )
+    return Target(
+        command=list(command),
+        project=root,
+        folder=here.relative_to(root).as_posix(),
+        entry=script.relative_to(root).as_posix(),
+    )
+
+
+def _root(here: Path, script: Path) -> Path:
+    repository = next((folder for folder in (here, *here.parents) if (folder / REPOSITORY_MARK).exists()), None)
+    if repository is None:
+        return here
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    sources = [script.parent, *(Path(here, entry).resolve() for entry in entries if entry)]
+    inside = [folder for folder in sources if folder.is_relative_to(repository) and folder.is_dir()]
+    return Path(os.path.commonpath([here, *inside]))

@@ -1,0 +1,158 @@
+"""Watch commands that were started as processes until they have ended, by themselves or because they are made to."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from deviate.replicate.executors.executor import Handle, Launch
+from deviate.replicate.workspace.files import write_json
+from deviate.replicate.workspace.run_files import Cause, Ended
+
+#: Signals sent in turn, each with the seconds that are waited for it to work.
+STEPS: dict[Cause, tuple[tuple[int, float], ...]] = {
+    # As if the user had pressed Ctrl-C in the training's own terminal.
+    "cancel": ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 10.0)),
+    "timeout": ((signal.SIGTERM, 10.0), (signal.SIGKILL, 10.0)),
+}
+
+#: Seconds for what the command started to end by itself after the command, and then after being asked to.
+FOLLOWERS_PATIENCE = 1.0
+FOLLOWERS_GRACE = 5.0
+
+
+class Training(Protocol):
+    """A command that was started as a process."""
+
+    def poll(self) -> int | None:
+        """Return the exit status, negative for a signal; None while it runs."""
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the command and everything it started."""
+
+    def has_followers(self) -> bool:
+        """Tell whether something that the command started still runs."""
+
+
+class Watch:
+    """One training that goes on.
+
+    It was started at `now`, in seconds of any clock, and is ended after `timeout` seconds.
+    """
+
+    def __init__(self, training: Training, now: float, timeout: float | None) -> None:
+        self._training = training
+        self._started = now
+        self._timeout = timeout
+        self._cause: Cause | None = None
+        self._step = -1
+        self._deadline = 0.0
+        self._ended: Ended | None = None
+        self._asked_followers = False
+
+    def seconds(self, now: float) -> float:
+        """Return for how long it has gone on."""
+        return now - self._started
+
+    def look(self, now: float, stop_requests: int = 0) -> Ended | None:
+        """Do what is due, and return how the training ended; None while it goes on.
+
+        `stop_requests` is how often the user asked to stop: from the second time on, the training is killed at once.
+        """
+        if self._ended is None:
+            self._look_at_command(now, stop_requests)
+        return self._ended if self._ended is not None and self._followers_are_gone(now, stop_requests) else None
+
+    def _look_at_command(self, now: float, stop_requests: int) -> None:
+        status = self._training.poll()
+        if status is not None:
+            self._end(status, now)
+        elif self._cause is None:
+            self._decide(now, stop_requests)
+        elif stop_requests > 1 and not self._is_last_step():
+            self._send(len(STEPS[self._cause]) - 1, now)
+        elif now >= self._deadline:
+            self._next(now)
+
+    def _end(self, status: int | None, now: float) -> None:
+        self._ended = Ended(status=status, cause=self._cause, seconds=self.seconds(now))
+        self._deadline = now + FOLLOWERS_PATIENCE
+        self._asked_followers = False
+
+    def _decide(self, now: float, stop_requests: int) -> None:
+        if stop_requests:
+            self._cause = "cancel"
+        elif self._timeout is not None and self.seconds(now) >= self._timeout:
+            self._cause = "timeout"
+        if self._cause is not None:
+            self._send(0, now)
+
+    def _is_last_step(self) -> bool:
+        return self._cause is not None and self._step == len(STEPS[self._cause]) - 1
+
+    def _next(self, now: float) -> None:
+        if self._is_last_step():
+            # Not even SIGKILL ends a process that hangs in the kernel; the run must not hang with it.
+            self._end(None, now)
+        else:
+            self._send(self._step + 1, now)
+
+    def _send(self, step: int, now: float) -> None:
+        assert self._cause is not None
+        number, grace = STEPS[self._cause][step]
+        self._step, self._deadline = step, now + grace
+        self._training.signal(number)
+
+    def _followers_are_gone(self, now: float, stop_requests: int) -> bool:
+        """End what the command left behind: it would go on writing, and take cores from later runs."""
+        if not self._training.has_followers():
+            return True
+        if now < self._deadline and stop_requests < 2:
+            return False
+        self._training.signal(signal.SIGKILL if self._asked_followers else signal.SIGTERM)
+        was_asked, self._asked_followers = self._asked_followers, True
+        self._deadline = now + FOLLOWERS_GRACE
+        return was_asked
+
+
+@dataclass
+class _Watched:
+    watch: Watch
+    ended_file: Path
+    stop_requests: int = 0
+
+
+class Supervisor:
+    """The commands that an executor started as processes: watches each, and stores how it ended."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._watched: dict[Handle, _Watched] = {}
+
+    def __contains__(self, handle: Handle) -> bool:
+        return handle in self._watched
+
+    def watch(self, handle: Handle, training: Training, launch: Launch) -> Handle:
+        """Watch a command that was just started."""
+        self._watched[handle] = _Watched(Watch(training, self._clock(), launch.timeout), launch.ended_file)
+        return handle
+
+    def poll(self, handle: Handle) -> bool:
+        """Do what is due, and tell whether the command still runs; that it ended is stored before it is said."""
+        watched = self._watched[handle]
+        ended = watched.watch.look(self._clock(), watched.stop_requests)
+        if ended is None:
+            return True
+        del self._watched[handle]
+        write_json(watched.ended_file, ended)
+        return False
+
+    def end(self, handle: Handle, *, at_once: bool = False) -> int:
+        """Have the command end: it is asked to, and killed in the end, or at once."""
+        watched = self._watched[handle]
+        watched.stop_requests = max(watched.stop_requests, 2 if at_once else 1)
+        return 1

@@ -1,0 +1,281 @@
+"""The replicate stage: make the runs of an experiment that are still to be made."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from deviate.errors import WorkspaceUnusable
+from deviate.experiment import Experiment, Run
+from deviate.replicate.environment.command import find_program
+from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress, RunStarted
+from deviate.replicate.executors.executor import Executor, Handle
+from deviate.replicate.interrupts import StopRequests, listening
+from deviate.replicate.outcomes import run_outcome
+from deviate.replicate.prepare import Ready, Source, clear_removed, discard_work, prepare_run
+from deviate.replicate.schedule import schedule
+from deviate.replicate.snapshot.git import describe_commit
+from deviate.replicate.snapshot.link_watch import State, pinned_warnings, state, watched_paths, written_to
+from deviate.replicate.snapshot.manifest import read_snapshot
+from deviate.replicate.workspace.files import sync_file
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+from deviate.replicate.workspace.records import read_progress
+from deviate.replicate.workspace.run_files import Completed, Failed, Outcome, TimedOut
+
+#: Seconds between two looks at the runs, and between two reports of one run's progress.
+LOOK_EVERY = 0.05
+REPORT_EVERY = 0.5
+
+#: How a run cannot have ended that was never started.
+NOT_STARTED = 127
+
+
+class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user may want otherwise."""
+
+    #: Seconds a run may take.
+    timeout: float | None = None
+    #: Make runs again that failed, ran for too long or were not instrumented.
+    retry_failed: bool = False
+    #: Of a fresh experiment, let the first run end before others start: if nothing was recorded the caller stops here.
+    probe_first: bool = True
+    #: Keep the work folder of completed runs: it holds what they saved. Those of other runs are always kept.
+    keep_work: bool = True
+    #: Have operations without a deterministic form end the run, where the implementation is held fixed.
+    strict: bool = False
+
+
+def replicate(
+    experiment: Experiment,
+    folder: ExperimentFolder,
+    overlay: Mapping[str, bytes],
+    executor: Executor,
+    *,
+    options: ReplicateOptions | None = None,
+    environment: Mapping[str, str] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Generator[Event, None, None]:
+    """Make the runs of `experiment` that are not done, and say what happens meanwhile.
+
+    Runs that have ended are kept whatever their outcome; one that was interrupted, with its tool or by the user, is
+    made again from the start. Each outcome is on disk before it is said. May be called again at any time, also after
+    the tool was killed. The caller holds the workspace's lock.
+
+    The experiment's snapshot was taken. `overlay` are instrumented files by their path relative to the project;
+    `environment` is the user's, by default this process's; `clock` returns seconds. Close the iterator to stop: what
+    runs then is ended and counts as cancelled.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C, SIGTERM or SIGHUP, once all that ran has been ended and said.
+    CommandNotFound
+        If the command's program is not there.
+    WorkspaceUnusable
+        If the folder of a run cannot be written; what ran then has been ended.
+    """
+    options = options or ReplicateOptions()
+    user = dict(os.environ if environment is None else environment)
+    source = _source(experiment, folder, overlay, executor, user, options)
+    stage = _Stage(source, executor, options, clock)
+    with listening() as stop:
+        try:
+            yield from stage.recover()
+            yield from stage.run_all(stop)
+        except OSError as error:
+            raise WorkspaceUnusable(
+                f"{folder.runs_folder} cannot be written: {error}", hint="free the disk, then type the same command"
+            ) from error
+        finally:
+            stage.abandon(stop)
+    if stop.count:
+        raise KeyboardInterrupt
+
+
+def _source(
+    experiment: Experiment,
+    folder: ExperimentFolder,
+    overlay: Mapping[str, bytes],
+    executor: Executor,
+    environment: Mapping[str, str],
+    options: ReplicateOptions,
+) -> Source:
+    return Source(
+        experiment=experiment,
+        folder=folder,
+        snapshot=read_snapshot(folder),
+        overlay=overlay,
+        environment=environment,
+        program=find_program(experiment.command[0], folder.project / experiment.folder, environment),
+        executor=executor.name,
+        jobs=executor.jobs,
+        strict=options.strict,
+        timeout=options.timeout,
+        git=describe_commit(folder.project),
+    )
+
+
+@dataclass
+class _Active:
+    """A run that goes on."""
+
+    run: Run
+    ready: Ready
+    handle: Handle
+    #: What the run shares with the project, as it was before.
+    shared: State
+    started: float
+    reported: float
+
+
+@dataclass
+class _Stage:
+    source: Source
+    executor: Executor
+    options: ReplicateOptions
+    clock: Callable[[], float]
+    #: By the index of their slots.
+    active: dict[int, _Active] = field(default_factory=dict)
+    todo: deque[Run] = field(default_factory=deque)
+    started: int = 0
+    total: int = 0
+    #: True until the first run of a fresh experiment has ended.
+    probing: bool = False
+
+    def recover(self) -> Iterator[Event]:
+        """End what outlived a killed tool, and find out what is to be done."""
+        folder = self.source.folder
+        clear_removed(folder.runs_folder)
+        for run in folder.runs():
+            if not run.is_done:
+                if count := end_leftover(run, self.executor):
+                    yield LeftoverEnded(run=run.run, processes=count)
+            elif not self.options.keep_work and isinstance(run.read_outcome(), Completed):
+                discard_work(run)
+        done = {run.run for run in folder.runs() if self._stays(run)}
+        experiment = self.source.experiment
+        self.todo.extend(schedule(experiment.planned, done, experiment.seed))
+        self.total = len(self.todo)
+        self.probing = self.options.probe_first and not done
+
+    def _stays(self, run: RunFolder) -> bool:
+        return run.is_done and (isinstance(run.read_outcome(), Completed) or not self.options.retry_failed)
+
+    def run_all(self, stop: StopRequests) -> Iterator[Event]:
+        """Start runs wherever there is room, until all have ended or the user has asked to stop."""
+        while self.active or (self.todo and not stop.count):
+            while not stop.count and (index := self._free_slot()) is not None:
+                yield from self._start(self.todo.popleft(), index)
+            yield from self._look(stop)
+            if self.active:
+                self.executor.wait(LOOK_EVERY)
+
+    def _free_slot(self) -> int | None:
+        """Return the index of a slot for the next run; None where it has to wait, or there is no next run."""
+        if not self.todo or (self.probing and self.active):
+            return None
+        return next((index for index in range(self.executor.jobs) if index not in self.active), None)
+
+    def _start(self, run: Run, index: int) -> Iterator[Event]:
+        self.started += 1
+        shared = state(watched_paths(self.source.snapshot))
+        ready = prepare_run(self.source, run, self.executor.slot(index))
+        refusal = self._launch(run, ready, index, shared)
+        yield RunStarted(run=run, slot=ready.launch.slot, number=self.started, total=self.total)
+        if refusal is not None:
+            self.probing = False
+            reason = f"the system did not start it: {refusal}"
+            yield self._store(run, ready.folder, Failed(seconds=0.0, reason=reason, exit_code=NOT_STARTED))
+
+    def _launch(self, run: Run, ready: Ready, index: int, shared: State) -> OSError | None:
+        """Start the command and note it before anything else can happen; return why the system refused."""
+        try:
+            handle = self.executor.start(ready.launch)
+        except OSError as error:
+            return error
+        now = self.clock()
+        self.active[index] = _Active(run, ready, handle, shared, now, now)
+        note_start(ready, handle)
+        return None
+
+    def _look(self, stop: StopRequests) -> Iterator[Event]:
+        for index, active in list(self.active.items()):
+            if stop.count:
+                self.executor.end(active.handle, at_once=stop.count > 1)
+            now = self.clock()
+            if not self.executor.poll(active.handle):
+                yield self._end(index)
+            elif now - active.reported >= REPORT_EVERY:
+                active.reported = now
+                yield self._report(active, now)
+
+    def _report(self, active: _Active, now: float) -> Event:
+        iteration, values = read_progress(active.ready.folder, self.source.metric_names)
+        return RunProgress(run=active.run, seconds=now - active.started, iteration=iteration, values=values)
+
+    def _end(self, index: int) -> Event:
+        active = self.active.pop(index)
+        self.probing = False
+        return self._store(active.run, active.ready.folder, self._outcome(active))
+
+    def _outcome(self, active: _Active) -> Outcome:
+        folder = active.ready.folder
+        ended = folder.read_ended()
+        if ended is None:
+            return Failed(seconds=self.clock() - active.started, reason="it is gone, and nothing tells how it ended")
+        outcome = run_outcome(
+            ended,
+            folder,
+            words=self.source.experiment.command,
+            copy=active.ready.copy,
+            cwd=active.ready.launch.cwd,
+            source=self.source.folder.snapshot,
+            snapshot=self.source.snapshot,
+            warnings=[*written_to(active.shared, state(active.shared)), *pinned_warnings(self.source.snapshot)],
+        )
+        if isinstance(outcome, TimedOut):
+            return msgspec.structs.replace(outcome, hint=f"allow more than --timeout {self.options.timeout:g}")
+        return outcome
+
+    def _store(self, run: Run, folder: RunFolder, outcome: Outcome) -> Event:
+        # What the outcome speaks of is on disk before the outcome is.
+        for path in (*folder.record_files(), *folder.event_files()):
+            sync_file(path)
+        folder.write_outcome(outcome)
+        if isinstance(outcome, Completed) and not self.options.keep_work:
+            discard_work(folder)
+        _, values = read_progress(folder, self.source.metric_names)
+        return RunEnded(run=run, outcome=outcome, values=values)
+
+    def abandon(self, stop: StopRequests) -> None:
+        """End what still goes on, because the caller wants no more events."""
+        while self.active:
+            for index, active in list(self.active.items()):
+                self.executor.end(active.handle, at_once=stop.count > 1)
+                try:
+                    if not self.executor.poll(active.handle):
+                        self._end(index)
+                except OSError:
+                    # A full disk must not keep the other trainings from being ended; the run is made again.
+                    self.active.pop(index, None)
+            self.executor.wait(LOOK_EVERY)
+
+
+def note_start(ready: Ready, handle: Handle) -> None:
+    """Store what it takes to find a command again that outlives this tool."""
+    job = handle.job or msgspec.UNSET
+    info = msgspec.structs.replace(ready.info, pid=handle.pid, created=handle.created, job=job)
+    ready.folder.write_info(info)
+
+
+def end_leftover(run: RunFolder, executor: Executor) -> int:
+    """End what a killed tool left running of a run; return how many processes that were."""
+    info = run.read_info()
+    if info is None:
+        return executor.end(Handle(run.runtime_file))
+    return executor.end(Handle(run.runtime_file, info.job or "", info.pid, info.created))

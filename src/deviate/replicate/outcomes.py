@@ -1,0 +1,197 @@
+"""From the end of a command to the outcome of its run, with the traceback as its authors know the code."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from deviate.replicate.environment.command import looks_isolated
+from deviate.replicate.snapshot.manifest import Snapshot
+from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.records import read_events
+from deviate.replicate.workspace.run_files import (
+    Cancelled,
+    Completed,
+    Ended,
+    Failed,
+    NotInstrumented,
+    Outcome,
+    TimedOut,
+    signal_name,
+)
+
+#: Lines of standard error kept with the outcome, and the longest one.
+STDERR_LINES = 20
+LINE_LENGTH = 500
+
+#: Read from the end of the file: more than those lines.
+_TAIL_BYTES = 64 * 1024
+
+#: What messages about files put around a path, or a path that begins with a slash or a dot.
+_PATHS = (re.compile(r"['\"]([^'\"\n]{1,500})['\"]"), re.compile(r"(?<![\w./])((?:\.{0,2}/)[\w./@+-]{1,500})"))
+_MODULE = re.compile(r"No module named '([\w]+)")
+
+
+def run_outcome(
+    ended: Ended,
+    run: RunFolder,
+    *,
+    words: Sequence[str],
+    copy: Path,
+    cwd: Path,
+    source: Path,
+    snapshot: Snapshot,
+    warnings: list[str],
+) -> Outcome:
+    """Return the outcome of a run.
+
+    `words` are its command, `copy` is its copy of the project, `cwd` the folder it was started in, `source` the
+    snapshot's folder: the project as it was; `warnings` are what else a reader has to know.
+    """
+    lines = stderr_tail(run.stderr_file)
+    common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warnings}
+    how: dict[str, Any] = {**common, **_how(ended.status), "stderr": own_traceback(lines, copy, source)}
+    if ended.cause == "cancel":
+        return Cancelled(**how, reason="you stopped it")
+    if ended.cause == "timeout":
+        return TimedOut(**how, reason=f"it ran for longer than allowed and was ended after {ended.seconds:.1f} s")
+    if ended.status != 0:
+        hint = missing_path_hint(lines, copy=copy, cwd=cwd, snapshot=snapshot)
+        return Failed(**how, reason=_failure(ended.status, lines), hint=hint)
+    if not has_started(run):
+        return NotInstrumented(
+            **how,
+            reason="nothing was heard from it: no Python that it started was instrumented",
+            hint=_uninstrumented_hint(words),
+        )
+    return Completed(**common)
+
+
+def has_started(run: RunFolder) -> bool:
+    """Tell whether the runtime was started in at least one process of the run."""
+    return any(event["event"] == "start" for path in run.event_files() for event in read_events(path))
+
+
+def stderr_tail(path: Path) -> list[str]:
+    """Return the last lines of a log, without the states a progress bar overwrote."""
+    if not path.is_file():
+        return []
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+        text = file.read().decode(errors="replace")
+    lines = [line.rstrip().rpartition("\r")[2] for line in text.split("\n")]
+    return [line[:LINE_LENGTH] for line in lines if line.strip()][-STDERR_LINES:]
+
+
+def missing_path_hint(lines: Sequence[str], *, copy: Path, cwd: Path, snapshot: Snapshot) -> str:
+    """Return how to bring a path that the run missed and the project has; empty where there is none."""
+    project = Path(snapshot.project)
+    for line in reversed(lines):
+        for path in _named_paths(line, cwd):
+            original = Path(os.path.normpath(project / os.path.relpath(path, copy)))
+            if not path.exists() and original.exists() and original != project:
+                return _bring(original, project, snapshot)
+        module = _MODULE.search(line)
+        if module is not None and (where := _beside(project, module[1])) is not None:
+            return f"the module is outside the project, at {where}; start from {where.parent}, or add it to PYTHONPATH"
+    return ""
+
+
+def _named_paths(line: str, cwd: Path) -> Iterator[Path]:
+    for pattern in _PATHS:
+        for match in pattern.finditer(line):
+            if "\0" not in match[1]:
+                yield Path(os.path.normpath(cwd / match[1]))
+
+
+def _bring(original: Path, project: Path, snapshot: Snapshot) -> str:
+    relative = os.path.relpath(original, project)
+    reasons = [
+        item.reason for item in snapshot.left_out if relative == item.path or relative.startswith(f"{item.path}/")
+    ]
+    reasons += [outside.reason for outside in snapshot.outside if not outside.linked and outside.path == relative]
+    why = f"was left out of the run's copy of the project ({reasons[0]})" if reasons else "is not in the run's copy"
+    return f"{relative} {why}; if the training needs it: --include {relative}"
+
+
+def _beside(project: Path, module: str) -> Path | None:
+    """Return the module in the folders above the project that a program may have put on its path."""
+    for folder in project.parents[:2]:
+        for path in (folder / module / "__init__.py", folder / f"{module}.py"):
+            if path.is_file():
+                return folder / module if path.name == "__init__.py" else path
+    return None
+
+
+def _how(status: int | None) -> dict[str, Any]:
+    ended_by_signal = status is not None and status < 0
+    return {
+        "exit_code": None if ended_by_signal else status,
+        "signal": signal_name(-status) if status is not None and ended_by_signal else None,
+    }
+
+
+def _failure(status: int | None, lines: Sequence[str]) -> str:
+    if status is None:
+        return "it could not be ended"
+    how = f"it was ended by {signal_name(-status)}" if status < 0 else f"it ended with status {status}"
+    if status == -9:
+        how += " (the system does that when memory runs out)"
+    return f"{how}: {lines[-1]}" if lines else how
+
+
+def _uninstrumented_hint(words: Sequence[str]) -> str:
+    if looks_isolated(words):
+        return "python was started with -I, -E or -S, which keeps every instrument out; leave the option out"
+    return "make sure that the command starts Python itself, with the environment it is given (not in a container)"
+
+
+def _now() -> str:
+    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+_PLACE = re.compile(r'^(?P<indent>\s*)File "(?P<path>[^"]+)", line (?P<line>\d+)(?P<rest>.*)$')
+
+#: How names of the runtime begin, which stand in the copy's instrumented lines only.
+_RUNTIME = "__dv_"
+
+#: Python's marks below a line of source.
+_MARKS = frozenset("~^ ")
+
+
+def own_traceback(lines: Sequence[str], copy: Path, source: Path) -> list[str]:
+    """Return `lines` with paths in `copy` relative to it, and with source lines as they are in `source`.
+
+    In `copy`, the run's copy of the project, some lines are instrumented; `source` is the project as it was.
+    """
+    return list(_own(lines, copy, source))
+
+
+def _own(lines: Sequence[str], copy: Path, source: Path) -> Iterator[str]:
+    line_below: str | None = None
+    marks_below = False
+    for line in lines:
+        if (match := _PLACE.match(line)) and Path(match["path"]).is_relative_to(copy):
+            path = Path(match["path"]).relative_to(copy)
+            line_below, marks_below = _line(source / path, int(match["line"])), False
+            yield f'{match["indent"]}File "{path.as_posix()}", line {match["line"]}{match["rest"]}'
+        elif line_below is not None and _RUNTIME in line:
+            indent = line[: len(line) - len(line.lstrip())]
+            yield indent + line_below
+            # Marks are of columns of the instrumented line.
+            line_below, marks_below = None, True
+        elif not (marks_below and set(line) <= _MARKS):
+            line_below, marks_below = None, False
+            yield line
+
+
+def _line(path: Path, number: int) -> str | None:
+    """Return one line of a file without its indentation; None where there is none."""
+    if not path.is_file():
+        return None
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return lines[number - 1].strip() if 0 < number <= len(lines) else None

@@ -1,0 +1,173 @@
+"""The project as it was when the experiment was made: every run starts from it, whatever the user edits meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from deviate.experiment import SCHEMA
+from deviate.replicate.snapshot.own_files import read_written, stamp
+from deviate.replicate.snapshot.rules import SnapshotRules
+from deviate.replicate.snapshot.surroundings import Outside, outside_reach, pinned_files
+from deviate.replicate.snapshot.survey import UNREADABLE, Item, survey
+from deviate.replicate.workspace.files import read_json, write_json
+from deviate.replicate.workspace.folders import ExperimentFolder
+
+#: Of the project's own files these are Deviate's: they do not enter the training.
+OWN_FILES = frozenset({"deviate.toml"})
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """What a snapshot holds: ``snapshot.json``."""
+
+    schema: int = SCHEMA
+    #: The project it was taken of.
+    project: str
+    #: Digest of all that enters the training: equal for equal projects, wherever and whenever they are looked at.
+    source: str
+    items: list[Item]
+    #: SHA-256 of each copied file.
+    digests: dict[str, str]
+    #: What the project reaches beyond itself.
+    outside: list[Outside] = []
+    #: Files that Deviate wrote, such as reports: they are no source.
+    written: list[str] = []
+    #: Files in which the project's absolute path stands, so that runs leave their copy.
+    pinned: list[str] = []
+
+    @property
+    def left_out(self) -> list[Item]:
+        """What is not in it, with reasons."""
+        return [item for item in self.items if item.kind == "left out"]
+
+    @property
+    def linked(self) -> list[Item]:
+        """What runs share with the project."""
+        return [item for item in self.items if item.kind == "link"]
+
+    @property
+    def environments(self) -> list[Item]:
+        """Virtual environments of the project."""
+        return [item for item in self.items if item.kind == "environment"]
+
+
+def describe(
+    project: Path, rules: SnapshotRules | None = None, *, folder: str = ".", words: Iterable[str] = ()
+) -> Snapshot:
+    """Return what a snapshot of `project` would hold now; nothing is written.
+
+    `project` is absolute. The command is started in `folder`, relative to the project, and its `words` may name files
+    outside the project.
+    """
+    rules = rules or SnapshotRules()
+    items, digests = [], {}
+    for item in survey(project, rules):
+        data = _read(project / item.path) if item.kind == "copy" else b""
+        items.append(item if data is not None else msgspec.structs.replace(item, kind="left out", reason=UNREADABLE))
+        if item.kind == "copy" and data is not None:
+            digests[item.path] = hashlib.sha256(data).hexdigest()
+    written = _written(items, digests, read_written(project))
+    return Snapshot(
+        project=str(project),
+        source=_source(items, digests, written),
+        items=items,
+        digests=digests,
+        written=written,
+        outside=outside_reach(project, sorted(digests), folder=folder, words=words, rules=rules),
+        pinned=pinned_files(project, sorted(digests)),
+    )
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _written(items: Iterable[Item], digests: dict[str, str], known: frozenset[str]) -> list[str]:
+    """Return the paths of the files that are as Deviate wrote them."""
+    return [item.path for item in items if {digests.get(item.path), stamp(item.size, item.mtime_ns)} & known]
+
+
+def _source(items: Iterable[Item], digests: dict[str, str], written: Iterable[str]) -> str:
+    """Digest paths with contents; of linked files size and time stand for the content."""
+    own = OWN_FILES.union(written)
+    lines = sorted(line for item in items if (line := _line(item, digests, own)))
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _line(item: Item, digests: dict[str, str], own: frozenset[str]) -> str:
+    if item.path in own:
+        return ""
+    if item.kind == "copy":
+        return f"copy {item.path!r} {digests[item.path]}"
+    if item.kind == "link":
+        return f"link {item.path!r} {item.size} {item.mtime_ns}"
+    return f"symlink {item.path!r} {item.target!r}" if item.kind == "symlink" else ""
+
+
+def changes(before: Snapshot, after: Snapshot) -> list[str]:
+    """Return the paths in which two snapshots of a project differ."""
+    old, new = (
+        {item.path: _line(item, each.digests, OWN_FILES.union(each.written)) for item in each.items}
+        for each in (before, after)
+    )
+    return sorted(path for path in old.keys() | new.keys() if old.get(path, "") != new.get(path, ""))
+
+
+def take(snapshot: Snapshot, folder: ExperimentFolder) -> Snapshot:
+    """Copy what `snapshot` describes into the experiment's folder.
+
+    What is returned differs from `snapshot` where a file was changed in between.
+    """
+    aside = folder.path / f".snapshot.{os.getpid()}.partial"
+    for old in (*folder.path.glob(".snapshot.*.partial"), folder.snapshot):
+        shutil.rmtree(old, ignore_errors=True)
+    aside.mkdir(parents=True)
+    digests = {}
+    for item in snapshot.items:
+        if (digest := _place(Path(snapshot.project), item, aside)) is not None:
+            digests[item.path] = digest
+    aside.rename(folder.snapshot)
+    taken = _taken(snapshot, digests)
+    write_json(folder.snapshot_file, taken)
+    return taken
+
+
+def _taken(snapshot: Snapshot, digests: dict[str, str]) -> Snapshot:
+    gone = snapshot.digests.keys() - digests.keys()
+    items = [
+        msgspec.structs.replace(item, kind="left out", reason=UNREADABLE) if item.path in gone else item
+        for item in snapshot.items
+    ]
+    return msgspec.structs.replace(
+        snapshot, items=items, digests=digests, source=_source(items, digests, snapshot.written)
+    )
+
+
+def _place(project: Path, item: Item, into: Path) -> str | None:
+    """Make one file or folder of the snapshot; return the digest of what was copied."""
+    target = into / item.path
+    if item.kind == "folder":
+        target.mkdir()
+    elif item.kind in ("link", "symlink", "environment"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(item.target)
+    elif item.kind == "copy" and (data := _read(project / item.path)) is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        shutil.copystat(project / item.path, target)
+        return hashlib.sha256(data).hexdigest()
+    return None
+
+
+def read_snapshot(folder: ExperimentFolder) -> Snapshot:
+    """Return what the experiment's snapshot holds."""
+    snapshot: Snapshot = read_json(folder.snapshot_file, Snapshot)
+    return snapshot

@@ -1,0 +1,38 @@
+"""Files that Deviate itself wrote into a project, such as reports: they are no source of a training."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from deviate.replicate.workspace.folders import FOLDER, Workspace
+
+
+def note_written(path: Path) -> None:
+    """Remember that Deviate wrote the file at `path`, in the workspace of the project it lies in.
+
+    What lies in no project with a workspace is not remembered: it enters no snapshot.
+    """
+    resolved = path.resolve()
+    project = next((folder for folder in resolved.parents if (folder / FOLDER).is_dir()), None)
+    if project is None or not resolved.is_file():
+        return
+    attributes = resolved.stat()
+    content = hashlib.sha256(resolved.read_bytes()).hexdigest()
+    # One write of one line: commands that end at the same time do not mix theirs.
+    with Workspace(project).written_file.open("a", encoding="ascii") as file:
+        file.write(f"{content} {stamp(attributes.st_size, attributes.st_mtime_ns)}\n")
+
+
+def stamp(size: int, mtime_ns: int) -> str:
+    """Return what stands for the content of a file that is not read."""
+    return f"{size}@{mtime_ns}"
+
+
+def read_written(project: Path) -> frozenset[str]:
+    """Return the SHA-256 and the stamp of every file that Deviate wrote into `project`.
+
+    A file that was edited since has others.
+    """
+    path = Workspace(project).written_file
+    return frozenset(path.read_text(encoding="ascii").split()) if path.is_file() else frozenset()

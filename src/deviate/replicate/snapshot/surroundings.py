@@ -1,0 +1,123 @@
+"""What a project reaches beyond itself: relative paths like ``../data`` in its source, its settings and its command.
+
+Each run's copy of the project gets the same surroundings, by links, so that such paths mean there what they mean in the
+project. Whatever else a program builds its paths from cannot be seen here; a run that then fails names the path.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from deviate.replicate.snapshot.rules import SnapshotRules, is_checkpoint_like, is_output_name, matches
+
+#: Files whose text may name paths.
+TEXT_SUFFIXES = frozenset({".py", ".sh", ".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin", ".conf"})
+
+#: Where ``..`` alone is named, everything beside the project is linked, unless there is more.
+SIBLINGS_LIMIT = 1000
+
+#: ``../a/b``; also without what follows, if it is quoted (``sys.path.append("..")``).
+_RELATIVE = re.compile(r"(?<![\w./\\-])((?:\.\./)+(?:[\w.+@-]+(?:/[\w.+@-]+)*)?)")
+_QUOTED = re.compile(r"""["']((?:\.\./)*\.\.)/?["']""")
+
+
+class Outside(msgspec.Struct, frozen=True, kw_only=True):
+    """A file or folder beside the project that its runs get, too."""
+
+    #: Relative to the project: ``../data``.
+    path: str
+    target: str
+    #: False: an empty folder stands for it, because runs would meet each other's results there.
+    linked: bool = True
+    #: False for what merely lies beside the project and may be anybody's.
+    named: bool = True
+    reason: str = ""
+
+
+def outside_reach(
+    project: Path, files: Iterable[str], *, folder: str, words: Iterable[str], rules: SnapshotRules
+) -> list[Outside]:
+    """Return what lies outside `project` and is named relative to it.
+
+    `files` are the project's, relative to it, and so is `folder`, in which the command `words` is started. A pattern of
+    ``include`` in the rules that begins with ``../`` adds what it names.
+    """
+    start = project / folder
+    named = {path for word in words for path in _paths(word, (start,))}
+    named |= {Path(os.path.normpath(project / pattern)) for pattern in rules.include if pattern.startswith("../")}
+    for name, text in _texts(project, files):
+        named |= set(_paths(text, (start, project, (project / name).parent)))
+    direct = {link for path in named for link in _links(project, path)}
+    beside = {link for path in named for link in _siblings(project, path)} - direct
+    return [
+        *(_outside(project, path, rules) for path in sorted(direct)),
+        *(msgspec.structs.replace(_outside(project, path, rules), named=False) for path in sorted(beside)),
+    ]
+
+
+def pinned_files(project: Path, files: Iterable[str]) -> list[str]:
+    """Return the files in which the absolute path of `project` stands."""
+    pattern = re.compile(rf"(?<![\w./-]){re.escape(str(project))}(?![\w.-])")
+    return [name for name, text in _texts(project, files) if str(project) in text and pattern.search(text)]
+
+
+def _texts(project: Path, files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for name in files:
+        # A file that is gone since it was listed names nothing.
+        with suppress(OSError):
+            if Path(name).suffix in TEXT_SUFFIXES:
+                yield name, (project / name).read_text(encoding="utf-8", errors="replace")
+
+
+def _paths(text: str, bases: Iterable[Path]) -> Iterator[Path]:
+    """Yield the absolute paths that relative ones in `text` would mean from each of `bases`."""
+    # Looking for the plain text first is a hundred times faster, and most files name no such path.
+    named = {match[1] for match in _RELATIVE.finditer(text)} if "../" in text else set()
+    named |= {match[1] for match in _QUOTED.finditer(text)} if "'.." in text or '"..' in text else set()
+    if re.fullmatch(r"(?:\.\./)*\.\./?", text):
+        named.add(text)
+    for base in bases:
+        yield from (Path(os.path.normpath(base / name)) for name in named)
+
+
+def _links(project: Path, path: Path) -> Iterator[Path]:
+    """Yield what has to be linked so that `path` exists beside a copy of the project."""
+    if path.is_relative_to(project) or project.is_relative_to(path):
+        return
+    # Link the highest folder that is not above the project: what lies beside the path is often wanted, too, and the
+    # path itself may not be there yet (`../data/cache.npz`).
+    common = Path(os.path.commonpath([project, path]))
+    highest = common / path.relative_to(common).parts[0]
+    if highest.exists():
+        yield highest
+
+
+def _siblings(project: Path, above: Path) -> list[Path]:
+    """Return what lies in `above`, a folder above the project that is named as such (``sys.path.append("..")``)."""
+    if project == above or not project.is_relative_to(above):
+        return []
+    try:
+        names = [name for name in os.listdir(above) if not name.startswith(".")]
+    except OSError:
+        return []
+    beside = [above / name for name in names if not project.is_relative_to(above / name)]
+    return beside if len(beside) <= SIBLINGS_LIMIT else []
+
+
+def _outside(project: Path, path: Path, rules: SnapshotRules) -> Outside:
+    relative = os.path.relpath(path, project)
+    if matches(relative, rules.include) or any(pattern.startswith(f"{relative}/") for pattern in rules.include):
+        return Outside(path=relative, target=str(path), reason="included by you")
+    if path.is_dir() and is_output_name(path.name):
+        reason = "its name says results: each run gets an empty folder of its own"
+        return Outside(path=relative, target=str(path), linked=False, reason=reason)
+    if path.is_file() and is_checkpoint_like(path.name):
+        reason = "looks like a checkpoint of a former training"
+        return Outside(path=relative, target=str(path), linked=False, reason=reason)
+    return Outside(path=relative, target=str(path))

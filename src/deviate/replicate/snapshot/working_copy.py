@@ -1,0 +1,88 @@
+"""A run's own copy of the project, with the instrumented files in it and the project's surroundings beside it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from deviate.replicate.snapshot.manifest import Snapshot
+from deviate.replicate.workspace.folders import RunFolder
+
+
+def overlay_path(run: RunFolder, snapshot: Snapshot) -> Path:
+    """Return where the run's copy of the project lies: ``work/<project>``.
+
+    A project that names ``../../data`` lies one folder deeper, below a folder with its parent's name, so that the path
+    stays within the run's work folder.
+    """
+    project = Path(snapshot.project)
+    return run.work / project.relative_to(_mirrored(snapshot))
+
+
+def _mirrored(snapshot: Snapshot) -> Path:
+    """Return the folder that the run's work folder stands for: the lowest one above all that the project reaches."""
+    project = Path(snapshot.project)
+    ups = [len([part for part in Path(outside.path).parts if part == ".."]) for outside in snapshot.outside]
+    return project.parents[min(max([1, *ups]), len(project.parents)) - 1]
+
+
+def make_copy(snapshot: Snapshot, source: Path, run: RunFolder, overlay: Mapping[str, bytes]) -> Path:
+    """Make the run's copy of the project.
+
+    `source` is the snapshot's folder. The run's work folder does not exist yet. `overlay` are instrumented files by
+    their path relative to the project: they take the place of the project's own.
+    """
+    copy = overlay_path(run, snapshot)
+    copy.parent.mkdir(parents=True)
+    shutil.copytree(source, copy, symlinks=True)
+    for name, text in overlay.items():
+        _replace(copy, name, text)
+    _surround(snapshot, run)
+    return copy
+
+
+def _replace(copy: Path, name: str, text: bytes) -> None:
+    """Write one instrumented file, never through a link into the project."""
+    path = copy / name
+    for folder in reversed(path.relative_to(copy).parents[:-1]):
+        _unfold(copy / folder)
+    mode = path.stat().st_mode if path.exists() else None
+    path.unlink(missing_ok=True)
+    path.write_bytes(text)
+    if mode is not None:
+        path.chmod(mode)
+
+
+def _unfold(folder: Path) -> None:
+    """Make a folder of its own from a linked one; what is in it stays linked."""
+    if not folder.is_symlink():
+        folder.mkdir(exist_ok=True)
+        return
+    target = Path(os.path.realpath(folder))
+    folder.unlink()
+    folder.mkdir()
+    for name in os.listdir(target):
+        (folder / name).symlink_to(target / name)
+
+
+def _surround(snapshot: Snapshot, run: RunFolder) -> None:
+    above, project = _mirrored(snapshot), Path(snapshot.project)
+    for outside in snapshot.outside:
+        path = run.work / Path(os.path.normpath(project / outside.path)).relative_to(above)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if outside.linked:
+            path.symlink_to(outside.target)
+        elif Path(outside.target).is_dir():
+            path.mkdir()
+
+
+def redirected_exceptions(snapshot: Snapshot, overlay: Mapping[str, bytes]) -> list[str]:
+    """Return the folders of the project whose imports must not be redirected into the copy.
+
+    These are virtual environments, and linked folders without an instrumented file: there the copy is the original.
+    """
+    linked = [item for item in snapshot.linked if not any(name.startswith(f"{item.path}/") for name in overlay)]
+    project = Path(snapshot.project)
+    return [str(project / item.path) for item in (*snapshot.environments, *linked) if (project / item.path).is_dir()]

@@ -1,0 +1,1 @@
+"""The files below ``.deviate/``: their names, how they are written and read, who may write."""

@@ -1,0 +1,303 @@
+"""The one place that names the files and folders below ``.deviate/``.
+
+    .deviate/lock
+    .deviate/written                                digests of the reports that were written into the project
+    .deviate/verification/                          a verification that goes on, or was killed
+    .deviate/experiments/NAME/experiment.json       what was asked for
+    .deviate/experiments/NAME/snapshot/             the project as it was
+    .deviate/experiments/NAME/snapshot.json         what is in it, what was left out and why
+    .deviate/experiments/NAME/runs/VARIANT-K/       one run: run.json, runtime.json, outcome.json, records, logs, work/
+
+Reading needs no lock. Files are the truth: a run is done when its ``outcome.json`` says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from deviate.errors import BadOption, UnknownExperiment, UnknownRun, WorkspaceUnusable
+from deviate.experiment import Experiment, Run
+from deviate.replicate.workspace.files import read_json, write_json, write_whole
+from deviate.replicate.workspace.run_files import Cancelled, Completed, Ended, Outcome, RunInfo
+
+FOLDER = ".deviate"
+
+#: Longest name most file systems take, less what Deviate adds to it while writing aside.
+MAX_NAME = 200
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Folder of one run."""
+
+    path: Path
+    run: Run
+
+    @property
+    def info_file(self) -> Path:
+        """How the run was started."""
+        return self.path / "run.json"
+
+    @property
+    def runtime_file(self) -> Path:
+        """What the runtime in the training process is told."""
+        return self.path / "runtime.json"
+
+    @property
+    def ended_file(self) -> Path:
+        """How the command ended; written by whatever watched it."""
+        return self.path / "ended.json"
+
+    @property
+    def outcome_file(self) -> Path:
+        """How the run ended; the run is not done without it."""
+        return self.path / "outcome.json"
+
+    @property
+    def stdout_file(self) -> Path:
+        """What the command printed."""
+        return self.path / "stdout.log"
+
+    @property
+    def stderr_file(self) -> Path:
+        """What the command printed to standard error."""
+        return self.path / "stderr.log"
+
+    @property
+    def parquet_file(self) -> Path:
+        """The run's records as a table; derived, may be missing."""
+        return self.path / "records.parquet"
+
+    @property
+    def work(self) -> Path:
+        """Where the run's own copy of the project lies, with its surroundings."""
+        return self.path / "work"
+
+    def record_files(self) -> list[Path]:
+        """Return the record files of all processes, by name."""
+        return sorted(self.path.glob("records-*.bin"))
+
+    def event_files(self) -> list[Path]:
+        """Return the event files of all processes, by name."""
+        return sorted(self.path.glob("events-*.jsonl"))
+
+    def read_info(self) -> RunInfo | None:
+        """Return how the run was started; None where it was not."""
+        if not self.info_file.is_file():
+            return None
+        info: RunInfo = read_json(self.info_file, RunInfo)
+        return info
+
+    def write_info(self, info: RunInfo) -> None:
+        """Store how the run was started."""
+        write_json(self.info_file, info)
+
+    def read_ended(self) -> Ended | None:
+        """Return how the command ended; None where nothing was left to say so."""
+        if not self.ended_file.is_file():
+            return None
+        ended: Ended = read_json(self.ended_file, Ended)
+        return ended
+
+    def read_outcome(self) -> Outcome | None:
+        """Return how the run ended; None where it did not."""
+        if not self.outcome_file.is_file():
+            return None
+        outcome: Outcome = read_json(self.outcome_file, Outcome)
+        return outcome
+
+    def write_outcome(self, outcome: Outcome) -> None:
+        """Store how the run ended; from then on the run is done and never made again."""
+        write_json(self.outcome_file, outcome, durable=True)
+
+    @property
+    def is_done(self) -> bool:
+        """Tell whether the run has ended in another way than by the user's cancelling it."""
+        outcome = self.read_outcome()
+        return outcome is not None and not isinstance(outcome, Cancelled)
+
+
+@dataclass(frozen=True)
+class ExperimentFolder:
+    """Folder of one experiment."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the experiment."""
+        return self.path.name
+
+    @property
+    def project(self) -> Path:
+        """The project whose workspace this is in."""
+        return self.path.parents[2]
+
+    @property
+    def experiment_file(self) -> Path:
+        """What was asked for."""
+        return self.path / "experiment.json"
+
+    @property
+    def snapshot(self) -> Path:
+        """The project as it was when the experiment was made."""
+        return self.path / "snapshot"
+
+    @property
+    def snapshot_file(self) -> Path:
+        """What the snapshot holds, and what was left out."""
+        return self.path / "snapshot.json"
+
+    @property
+    def runs_folder(self) -> Path:
+        """The folder of the runs' folders."""
+        return self.path / "runs"
+
+    def run(self, run: Run) -> RunFolder:
+        """Return the folder of `run`, whether or not it exists."""
+        return RunFolder(self.runs_folder / run.folder, run)
+
+    def runs(self) -> list[RunFolder]:
+        """Return the runs that were started, by variant and index."""
+        return sorted(self._runs(), key=lambda folder: (folder.run.variant, folder.run.index))
+
+    def _runs(self) -> Iterator[RunFolder]:
+        for path in self.runs_folder.iterdir() if self.runs_folder.is_dir() else ():
+            variant, _, index = path.name.rpartition("-")
+            if variant and index.isdecimal() and not path.name.startswith("."):
+                yield RunFolder(path, Run(variant=variant, index=int(index)))
+
+    def completed_runs(self) -> list[RunFolder]:
+        """Return the runs that enter a statistic, by variant and index."""
+        return [run for run in self.runs() if isinstance(run.read_outcome(), Completed)]
+
+    def find_run(self, word: str) -> RunFolder:
+        """Return the run a user names: ``algo+impl-3``, or ``3`` where the experiment has one variant.
+
+        Raises
+        ------
+        UnknownRun
+            If no run that was started has that name.
+        """
+        runs = self.runs()
+        matches = [folder for folder in runs if word in (folder.run.folder, str(folder.run.index))]
+        if len(matches) == 1:
+            return matches[0]
+        names = ", ".join(folder.run.folder for folder in matches or runs) or "none yet"
+        count = "several runs" if matches else "no run"
+        raise UnknownRun(f"{word!r} names {count} of experiment {self.name!r}", hint=f"runs: {names}")
+
+    def read_experiment(self) -> Experiment:
+        """Return what was asked for."""
+        experiment: Experiment = read_json(self.experiment_file, Experiment)
+        return experiment
+
+    def write_experiment(self, experiment: Experiment) -> None:
+        """Store what was asked for; makes the folder."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_json(self.experiment_file, experiment, durable=True)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The ``.deviate`` folder of a project."""
+
+    project: Path
+
+    @classmethod
+    def nearest(cls, here: Path) -> Workspace:
+        """Return the workspace of the nearest folder, from `here` upward, that has one; of `here` where none has."""
+        here = here.resolve()
+        return cls(next((each for each in (here, *here.parents) if (each / FOLDER / "experiments").is_dir()), here))
+
+    @property
+    def path(self) -> Path:
+        """The folder itself."""
+        return self.project / FOLDER
+
+    @property
+    def lock_file(self) -> Path:
+        """Held while a tool writes."""
+        return self.path / "lock"
+
+    @property
+    def written_file(self) -> Path:
+        """Digests of what Deviate wrote into the project, see `deviate.replicate.snapshot.own_files`."""
+        return self.path / "written"
+
+    @property
+    def verification(self) -> ExperimentFolder:
+        """Where a command is tried out; nothing of it stays, and it is no experiment."""
+        return ExperimentFolder(self.path / "verification" / "trial")
+
+    def check_usable(self) -> None:
+        """Make sure that the workspace can be written, without writing.
+
+        Raises
+        ------
+        WorkspaceUnusable
+            If it is not a folder, or this user may not write there.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise WorkspaceUnusable(f"{self.path} is not a folder", hint=f"move it away: mv {FOLDER} {FOLDER}.old")
+        folder = self.path if self.path.is_dir() else self.project
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise WorkspaceUnusable(
+                f"{folder} cannot be written",
+                hint="give yourself the right to write there, or copy the project to a folder of your own",
+            )
+
+    def prepare(self) -> None:
+        """Make the folder, and have git ignore it.
+
+        Raises
+        ------
+        WorkspaceUnusable
+            If that fails.
+        """
+        self.check_usable()
+        ignore = self.path / ".gitignore"
+        try:
+            (self.path / "experiments").mkdir(parents=True, exist_ok=True)
+            if not ignore.exists():
+                write_whole(ignore, b"# made by deviate\n*\n")
+        except OSError as error:
+            raise WorkspaceUnusable(
+                f"{self.path} cannot be written: {error.strerror}", hint="free the disk, or work on another one"
+            ) from error
+
+    def names(self) -> list[str]:
+        """Return the names of the experiments."""
+        return sorted(path.parent.name for path in self.path.glob("experiments/*/experiment.json"))
+
+    def experiment(self, name: str) -> ExperimentFolder:
+        """Return the folder of the experiment `name`, whether or not it exists.
+
+        Raises
+        ------
+        BadOption
+            If `name` cannot be the name of a folder.
+        """
+        if not name or name.startswith((".", "-")) or "/" in name or "\0" in name or len(name.encode()) > MAX_NAME:
+            raise BadOption(
+                f"{name!r} cannot name an experiment",
+                hint="use letters, digits, '.', '_' and '-', beginning with a letter or digit",
+            )
+        return ExperimentFolder(self.path / "experiments" / name)
+
+    def find_experiment(self, name: str) -> ExperimentFolder:
+        """Return the folder of an existing experiment.
+
+        Raises
+        ------
+        UnknownExperiment
+            If there is none of that name.
+        """
+        names = self.names()
+        if name not in names:
+            known = f"experiments: {', '.join(names)}" if names else "no experiment yet; make one with: deviate run"
+            raise UnknownExperiment(f"no experiment is named {name!r} in {self.project}", hint=known)
+        return self.experiment(name)

@@ -1,0 +1,112 @@
+"""The files a training process writes: fixed-size records and lines of JSON.
+
+Both are appended while the training goes on and may end in the middle of an entry, because a process can be killed at
+any moment. A torn end is dropped; everything before it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deviate.replicate.workspace.folders import RunFolder
+
+#: Metric id, iteration, seconds since the process's runtime started, exact value.
+RECORD = np.dtype([("id", "<i4"), ("iteration", "<i4"), ("elapsed", "<f8"), ("value", "<f8")])
+
+#: Id of the entry that says that the main loop begins an iteration.
+TICK = -1
+
+#: Ids from here on have names that were learnt at run time.
+FIRST_DYNAMIC = 1_000_000
+
+
+def parse_records(data: bytes) -> NDArray[np.void]:
+    """Return the whole records in `data`, in the order they were written; a torn end is dropped."""
+    return np.frombuffer(data, dtype=RECORD, count=len(data) // RECORD.itemsize)
+
+
+def read_tail(path: Path, count: int) -> NDArray[np.void]:
+    """Return the last whole records of a file that may still grow, at most `count` of them."""
+    with path.open("rb") as file:
+        whole = file.seek(0, 2) // RECORD.itemsize
+        file.seek(max(0, whole - count) * RECORD.itemsize)
+        return parse_records(file.read(min(whole, count) * RECORD.itemsize))
+
+
+def parse_events(data: bytes) -> list[dict[str, Any]]:
+    """Return the events in `data`, in the order they were written.
+
+    Lines that are no JSON object with an ``event`` are dropped: the last one may be torn, and so may one in the middle
+    where a process was killed and its pid and start stamp were used again.
+    """
+    return [event for line in data.split(b"\n") if (event := _parse_event(line)) is not None]
+
+
+def _parse_event(line: bytes) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) and isinstance(event.get("event"), str) else None
+
+
+def read_events(path: Path) -> list[dict[str, Any]]:
+    """Return the events of a file."""
+    return parse_events(path.read_bytes())
+
+
+def rank_of(events: list[dict[str, Any]]) -> int | None:
+    """Return the rank a process learnt last; None where it never had one."""
+    ranks = [event.get("rank") for event in events if event["event"] in ("start", "rank")]
+    known = [rank for rank in ranks if isinstance(rank, int)]
+    return known[-1] if known else None
+
+
+#: Records looked at, from the end: more than most programs report in one iteration.
+TAIL = 1000
+
+
+def read_progress(folder: RunFolder, metrics: Sequence[str]) -> tuple[int | None, dict[str, float]]:
+    """Return the current iteration and the latest value of each metric.
+
+    The run may go on. `metrics` are the names of the experiment's metrics: the position is the id.
+    """
+    iteration: int | None = None
+    values: dict[str, float] = {}
+    for path in folder.record_files():
+        events = _events(path)
+        if rank_of(events) not in (None, 0):
+            continue
+        names = {event.get("id"): str(event.get("name")) for event in events if event["event"] == "name"}
+        latest, latest_values = _latest(path)
+        values |= {_name(key, metrics, names): value for key, value in latest_values.items()}
+        iteration = latest if iteration is None else max(iteration, latest or 0)
+    return iteration, values
+
+
+def _events(record_file: Path) -> list[dict[str, object]]:
+    path = record_file.with_name(record_file.name.replace("records-", "events-", 1)).with_suffix(".jsonl")
+    return read_events(path) if path.is_file() else []
+
+
+def _latest(path: Path) -> tuple[int | None, dict[int, float]]:
+    records = read_tail(path, TAIL)
+    if not len(records):
+        return None, {}
+    # The first of equal ids in reverse order is the last one written.
+    ids, positions = np.unique(records["id"][::-1], return_index=True)
+    values = {int(key): float(records["value"][::-1][position]) for key, position in zip(ids, positions, strict=True)}
+    last = int(records["iteration"][-1])
+    return (last if last >= 0 else None), {key: value for key, value in values.items() if key != TICK}
+
+
+def _name(key: int, metrics: Sequence[str], names: dict[object, str]) -> str:
+    if key >= FIRST_DYNAMIC:
+        return names.get(key, f"unnamed {key}")
+    return metrics[key] if 0 <= key < len(metrics) else f"unnamed {key}"

@@ -1,0 +1,140 @@
+"""What is stored of a run: how it was started, how its command ended, and what became of it."""
+
+from __future__ import annotations
+
+import signal
+from typing import ClassVar, Literal
+
+import msgspec
+
+from deviate.experiment import SCHEMA, Status
+
+Cause = Literal["timeout", "cancel"]
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How the command of a run ended: ``ended.json``."""
+
+    schema: int = SCHEMA
+    #: Exit status, negative for a signal; None where it could not be ended.
+    status: int | None
+    #: Why it was made to end; None where it ended by itself.
+    cause: Cause | None
+    seconds: float
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
+    """What every outcome says."""
+
+    status: ClassVar[Status]
+    #: False where the same command makes the run again.
+    done: ClassVar[bool] = True
+
+    schema: int = SCHEMA
+    #: Wall time of the command; None for a run that was imported and whose time nothing tells.
+    seconds: float | None
+    #: Local time of the end in ISO 8601.
+    ended: str = ""
+    #: What a reader of the results has to know, such as a linked input that the run wrote to.
+    warnings: list[str] = []
+
+
+class Completed(Ending, frozen=True, kw_only=True, tag="completed"):
+    """The command ended by itself with status 0, and it was instrumented."""
+
+    status: ClassVar[Status] = "completed"
+
+
+class Unfinished(Ending, frozen=True, kw_only=True):
+    """The run gives no sample; says why, and what to do."""
+
+    reason: str
+    hint: str = ""
+    #: Exit status of the command; None where a signal ended it.
+    exit_code: int | None = None
+    #: Name of the signal that ended it, such as ``SIGSEGV``.
+    signal: str | None = None
+    #: The last lines of the run's standard error.
+    stderr: list[str] = []
+
+
+class Failed(Unfinished, frozen=True, kw_only=True, tag="failed"):
+    """The command ended with another status than 0, or by a signal of its own."""
+
+    status: ClassVar[Status] = "failed"
+
+
+class TimedOut(Unfinished, frozen=True, kw_only=True, tag="timed-out"):
+    """The command was ended because it ran for longer than allowed."""
+
+    status: ClassVar[Status] = "timed-out"
+
+
+class Cancelled(Unfinished, frozen=True, kw_only=True, tag="cancelled"):
+    """The user stopped Deviate while the command ran; the same command makes the run again."""
+
+    status: ClassVar[Status] = "cancelled"
+    done: ClassVar[bool] = False
+
+
+class NotInstrumented(Unfinished, frozen=True, kw_only=True, tag="not-instrumented"):
+    """The command ended well, but nothing was heard from it, so nothing was measured."""
+
+    status: ClassVar[Status] = "not-instrumented"
+
+
+Outcome = Completed | Failed | TimedOut | Cancelled | NotInstrumented
+
+
+def signal_name(number: int) -> str:
+    """Return ``SIGKILL`` for 9, and ``signal 99`` for a number without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run was started: ``run.json``."""
+
+    schema: int = SCHEMA
+    variant: str
+    index: int
+    #: The seed of each factor; None where the program's own seeds are left alone.
+    seeds: dict[str, int] | None
+    hold_impl: bool
+    #: Operations without a deterministic form end the run instead of being noted.
+    strict: bool = False
+    #: The machine it was told to believe to be on; None: told nothing.
+    platform: str | None = None
+    argv: list[str]
+    cwd: str
+    #: Variables that differ from the environment Deviate was started in; None: taken away.
+    environment: dict[str, str | None]
+    executor: str
+    host: str
+    #: Place among the runs that go on side by side, from 0.
+    slot: int
+    #: Runs that could go on side by side.
+    jobs: int
+    #: Cores the run was held to; None: not held.
+    cores: list[int] | None = None
+    #: Threads its numerical libraries were told to use; None: not told.
+    threads: int | None = None
+    gpus: str | None = None
+    #: Variables that numerical libraries read, as they were set for the run.
+    variables: dict[str, str] = {}
+    #: The project's commit and what was changed since; None where git does not know it.
+    git: str | None = None
+    #: GPUs of the machine with their driver, whether or not the run uses them.
+    installed_gpus: list[str] = []
+    #: Operating system with its version.
+    system: str = ""
+    #: Local time of the start in ISO 8601.
+    started: str
+    #: The process of `host` that the command began with, and when the system says it was created; None until it runs,
+    #: and where the executor started none here.
+    pid: int | None = None
+    created: float | None = None
+    #: What the executor calls the command, where that is no such process.
+    job: str | msgspec.UnsetType = msgspec.UNSET

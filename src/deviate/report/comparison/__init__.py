@@ -1,1 +1,0 @@
-"""All that is said about two experiments or more beside each other, as data."""

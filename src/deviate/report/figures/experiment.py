@@ -1,0 +1,29 @@
+"""All figures of an experiment, in the order in which a report shows them."""
+
+from __future__ import annotations
+
+from deviate.inference.curves import Curves
+from deviate.inference.experiment import ExperimentFacts
+from deviate.report.figures.distribution import distribution_figures
+from deviate.report.figures.factor_bars import factor_figures
+from deviate.report.figures.figure import Figure, unique
+from deviate.report.figures.learning_curves import curve_figures
+from deviate.report.figures.timeline import timeline_figures
+
+
+def experiment_figures(facts: ExperimentFacts, curves: Curves | None = None) -> list[Figure]:
+    """Return every figure of an experiment: distributions, learning curves if there are any, spread by factor, times.
+
+    Within each kind figures are in the order of the metrics; a kind for which there are no facts is absent.
+    """
+    order = [variant.variant for variant in facts.variants]
+    distributions = distribution_figures(facts)
+    return unique(
+        [
+            *(figure for figure in distributions if figure.section == "distribution"),
+            *(curve_figures(curves, order) if curves else []),
+            *factor_figures(facts),
+            *(figure for figure in distributions if figure.section == "time"),
+            *timeline_figures(facts),
+        ]
+    )

@@ -1,0 +1,316 @@
+"""How numbers are written for people: one place for all sentences, tables and figures.
+
+What depends on alpha is written by a `Numbers` that knows it, so that no p-value is rounded to what it is not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Iterable
+
+import msgspec
+
+from deviate.contrast.multiplicity import CORRECTION_NAMES
+from deviate.contrast.results import Effect, Tested
+from deviate.measure.intervals import Interval
+
+#: Digits of a standard deviation that are shown. The SD of n runs has a relative error near ``1 / sqrt(2 (n - 1))``
+#: (27 % for 8 runs), so a third digit would be noise [1]_.
+#:
+#: .. [1] JCGM 100:2008, "Guide to the expression of uncertainty in measurement", sections 7.2.6 and E.4.
+SD_DIGITS = 2
+
+#: Digits of a number that has no SD to say how many are worth showing.
+PLAIN_DIGITS = 6
+
+#: Outside these magnitudes numbers are written with an exponent.
+FIXED_FROM, FIXED_BELOW = 1e-4, 1e7
+
+#: A float64 has 15 to 17 significant digits.
+MOST_DIGITS = 15
+
+UNKNOWN = "–"
+
+#: A p below this is written as being below it.
+SMALLEST_SHOWN_P = 1e-4
+
+#: Digits of a p that is all but alpha.
+MOST_P_DIGITS = 6
+
+#: Ratios and statistics of more figures than this before the point are written with an exponent.
+MOST_FIGURES = 4
+
+#: Of ratios and effects, and of statistics.
+_EFFECT_DIGITS, _STATISTIC_DIGITS = 2, 4
+
+_SIGN = re.compile(r"(?<![\w.)\]])-(?=\d)")
+
+
+class Numbers(msgspec.Struct, frozen=True):
+    """What is written with regard to alpha, the share of wrong claims.
+
+    Examples
+    --------
+    >>> numbers = Numbers(0.01)
+    >>> numbers.p(0.00999), numbers.p(0.01), numbers.p(0.0504), numbers.level()
+    ('0.00999', '0.01', '0.05', '99%')
+    """
+
+    alpha: float
+
+    def p(self, p: float | None) -> str:
+        """Write a p-value with two significant digits, and with more where two would make it look like alpha.
+
+        Examples
+        --------
+        >>> numbers = Numbers(0.05)
+        >>> [numbers.p(p) for p in (0.01234, 1e-7, 1.0, 0.05, 0.0504, None)]
+        ['0.012', '<0.0001', '1', '0.05', '0.0504', '–']
+        """
+        if p is None:
+            return UNKNOWN
+        if p < SMALLEST_SHOWN_P:
+            return f"<{SMALLEST_SHOWN_P:.4f}"
+        texts = [f"{p:.{digits}g}" for digits in range(2, MOST_P_DIGITS + 1)]
+        return next((text for text in texts if p == self.alpha or float(text) != self.alpha), texts[-1])
+
+    def compared_p(self, p: float | None) -> str:
+        """Write a p-value with the sign before it.
+
+        Examples
+        --------
+        >>> [Numbers(0.05).compared_p(p) for p in (0.0213, 1e-9, 0.0504, None)]
+        ['= 0.021', '< 0.0001', '= 0.0504', '–']
+        """
+        text = self.p(p)
+        return f"< {text[1:]}" if text.startswith("<") else text if text == UNKNOWN else f"= {text}"
+
+    def equal_p(self, p: float | None, correction: str, family: int) -> str:
+        """Write ``p = 0.003``, and where it was adjusted after what.
+
+        Examples
+        --------
+        >>> numbers = Numbers(0.05)
+        >>> numbers.equal_p(0.003, "holm", 12), numbers.equal_p(1e-7, "holm", 1), numbers.equal_p(0.2, "none", 6)
+        ('p = 0.003 after Holm', 'p < 0.0001', 'p = 0.2')
+        """
+        after = "" if correction == "none" or family < 2 else f" after {CORRECTION_NAMES[correction]}"
+        return f"p {self.compared_p(p) if p is not None else f'= {UNKNOWN}'}{after}"
+
+    def level(self) -> str:
+        """Write the confidence level that goes with alpha."""
+        return show_level(1 - self.alpha)
+
+
+def last_place(sd: float | None) -> int | None:
+    """Give the power of ten of the last digit worth showing beside `sd`; None where nothing says.
+
+    Examples
+    --------
+    >>> last_place(0.534), last_place(0.0996), last_place(0.0)
+    (-2, -2, None)
+    """
+    if not sd:
+        return None
+    return _exponent(sd, SD_DIGITS) - SD_DIGITS + 1
+
+
+def show(value: float | None, place: int | None = None, digits: int = PLAIN_DIGITS) -> str:
+    """Write a number down to the digit of weight ``10**place``; without a place, of at most `digits` digits.
+
+    Examples
+    --------
+    >>> show(96.9371, -2), show(96.9371), show(None), show(1.23456e-12, -14), show(3e-9, -2)
+    ('96.94', '96.9371', '–', '1.23e-12', '0.00')
+    >>> show(96.9371, digits=4), show(0.5, digits=4), show(60000.0, digits=4)
+    ('96.94', '0.5', '60000')
+    """
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    if value == 0:
+        return "0"
+    if place is None:
+        # No digit before the point is lost in a number that is written without exponent.
+        whole = min(len(f"{abs(value):.0f}"), PLAIN_DIGITS) if abs(value) < 10.0**PLAIN_DIGITS else 0
+        return _tidy(f"{value:.{max(digits, whole)}g}")
+    if FIXED_FROM <= abs(value) < FIXED_BELOW or abs(value) < 10.0**place:
+        return _unsigned_zero(f"{value:.{max(-place, 0)}f}")
+    # Rounding may add a digit in front: 9.96 to one decimal is 10.0.
+    rough = max(_exponent(value, MOST_DIGITS) - place, 0)
+    digits = min(max(_exponent(value, rough + 1) - place, 0), MOST_DIGITS)
+    return _tidy(f"{value:.{digits}e}")
+
+
+def show_percent(share: float | None) -> str:
+    """Write a share as a percentage of two significant digits.
+
+    Examples
+    --------
+    >>> show_percent(0.1312), show_percent(0.0055), show_percent(1.0), show_percent(0.0), show_percent(2e-9)
+    ('13%', '0.55%', '100%', '0%', '2e-7%')
+    """
+    if share is None:
+        return UNKNOWN
+    percent = 100 * share
+    return f"{percent:.0f}%" if percent >= 99.5 else f"{_tidy(f'{percent:.2g}')}%"
+
+
+def show_interval(interval: Interval, place: int | None) -> str:
+    """Write an interval as ``low–high``, with ``to`` between signed numbers."""
+    if not interval.known:
+        return UNKNOWN
+    low, high = show(interval.low, place), show(interval.high, place)
+    return f"{low} to {high}" if "-" in f"{low}{high}" else f"{low}–{high}"
+
+
+def show_level(level: float) -> str:
+    """Write a confidence level.
+
+    Examples
+    --------
+    >>> show_level(0.95), show_level(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * level:.10g}%"
+
+
+def show_seconds(seconds: float | None) -> str:
+    """Write a duration of a run.
+
+    Examples
+    --------
+    >>> show_seconds(3.14159), show_seconds(754.2), show_seconds(9000)
+    ('3.1 s', '12 min 34 s', '2 h 30 min')
+    """
+    if seconds is None:
+        return UNKNOWN
+    if seconds < 99.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def finest(sds: Iterable[float | None]) -> int | None:
+    """Give the last place worth showing beside the smallest SD above zero; None where there is none.
+
+    Examples
+    --------
+    >>> finest([2.3, 0.89, 0.0, None]), finest([0.0])
+    (-2, None)
+    """
+    return last_place(min((sd for sd in sds if sd), default=None))
+
+
+def finest_by(sds: Iterable[tuple[Hashable, float | None]]) -> dict[Hashable, int | None]:
+    """Return the last place worth showing by key, such as a metric that several variants measure.
+
+    Examples
+    --------
+    >>> finest_by([("acc", 2.3), ("acc", 0.89), ("loss", 0.0)])
+    {'acc': -2, 'loss': None}
+    """
+    by_key: dict[Hashable, list[float | None]] = {}
+    for key, sd in sds:
+        by_key.setdefault(key, []).append(sd)
+    return {key: finest(group) for key, group in by_key.items()}
+
+
+def show_hours(hours: float | None) -> str:
+    """Write how long runs take together.
+
+    Examples
+    --------
+    >>> show_hours(1234.56), show_hours(0.01), show_hours(None)
+    ('1,234.6 h', '36.0 s', '–')
+    """
+    if hours is None:
+        return UNKNOWN
+    return f"{hours:,.1f} h" if hours >= 1 else show_seconds(3600 * hours)
+
+
+def show_signed(value: float | None, place: int | None = None) -> str:
+    """Write a number as `show`, with a minus sign instead of a hyphen.
+
+    Examples
+    --------
+    >>> show_signed(-0.5, -2), show_signed(-1.5e-12)
+    ('−0.50', '−1.5e-12')
+    """
+    return _signed(show(value, place))
+
+
+def show_ends(interval: Interval, place: int | None) -> str:
+    """Write an interval as `show_interval`, with minus signs."""
+    return _signed(show_interval(interval, place))
+
+
+def show_difference(interval: Interval, place: int | None) -> str:
+    """Write the interval of a difference, which has signs more often than not."""
+    if not interval.known:
+        return UNKNOWN
+    return f"{show_signed(interval.low, place)} to {show_signed(interval.high, place)}"
+
+
+def show_factor(value: float | None) -> str:
+    """Write a ratio or a standardised effect with two significant digits, whole ones in full up to four figures.
+
+    Examples
+    --------
+    >>> show_factor(363.4), show_factor(0.0047), show_factor(123456.0), show_factor(-1.25), show_factor(None)
+    ('363', '0.0047', '1.2e5', '−1.2', '–')
+    """
+    return _digits(value, _EFFECT_DIGITS)
+
+
+def show_ratio(interval: Interval) -> str:
+    """Write an interval of a ratio."""
+    return f"{show_factor(interval.low)}–{show_factor(interval.high)}" if interval.known else UNKNOWN
+
+
+def show_effect(effect: Effect) -> str:
+    """Write an effect with its interval."""
+    interval = effect.interval
+    ends = f" ({show_factor(interval.low)} to {show_factor(interval.high)})" if interval.known else ""
+    return f"{show_factor(effect.value)}{ends}" if effect.value is not None else UNKNOWN
+
+
+def show_statistic(test: Tested) -> str:
+    """Write the statistic of a test.
+
+    Examples
+    --------
+    >>> show_statistic(Tested(statistic=-12.67123)), show_statistic(Tested(statistic=123456.0))
+    ('−12.67', '1.235e5')
+    """
+    return _digits(test.statistic, _STATISTIC_DIGITS)
+
+
+def _digits(value: float | None, digits: int) -> str:
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    text = f"{value:.{digits}g}"
+    mantissa, mark, exponent = text.partition("e")
+    if mark and digits <= int(exponent) < MOST_FIGURES:
+        return _signed(f"{value:.0f}")
+    return _signed(f"{mantissa}e{int(exponent)}" if mark else text)
+
+
+def _signed(text: str) -> str:
+    return _SIGN.sub("−", text)
+
+
+def _exponent(value: float, digits: int) -> int:
+    """Give the power of ten of the first digit, after rounding to `digits` digits."""
+    return int(f"{abs(value):.{digits - 1}e}".partition("e")[2])
+
+
+def _tidy(text: str) -> str:
+    """Write ``1e-07`` as ``1e-7`` and ``1e+12`` as ``1e12``."""
+    mantissa, mark, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if mark else text
+
+
+def _unsigned_zero(text: str) -> str:
+    return text.removeprefix("-") if not text.strip("-0.") else text

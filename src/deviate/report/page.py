@@ -1,0 +1,226 @@
+"""What a reader is shown, as data: a page of titled sections of blocks, which every writer knows how to lay out.
+
+`pages` make pages of facts and are the only place where a table is spelled; `writers` lay them out and add no number,
+no sentence and no table of their own. A new kind of content is one block here and one function in each writer.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from deviate.report.figures.figure import Figure
+
+#: Who reads: ``brief`` wants the answer on one screen, ``full`` everything, ``paper`` what goes into an article.
+Reader = Literal["brief", "full", "paper"]
+
+#: How strongly a text stands out. ``good`` and ``bad``: what passes and what does not; ``accent``: what to look at.
+Emphasis = Literal["plain", "strong", "quiet", "accent", "warning", "good", "bad"]
+
+Severity = Literal["warning", "note"]
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """One cell of a table: its text, and the number behind it where there is one."""
+
+    text: str
+    #: What the column is sorted by; None: unknown, behind all others.
+    value: float | None = None
+    #: Small print beside the text, such as where a metric is reported.
+    remark: str = ""
+    emphasis: Emphasis = "plain"
+    #: A shorter text, for screens on which the column would otherwise be given up; empty: there is none.
+    brief: str = ""
+
+    @property
+    def inline(self) -> str:
+        """The text with its small print, where both look alike."""
+        remark = self.remark if self.remark.startswith("(") or not self.remark else f"({self.remark})"
+        return f"{self.text} {remark}".strip() if remark else self.text
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """One column of a table."""
+
+    #: Screens of text keep its line breaks.
+    head: str
+    #: The head where the column before this one is given up; empty: the same.
+    head_alone: str = ""
+    #: Numbers are aligned to the right and never broken.
+    numeric: bool = True
+    #: Signs are centred; only where the column is not numeric.
+    centered: bool = False
+    #: Cells are drawn with characters, for screens of text; notebooks leave them out.
+    drawn: bool = False
+    #: How readily a narrow screen gives the column up, largest first; 0: never.
+    sacrifice: int = 0
+    emphasis: Emphasis = "plain"
+    #: Of the first column: names of more cells than this are folded where other columns need the room.
+    fold_at: int = 24
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of a table; a row of one cell is a heading over all columns, and the rows below it are indented."""
+
+    cells: list[Cell]
+    #: Lines below the row, over all columns.
+    notes: list[str] = []
+
+    @property
+    def is_heading(self) -> bool:
+        """Whether the row is a heading for those below it."""
+        return len(self.cells) == 1
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Rows under heads; the first cell of a row names it."""
+
+    #: Tells the table from the others on the page; pages and papers print it as the caption.
+    caption: str
+    #: Small print behind the caption.
+    remark: str = ""
+    columns: list[Column]
+    rows: list[Row]
+    #: Letters, digits and hyphens: anchor, LaTeX label, name of a file.
+    slug: str = ""
+    #: The caption as a line above the table also where captions are not printed (terminals, Markdown).
+    titled: bool = False
+    #: Cells hold sentences, which are wrapped: a question, an answer, and more in small print. Text writers list them.
+    prose: bool = False
+    #: Where the rows that are left out are shown.
+    more: Hint | None = None
+    #: Sentences below the table, on what it shows.
+    sentences: list[str] = []
+    #: Small print below the table: legend, order.
+    notes: list[str] = []
+
+
+class Sentences(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Sentences of one paragraph; what is between grave accents is what one types."""
+
+    sentences: list[str]
+    #: In bold before the first one, such as what the paragraph is about.
+    about: str = ""
+    emphasis: Emphasis = "plain"
+    #: One line a sentence, as a list.
+    listed: bool = False
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The first thing to read: an answer in a few sentences."""
+
+    sentences: list[str]
+    #: One sentence a line, since each follows from the one before.
+    listed: bool = False
+    #: What it is the answer on; empty where there is one only.
+    about: str = ""
+    #: What it rests on, in small print.
+    basis: str = ""
+
+
+class Remark(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to know before trusting the numbers."""
+
+    message: str
+    severity: Severity = "warning"
+    #: What it is on; empty: all that the page is on.
+    about: str = ""
+
+
+class Remarks(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What to know before trusting the numbers: warnings first, then notes."""
+
+    remarks: list[Remark]
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Names with texts, one pair a line; a pair without a name goes on with the one before."""
+
+    pairs: list[tuple[str, str]]
+    #: ``strong``: the names are what is looked for, as variants before statements on them.
+    emphasis: Emphasis = "quiet"
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Lines that one types or that a program printed; shown as they are."""
+
+    lines: list[str]
+    #: A program printed them: the beginning of each line is enough.
+    output: bool = False
+
+
+class Hint(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What to type next, and why."""
+
+    #: Ends in a colon where the command follows; empty where nothing needs to be said.
+    text: str
+    command: str
+
+
+class Drawing(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A figure; a page draws it, a paper includes its file, and text leaves it out: its numbers are in the tables."""
+
+    figure: Figure
+
+
+class Strips(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Learning curves as lines of block characters, for screens of text; a page draws the figure instead."""
+
+    #: A name, the first value, the last value, and what more there is; curves are drawn between the two values.
+    table: Table
+    #: One a row of the table: iterations in rising order, and heights in [0, 1].
+    curves: list[tuple[list[int], list[float]]]
+
+
+class Fold(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Blocks under a heading of their own; pages open and close it."""
+
+    title: str
+    #: Behind the title, less prominent.
+    remark: str = ""
+    blocks: list[Block]
+    open: bool = True
+    #: ``good`` and ``bad`` are drawn as a sign before the title; ``strong``: an entry of a list rather than a heading.
+    emphasis: Emphasis = "plain"
+
+
+class Panel(msgspec.Struct, frozen=True, kw_only=True):
+    """What a section shows of one metric."""
+
+    metric: str
+    blocks: list[Block]
+
+
+class ByMetric(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The same content for several metrics; a page shows one at a time and lets the reader choose."""
+
+    panels: list[Panel]
+    #: The metric that is shown first.
+    first: str = ""
+
+
+Block = Sentences | Answer | Remarks | Table | Facts | Code | Hint | Drawing | Strips | Fold | ByMetric
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """Blocks under a title."""
+
+    #: Anchor in the page.
+    slug: str
+    #: Empty: brief pages have no titles.
+    title: str = ""
+    blocks: list[Block]
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a reader is shown."""
+
+    #: Empty: screens of text show no title.
+    title: str
+    #: Beside the title in small print, such as the command.
+    subtitle: str = ""
+    reader: Reader
+    #: What one types to get the page again.
+    command: str = ""
+    sections: list[Section]

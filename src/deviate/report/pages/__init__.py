@@ -1,0 +1,1 @@
+"""Facts as pages: which sections, tables and figures a reader is shown, and in which order."""

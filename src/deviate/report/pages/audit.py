@@ -1,0 +1,173 @@
+"""The pages of an audit."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from deviate.factors import SEEDED
+from deviate.preflight.verdicts import Audit, AuditedFactor, Probe, Verdict
+from deviate.report.numbers import show_seconds
+from deviate.report.page import (
+    Answer,
+    Block,
+    Cell,
+    Code,
+    Emphasis,
+    Fold,
+    Page,
+    Reader,
+    Remark,
+    Remarks,
+    Row,
+    Section,
+    Sentences,
+    Table,
+)
+from deviate.report.pages.cells import columns, number
+from deviate.report.text.preflight import (
+    IMPLEMENTATION,
+    PROBE_ENDS,
+    VERDICTS,
+    audit_answer,
+    audit_method,
+    control_text,
+    digests_text,
+    factor_notes,
+    probes_text,
+    repeated_text,
+    seed_lines,
+)
+
+#: Last lines of a failed probe on a brief page.
+LINES_SHOWN = 4
+
+_EMPHASES: dict[Verdict, Emphasis] = {"varies": "good", "pinned": "warning", "absent": "quiet", "unknown": "warning"}
+
+
+def audit_page(audit: Audit, reader: Reader) -> Page:
+    """Make the page of an audit."""
+    make = {"brief": _brief, "full": _full, "paper": _paper}[reader]
+    command = shlex.join(audit.command)
+    return Page(
+        title=command,
+        subtitle="sources of nondeterminism" if reader != "brief" else "",
+        command=f"deviate audit{' --quick' if audit.quick else ''} -- {command}",
+        reader=reader,
+        sections=[section for section in make(audit) if section.blocks],
+    )
+
+
+def _brief(audit: Audit) -> Iterator[Section]:
+    yield Section(slug="sources", blocks=[_sources(audit)])
+    yield Section(slug="workers", blocks=_workers(audit))
+    yield Section(slug="draws", blocks=_draws(audit))
+    yield Section(slug="failures", blocks=_failures(audit, LINES_SHOWN))
+    yield Section(slug="notes", blocks=_notes(audit, "Not recorded"))
+
+
+def _full(audit: Audit) -> Iterator[Section]:
+    yield Section(slug="answer", title="In short", blocks=[Answer(sentences=list(audit_answer(audit)))])
+    yield Section(slug="workers", title="Worker processes that draw the same", blocks=_workers(audit))
+    yield Section(slug="sources", title="Sources of nondeterminism", blocks=[_sources(audit)])
+    yield Section(slug="seeds", title="Seeds and draws", blocks=[*_seeds(audit), *_draws(audit)])
+    yield Section(slug="probes", title="Probes", blocks=[*_failures(audit), *_probes(audit)])
+    yield Section(slug="notes", title="Not recorded", blocks=_notes(audit))
+
+
+def _paper(audit: Audit) -> Iterator[Section]:
+    yield Section(slug="sources", blocks=[_sources(audit)])
+    sentences = [audit_method(audit), *audit_answer(audit)]
+    yield Section(slug="methods", blocks=[Sentences(about="Methods.", sentences=sentences)])
+
+
+def _sources(audit: Audit) -> Table:
+    heads = ["source", "as it is", "in two probes", *([] if audit.quick else ["under Deviate"])]
+    emphasis: Emphasis = "warning" if audit.gpu else "quiet"
+    implementation = Cell(VERDICTS["unknown" if audit.gpu else "absent"], emphasis=emphasis)
+    blanks = [Cell("")] * (len(heads) - 2)
+    return Table(
+        caption="What each source did in two runs of the program as it is",
+        slug="sources",
+        columns=columns(*heads, words=len(heads)),
+        rows=[
+            *(Row(cells=_cells(factor)[: len(heads)], notes=factor_notes(factor)) for factor in audit.factors),
+            Row(cells=[Cell("impl"), implementation, *blanks], notes=[IMPLEMENTATION[audit.gpu]]),
+        ],
+    )
+
+
+def _cells(factor: AuditedFactor) -> list[Cell]:
+    return [
+        Cell(factor.factor),
+        Cell(VERDICTS[factor.verdict], emphasis=_EMPHASES[factor.verdict]),
+        Cell(digests_text(factor)),
+        Cell(control_text(factor), emphasis="bad" if factor.uncontrolled else "plain"),
+    ]
+
+
+def _workers(audit: Audit) -> list[Block]:
+    remarks = [Remark(message=repeated_text(workers)) for workers in audit.workers]
+    return [Remarks(remarks=remarks)] if remarks else []
+
+
+def _seeds(audit: Audit) -> list[Block]:
+    lines = seed_lines(audit)
+    return [Sentences(about="Seeds that the program or a library sets", sentences=lines, listed=True)] if lines else []
+
+
+def _draws(audit: Audit) -> list[Block]:
+    lines = [f"{draw.call} at {draw.file}:{draw.line}" for draw in audit.draws_left]
+    about = "Draws without a known purpose, counted as `other`"
+    return [Sentences(about=about, sentences=lines, listed=True)] if lines else []
+
+
+def _failures(audit: Audit, most: int | None = None) -> list[Block]:
+    """Show each way in which probes failed once, with at most so many last lines of what they printed."""
+    alike: dict[tuple[str, str], list[Probe]] = {}
+    for probe in audit.probes:
+        if probe.reason:
+            alike.setdefault((probe.reason, probe.hint), []).append(probe)
+    return [_failure(probes, most) for probes in alike.values()]
+
+
+def _failure(probes: list[Probe], most: int | None) -> Fold:
+    first = probes[0]
+    lines = first.stderr[-most:] if most else first.stderr
+    return Fold(
+        title=probes_text(probes),
+        remark=f"failed: {first.reason}",
+        emphasis="bad",
+        blocks=[
+            *([Code(lines=lines, output=True)] if lines else []),
+            *([Sentences(about="Hint", sentences=[first.hint])] if first.hint else []),
+        ],
+    )
+
+
+def _probes(audit: Audit) -> list[Block]:
+    if not audit.probes:
+        return []
+    names = [name for name in SEEDED if any(name in probe.fingerprints for probe in audit.probes)]
+    names += list(dict.fromkeys(name for probe in audit.probes for name in probe.fingerprints if name not in names))
+    table = Table(
+        caption="Every probe with its fingerprints",
+        slug="probes",
+        columns=[*columns("probe", "ended", "time", "iterations", words=2), *columns(*names, words=len(names))],
+        rows=[Row(cells=_probe_cells(probe, names)) for probe in audit.probes],
+    )
+    return [table]
+
+
+def _probe_cells(probe: Probe, names: Sequence[str]) -> list[Cell]:
+    return [
+        Cell(probe.name),
+        Cell(PROBE_ENDS[probe.ended]),
+        number(show_seconds(probe.seconds), probe.seconds),
+        number(str(probe.iterations), probe.iterations),
+        *(Cell(probe.fingerprints.get(name, "")) for name in names),
+    ]
+
+
+def _notes(audit: Audit, about: str = "") -> list[Block]:
+    return [Sentences(about=about, sentences=audit.notes, listed=True)] if audit.notes else []

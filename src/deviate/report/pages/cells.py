@@ -1,0 +1,52 @@
+"""Cells and columns that several tables share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from deviate.report.numbers import UNKNOWN
+from deviate.report.page import Block, Cell, Column, Remark, Remarks, Row, Table
+from deviate.report.text.caveat import Caveat
+
+
+def number(text: str, value: float | None = None) -> Cell:
+    """Return the cell of a number; one that is not finite is sorted as an unknown one."""
+    return Cell(text, value if value is not None and math.isfinite(value) else None)
+
+
+def columns(*heads: str, words: int = 1, last: str = "") -> list[Column]:
+    """Return columns of which the first `words` hold words and the others numbers; then, if any, a `last` of words."""
+    numbers = [Column(head=head, numeric=index >= words) for index, head in enumerate(heads)]
+    return [*numbers, *([Column(head=last, numeric=False)] if last else [])]
+
+
+def heading(text: str, remark: str = "") -> Row:
+    """Return a row that heads those below it."""
+    return Row(cells=[Cell(text, remark=remark)])
+
+
+def telling(tables: Sequence[Table]) -> list[Table]:
+    """Leave out the columns that say nothing in any of the tables, which have the same ones."""
+    rows = [row for table in tables for row in table.rows]
+    kept = [
+        index
+        for index in range(len(tables[0].columns))
+        if not index or any(row.cells[index].text not in ("", UNKNOWN) for row in rows)
+    ]
+    return [
+        msgspec.structs.replace(
+            table,
+            columns=[table.columns[index] for index in kept],
+            rows=[msgspec.structs.replace(row, cells=[row.cells[index] for index in kept]) for row in table.rows],
+        )
+        for table in tables
+    ]
+
+
+def caveat_blocks(caveats: Sequence[Caveat]) -> list[Block]:
+    """Return the caveats as one block; none where there are none."""
+    remarks = [Remark(message=caveat.message, severity=caveat.severity) for caveat in caveats]
+    return [Remarks(remarks=remarks)] if remarks else []

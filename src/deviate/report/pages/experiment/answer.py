@@ -1,0 +1,76 @@
+"""The answer, before any table, and what to know before trusting it."""
+
+from __future__ import annotations
+
+from deviate.inference.curves import Curves
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.variant import VariantFacts
+from deviate.report.page import Answer, Block, Remark, Remarks, Section
+from deviate.report.pages.experiment.factors import spread_table
+from deviate.report.pages.experiment.metrics import brief_metrics
+from deviate.report.pages.experiment.runs import failures
+from deviate.report.text.caveat import together
+from deviate.report.text.caveats import experiment_caveats
+from deviate.report.text.factors import gloss
+from deviate.report.text.headline import headline
+from deviate.report.text.words import count, listed
+
+#: Variants that are each shown with a table of their own on a brief page; of more, one table shows all.
+IN_FULL = 2
+
+
+def brief(facts: ExperimentFacts, curves: Curves | None) -> Section:
+    """Answer each variant in a few sentences with its table; of many variants, in one table."""
+    blocks: list[Block] = []
+    if len(facts.variants) > IN_FULL and facts.across:
+        blocks = [spread_table(facts), *(block for variant in facts.variants for block in failures(variant, facts))]
+    else:
+        for variant in facts.variants:
+            blocks += [
+                Answer(sentences=headline(variant)),
+                *brief_metrics(variant, facts),
+                *failures(variant, facts),
+            ]
+    return Section(slug="answer", blocks=blocks)
+
+
+def full(facts: ExperimentFacts, curves: Curves | None) -> Section:
+    """Answer each variant in a few sentences."""
+    several = len(facts.variants) > 1
+    return Section(
+        slug="answer", title="In short", blocks=[_answer(variant, several=several) for variant in facts.variants]
+    )
+
+
+def _answer(variant: VariantFacts, *, several: bool) -> Answer:
+    return Answer(
+        sentences=headline(variant),
+        about=f"{variant.variant}: {gloss(variant.variant)}" if several else "",
+        basis=f"{variant.completed} of {count(variant.planned, 'run')} completed",
+    )
+
+
+def brief_remarks(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """List the caveats without a title."""
+    block = _remarks(facts)
+    return Section(slug="trust", blocks=[block]) if block else None
+
+
+def remarks(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """List the caveats."""
+    block = _remarks(facts)
+    return Section(slug="trust", title="What to know before trusting the numbers", blocks=[block]) if block else None
+
+
+def _remarks(facts: ExperimentFacts) -> Remarks | None:
+    """Return the caveats, each once with the variants that it is on."""
+    several = len(facts.variants) > 1
+    remarks = [
+        Remark(
+            message=caveat.message,
+            severity=caveat.severity,
+            about=listed(variants) if several and variants else "",
+        )
+        for caveat, variants in together(experiment_caveats(facts))
+    ]
+    return Remarks(remarks=remarks) if remarks else None

@@ -1,0 +1,258 @@
+"""How much runs differ by what varies, what was held fixed, and what fingerprints prove of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from deviate.inference.curves import Curves
+from deviate.inference.evidence import Evidence
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.sources import SpreadAcross
+from deviate.inference.variant import VariantFacts
+from deviate.report.figures.figure import slug
+from deviate.report.numbers import show_level
+from deviate.report.page import (
+    Block,
+    ByMetric,
+    Cell,
+    Column,
+    Emphasis,
+    Facts,
+    Fold,
+    Hint,
+    Panel,
+    Row,
+    Section,
+    Sentences,
+    Table,
+)
+from deviate.report.pages.cells import heading, number
+from deviate.report.pages.experiment.figures import drawings, main_name
+from deviate.report.strips import STRIP_HEAD, strip
+from deviate.report.text.evidence import LEGEND, evidence_sentences, mark
+from deviate.report.text.factors import factors_of
+from deviate.report.text.identity import identity_statement
+from deviate.report.text.metric_text import SpreadText
+from deviate.report.text.sources import across_notes, source_sentences
+from deviate.report.text.words import count, disturbed
+
+#: Metrics whose spread is shown by variant on a brief page before the rest is counted.
+ACROSS_SHOWN = 5
+
+#: Variants that are all open on a full page.
+OPEN = 2
+
+TITLE = "How much runs differ, by what varies"
+
+_EMPHASES: dict[str, Emphasis] = {
+    "varied": "accent",
+    "identical": "plain",
+    "partly": "warning",
+    "absent": "quiet",
+    "unknown": "quiet",
+}
+
+
+def _spread_columns(first: str, mean: str, interval: str, whole: str) -> list[Column]:
+    return [
+        Column(head=first, numeric=False),
+        Column(head="n", sacrifice=3),
+        Column(head=mean, sacrifice=1),
+        Column(head="SD"),
+        Column(head=interval, sacrifice=4),
+        *([Column(head=whole, sacrifice=2)] if whole else []),
+    ]
+
+
+def _spread_cells(table: SpreadAcross, index: int, *, whole: bool, alike: bool = False) -> list[Cell]:
+    """Return the cells of one variant; with `alike`, to the digits of the other rows where its own SD says nothing."""
+    row = table.rows[index]
+    text = SpreadText(row, table.rows if alike else None)
+    return [
+        Cell(row.variant),
+        number(text.n, row.n),
+        number(text.mean, row.mean),
+        number(text.sd, row.sd),
+        number(text.ci_sd, row.ci_sd.low if row.ci_sd.known else None),
+        *([number(text.relative, row.relative)] if whole else []),
+    ]
+
+
+def spread_table(facts: ExperimentFacts) -> Table:
+    """Return the spread of the main metrics in one table, a row a variant."""
+    shown = facts.across[:ACROSS_SHOWN]
+    whole = next((table.whole for table in shown if table.whole), "")
+    more = len(facts.across) - len(shown)
+    command = f"deviate report {facts.experiment} --format md"
+    first, share = facts.across[0], show_level(facts.level)
+    return Table(
+        caption=TITLE,
+        columns=[
+            *_spread_columns("what varies", "mean", f"{share} CI of SD", f"of {whole}" if whole else ""),
+            Column(head=STRIP_HEAD, drawn=True, sacrifice=5),
+        ],
+        rows=[row for table in shown for row in _strip_rows(table, facts, whole=bool(whole))],
+        more=Hint(text=f"and {count(more, 'more metric')}; all of them:", command=command) if more else None,
+        sentences=[f"{first.metric}: {sentence}" for sentence in source_sentences(first, facts.level)],
+        notes=across_notes(facts.across),
+    )
+
+
+def _strip_rows(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool) -> list[Row]:
+    """Draw the runs of each variant on the scale from the smallest to the largest value of any of them."""
+    values = {
+        variant.variant: metric.values
+        for variant in facts.variants
+        for metric in variant.metrics
+        if (metric.name, metric.aggregate) == (table.metric, table.aggregate)
+    }
+    every = [value for some in values.values() for value in some]
+    ends = (min(every, default=0.0), max(every, default=0.0))
+    unit = f", {table.unit}" if table.unit else ""
+    return [
+        heading(table.metric, f"({table.aggregate}{unit})"),
+        *(
+            Row(
+                cells=[
+                    *_spread_cells(table, index, whole=whole),
+                    Cell(strip(values.get(row.variant, []), ends=ends)),
+                ]
+            )
+            for index, row in enumerate(table.rows)
+        ),
+    ]
+
+
+def spread_by_variant(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """Return the spread of each metric by variant, with its figure and what follows from it."""
+    figures = drawings(facts, curves, "factors")
+    if not facts.across and not figures:
+        return None
+    panels = [
+        Panel(
+            metric=table.metric,
+            blocks=[
+                _full_table(table, facts.level),
+                *figures.get(table.metric, []),
+                *(Sentences(sentences=[text]) for text in source_sentences(table, facts.level)),
+            ],
+        )
+        for table in facts.across
+    ]
+    notes = across_notes(facts.across)
+    blocks: list[Block] = [ByMetric(panels=panels, first=main_name(facts))]
+    blocks += [Sentences(sentences=notes, emphasis="quiet")] if notes else []
+    return Section(slug="factors", title=TITLE, blocks=blocks)
+
+
+def _full_table(table: SpreadAcross, level: float) -> Table:
+    unit = f", {table.unit}" if table.unit else ""
+    whole = f"SD, of {table.whole}" if table.whole else ""
+    return Table(
+        caption=f"{table.metric} ({table.aggregate}{unit})",
+        titled=True,
+        columns=_spread_columns("variant", "mean", f"{show_level(level)} CI of the SD", whole),
+        rows=[Row(cells=_spread_cells(table, index, whole=bool(whole))) for index in range(len(table.rows))],
+    )
+
+
+def spread_for_paper(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """Return the spread of all metrics by variant in one table."""
+    if not facts.across:
+        return None
+    wholes = sorted({table.whole for table in facts.across if table.whole})
+    of = f" Shares are of the SD of {', '.join(wholes)}." if wholes else ""
+    notes = " ".join(across_notes(facts.across))
+    table = Table(
+        caption=f"{facts.experiment}: how much runs differ, by what varies.{of} {notes}".strip(),
+        slug=slug("factors", facts.experiment),
+        columns=_spread_columns(
+            "What varies", "Mean", f"{show_level(facts.level)} CI of the SD", "SD, share" if wholes else ""
+        ),
+        rows=[
+            row
+            for table in facts.across
+            for row in (
+                heading(f"{table.metric} ({table.aggregate}{f', {table.unit}' if table.unit else ''})"),
+                *(
+                    Row(cells=_spread_cells(table, index, whole=bool(wholes), alike=True))
+                    for index in range(len(table.rows))
+                ),
+            )
+        ],
+    )
+    return Section(slug="factors", blocks=[table])
+
+
+def statements(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """Say what was bit-identical, once for all variants of which the same is true."""
+    variants: dict[str, list[str]] = {}
+    for variant in facts.variants:
+        if statement := identity_statement(variant):
+            variants.setdefault(statement, []).append(variant.variant)
+    if not variants:
+        return None
+    pairs = [(", ".join(names), statement) for statement, names in variants.items()]
+    return Section(slug="statements", blocks=[Facts(pairs=pairs, emphasis="strong")])
+
+
+def fingerprints(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """Return what the fingerprints show, a row a variant; None where none were taken."""
+    table = _evidence("fingerprints", facts.variants, lambda each: _EMPHASES[each.found])
+    return Section(slug="fingerprints", blocks=[table]) if table else None
+
+
+def _evidence(
+    head: str, variants: Sequence[VariantFacts], emphasis: Callable[[Evidence], Emphasis] = lambda each: "plain"
+) -> Table | None:
+    proven = [variant for variant in variants if variant.evidence and variant.completed > 1]
+    if not proven:
+        return None
+    names = [each.name for each in proven[0].evidence]
+    return Table(
+        caption="What fingerprints show",
+        columns=[
+            Column(head=head, numeric=False),
+            *(Column(head=name, numeric=False, centered=True) for name in names),
+        ],
+        rows=[
+            Row(
+                cells=[
+                    Cell(variant.variant),
+                    *(
+                        Cell(mark(each), emphasis="warning" if each.broken else emphasis(each))
+                        for each in variant.evidence
+                    ),
+                ]
+            )
+            for variant in proven
+        ],
+        notes=[LEGEND],
+    )
+
+
+def held(facts: ExperimentFacts, curves: Curves | None) -> Section:
+    """Say of each variant what varied on purpose and what was held, and what fingerprints prove."""
+    table = _evidence("variant", facts.variants)
+    folds = [
+        Fold(title=title, blocks=blocks, open=not index or len(facts.variants) <= OPEN)
+        for index, (title, blocks) in enumerate(_held(variant) for variant in facts.variants)
+    ]
+    return Section(
+        slug="held", title="What varied, and what was held fixed", blocks=[*([table] if table else []), *folds]
+    )
+
+
+def _held(variant: VariantFacts) -> tuple[str, list[Block]]:
+    factors = factors_of(variant)
+    pairs = [("Varied", ", ".join(factors.varied) or "nothing on purpose"), ("Held", ", ".join(factors.held))]
+    statement = identity_statement(variant)
+    sentences = [
+        *([statement] if statement else []),
+        *evidence_sentences(variant),
+        *(f"{run.name} ran {how}." for run in variant.runs if (how := disturbed(run))),
+        *factors.caveats,
+    ]
+    blocks: list[Block] = [Facts(pairs=[pair for pair in pairs if pair[1]])]
+    blocks += [Sentences(sentences=sentences, listed=True)] if sentences else []
+    return f"{variant.variant}: {factors.gloss}", blocks

@@ -1,0 +1,142 @@
+"""The figures of an experiment, by metric, and its learning curves as lines of characters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deviate.inference.curves import Curves, MetricCurves, VariantCurves
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.metric import MetricSpread
+from deviate.report.numbers import show
+from deviate.report.page import Block, ByMetric, Cell, Column, Drawing, Panel, Row, Section, Sentences, Strips, Table
+from deviate.report.pages.experiment.metrics import METRICS_SHOWN
+from deviate.report.text.curves import curve_notes
+from deviate.report.text.words import count
+from deviate.results.order import main_metric
+
+#: Digits of the first and the last value of a curve of characters, which has but eight levels.
+_DIGITS = 4
+
+_LEGEND = "Median of the runs by iteration, each metric on a scale of its own from its smallest to its largest median."
+
+
+def _measured(facts: ExperimentFacts) -> list[MetricSpread]:
+    metrics = [metric for variant in facts.variants for metric in variant.metrics]
+    return [metric for metric in metrics if metric.kind != "speed" and metric.n]
+
+
+def main_name(facts: ExperimentFacts) -> str:
+    """Return the name of the metric that a reader asks for first; empty where nothing was measured."""
+    measured = _measured(facts)
+    return main_metric(measured).name if measured else ""
+
+
+def drawings(facts: ExperimentFacts, curves: Curves | None, section: str) -> dict[str, list[Drawing]]:
+    """Return the figures of a section by metric; those of no single metric are under an empty name."""
+    from deviate.report.figures.experiment import experiment_figures
+
+    by_metric: dict[str, list[Drawing]] = {}
+    for figure in experiment_figures(facts, curves):
+        if figure.section == section:
+            by_metric.setdefault(figure.metric, []).append(Drawing(figure=figure))
+    return by_metric
+
+
+def _section(
+    facts: ExperimentFacts,
+    curves: Curves | None,
+    slug: str,
+    title: str,
+    first: str = "",
+    notes: list[str] | None = None,
+) -> Section | None:
+    by_metric = drawings(facts, curves, slug)
+    if not by_metric:
+        return None
+    panels = [Panel(metric=metric, blocks=list(blocks)) for metric, blocks in by_metric.items() if metric]
+    blocks: list[Block] = [*by_metric.get("", []), *([ByMetric(panels=panels, first=first)] if panels else [])]
+    blocks += [Sentences(sentences=notes, emphasis="quiet")] if notes else []
+    return Section(slug=slug, title=title, blocks=blocks)
+
+
+def distribution(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """Show where the runs lie, metric by metric."""
+    return _section(facts, curves, "distribution", "Each run's value", main_name(facts))
+
+
+def curves(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """Show how the runs went on while they trained."""
+    if curves is None or not curves.metrics:
+        return None
+    drawn = {metric.metric for metric in curves.metrics}
+    main = main_name(facts)
+    # The main metric may be reported but once.
+    metrics = [metric for variant in facts.variants for metric in variant.metrics if metric.name in drawn]
+    first = main if main in drawn else main_metric(metrics).name
+    return _section(facts, curves, "curves", "Learning curves", first, curve_notes(curves))
+
+
+def time(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """Show how long the runs took, and when each ran."""
+    return _section(facts, curves, "time", "Time", main_name(facts))
+
+
+def paper(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """Include the figures of the main metric."""
+    from deviate.report.figures.experiment import experiment_figures
+
+    main = main_name(facts)
+    figures = [figure for figure in experiment_figures(facts, curves) if figure.metric == main] if main else []
+    return Section(slug="figures", blocks=[Drawing(figure=figure) for figure in figures]) if figures else None
+
+
+def curve_lines(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """Draw the median curves as lines of characters, a row a metric and variant."""
+    if curves is None:
+        return None
+    chosen = curves.metrics[:METRICS_SHOWN]
+    pairs = [(metric, variant) for metric in chosen for variant in metric.variants if variant.band.median]
+    if not pairs:
+        return None
+    several = any(len(metric.variants) > 1 for metric in chosen)
+    more = len(curves.metrics) - len(chosen)
+    table = Table(
+        caption="Learning curves",
+        columns=[
+            Column(head="median curve", numeric=False),
+            Column(head="first"),
+            Column(head="last"),
+            Column(head="iterations", emphasis="quiet"),
+        ],
+        rows=[_curve_row(metric, variant, several) for metric, variant in pairs],
+        notes=[_LEGEND, *([f"and {count(more, 'more curve')}"] if more else [])],
+    )
+    lines = [(variant.band.iterations, _heights(metric, variant)) for metric, variant in pairs]
+    return Section(slug="curves", blocks=[Strips(table=table, curves=lines)])
+
+
+def _curve_row(metric: MetricCurves, variant: VariantCurves, several: bool) -> Row:
+    unit = f" ({metric.unit})" if metric.unit else ""
+    first, last = variant.band.median[0], variant.band.median[-1]
+    return Row(
+        cells=[
+            Cell(f"{metric.metric}{unit}{f' {variant.variant}' if several else ''}"),
+            Cell(_rough(first), first),
+            Cell(_rough(last), last),
+            Cell(str(variant.longest), variant.longest),
+        ]
+    )
+
+
+def _rough(value: float) -> str:
+    return show(float(f"{value:.{_DIGITS}g}"))
+
+
+def _heights(metric: MetricCurves, variant: VariantCurves) -> list[float]:
+    every = [value for each in metric.variants for value in each.band.median]
+    low, high = min(every), max(every)
+    if low == high:
+        return [0.0] * len(variant.band.median)
+    # Halved before they are subtracted: the difference of two large floats may overflow.
+    heights: list[float] = ((np.asarray(variant.band.median) / 2 - low / 2) / (high / 2 - low / 2)).tolist()
+    return heights

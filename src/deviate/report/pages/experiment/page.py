@@ -1,0 +1,54 @@
+"""The pages of an experiment: which sections each reader is shown, in which order."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+
+from deviate.inference.curves import Curves
+from deviate.inference.experiment import ExperimentFacts
+from deviate.report.page import Page, Reader, Section
+from deviate.report.pages.experiment import answer, factors, figures, metrics, paper, reproduce, runs
+
+#: Returns nothing where there is nothing to show.
+MakeSection = Callable[[ExperimentFacts, Curves | None], Section | None]
+
+#: To add a section: its function in a module here, and a line for each reader that is shown it.
+SECTIONS: dict[Reader, Sequence[MakeSection]] = {
+    "brief": (
+        answer.brief,
+        figures.curve_lines,
+        factors.statements,
+        factors.fingerprints,
+        answer.brief_remarks,
+        reproduce.brief,
+    ),
+    "full": (
+        answer.full,
+        answer.remarks,
+        metrics.full,
+        figures.distribution,
+        figures.curves,
+        factors.spread_by_variant,
+        figures.time,
+        factors.held,
+        reproduce.seeds,
+        runs.full,
+        paper.methods_and_checklist,
+        reproduce.full,
+    ),
+    "paper": (metrics.paper, factors.spread_for_paper, paper.methods, paper.reproducibility, figures.paper),
+}
+
+
+def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | None = None) -> Page:
+    """Make the page of an experiment for a reader; without `curves` no learning curve is shown."""
+    sections = [section for make in SECTIONS[reader] if (section := make(facts, curves)) is not None]
+    command = shlex.join(facts.command) if reader == "full" else " ".join(facts.command)
+    return Page(
+        title=facts.experiment,
+        subtitle=f"{command}; written {facts.generated}" if reader == "paper" else command,
+        reader=reader,
+        command=f"deviate report {facts.experiment}",
+        sections=sections,
+    )

@@ -1,0 +1,46 @@
+"""For a paper: how the numbers were made, and answers to reproducibility checklists."""
+
+from __future__ import annotations
+
+from deviate.inference.curves import Curves
+from deviate.inference.experiment import ExperimentFacts
+from deviate.report.page import Cell, Fold, Row, Section, Sentences, Table
+from deviate.report.pages.cells import columns
+from deviate.report.text.checklist import checklist
+from deviate.report.text.methods import methods as methods_of
+
+
+def _methods(facts: ExperimentFacts, about: str = "") -> Sentences:
+    return Sentences(sentences=methods_of(facts), about=about)
+
+
+def _checklist(facts: ExperimentFacts) -> Table:
+    return Table(
+        caption="Reproducibility checklist",
+        columns=columns("question", "answer", "asked by", words=3),
+        rows=[
+            Row(cells=[Cell(each.question), Cell(each.answer), Cell(", ".join(each.asked_by))])
+            for each in checklist(facts)
+        ],
+        prose=True,
+    )
+
+
+def methods_and_checklist(facts: ExperimentFacts, curves: Curves | None) -> Section:
+    """Return the methods paragraph and the checklist."""
+    table = _checklist(facts)
+    return Section(
+        slug="methods",
+        title="For a paper: methods and checklist",
+        blocks=[_methods(facts), Fold(title=table.caption, blocks=[table], open=False)],
+    )
+
+
+def methods(facts: ExperimentFacts, curves: Curves | None) -> Section:
+    """Return the methods paragraph."""
+    return Section(slug="methods", blocks=[_methods(facts, "Methods.")])
+
+
+def reproducibility(facts: ExperimentFacts, curves: Curves | None) -> Section:
+    """Return the checklist."""
+    return Section(slug="reproducibility", blocks=[_checklist(facts)])

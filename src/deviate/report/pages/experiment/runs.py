@@ -1,0 +1,90 @@
+"""The runs one by one: how each ended, and the last lines of those that did not complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deviate.inference.curves import Curves
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.variant import VariantFacts
+from deviate.report.numbers import show_seconds
+from deviate.report.page import Block, Cell, Code, Fold, Hint, Row, Section, Sentences, Table
+from deviate.report.pages.cells import columns, number
+from deviate.report.text.words import ENDED, count, ended_as, listed
+from deviate.results.run import RunResult
+
+#: Ways of not completing that a brief page shows with the last lines of a run, and a full page opens.
+FAILURES_SHOWN = 3
+
+#: Last lines of a failed run on a brief page.
+LINES_SHOWN = 4
+
+
+def failures(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
+    """Show each way in which runs of a variant ended once, with the last lines of the first of them."""
+    ended = [run for run in variant.runs if run.status != "completed"]
+    ways = list(dict.fromkeys((run.status, run.reason) for run in ended))
+    blocks: list[Block] = [
+        _failure([run for run in ended if (run.status, run.reason) == way], facts.experiment)
+        for way in ways[:FAILURES_SHOWN]
+    ]
+    if len(ways) > FAILURES_SHOWN:
+        more = sum((run.status, run.reason) in ways[FAILURES_SHOWN:] for run in ended)
+        blocks.append(Sentences(sentences=[f"and {count(more, 'more run')} that did not complete"], emphasis="quiet"))
+    return blocks
+
+
+def _failure(runs: Sequence[RunResult], experiment: str) -> Fold:
+    first = runs[0]
+    after = f" after {show_seconds(first.seconds)}" if len(runs) == 1 else ""
+    reason = f": {first.reason}" if first.reason else ""
+    tail = [line for line in first.stderr_tail if line.strip()][-LINES_SHOWN:]
+    return Fold(
+        title=listed([run.name for run in runs]),
+        remark=f"{ended_as(first.status, len(runs))}{after}{reason}",
+        emphasis="bad",
+        blocks=[
+            *([Code(lines=tail, output=True)] if tail else []),
+            Hint(text="", command=f"deviate logs {experiment} {first.name}"),
+        ],
+    )
+
+
+def full(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+    """List the runs that did not complete, then all runs."""
+    runs = [run for variant in facts.variants for run in variant.runs]
+    if not runs:
+        return None
+    unfinished = [run for run in runs if run.status != "completed"]
+    folds = [_unfinished(run, open_=index < FAILURES_SHOWN) for index, run in enumerate(unfinished)]
+    table = _table(runs)
+    return Section(slug="runs", title="Runs", blocks=[*folds, Fold(title=table.caption, blocks=[table], open=False)])
+
+
+def _unfinished(run: RunResult, *, open_: bool) -> Fold:
+    reason = f": {run.reason}" if run.reason else ""
+    return Fold(
+        title=f"{run.name} {ENDED[run.status]} after {show_seconds(run.seconds)}{reason}",
+        blocks=[Code(lines=run.stderr_tail, output=True)] if run.stderr_tail else [],
+        open=open_,
+    )
+
+
+def _table(runs: Sequence[RunResult]) -> Table:
+    seeds = list(dict.fromkeys(name for run in runs for name in run.seeds))
+    return Table(
+        caption="Every run",
+        columns=columns("run", "ended", "time", "threads", *(f"seed of {n}" for n in seeds), words=2, last="remarks"),
+        rows=[Row(cells=_cells(run, seeds)) for run in runs],
+    )
+
+
+def _cells(run: RunResult, seeds: Sequence[str]) -> list[Cell]:
+    return [
+        Cell(run.name),
+        Cell(run.status),
+        number(show_seconds(run.seconds), run.seconds),
+        number("" if run.threads is None else str(run.threads), run.threads),
+        *(number(str(run.seeds.get(name, "")), run.seeds.get(name)) for name in seeds),
+        Cell(" ".join(run.warnings)),
+    ]

@@ -1,0 +1,77 @@
+"""The pages of a gate: whether it passes, metric by metric, and why."""
+
+from __future__ import annotations
+
+from deviate.inference.gate import Gate, GateMetric
+from deviate.report.figures.figure import slug
+from deviate.report.numbers import Numbers, show_difference, show_level, show_signed
+from deviate.report.page import Answer, Block, Cell, Fold, Page, Reader, Row, Section, Sentences, Table
+from deviate.report.pages.cells import caveat_blocks, columns, number
+from deviate.report.pages.comparison import TRUST
+from deviate.report.text.gate import gate_caveats, gate_methods, gate_reasons, gate_sentence, last_digit, outcome_text
+
+
+def gate_page(gate: Gate, reader: Reader) -> Page:
+    """Make the page of a gate for a reader."""
+    if reader == "brief":
+        return Page(title="", reader=reader, sections=[_brief(gate)])
+    methods = Sentences(sentences=gate_methods(gate), about="Check." if reader == "paper" else "")
+    if reader == "paper":
+        sections = [Section(slug="gate", blocks=[_table(gate)]), Section(slug="methods", blocks=[methods])]
+    else:
+        sections = [
+            Section(slug="answer", title="In short", blocks=[Answer(sentences=[gate_sentence(gate)])]),
+            Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(gate_caveats(gate))]),
+            Section(slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate)]),
+            Section(slug="methods", title="For a paper: methods", blocks=[methods]),
+        ]
+    return Page(title=f"{gate.a} against {gate.b}", reader=reader, sections=sections)
+
+
+def _brief(gate: Gate) -> Section:
+    outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
+    return Section(slug="answer", blocks=[*_reasons(gate), *caveat_blocks(gate_caveats(gate)), outcome])
+
+
+def _reasons(gate: Gate) -> list[Block]:
+    return [
+        Fold(
+            title=f"{metric.name} ({metric.aggregate}): {outcome_text(metric)}",
+            blocks=[Sentences(sentences=gate_reasons(metric, gate.alpha))],
+            emphasis="good" if metric.passed else "bad",
+        )
+        for metric in gate.metrics
+    ]
+
+
+def _table(gate: Gate) -> Table:
+    level = show_level(1 - 2 * gate.alpha)
+    many = " (Holm)" if len(gate.metrics) > 1 else ""
+    heads = ("n", gate.a, gate.b, "max. drop", "limit", "distance", f"{level} CI", "p not worse", f"p worse{many}")
+    return Table(
+        caption=f"{gate.a} against {gate.b}: mean ± SD; distance: from the limit, positive where it is kept",
+        slug=slug("gate", gate.a, gate.b),
+        columns=columns("metric", *heads, last="outcome"),
+        rows=[_row(metric, Numbers(gate.alpha)) for metric in gate.metrics],
+    )
+
+
+def _row(metric: GateMetric, numbers: Numbers) -> Row:
+    place = last_digit(metric)
+    name = metric.name if metric.name == metric.name_b else f"{metric.name} / {metric.name_b}"
+    unit = f" ({metric.unit})" if metric.unit else ""
+    sides = ((metric.mean_a, metric.sd_a), (metric.mean_b, metric.sd_b))
+    return Row(
+        cells=[
+            Cell(f"{name}{unit}", remark=metric.aggregate),
+            number(f"{metric.n_a}, {metric.n_b}", metric.n_a),
+            *(number(f"{show_signed(mean, place)} ± {show_signed(sd, place)}", mean) for mean, sd in sides),
+            number(metric.max_drop, metric.drop.value),
+            number(show_signed(metric.limit, place), metric.limit),
+            number(show_signed(metric.room, place), metric.room),
+            number(show_difference(metric.ci_room, place), metric.ci_room.low if metric.ci_room.known else None),
+            number(numbers.p(metric.p_not_worse), metric.p_not_worse),
+            number(numbers.p(metric.p_worse_adjusted), metric.p_worse_adjusted),
+            Cell(outcome_text(metric), emphasis="good" if metric.passed else "bad"),
+        ]
+    )

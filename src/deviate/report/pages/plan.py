@@ -1,0 +1,77 @@
+"""The pages of a plan: how many runs the questions take, and what other numbers of runs can show."""
+
+from __future__ import annotations
+
+from deviate.inference.plan import Plan, Rung
+from deviate.report.numbers import UNKNOWN, last_place, show, show_hours, show_level, show_percent
+from deviate.report.page import (
+    Answer,
+    Block,
+    Code,
+    Column,
+    Page,
+    Reader,
+    Remark,
+    Remarks,
+    Row,
+    Section,
+    Sentences,
+    Table,
+)
+from deviate.report.pages.cells import number
+from deviate.report.text.plan import answer_sentence, pilot_sentence, plan_notes
+
+
+def plan_page(plan: Plan, reader: Reader) -> Page:
+    """Make the page of a plan for a reader."""
+    pilot: list[Block] = [Sentences(sentences=[pilot_sentence(plan.pilot)])] if plan.pilot else []
+    sentences = [answer_sentence(answer, plan) for answer in plan.answers]
+    answers: list[Block] = [Answer(sentences=sentences, listed=True)] if sentences else []
+    notes = Remarks(remarks=[Remark(message=note, severity="note") for note in plan_notes(plan)])
+    table = _ladder(plan, lines=reader == "brief")
+    if reader == "brief":
+        sections = [Section(slug="answer", blocks=[*pilot, *answers, table, notes])]
+    else:
+        sections = [
+            Section(slug="answer", title="In short", blocks=[*pilot, *answers]),
+            Section(slug="ladder", title="What numbers of runs can show", blocks=[table]),
+            Section(slug="notes", title="What to know to read the numbers", blocks=[notes]),
+            *([Section(slug="again", title="How to get this again", blocks=[Code(lines=[plan.command])])]
+              if plan.command and reader == "full" else []),
+        ]  # fmt: skip
+    title = "" if reader == "brief" else "How many runs to make"
+    return Page(title=title, reader=reader, sections=sections, command=plan.command)
+
+
+def _ladder(plan: Plan, *, lines: bool) -> Table:
+    unit = f" ({plan.unit})" if plan.unit else ""
+    level, power = show_level(1 - plan.alpha), show_percent(plan.power)
+    heads = [
+        ("runs\na side", 0),
+        (f"{level} CI of\na mean{unit}", 1),
+        (f"{level} CI of an SD,\nas multiples", 3),
+        (f"difference shown\nwith power {power}", 0),
+        ("SD ratio\nshown", 2),
+        *([("both\nsides", 4)] if plan.seconds is not None else []),
+    ]
+    return Table(
+        caption="What numbers of runs can show",
+        columns=[
+            Column(head=head if lines else head.replace("\n", " "), sacrifice=sacrifice) for head, sacrifice in heads
+        ],
+        rows=[_rung(rung, timed=plan.seconds is not None) for rung in plan.ladder],
+    )
+
+
+def _rung(rung: Rung, *, timed: bool) -> Row:
+    ratio, width, difference = rung.detectable_sd_ratio, rung.mean_half_width, rung.detectable_difference
+    return Row(
+        cells=[
+            number(str(rung.runs), rung.runs),
+            number(f"± {show(width, last_place(width))}", width),
+            number(f"{rung.sd_low:.2f}–{rung.sd_high:.2f}", rung.sd_low),
+            number(show(difference, last_place(difference)), difference),
+            number(UNKNOWN if ratio is None else f"{ratio:.2g}", ratio),
+            *([number(show_hours(rung.hours), rung.hours)] if timed else []),
+        ]
+    )

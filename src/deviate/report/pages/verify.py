@@ -1,0 +1,109 @@
+"""The pages of a verification: which metrics of a command yielded values."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from deviate.preflight.verification import Verification
+from deviate.report.page import Answer, Block, Cell, Code, Column, Fold, Page, Reader, Row, Section, Sentences, Table
+from deviate.report.pages.cells import columns, number
+from deviate.report.text.preflight import origin_text, sample_text, silence, verification_answer
+
+
+def verification_page(verification: Verification, reader: Reader) -> Page:
+    """Make the page of a verification."""
+    make = {"brief": _brief, "full": _full, "paper": _paper}[reader]
+    command = shlex.join(verification.command)
+    return Page(
+        title="" if reader == "brief" else command,
+        command=f"deviate extract --verify -- {command}",
+        reader=reader,
+        sections=[section for section in make(verification) if section.blocks],
+    )
+
+
+def _brief(verification: Verification) -> Iterator[Section]:
+    yield Section(slug="answer", blocks=[_answer(verification)])
+    yield Section(slug="metrics", blocks=[_metrics(verification)])
+    yield Section(slug="names", blocks=_names(verification))
+    yield Section(slug="problems", blocks=_problems(verification))
+
+
+def _full(verification: Verification) -> Iterator[Section]:
+    yield Section(slug="answer", title="In short", blocks=[_answer(verification)])
+    yield Section(slug="problems", title="What to mend", blocks=_problems(verification))
+    yield Section(slug="metrics", title="Metrics", blocks=[_metrics(verification)])
+    yield Section(slug="names", title="Names known at run time only", blocks=_names(verification))
+
+
+def _paper(verification: Verification) -> Iterator[Section]:
+    # Fonts of papers have no signs.
+    yield Section(slug="answer", blocks=[_answer(verification), _metrics(verification, signs=("", ""))])
+    yield Section(slug="names", blocks=_names(verification))
+
+
+def _answer(verification: Verification) -> Answer:
+    return Answer(sentences=[verification_answer(verification)])
+
+
+def _metrics(verification: Verification, signs: tuple[str, str] = ("✓ ", "✗ ")) -> Table:
+    good, bad = signs
+    names = [each.metric for each in verification.unforeseen]
+    return Table(
+        caption="Values of each metric",
+        slug="metrics",
+        columns=_columns("metric"),
+        rows=[
+            *(
+                Row(
+                    cells=[
+                        Cell(f"{good}{metric.name}", emphasis="good"),
+                        number(str(metric.count), metric.count),
+                        Cell(sample_text(metric, names.count(metric.name))),
+                    ]
+                )
+                for metric in verification.verified
+            ),
+            *(
+                Row(cells=[Cell(f"{bad}{name}", emphasis="bad"), number("0", 0), Cell(silence(verification))])
+                for name in verification.silent
+            ),
+        ],
+    )
+
+
+def _columns(first: str, *more: str) -> list[Column]:
+    return [*columns(first, "values"), *columns("first … last", *more, words=2)]
+
+
+def _names(verification: Verification) -> list[Block]:
+    if not verification.unforeseen:
+        return []
+    rows = [
+        Row(
+            cells=[
+                Cell(each.name),
+                number(str(each.count), each.count),
+                Cell(sample_text(each)),
+                Cell(origin_text(each)),
+            ]
+        )
+        for each in verification.unforeseen
+    ]
+    caption = "Names known at run time only"
+    return [Table(caption=caption, slug="names", titled=True, columns=_columns("name", "metric"), rows=rows)]
+
+
+def _problems(verification: Verification) -> list[Block]:
+    blocks: list[Block] = []
+    if verification.reason or verification.stderr:
+        tail = [Code(lines=verification.stderr, output=True)] if verification.stderr else []
+        how = "failed" if verification.ended == "failed" else "was not measured"
+        remark = f"{how}: {verification.reason}" if verification.reason else how
+        blocks.append(Fold(title="The program", remark=remark, emphasis="bad", blocks=list(tail)))
+    if verification.silent and verification.hint and verification.ended != "limit":
+        blocks.append(Sentences(about="Hint", sentences=[verification.hint]))
+    if verification.notes:
+        blocks.append(Sentences(about="Not recorded", sentences=verification.notes, listed=True))
+    return blocks

@@ -1,0 +1,1 @@
+"""Facts in sentences: functions from facts to text, without a layout."""

@@ -1,0 +1,179 @@
+"""What a reader must know before trusting the numbers: failures, exclusions, limits of the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import structs
+
+from deviate.collect.events import EnvironmentDifference
+from deviate.experiment import Metric
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.variant import SdPrecision, VariantFacts
+from deviate.report.numbers import show_level
+from deviate.report.text.caveat import Caveat
+from deviate.report.text.footnotes import weak_footnotes
+from deviate.report.text.promises import promise_caveats
+from deviate.report.text.until import until_caveats
+from deviate.report.text.words import count, ended_as, listed
+
+
+def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
+    """List all caveats: those on each variant, then those on the experiment; warnings before notes."""
+    caveats = [
+        *_merged([list(_variant(variant, facts)) for variant in facts.variants]),
+        *_differences(facts),
+        *_runtime(facts),
+        *_operations(facts),
+        *_draws_left(facts),
+        *_chosen(facts),
+    ]
+    return sorted(caveats, key=lambda caveat: caveat.severity == "note")
+
+
+def _merged(caveats: list[list[Caveat]]) -> list[Caveat]:
+    """Say once what is said of every variant in the same words."""
+    messages = [{caveat.message for caveat in of_variant} for of_variant in caveats]
+    common = set.intersection(*messages) if len(messages) > 1 else set()
+    merged = [
+        structs.replace(caveat, variant=None) if caveat.message in common else caveat
+        for of_variant in caveats
+        for caveat in of_variant
+    ]
+    return list(dict.fromkeys(merged))
+
+
+def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
+    """Yield the caveats on the runs of one variant."""
+    yield from _unfinished(variant)
+    yield from _warned_by_runs(variant)
+    yield from _not_recorded(variant, facts.definition.metrics)
+    yield from _weak(variant)
+    yield from _excluded(variant)
+    yield from promise_caveats(variant)
+    yield from _few_runs(variant, facts)
+    yield from _best(variant)
+    yield from until_caveats(facts.definition.until, variant.stopped, variant.variant)
+
+
+def _unfinished(facts: VariantFacts) -> Iterable[Caveat]:
+    for status in dict.fromkeys(run.status for run in facts.runs if run.status != "completed"):
+        ended = [run.name for run in facts.runs if run.status == status]
+        how, enter = ended_as(status, len(ended)), "it enters" if len(ended) == 1 else "they enter"
+        message = f"{len(ended)} of {count(len(facts.runs), 'run')} {how} ({listed(ended)}); {enter} no statistic."
+        yield Caveat(slug=f"run-{status}", message=message, variant=facts.variant)
+    if len(facts.runs) < facts.planned:
+        message = f"{len(facts.runs)} of {facts.planned} planned runs have ended so far."
+        yield Caveat(slug="runs-missing", message=message, variant=facts.variant)
+
+
+def _warned_by_runs(facts: VariantFacts) -> Iterable[Caveat]:
+    for message in dict.fromkeys(message for run in facts.runs for message in run.warnings):
+        names = [run.name for run in facts.runs if message in run.warnings]
+        yield Caveat(slug="run-warning", message=f"{message} ({listed(names)})", variant=facts.variant)
+
+
+def _not_recorded(facts: VariantFacts, metrics: list[Metric]) -> Iterable[Caveat]:
+    sites = {metric.name: f"{metric.name} ({metric.file}:{metric.line})" for metric in metrics}
+    if facts.silent and facts.completed:
+        named = listed([sites.get(name, name) for name in facts.silent])
+        message = f"Never recorded in a completed run: {named}. The line was not reached, or reported no number."
+        yield Caveat(slug="metric-silent", message=message, variant=facts.variant)
+
+
+def _excluded(facts: VariantFacts) -> Iterable[Caveat]:
+    alike: dict[tuple[str, tuple[str, ...], int], list[str]] = {}
+    run_names = {run.index: run.name for run in facts.runs}
+    for metric in facts.metrics:
+        lost = [left for left in metric.excluded if left.status == "completed" and not left.weak]
+        for reason in dict.fromkeys(left.reason for left in lost):
+            runs = tuple(run_names[left.run] for left in lost if left.reason == reason)
+            alike.setdefault((reason, runs, metric.n), []).append(metric.name)
+    for (reason, runs, n), names in alike.items():
+        message = f"{listed(names)}: {reason} in {listed(runs)}; excluded, so n is {n} there."
+        yield Caveat(slug="value-excluded", message=message, variant=facts.variant)
+
+
+def _weak(facts: VariantFacts) -> Iterable[Caveat]:
+    """Say once which runs are weak, and that the statistics are without them."""
+    weak = {left.run: left.reason for metric in facts.metrics for left in metric.excluded if left.weak}
+    for reason in dict.fromkeys(weak.values()):
+        names = [run.name for run in facts.runs if weak.get(run.index) == reason]
+        message = f"{count(len(names), 'run')} {reason} ({listed(names)}). Left out of every statistic as was asked"
+        message += "; below the table is what it is with them." if list(weak_footnotes(facts.metrics)) else "."
+        yield Caveat(slug="weak-runs", message=message, variant=facts.variant)
+
+
+def _few_runs(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
+    if max((metric.n for metric in variant.metrics), default=0) == 1:
+        message = "With one run nothing is known about how much runs differ; 10 runs give a first look."
+        yield Caveat(slug="few-runs", message=message, severity="warning", variant=variant.variant)
+    elif variant.few_runs:
+        first, *others = variant.few_runs
+        more = "".join(f", with {each.n} within {_factors(each)}" for each in others)
+        message = (
+            f"With {first.n} runs the SD is known only within a factor of {_factors(first)}{more} "
+            f"({show_level(facts.level)} CI, if values are normal); with {facts.enough_runs.n} within "
+            f"{_factors(facts.enough_runs)}."
+        )
+        yield Caveat(slug="few-runs", message=message, severity="note", variant=variant.variant)
+
+
+def _factors(precision: SdPrecision) -> str:
+    return f"{precision.low:.2f}–{precision.high:.2f}"
+
+
+def _best(facts: VariantFacts) -> Iterable[Caveat]:
+    chosen = [metric.name for metric in facts.metrics if metric.aggregate == "best"]
+    if chosen:
+        message = (
+            f"Best value of each run taken for {listed(chosen)}: picked by the reported values themselves, it looks "
+            "better than a model chosen without them would. Compare it with the last value."
+        )
+        yield Caveat(slug="best-biased", message=message, severity="note", variant=facts.variant)
+
+
+def _differences(facts: ExperimentFacts) -> Iterable[Caveat]:
+    alike: dict[tuple[tuple[str, ...], ...], list[EnvironmentDifference]] = {}
+    for difference in facts.differences:
+        parts = tuple(sorted(tuple(runs) for runs in difference.values.values()))
+        alike.setdefault(parts, []).append(difference)
+    for first, *others in alike.values():
+        seen = [f"{value or 'unknown'} ({listed(runs)})" for value, runs in first.values.items()]
+        message = f"Runs differ in {first.name}: {listed(seen)}. They are not identical runs in that respect."
+        if others:
+            message += f" The same runs differ in {listed([other.name for other in others])}."
+        yield Caveat(slug="environment-differs", message=message)
+
+
+def _runtime(facts: ExperimentFacts) -> Iterable[Caveat]:
+    for note in facts.notes:
+        where = f" ({listed(note.runs)})" if note.runs else ""
+        yield Caveat(slug=note.slug, message=f"{note.message}{where}")
+
+
+def _operations(facts: ExperimentFacts) -> Iterable[Caveat]:
+    if facts.operations:
+        named = [f"{each.operation} ({listed(each.runs, most=2)})" for each in facts.operations]
+        message = (
+            f"Operations without a deterministic form, as the framework warned: {listed(named)}. Where the "
+            "implementation is held fixed, runs may still differ by them; --strict makes them end a run."
+        )
+        yield Caveat(slug="operation-not-deterministic", message=message)
+
+
+def _chosen(facts: ExperimentFacts) -> Iterable[Caveat]:
+    """Say how much is not reported: a metric that was picked for its result looks better than it is."""
+    measured, chosen = facts.metrics_measured, facts.metrics_chosen
+    left = [name for name in measured if name not in chosen]
+    if chosen and left:
+        kept = len(measured) - len(left)
+        message = f"{kept} of {count(len(measured), 'metric')} shown, as asked for; left out: {listed(left)}."
+        yield Caveat(slug="metrics-chosen", message=message, severity="note")
+
+
+def _draws_left(facts: ExperimentFacts) -> Iterable[Caveat]:
+    left = [f"{draw.call} at {draw.file}:{draw.line}" for draw in facts.draws_left]
+    if left:
+        message = f"Draws that show no other purpose are of `other`: {listed(left)}."
+        yield Caveat(slug="draws-left", message=message, severity="note")

@@ -1,0 +1,192 @@
+"""Answers for the reproducibility checklists of conferences, as far as the facts hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+import msgspec
+
+from deviate.experiment import IMPORTED
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.timeline import Timeline
+from deviate.inference.variant import VariantFacts
+from deviate.measure.spread import Spread
+from deviate.report.numbers import last_place, show, show_level, show_seconds
+from deviate.report.text.factors import factors_of, gloss
+from deviate.report.text.methods import aggregates, hardware, metric_names, software, source_text
+from deviate.report.text.words import ENDED, code, count, joined
+
+#: Who asks, in short: the NeurIPS paper checklist [1]_ by the number of its question, and the machine-learning
+#: reproducibility checklist [2]_.
+#:
+#: .. [1] NeurIPS Paper Checklist, 2024, questions 4 to 8.
+#: .. [2] J. Pineau et al., "Improving reproducibility in machine learning research", JMLR 22(164), 2021.
+_NEURIPS = "NeurIPS {}"
+_PINEAU = "ML reproducibility checklist"
+
+_UNKNOWN = "Not known to Deviate."
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of a reproducibility checklist and its answer, as far as it is known."""
+
+    question: str
+    #: Who asks: ``NeurIPS 7`` is question 7 of the NeurIPS paper checklist.
+    asked_by: list[str]
+    answer: str
+    #: False where only the authors can answer.
+    known: bool
+
+
+def checklist(facts: ExperimentFacts) -> list[Answer]:
+    """Answer what can be answered; what only the authors know is marked as unknown."""
+    variants, level = facts.variants, facts.level
+    questions = (
+        ("How many training runs are the results of?", (_PINEAU,), _number(variants)),
+        ("Which number of each run is reported?", (_PINEAU, _NEURIPS.format(6)), " ".join(aggregates(variants))),
+        ("Are there error bars, and of what?", (_NEURIPS.format(7), _PINEAU), _error_bars(variants, level)),
+        ("Which factors of variability do they capture?", (_NEURIPS.format(7),), _captured(variants)),
+        ("How were they computed, and what is assumed?", (_NEURIPS.format(7),), _computed(variants, level)),
+        ("Which runs were left out, and why?", (_PINEAU,), _left_out(variants)),
+        ("Which seeds were used?", (_NEURIPS.format(4),), _seeds(facts)),
+        ("Which code was run, and with which command?", (_NEURIPS.format(4), _PINEAU), _code(facts)),
+        ("Which software does it depend on?", (_PINEAU,), _sentence(software(facts))),
+        ("Which machines were used?", (_NEURIPS.format(8), _PINEAU), _sentence(hardware(facts))),
+        ("How long does a run take, and all of them?", (_NEURIPS.format(8), _PINEAU), _time(facts)),
+        ("Did the project need more runs than those reported?", (_NEURIPS.format(8),), ""),
+        ("How were hyper-parameters chosen?", (_NEURIPS.format(6), _PINEAU), ""),
+    )
+    return [
+        Answer(question=question, asked_by=list(by), answer=answer or _UNKNOWN, known=bool(answer))
+        for question, by, answer in questions
+    ]
+
+
+def _sentence(text: str) -> str:
+    return f"{text}." if text else ""
+
+
+def _number(variants: Sequence[VariantFacts]) -> str:
+    texts = [
+        f"{variant.variant} ({gloss(variant.variant)}): {variant.completed} completed of {variant.planned} planned"
+        for variant in variants
+    ]
+    return f"{'; '.join(texts)}." if texts else ""
+
+
+def _several(variants: Sequence[VariantFacts]) -> bool:
+    return any(metric.n > 1 for variant in variants for metric in variant.metrics)
+
+
+def _error_bars(variants: Sequence[VariantFacts], level: float) -> str:
+    if not _several(variants):
+        return ""
+    return (
+        "Standard deviation over runs (of a single run, not of the mean), and "
+        f"{show_level(level)} confidence intervals of the mean and of the standard deviation."
+    )
+
+
+def _captured(variants: Sequence[VariantFacts]) -> str:
+    texts = [
+        f"{variant.variant}: {joined(factors_of(variant).varied) or 'none'}"
+        for variant in variants
+        if variant.variant != IMPORTED and variant.completed
+    ]
+    return f"{'; '.join(texts)}." if texts else ""
+
+
+def _computed(variants: Sequence[VariantFacts], level: float) -> str:
+    if not _several(variants):
+        return ""
+    return (
+        "Each run counts as one independent value. Mean: Student's t interval; standard deviation: chi-square "
+        f"interval; both at {show_level(level)} and exact for normal values. Bootstrap intervals, which assume no "
+        "distribution, are in the full report where there are enough runs."
+    )
+
+
+def _left_out(variants: Sequence[VariantFacts]) -> str:
+    """Group runs by why they are left out; metrics are named only where it is not so in all of them."""
+    if not any(variant.runs for variant in variants):
+        return ""
+    runs_by_reason: dict[str, list[str]] = {}
+    for variant in variants:
+        for run in variant.runs:
+            if run.status != "completed":
+                runs_by_reason.setdefault(f"the run {ENDED[run.status]}", []).append(run.name)
+    for variant in variants:
+        reported = {metric.name for metric in variant.metrics if metric.kind != "speed"}
+        for index, reasons in _excluded(variant).items():
+            rest = reported
+            for reason, names in reasons.items():
+                runs_by_reason.setdefault(f"{reason}, {_where(names, reported, rest)}", []).append(
+                    f"{variant.variant}-{index}"
+                )
+                rest = rest - set(names)
+    text = "; ".join(f"{reason} ({joined(runs)})" for reason, runs in runs_by_reason.items()) or "none"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _excluded(variant: VariantFacts) -> dict[int, dict[str, list[str]]]:
+    """Return the metrics that each completed run is left out of, by run and reason; that it is weak comes last."""
+    lost = [(left, metric.name) for metric in variant.metrics for left in metric.excluded if left.status == "completed"]
+    metrics: dict[int, dict[str, list[str]]] = {}
+    for left, name in sorted(lost, key=lambda pair: (pair[0].run, pair[0].weak)):
+        metrics.setdefault(left.run, {}).setdefault(left.reason, []).append(name)
+    return metrics
+
+
+def _where(names: Sequence[str], reported: AbstractSet[str], rest: AbstractSet[str]) -> str:
+    """Name metrics, unless they are all of those `reported`, or the `rest` of them."""
+    if rest and len(reported) > 1 and rest <= set(names):
+        return "in all metrics" if rest == reported else "in all other metrics"
+    known = [name for name in dict.fromkeys(names) if name in reported]
+    return f"in {metric_names(known or names)}"
+
+
+def _seeds(facts: ExperimentFacts) -> str:
+    if not any(run.seeds for variant in facts.variants for run in variant.runs):
+        return ""
+    return (
+        f"All derive from the experiment's seed {facts.definition.seed}; the seed of each factor in each run is in "
+        "run.json and in the JSON report."
+    )
+
+
+def _code(facts: ExperimentFacts) -> str:
+    if facts.definition.imported:
+        return ""
+    source = source_text(facts)
+    return f"{code(facts.reproduce.command)}{f'; {source}' if source else ''}."
+
+
+def _time(facts: ExperimentFacts) -> str:
+    took = {variant.variant: variant.seconds for variant in facts.variants if variant.seconds}
+    each = "; ".join(f"{name}: {_mean_seconds(seconds)} s a run" for name, seconds in took.items())
+    return f"{each}. {_added_up(facts.variants)}{_side_by_side(facts.timeline)}." if each else ""
+
+
+def _mean_seconds(seconds: Spread) -> str:
+    place = last_place(seconds.sd) if seconds.sd else None
+    return show(seconds.mean, place) + (f" ± {show(seconds.sd, place)}" if seconds.sd is not None else "")
+
+
+def _added_up(variants: Sequence[VariantFacts]) -> str:
+    timed = [run for variant in variants for run in variant.runs if run.seconds is not None]
+    total = show_seconds(sum(run.seconds or 0.0 for run in timed))
+    failed = "" if all(run.status == "completed" for run in timed) else ", those of runs that did not complete included"
+    if len(timed) == 1:
+        return f"1 run was timed: {total}"
+    return f"The durations of {count(len(timed), 'run')} add up to {total}{failed}"
+
+
+def _side_by_side(timeline: Timeline) -> str:
+    """Say how long it took where runs went on side by side, and the start of each is known."""
+    slots = len({each.lane for each in timeline.slices})
+    if timeline.unknown or slots < 2:
+        return ""
+    pauses = ", pauses left out" if timeline.pauses else ""
+    length = show_seconds(timeline.length_s)
+    return f"; up to {slots} at a time, they took {length} from the first start to the last end{pauses}"

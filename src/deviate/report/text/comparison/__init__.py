@@ -1,0 +1,1 @@
+"""The facts about a comparison in sentences."""

@@ -1,0 +1,169 @@
+"""What a reader must know before taking a difference between sides for one between recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deviate.experiment import IMPORTED, Run
+from deviate.inference.comparison.comparability import Comparability
+from deviate.inference.comparison.pairing import Pairing
+from deviate.report.text.caveat import Caveat
+from deviate.report.text.footnotes import resolution_footnotes, weak_footnotes
+from deviate.report.text.words import count, listed
+
+
+def comparison_caveats(facts: Comparability) -> list[Caveat]:
+    """List all caveats, warnings before notes."""
+    caveats = [
+        *_assumed(facts),
+        *_lost(facts),
+        *_without_value(facts),
+        *_weak(facts),
+        *_environments(facts),
+        *_pairing(facts),
+        *_units(facts),
+        *_best(facts),
+        *_times(facts),
+        *_resolution(facts),
+        *_unmatched(facts),
+    ]
+    return sorted(dict.fromkeys(caveats), key=lambda caveat: caveat.severity == "note")
+
+
+def _assumed(facts: Comparability) -> Iterator[Caveat]:
+    for side in facts.sides:
+        if side.assumed:
+            message = (
+                f"{side.label} has several variants; {side.variant} is compared. Type {side.label}:VARIANT for another."
+            )
+            yield Caveat(slug="variant-assumed", message=message, severity="note")
+    imported = [side.label for side in facts.sides if side.variant == IMPORTED]
+    if imported and len(imported) < len(facts.sides):
+        was = "was" if len(imported) == 1 else "were"
+        message = f"{listed(imported)} {was} imported: what varied there is not known."
+        yield Caveat(slug="variants-differ", message=message, severity="note")
+    if len({side.variant for side in facts.sides} - {IMPORTED}) > 1:
+        named = listed([f"{side.variant} in {side.label}" for side in facts.sides if side.variant != IMPORTED])
+        message = f"Different variants are compared ({named}): what differs is also which factors varied between runs."
+        yield Caveat(slug="variants-differ", message=message, severity="note")
+
+
+def _lost(facts: Comparability) -> Iterator[Caveat]:
+    for side in facts.sides:
+        lost = side.ended - side.completed
+        if lost:
+            message = (
+                f"{lost} of {count(side.ended, 'run')} of {side.label} did not complete and enter no statistic: "
+                "if what made them fail makes results worse too, the rest looks too good."
+            )
+            yield Caveat(slug="runs-lost", message=message)
+
+
+def _without_value(facts: Comparability) -> Iterator[Caveat]:
+    for metrics in facts.metrics:
+        for side, metric in zip(facts.sides, metrics, strict=True):
+            if metric.without_value:
+                runs = count(metric.without_value, "completed run")
+                message = f"{metrics[0].name}: {runs} of {side.label} left out, without a finite value."
+                yield Caveat(slug="value-excluded", message=message)
+
+
+def _weak(facts: Comparability) -> Iterator[Caveat]:
+    """Say which runs are weak, and what the statistics are with them."""
+    for index, side in enumerate(facts.sides):
+        for reason in dict.fromkeys(side.weak.values()):
+            names = [Run(variant=side.variant, index=run).folder for run, rule in side.weak.items() if rule == reason]
+            runs = f"{count(len(names), 'run')} of {side.label} {'is' if len(names) == 1 else 'are'} {reason}"
+            message = f"{runs} ({listed(names)}). Left out as was asked; the verdict is on the runs that are left."
+            yield Caveat(slug="weak-runs", message=message)
+        for sentence in weak_footnotes(metrics[index] for metrics in facts.metrics):
+            yield Caveat(slug="weak-runs", message=f"{side.label}: {sentence}", severity="note")
+
+
+def _environments(facts: Comparability) -> Iterator[Caveat]:
+    for part in facts.environments:
+        values = listed([f"{value} in {label}" for label, value in part.values.items()])
+        message = (
+            f"The sides ran in different environments: {part.name} is {values}. That may be what makes them differ."
+        )
+        yield Caveat(slug="environment-differs", message=message)
+
+
+def _pairing(facts: Comparability) -> Iterator[Caveat]:
+    for sentence in pairing_sentences(facts.pairings):
+        yield Caveat(slug="pairing", message=sentence, severity="note")
+
+
+def _units(facts: Comparability) -> Iterator[Caveat]:
+    for each in facts.units:
+        message = (
+            f"{each.metric} looks like a fraction in {each.fraction} and like percent in {each.percent}: if it is, its "
+            "difference is one of units, not of recipes."
+        )
+        yield Caveat(slug="units-differ", message=message)
+
+
+def _best(facts: Comparability) -> Iterator[Caveat]:
+    best = [metrics[0].name for metrics in facts.metrics if metrics[0].aggregate == "best"]
+    if best:
+        message = (
+            f"Best value of each run taken for {listed(best)}: biased upward, and more so for the noisier side. "
+            "Compare the last values too: --aggregate METRIC=last."
+        )
+        yield Caveat(slug="best-biased", message=message, severity="note")
+
+
+def _times(facts: Comparability) -> Iterator[Caveat]:
+    if any(metrics[0].kind == "speed" for metrics in facts.metrics):
+        message = (
+            "Times compare recipes only if all runs had the same machine to themselves, and were not made one side "
+            "after the other."
+        )
+        yield Caveat(slug="times-confounded", message=message, severity="note")
+
+
+def _resolution(facts: Comparability) -> Iterator[Caveat]:
+    for index, side in enumerate(facts.sides):
+        for sentence in resolution_footnotes([metrics[index] for metrics in facts.metrics]):
+            yield Caveat(slug="finite-test", message=f"{side.label}: {sentence}", severity="note")
+
+
+def _unmatched(facts: Comparability) -> Iterator[Caveat]:
+    for label, names in facts.unmatched.items():
+        message = (
+            f"Not compared, because not every side has them: {listed(names)} of {label}. --match A=B joins two names."
+        )
+        yield Caveat(slug="metric-unmatched", message=message, severity="note")
+
+
+def pairing_text(pairing: Pairing) -> str:
+    """Say what pairing rests on, or why there is none."""
+    if pairing.reason == "off":
+        return "Runs are not paired, as asked."
+    if pairing.reason == "few":
+        partners = f"{pairing.partners} of {pairing.runs} runs"
+        return f"Runs are not paired: {partners} have a partner on the other side, too few to do so."
+    if pairing.reason == "unproven":
+        return "Runs are not paired: nothing shows that runs of one index drew the same on both sides."
+    if pairing.reason == "proven":
+        return (
+            f"Runs of one index are paired: fingerprints agree in {listed(pairing.shared)} and differ between indices."
+        )
+    proof = "no fingerprint shows that they drew the same, so the pairing is yours to vouch for"
+    if pairing.shared:
+        proof = f"their fingerprints agree in {listed(pairing.shared)}"
+    return f"Runs of one index are paired, as asked; {proof}."
+
+
+def pairing_sentences(pairings: Sequence[Pairing]) -> list[str]:
+    """Say of every two sides that are compared what pairing rests on, or why there is none, each reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for pairing in pairings:
+        by_reason.setdefault(pairing_text(pairing), []).append(f"between {pairing.a} and {pairing.b}")
+    if len(pairings) < 2:
+        return list(by_reason)
+    between = {
+        reason: "between any two" if len(names) == len(pairings) else listed(names)
+        for reason, names in by_reason.items()
+    }
+    return [f"{where[:1].upper()}{where[1:]}, {reason[:1].lower()}{reason[1:]}" for reason, where in between.items()]

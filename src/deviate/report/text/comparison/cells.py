@@ -1,0 +1,78 @@
+"""The numbers and verdicts of one compared metric as text."""
+
+from __future__ import annotations
+
+from deviate.collect.measured import TIME_PER_RUN
+from deviate.contrast.contrast import EFFECTS
+from deviate.contrast.multiplicity import CORRECTION_NAMES
+from deviate.inference.comparison.comparison import Comparison, PairComparison
+from deviate.inference.comparison.metric import MetricComparison
+from deviate.measure.spread import Spread
+from deviate.report.numbers import (
+    Numbers,
+    finest,
+    show_difference,
+    show_effect,
+    show_factor,
+    show_ratio,
+    show_signed,
+)
+from deviate.report.text.words import count
+
+
+class MetricCells:
+    """The numbers of one metric on two sides as text, all to the digit that the smaller SD allows."""
+
+    def __init__(self, metric: MetricComparison, pair: PairComparison, alpha: float) -> None:
+        contrast, a, b = metric.contrast, metric.a.spread, metric.b.spread
+        place, numbers = last_digit(metric), Numbers(alpha)
+        self.name = metric.name if metric.name == metric.b.name else f"{metric.name} / {metric.b.name}"
+        self.unit = f" ({metric.unit})" if metric.unit else ""
+        # The time of a run is one number already.
+        self.aggregate = "" if metric.name == TIME_PER_RUN else metric.aggregate
+        self.runs = f"{contrast.n_a}, {contrast.n_b}"
+        self.a, self.b = mean_and_sd(a, place), mean_and_sd(b, place)
+        self.mean_a, self.mean_b = show_signed(a.mean, place), show_signed(b.mean, place)
+        self.difference = show_signed(contrast.difference.value, place)
+        self.ci = show_difference(contrast.difference.interval, place)
+        self.p, self.spread_p = numbers.p(metric.p_adjusted), numbers.p(metric.spread_p_adjusted)
+        self.verdict = verdict_text(metric, pair)
+        self.ratio, self.ratio_ci = show_factor(contrast.sd_ratio.value), show_ratio(contrast.sd_ratio.interval)
+        noisier = {"a noisier": f"{pair.a} noisier", "b noisier": f"{pair.b} noisier"}
+        self.noisier = noisier.get(metric.noisier, metric.noisier)
+        self.effects = {EFFECTS[name].label: show_effect(effect) for name, effect in contrast.effects.items()}
+
+
+def last_digit(metric: MetricComparison) -> int | None:
+    """Return the power of ten of the last digit worth showing."""
+    return finest((metric.a.spread.sd, metric.b.spread.sd))
+
+
+def mean_and_sd(spread: Spread, place: int | None) -> str:
+    """Write ``mean ± SD``; of one run the mean."""
+    if spread.sd is None:
+        return show_signed(spread.mean)
+    return f"{show_signed(spread.mean, place)} ± {show_signed(spread.sd, place)}"
+
+
+def verdict_text(metric: MetricComparison, pair: PairComparison) -> str:
+    """Write a verdict with the names of the sides."""
+    if metric.verdict == "no difference shown" and metric.differs:
+        return "differs, better unknown"
+    if metric.verdict in ("a better", "b better"):
+        return f"{pair.a if metric.verdict == 'a better' else pair.b} better"
+    return metric.verdict
+
+
+def adjusted_text(comparison: Comparison) -> str:
+    """Say in how many tests the p-values of a table were adjusted; empty where none was.
+
+    Examples
+    --------
+    ``p adjusted (Holm): over 12 tests; of times that Deviate measures over 6``
+    """
+    family, times = comparison.family, comparison.times_family
+    if comparison.correction == "none" or max(family, times) < 2:
+        return ""
+    apart = f"; of times that Deviate measures over {times}" if times else ""
+    return f"p adjusted ({CORRECTION_NAMES[comparison.correction]}): over {count(family, 'test')}{apart}"

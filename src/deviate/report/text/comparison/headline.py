@@ -1,0 +1,62 @@
+"""The first sentences of a comparison."""
+
+from __future__ import annotations
+
+from deviate.inference.comparison.comparison import Comparison, PairComparison
+from deviate.inference.comparison.metric import MetricComparison
+from deviate.measure.spread import Spread
+from deviate.report.numbers import Numbers, finest, show_signed
+from deviate.report.text.comparison.cells import verdict_text
+from deviate.report.text.words import count, listed
+from deviate.results.order import main_metric
+
+
+def comparison_headline(comparison: Comparison) -> list[str]:
+    """Say in a sentence or two per pair how its sides compare; of several pairs each sentence names its own."""
+    several = len(comparison.pairs) > 1
+    return [sentence for pair in comparison.pairs for sentence in _pair(pair, comparison, several=several)]
+
+
+def _pair(pair: PairComparison, comparison: Comparison, *, several: bool) -> list[str]:
+    main = main_metric(pair.metrics)
+    than = {pair.a: f" than {pair.b}", pair.b: f" than {pair.a}"} if several else {pair.a: "", pair.b: ""}
+    more = [
+        f"{label} is {word}{than[label]} in {listed(names)}"
+        for word in ("better", "noisier")
+        for letter, label in (("a", pair.a), ("b", pair.b))
+        if (names := [metric.name for metric in pair.metrics if _is(metric, main, f"{letter} {word}")])
+    ]
+    return [_main(pair, main, comparison), *([f"{'; '.join(more)}."] if more else [])]
+
+
+def _is(metric: MetricComparison, main: MetricComparison, verdict: str) -> bool:
+    if verdict.endswith("better"):
+        return metric is not main and metric.verdict == verdict
+    return metric.kind != "speed" and metric.noisier == verdict
+
+
+def _main(pair: PairComparison, metric: MetricComparison, comparison: Comparison) -> str:
+    a, b = metric.a.spread, metric.b.spread
+    place = finest((a.sd, b.sd))
+    unit = f" {metric.unit}" if metric.unit else ""
+    means = f"{_mean(a, place)} in {pair.a}, {_mean(b, place)}{unit} in {pair.b}"
+    tested = metric.verdict != "too few runs" and metric.p_adjusted is not None
+    p = Numbers(comparison.alpha).equal_p(metric.p_adjusted, comparison.correction, metric.family)
+    basis = f"mean ± SD, {a.n} and {count(b.n, 'run')}{f'; {p}' if tested else ''}"
+    return f"{metric.name} ({metric.aggregate}): {_verdict(pair, metric)}. {means} ({basis})."
+
+
+def _mean(spread: Spread, place: int | None) -> str:
+    return f"{show_signed(spread.mean, place)} ± {show_signed(spread.sd, place)}"
+
+
+def _verdict(pair: PairComparison, metric: MetricComparison) -> str:
+    a, b = pair.a, pair.b
+    sentences = {
+        "a better": f"{a} is better than {b}",
+        "b better": f"{b} is better than {a}",
+        "equivalent": f"{a} and {b} are equivalent within the margin",
+        "too few runs": f"too few runs to tell {a} from {b}",
+    }
+    usual = verdict_text(metric, pair).replace("differs", f"{a} and {b} differ")
+    return sentences.get(metric.verdict, usual)

@@ -1,0 +1,80 @@
+"""How sides were compared, for a paper: which tests, which correction. Only what the comparison knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deviate.contrast.multiplicity import CORRECTION_NAMES
+from deviate.inference.comparison.comparison import Comparison
+from deviate.inference.comparison.metric import MetricComparison
+from deviate.inference.comparison.omnibus import MetricOmnibus
+from deviate.report.numbers import Numbers
+from deviate.report.text.comparison.caveats import pairing_sentences
+from deviate.report.text.words import count, listed
+
+
+def comparison_methods(comparison: Comparison) -> list[str]:
+    """Return the sentences of a methods paragraph."""
+    metrics = [metric for pair in comparison.pairs for metric in pair.metrics]
+    return [
+        *_tests(metrics),
+        *_correction(comparison),
+        *_margins(metrics, comparison.alpha),
+        *pairing_sentences(comparison.comparability.pairings),
+    ]
+
+
+def _tests(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+    contrasts = [metric.contrast for metric in metrics]
+    means = [contrast.location for contrast in contrasts if contrast.p is not None]
+    for label, reason in dict.fromkeys((choice.label, choice.reason) for choice in means):
+        yield f"Means are compared by {label}: {reason}."
+    spreads = [contrast.spread for contrast in contrasts if contrast.tests[contrast.spread.test].p is not None]
+    for label in dict.fromkeys(choice.label for choice in spreads):
+        yield f"Spreads are compared by the {label}."
+
+
+def _correction(comparison: Comparison) -> Iterator[str]:
+    family, times = comparison.family, comparison.times_family
+    level = Numbers(comparison.alpha).level()
+    yield f"Tests have a level of {comparison.alpha:g} and are two-sided; intervals are {level} confidence intervals."
+    if max(family, times) < 2:
+        return
+    if comparison.correction == "none":
+        yield f"The p-values of {count(family + times, 'test')} of means are not corrected for their number."
+        return
+    how = CORRECTION_NAMES[comparison.correction]
+    apart = f"; those of times that Deviate measures apart from them, over {count(times, 'test')}" if times else ""
+    yield f"The p-values of {count(family, 'test')} of means are adjusted together ({how}){apart}."
+
+
+def _margins(metrics: Sequence[MetricComparison], alpha: float) -> Iterator[str]:
+    given = dict.fromkeys(
+        f"{metric.name} {metric.contrast.margin:g}{f' {metric.unit}' if metric.unit else ''}"
+        for metric in metrics
+        if metric.contrast.margin
+    )
+    if given:
+        margins = listed(list(given), len(given))
+        yield f"Equivalence is tested by two one-sided t tests at level {alpha:g}, with the margins {margins}."
+
+
+def omnibus_text(omnibus: MetricOmnibus, comparison: Comparison) -> str:
+    """Say whether the sides differ at all in a metric, and how sure their places are."""
+    p = omnibus.p_adjusted
+    if p is None:
+        return f"Welch's analysis of variance could not be made: {omnibus.welch_anova.reason}."
+    equal = "no difference shown between any of the means"
+    outcome = "the means are not all equal" if p <= comparison.alpha else equal
+    what = "measured times" if omnibus.measured_time else "metrics of the training"
+    simultaneous = (
+        f"The places in all {what} hold together at that confidence"
+        if comparison.correction in ("holm", "bonferroni")
+        else f"With {CORRECTION_NAMES[comparison.correction]} the places do not hold all together"
+    )
+    return f"Welch's analysis of variance: {omnibus_p(omnibus, comparison)}, {outcome}. {simultaneous}."
+
+
+def omnibus_p(omnibus: MetricOmnibus, comparison: Comparison) -> str:
+    """Write p of the test over all sides."""
+    return Numbers(comparison.alpha).equal_p(omnibus.p_adjusted, comparison.correction, omnibus.family)

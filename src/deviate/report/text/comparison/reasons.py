@@ -1,0 +1,200 @@
+"""Why a verdict is what it is, in sentences with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from deviate.contrast.multiplicity import CORRECTION_NAMES
+from deviate.contrast.superiority import MEANINGFUL
+from deviate.inference.comparison.comparison import Comparison, PairComparison
+from deviate.inference.comparison.metric import (
+    RUNS_FOR_SPREAD,
+    UNEQUAL_RUNS,
+    UNEQUAL_SDS,
+    MetricComparison,
+    Sensitivity,
+)
+from deviate.report.numbers import (
+    Numbers,
+    last_place,
+    show,
+    show_ends,
+    show_factor,
+    show_percent,
+    show_ratio,
+    show_signed,
+)
+from deviate.report.text.comparison.cells import last_digit
+
+
+def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
+    """Say why the verdict on the means is what it is."""
+    if metric.verdict == "too few runs":
+        return list(_too_few(metric, comparison))
+    if metric.p_adjusted is None:
+        return ["All runs of both sides gave exactly the same value."]
+    return [
+        _tested(metric, comparison),
+        _difference(metric, pair, comparison),
+        *_equivalence(metric, comparison),
+        *_undirected(metric),
+        *_not_shown(metric, comparison),
+        *_doubts(metric),
+    ]
+
+
+def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
+    """Say why the verdict on the spread is what it is."""
+    contrast = metric.contrast
+    test, ratio = contrast.tests[contrast.spread.test], contrast.sd_ratio
+    if metric.noisier == "too few runs":
+        runs = f"{contrast.n_a} against {contrast.n_b} runs: a verdict needs {metric.fewest_runs} a side."
+        return [f"{test.reason[:1].upper()}{test.reason[1:]}." if test.reason else runs]
+    p = _p(test.p, metric.spread_p_adjusted, metric.spread_family, comparison)
+    sentences = [f"{contrast.spread.label}: {p}."]
+    if ratio.value is not None:
+        ends = f" ({_level(comparison)} CI {show_ratio(ratio.interval)})" if ratio.interval.known else ""
+        sentences.append(f"The SD of {pair.a} is {show_factor(ratio.value)} times that of {pair.b}{ends}.")
+    if metric.noisier == "no difference shown" and min(contrast.n_a, contrast.n_b) < RUNS_FOR_SPREAD:
+        sentences.append(
+            f"With fewer than {RUNS_FOR_SPREAD} runs a side even twice the SD is missed more often than not."
+        )
+    return sentences
+
+
+def _level(comparison: Comparison) -> str:
+    return Numbers(comparison.alpha).level()
+
+
+def _p(p: float | None, adjusted: float | None, family: int, comparison: Comparison) -> str:
+    numbers = Numbers(comparison.alpha)
+    text = f"p {numbers.compared_p(p)}"
+    if family < 2 or comparison.correction == "none":
+        return text
+    return f"{text}, {numbers.p(adjusted)} after {CORRECTION_NAMES[comparison.correction]} over {family} tests"
+
+
+def _tested(metric: MetricComparison, comparison: Comparison) -> str:
+    chosen = metric.contrast.location
+    p = _p(metric.contrast.p, metric.p_adjusted, metric.family, comparison)
+    return f"{chosen.label[:1].upper() + chosen.label[1:]}: {p}; {chosen.reason}."
+
+
+def _difference(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> str:
+    effect, place = metric.contrast.difference, last_digit(metric)
+    assert effect.value is not None
+    if effect.value == 0:
+        return "The means are equal."
+    higher, lower = (pair.a, pair.b) if effect.value > 0 else (pair.b, pair.a)
+    interval = effect.interval
+    if effect.value < 0 and interval.low is not None and interval.high is not None:
+        interval = msgspec.structs.replace(interval, low=-interval.high, high=-interval.low)
+    ci = f" ({_level(comparison)} CI {show_ends(interval, place)})" if interval.known else ""
+    unit = f" {metric.unit}" if metric.unit else ""
+    text = f"The mean of {higher} is {show(abs(effect.value), place)}{unit} higher than that of {lower}{ci}"
+    return f"{text}{_superiority(metric, higher, lower, first=effect.value > 0)}."
+
+
+def _superiority(metric: MetricComparison, higher: str, lower: str, *, first: bool) -> str:
+    effect = metric.contrast.effects["p_superiority"]
+    if effect.value is None or effect.interval.low is None or effect.interval.high is None:
+        return ""
+    share, low, high = effect.value, effect.interval.low, effect.interval.high
+    if not first:
+        share, low, high = 1 - share, 1 - high, 1 - low
+    ci = f"{show_percent(low)}–{show_percent(high)}"
+    small = f", short of the {show_percent(MEANINGFUL)} that is taken to matter" if share < MEANINGFUL else ""
+    small = small if metric.differs else ""
+    return (
+        f"; a run of {higher} gives more than a run of {lower} with probability {show_percent(share)} (CI {ci}){small}"
+    )
+
+
+def _equivalence(metric: MetricComparison, comparison: Comparison) -> Iterator[str]:
+    contrast = metric.contrast
+    if contrast.margin is None or contrast.equivalence is None:
+        return
+    margin = show(contrast.margin)
+    if contrast.equivalence.p is None:
+        yield f"Equivalence within ± {margin} could not be tested: {contrast.equivalence.reason}."
+        return
+    p = f"p {Numbers(comparison.alpha).compared_p(metric.equivalence_p_adjusted)}"
+    if metric.verdict == "equivalent":
+        also = ": they differ, but by less than what matters" if metric.differs else ""
+        yield f"Two one-sided tests: the means differ by less than {margin} ({p}){also}."
+    else:
+        yield f"Two one-sided tests: not shown to differ by less than {margin} ({p})."
+
+
+def _undirected(metric: MetricComparison) -> Iterator[str]:
+    if metric.direction is None and metric.differs and metric.verdict == "no difference shown":
+        yield (
+            "A difference is shown, but nobody knows whether higher or lower values are better, so neither side can "
+            "be called better; say it with --direction METRIC=higher or METRIC=lower."
+        )
+
+
+def _too_few(metric: MetricComparison, comparison: Comparison) -> Iterator[str]:
+    contrast, numbers = metric.contrast, Numbers(comparison.alpha)
+    n, m = contrast.runs_compared
+    if min(n, m) >= metric.fewest_runs:
+        yield f"Nothing could be tested: {contrast.tests[contrast.location.test].reason or contrast.difference.reason}."
+        if metric.a.spread.identical and metric.b.spread.identical:
+            yield "Such runs are one training repeated; compare variants in which seeds vary."
+        return
+    yield f"{n} against {m} runs: a verdict needs {metric.fewest_runs} a side."
+    if metric.smallest_p is not None and metric.sensitivity is not None:
+        floor, alpha = metric.smallest_p, comparison.alpha
+        cannot = f", so it cannot reach {alpha:g}" if floor > alpha else ""
+        size = f"{metric.sensitivity.detectable:.1f} SDs{_in_unit(metric)}"
+        yield f"The smallest p that a rank test can give with so few is {numbers.p(floor)}{cannot}."
+        yield f"Only a difference of {size} would show with a power of {show_percent(metric.sensitivity.power)}."
+
+
+def _not_shown(metric: MetricComparison, comparison: Comparison) -> Iterator[str]:
+    sensitivity, contrast = metric.sensitivity, metric.contrast
+    if sensitivity is None:
+        return
+    n, m = contrast.runs_compared
+    what = "SDs of the differences" if contrast.paired else "SDs"
+    strict = sensitivity.alpha < comparison.alpha
+    each = f" (each of {metric.family} tests at {sensitivity.alpha:.2g})" if strict else ""
+    yield (
+        f"No difference shown is not no difference: with {n} against {m} runs one of {sensitivity.detectable:.2g} "
+        f"{what}{_in_unit(metric)} shows with a power of {show_percent(sensitivity.power)}{each}{_seen(sensitivity)}."
+    )
+
+
+def _seen(sensitivity: Sensitivity) -> str:
+    if not sensitivity.seen:
+        return ""
+    needed = sensitivity.runs_for_seen
+    runs = f"{needed} runs a side" if needed else "more runs than can be made"
+    return f"; to show one as large as was seen ({show_factor(abs(sensitivity.seen))}) takes {runs}"
+
+
+def _in_unit(metric: MetricComparison) -> str:
+    size = metric.sensitivity.detectable_in_unit if metric.sensitivity else None
+    unit = f" {metric.unit}" if metric.unit else ""
+    return f" ({show(size, last_place(size))}{unit})" if size else ""
+
+
+def _doubts(metric: MetricComparison) -> Iterator[str]:
+    """Say where the test may raise more false alarms than it promises, and whether pairing helps."""
+    contrast = metric.contrast
+    if contrast.paired:
+        if contrast.correlation is not None:
+            helps = "helps" if contrast.correlation > 0 else "does not help"
+            yield f"The correlation within pairs is {show_signed(contrast.correlation, -2)}, so pairing {helps}."
+        return
+    low, high = sorted((contrast.n_a, contrast.n_b))
+    if high >= UNEQUAL_RUNS * low:
+        yield f"With {low} against {high} runs, false alarms are 6 to 8% instead of 5% if values are skewed."
+    ratio = contrast.sd_ratio.value
+    if ratio is not None and max(ratio, 1 / ratio) >= UNEQUAL_SDS:
+        yield (
+            "The SDs differ by a factor of 2 or more: if values are skewed as well, false alarms are 10 to 18% instead "
+            "of 5%."
+        )

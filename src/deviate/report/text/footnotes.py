@@ -1,0 +1,57 @@
+"""What a reader must know to read the table of one variant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from deviate.inference.metric import MetricSpread
+from deviate.report.text.metric_text import MetricText
+from deviate.report.text.words import listed
+
+
+def footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
+    """Return a sentence for each gap in the table, and for each metric whose test size is known."""
+    return [*_without_cv(metrics), *resolution_footnotes(metrics), *weak_footnotes(metrics)]
+
+
+def _without_cv(metrics: Sequence[MetricSpread]) -> Iterable[str]:
+    withheld = [
+        (metric.name, metric.spread.withheld["cv"])
+        for metric in metrics
+        if metric.n > 1 and "cv" in metric.spread.withheld
+    ]
+    for reason in dict.fromkeys(reason for _, reason in withheld):
+        yield f"No CV for {listed([name for name, why in withheld if why == reason])}: {reason}."
+
+
+def resolution_footnotes(metrics: Iterable[MetricSpread]) -> Iterable[str]:
+    """Say of each metric whose test size is known how fine it is, and what the finite test set does by itself."""
+    for metric in metrics:
+        resolution = metric.resolution
+        if resolution:
+            yield (
+                f"{metric.name}: one of {resolution.examples} test examples is worth {resolution.step:.2g}, and the "
+                f"finite test set alone gives each run a standard error of {resolution.standard_error:.2g}."
+                f"{_beside(metric)}"
+            )
+
+
+def _beside(metric: MetricSpread) -> str:
+    test = metric.finite_test
+    if test is None or test.sd_in_errors is None or test.share_at_most is None:
+        return ""
+    share = f"at most {100 * test.share_at_most:.0f} % of the variance" if test.share_at_most < 1 else "all of it"
+    may = "is" if test.share_at_most < 1 else "may be"
+    return f" The SD between runs is {test.sd_in_errors:.2g} times that: {share} {may} only the finite test set."
+
+
+def weak_footnotes(metrics: Iterable[MetricSpread]) -> Iterable[str]:
+    """Say of each metric what its statistics are with the weak runs."""
+    for metric in metrics:
+        if metric.including_weak is None or metric.kind == "speed":
+            continue
+        whole, without = MetricText(metric.including_weak), MetricText(metric)
+        yield (
+            f"{metric.name} {metric.aggregate} with the weak runs: n {whole.n}, mean {whole.mean}, SD {whole.sd}, min "
+            f"{whole.min}, max {whole.max}; without them: n {without.n}, mean {without.mean}, SD {without.sd}."
+        )

@@ -1,0 +1,157 @@
+"""Why a metric passes a gate or does not, in sentences with numbers, and what to know before trusting it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from deviate.contrast.contrast import TESTS
+from deviate.inference.comparison.metric import UNEQUAL_SDS
+from deviate.inference.gate import WIDEST_SHARE, Gate, GateMetric
+from deviate.measure.intervals import Interval
+from deviate.report.numbers import Numbers, finest, last_place, show, show_interval, show_level, show_percent
+from deviate.report.text.caveat import Caveat
+from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
+from deviate.report.text.words import count, listed
+
+
+def gate_sentence(gate: Gate) -> str:
+    """Say whether the side that is checked passes."""
+    failing = sum(not metric.passed for metric in gate.metrics)
+    outcome = "passes" if gate.passed else f"does not pass: {failing} of {count(len(gate.metrics), 'metric')}"
+    return f"{gate.a} against {gate.b} {outcome}."
+
+
+def outcome_text(metric: GateMetric) -> str:
+    """Write an outcome, and what becomes of one that is open."""
+    after = f" ({'passes' if metric.passed else 'fails'}, as asked)" if metric.outcome == "inconclusive" else ""
+    return f"{metric.outcome}{after}"
+
+
+def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:
+    """Say where the mean stands to the limit, and why that decides or does not.
+
+    `alpha` is the share of wrong claims of each kind.
+    """
+    if metric.same and not metric.lost_a:
+        return [*_stand(metric), "Each run gave exactly the value of the run of B that shares its draws."]
+    return [*_stand(metric), *_decided(metric, Numbers(alpha)), *_undecided(metric, Numbers(alpha))]
+
+
+def last_digit(metric: GateMetric) -> int | None:
+    """Return the power of ten of the last digit worth showing."""
+    return finest((metric.sd_a, metric.sd_b))
+
+
+def _stand(metric: GateMetric) -> Iterator[str]:
+    place, drop = last_digit(metric), metric.drop
+    unit = f" {metric.unit}" if metric.unit else ""
+    yield (
+        f"{show(metric.mean_a, place)} ± {show(metric.sd_a, place)}{unit} ({count(metric.n_a, 'run')}) against "
+        f"{show(metric.mean_b, place)} ± {show(metric.sd_b, place)}{unit} ({count(metric.n_b, 'run')}), mean ± SD."
+    )
+    if metric.room is None:
+        return
+    worse = "lower" if metric.direction == "higher" else "higher"
+    allowed = f"may be {drop.text}{'' if drop.relative else unit} {worse}" if drop.value else f"may not be {worse}"
+    yield f"The mean {allowed}: the limit is {show(metric.limit, place)}, and {_distance(metric, metric.room, place)}."
+
+
+def _distance(metric: GateMetric, room: float, place: int | None) -> str:
+    above = (room >= 0) == (metric.direction == "higher")
+    interval = metric.ci_room if room >= 0 else _negated(metric.ci_room)
+    level = show_level(metric.ci_room.level)
+    known = f" ({level} CI of the distance: {show_interval(interval, place)})" if interval.known else ""
+    return (
+        f"the mean is {show(abs(room), place)} {'above' if above else 'below'} it, "
+        f"{'within' if room >= 0 else 'beyond'} the limit{known}"
+    )
+
+
+def _negated(interval: Interval) -> Interval:
+    if interval.low is None or interval.high is None:
+        return interval
+    return msgspec.structs.replace(interval, low=-interval.high, high=-interval.low)
+
+
+def _decided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
+    if metric.outcome == "worse":
+        yield f"That is more than noise (p {numbers.compared_p(metric.p_worse_adjusted)}, one-sided)."
+    elif metric.outcome == "not worse":
+        p = numbers.compared_p(metric.p_not_worse)
+        yield f"That it is not beyond the limit is shown (p {p}, one-sided)."
+        if metric.sd_ratio is not None and metric.sd_ratio >= UNEQUAL_SDS:
+            yield (
+                f"Its SD is {metric.sd_ratio:.1f} times that of the other side: if its bad runs lie far from the rest, "
+                "such a pass is wrong more often than alpha says."
+            )
+    elif metric.outcome == "no drop shown":
+        drop = show(metric.drop_seen, last_digit(metric))
+        seen = f"; a drop of {drop} would be shown by 4 of 5 such checks" if metric.drop_seen else ""
+        yield (
+            f"Nothing shows that it dropped (p {numbers.compared_p(metric.p_worse)}, one-sided){seen}. A --max-drop "
+            "above 0 asks for proof that no larger one is there."
+        )
+
+
+def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
+    if metric.outcome not in ("inconclusive", "runs lost"):
+        return
+    if metric.lost_a:
+        gave = f"gave no finite value{' or were left out as weak' if metric.weak_a or metric.weak_b else ''}"
+        yield (
+            f"{metric.lost_a} of {count(metric.ended_a, 'run')} of the side that is checked {gave}, against "
+            f"{metric.lost_b} of {metric.ended_b} of the other: what was lost may be the worst, so the others "
+            f"alone do not let it pass{', whatever --inconclusive says' if metric.outcome == 'runs lost' else ''}."
+        )
+    elif metric.compared < metric.fewest_runs:
+        yield f"Below {metric.fewest_runs} runs a side nothing is claimed."
+    elif metric.reason:
+        yield f"{metric.reason[:1].upper()}{metric.reason[1:]}."
+    else:
+        yield (
+            f"Neither that it is beyond the limit (p {numbers.compared_p(metric.p_worse_adjusted)}) nor that it is not "
+            f"(p {numbers.compared_p(metric.p_not_worse)}) is shown."
+        )
+    if metric.runs_needed is not None:
+        yield f"If the means are where they seem to be, {metric.runs_needed} runs a side decide it in 4 of 5 cases."
+
+
+def gate_caveats(gate: Gate) -> list[Caveat]:
+    """List all caveats: limits that let anything pass, then those on the sides."""
+    wide = [
+        Caveat(slug="limit-wide", message=_wide(metric, gate.b)) for metric in gate.metrics if metric.wide is not None
+    ]
+    return [*wide, *comparison_caveats(gate.comparability)]
+
+
+def _wide(metric: GateMetric, label: str) -> str:
+    """Say of what the limit is too large a part, and what it lets pass."""
+    share, sds, place = metric.limit_share or 0.0, metric.limit_sds or 0.0, last_digit(metric)
+    if metric.wide == "share":
+        wide = f"more than a fifth of the mean of {label}"
+    elif metric.wide == "mean":
+        times = f"{share:.3g} times" if share >= 10 else f"{show_percent(share)} of"
+        wide = f"{times} the mean of {label} ({show(metric.mean_b, place)})"
+    else:
+        wide = f"{sds:.0f} SDs of {label} ({show(metric.sd_b, last_place(metric.sd_b))})"
+    moves = "drop" if metric.direction == "higher" else "rise"
+    message = (
+        f"{metric.name}: the limit {metric.drop.text} is {wide}: a {moves} to {show(metric.limit, place)} would pass"
+    )
+    percent = metric.fractions and not metric.drop.relative and share > WIDEST_SHARE
+    meant = f"; if points of a percentage are meant, type --max-drop {metric.drop.value / 100:.10g}" if percent else ""
+    return f"{message}{meant}."
+
+
+def gate_methods(gate: Gate) -> list[str]:
+    """Say for a paper how it was checked."""
+    tests = listed(list(dict.fromkeys(TESTS[metric.test].label for metric in gate.metrics)))
+    many = len(gate.metrics)
+    adjusted = f"; p-values of being worse are Holm-adjusted over {many} metrics" if many > 1 else ""
+    return [
+        f"Each mean is tested against its limit by one-sided {tests} tests, each kind of claim at level {gate.alpha:g}"
+        f"{adjusted}; intervals are {show_level(1 - 2 * gate.alpha)} confidence intervals.",
+        *pairing_sentences(gate.comparability.pairings),
+    ]

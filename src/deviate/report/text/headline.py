@@ -1,0 +1,110 @@
+"""The first sentences: how much the runs differ, in plain words with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deviate.collect.measured import TIME_PER_RUN
+from deviate.experiment import IMPORTED
+from deviate.inference.metric import MetricSpread
+from deviate.inference.order import by_cv
+from deviate.inference.variant import VariantFacts
+from deviate.report.numbers import show_level, show_percent
+from deviate.report.text.factors import gloss
+from deviate.report.text.metric_text import MetricText
+from deviate.report.text.until import until_sentences
+from deviate.report.text.words import count, listed
+from deviate.results.order import main_metric
+from deviate.results.run import RunResult
+
+
+def headline(facts: VariantFacts) -> list[str]:
+    """Say in a few sentences how much the runs of a variant differ."""
+    return [*_spread(facts), *until_sentences(facts.stopped)]
+
+
+def _spread(facts: VariantFacts) -> list[str]:
+    if not facts.completed:
+        return [_nothing_completed(facts.variant, facts.runs)]
+    reported = [metric for metric in facts.metrics if metric.kind != "speed" and metric.n]
+    if not reported:
+        completed = count(facts.completed, "run")
+        what = f"{completed} of {facts.variant} completed, but no metric has a finite value in any of them."
+        return [what, *_time(facts.metrics)]
+    spread = _spread_sentence(main_metric(reported), facts)
+    return [spread, *_diverged_sentence(facts), *_extremes(reported), *_time(facts.metrics)]
+
+
+def _nothing_completed(variant: str, runs: Sequence[RunResult]) -> str:
+    ends = [run.status for run in runs]
+    counts = [f"{ends.count(status)} {status}" for status in dict.fromkeys(ends)]
+    how = f" ({listed(counts)})" if counts else ""
+    return f"No run of {variant} completed{how}: there is nothing to measure."
+
+
+def _spread_sentence(metric: MetricSpread, facts: VariantFacts) -> str:
+    text, completed = MetricText(metric), facts.completed
+    what = f"{metric.name} ({metric.aggregate})"
+    over = f"{metric.n}" if metric.n == completed else f"{metric.n} of {completed}"
+    label = f"{facts.variant}: {gloss(facts.variant)}"
+    if metric.n == 1:
+        ran = "One run" if completed == 1 else f"One of {completed} runs"
+        return f"{ran} ({label}) gave {what} {text.mean}{text.unit}; how much runs differ shows from two runs on."
+    # Of runs that were imported nobody here knows how far they were identical.
+    runs = "runs" if facts.variant == IMPORTED else "identical runs"
+    if metric.spread.identical:
+        return f"All {over} {runs} ({label}) gave exactly the same {what}: {text.mean}{text.unit}."
+    interval = f"; {show_level(metric.ci_sd.level)} CI of the SD {text.ci_sd}" if metric.ci_sd.known else ""
+    ends = "the best and the worst run" if metric.direction else "the highest and the lowest run"
+    return (
+        f"Over {over} {runs} ({label}) {what} was {text.mean} ± {text.sd}{text.unit} "
+        f"(mean ± SD{interval}); {ends} differ by {text.range}{text.unit}."
+    )
+
+
+def _extremes(metrics: Sequence[MetricSpread]) -> list[str]:
+    ranked = by_cv(metric for metric in metrics if metric.spread.cv is not None and not metric.spread.identical)
+    if len(ranked) < 2:
+        return []
+    most, least = ranked[0], ranked[-1]
+    return [
+        f"Relative to its mean, {most.name} varies most (CV {show_percent(most.spread.cv)}) "
+        f"and {least.name} least (CV {show_percent(least.spread.cv)})."
+    ]
+
+
+def _time(metrics: Sequence[MetricSpread]) -> list[str]:
+    metric = next((metric for metric in metrics if metric.name == TIME_PER_RUN and metric.n > 1), None)
+    if metric is None:
+        return []
+    text = MetricText(metric)
+    if metric.spread.identical:
+        return [f"Every run took {text.mean} s."]
+    return [f"A run took {text.mean} ± {text.sd} s."]
+
+
+def diverged(metrics: Sequence[MetricSpread]) -> dict[int, str]:
+    """Return the indices of completed runs with a loss that is NaN or infinite, each with the loss's name."""
+    losses: dict[int, str] = {}
+    for metric in metrics:
+        for left in metric.excluded if metric.kind == "loss" else ():
+            if left.not_finite:
+                losses.setdefault(left.run, metric.name)
+    return losses
+
+
+def _diverged_sentence(facts: VariantFacts) -> list[str]:
+    """Say how many runs diverged, and whether their other values are counted; nothing where none did."""
+    losses = diverged(facts.metrics)
+    if not losses:
+        return []
+    names = listed([run.name for run in facts.runs if run.index in losses])
+    loss = next(iter(losses.values()))
+    completed = count(facts.completed, "completed run")
+    text = f"{len(losses)} of {completed} ended with a {loss} that is no number ({names})"
+    counted = [
+        metric.name for metric in facts.metrics if metric.kind != "speed" and not losses.keys().isdisjoint(metric.runs)
+    ]
+    if not counted:
+        return [f"{text}."]
+    return [f"{text}; their {listed(counted)} still count here, which --weak '{loss}' changes."]

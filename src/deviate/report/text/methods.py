@@ -1,0 +1,262 @@
+"""A methods paragraph: how the numbers were made, in sentences for a paper. Only what the facts hold."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.metric import MetricSpread
+from deviate.inference.variant import VariantFacts
+from deviate.measure.bootstrap import RESAMPLES
+from deviate.report.numbers import show_level
+from deviate.report.text.factors import varied_sentences
+from deviate.report.text.until import until_method
+from deviate.report.text.words import code, count, ended_as, joined
+
+#: How an aggregate is called in a sentence.
+_AGGREGATES = {
+    "last": "the last value reported",
+    "best": "the best value of all iterations",
+    "mean": "the mean over all values reported",
+    "max": "the largest value of all iterations",
+    "min": "the smallest value of all iterations",
+    "area": "the mean height of the learning curve (area under it by the trapezium rule, divided by its length)",
+}
+
+#: Parts of an environment that a paper names, in order, and what they are called there.
+_SOFTWARE = {"python": "Python", "libraries": ""}
+_HARDWARE = {
+    "gpu": "GPU",
+    "installed_gpus": "installed GPUs",
+    "cpu": "CPU",
+    "cores": "",
+    "system": "system",
+}
+
+#: Digits of commits and digests in a sentence; all of them are where the report says how to reproduce it.
+DIGITS = 12
+
+#: Metrics that a sentence names one by one.
+METRICS_NAMED = 12
+
+#: What an environment says where there is nothing.
+_ABSENT = ("", "None", "[]", "{}")
+
+
+def methods(facts: ExperimentFacts) -> list[str]:
+    """Return the sentences of a methods paragraph."""
+    return [
+        *_runs(facts),
+        *varied_sentences(facts.variants),
+        *aggregates(facts.variants),
+        *_left_out(facts.variants),
+        *_intervals(facts.variants, facts.level),
+        *until_method(facts.definition.until),
+        *_seeds(facts),
+        *_versions(facts),
+        *_hardware(facts),
+    ]
+
+
+def environment_text(environment: dict[str, str], names: dict[str, str]) -> str:
+    """Return those parts of an environment that are known, as a list for a sentence.
+
+    Examples
+    --------
+    >>> environment_text({"python": "3.11.7", "gpu": "None"}, {"python": "Python", "gpu": "GPU"})
+    'Python 3.11.7'
+    """
+    known = {name: value for name, value in environment.items() if name in names and value not in _ABSENT}
+    return ", ".join(f"{names[name]} {known[name]}".strip() for name in names if name in known)
+
+
+def software(facts: ExperimentFacts) -> str:
+    """Return the versions of interpreter and libraries; empty where none is known."""
+    return environment_text(facts.reproduce.environment, _SOFTWARE)
+
+
+def hardware(facts: ExperimentFacts) -> str:
+    """Return processor, cores of a run, GPUs and system; empty where none is known."""
+    return environment_text({**facts.reproduce.environment, "cores": _cores(facts)}, _HARDWARE)
+
+
+def _cores(facts: ExperimentFacts) -> str:
+    """Say how many cores a run had: those it was held to, or all that it might use. The machine may have more."""
+    held = sorted({len(run.cores) for variant in facts.variants for run in variant.runs if run.cores})
+    if held:
+        least = f"{held[0]} to " if len(held) > 1 else ""
+        return f"{least}{count(held[-1], 'core')} for each run"
+    usable = facts.reproduce.environment.get("cores", "")
+    return f"up to {count(int(usable), 'core')} for each run" if usable.isdecimal() else ""
+
+
+def source_text(facts: ExperimentFacts) -> str:
+    """Return the commit, what differed from it when the runs were started, and the digest; empty without a digest."""
+    source = facts.definition.source
+    if not source:
+        return ""
+    commit, _, changes = facts.reproduce.environment.get("git", "").partition(" + ")
+    known = "" if commit in _ABSENT else f"git commit {commit[:DIGITS]}"
+    changed = f" with uncommitted changes ({changes.replace(' + ', ' and ')})" if known and changes else ""
+    return f"{known}{changed}{', ' if known else ''}digest {source[:DIGITS]} of all files"
+
+
+def _runs(facts: ExperimentFacts) -> Iterator[str]:
+    experiment, variants = facts.definition, facts.variants
+    if experiment.imported:
+        runs = sum(len(variant.runs) for variant in variants)
+        source = experiment.imported.format
+        yield f"Results of {count(runs, 'run')} were imported ({source}); Deviate did not run them."
+        return
+    planned = sum(variant.planned for variant in variants)
+    times = "once" if planned == 1 else f"{planned} times"
+    ended = all(len(variant.runs) >= variant.planned for variant in variants)
+    verb = "was run" if ended else "was planned to be run"
+    version = f" {facts.version}" if facts.version else ""
+    command = code(shlex.join(experiment.command))
+    yield f"The training command {command} {verb} {times} with Deviate{version}{_conditions(variants)}."
+    yield _finished(variants)
+
+
+def _conditions(variants: Sequence[VariantFacts]) -> str:
+    """Name the variants, which a reader knows from the tables; what they mean is said after."""
+    if len(variants) < 2:
+        return ""
+    named = [f"{variant.variant} ({count(variant.planned, 'run')})" for variant in variants]
+    return f" under {len(variants)} conditions that differ in what varies between runs, called {joined(named)}"
+
+
+def _finished(variants: Sequence[VariantFacts]) -> str:
+    planned = sum(variant.planned for variant in variants)
+    runs = [run for variant in variants for run in variant.runs]
+    completed = sum(run.status == "completed" for run in runs)
+    if completed == planned:
+        return "All runs completed." if planned > 1 else "It completed."
+    ends = [run.status for run in runs if run.status != "completed"]
+    parts = [f"{ends.count(status)} {ended_as(status, ends.count(status))}" for status in dict.fromkeys(ends)]
+    missing = planned - len(runs)
+    parts += [f"{missing} {'was' if missing == 1 else 'were'} not run"] if missing > 0 else []
+    verb = "enters" if completed == 1 else "enter"
+    entered = f"{completed} completed and {verb} the statistics" if completed else "none completed"
+    return f"Of {count(planned, 'run')}, {entered}; {joined(parts)}."
+
+
+def aggregates(variants: Sequence[VariantFacts]) -> Iterator[str]:
+    """Say how the values of a run became one number, for each metric but times; the main metric comes first."""
+    names: dict[str, list[str]] = {}
+    for variant in variants:
+        for metric in variant.metrics:
+            if metric.n and metric.kind != "speed" and metric.name not in names.setdefault(metric.aggregate, []):
+                names[metric.aggregate].append(metric.name)
+    measured = {aggregate: names for aggregate, names in names.items() if names}
+    if not measured:
+        return
+    texts = [f"{aggregate_text(aggregate)} for {metrics}" for aggregate, metrics in _grouped(measured)]
+    yield f"Each run gives one number a metric: {'; '.join(texts)}."
+
+
+def _grouped(measured: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
+    """Name the metrics of each aggregate; of many, those of the most frequent one together and last."""
+    main = next(iter(measured.values()))[0]
+    most = max(measured, key=lambda aggregate: len(measured[aggregate]))
+    together = sum(map(len, measured.values())) > METRICS_NAMED
+    for aggregate, names in measured.items():
+        if not together or aggregate != most:
+            yield aggregate, joined(names)
+    if together and len(measured) == 1:
+        yield most, f"all {len(measured[most])} metrics"
+    elif together:
+        yield most, f"all other metrics{f', {main} among them' if main in measured[most] else ''}"
+
+
+def metric_names(names: Sequence[str]) -> str:
+    """Name metrics in a sentence; many are only counted.
+
+    Examples
+    --------
+    >>> metric_names(["loss", "test acc"]), metric_names([f"acc {k}" for k in range(20)])
+    ('loss and test acc', '20 metrics')
+    """
+    return joined(names) if len(names) <= METRICS_NAMED else count(len(names), "metric")
+
+
+def aggregate_text(aggregate: str) -> str:
+    """Say how the values of a run became one number.
+
+    Examples
+    --------
+    >>> aggregate_text("last"), aggregate_text("at 9")
+    ('the last value reported', 'the value at iteration 9 (counted from 0)')
+    """
+    if aggregate.startswith("at "):
+        return f"the value at iteration {aggregate.removeprefix('at ')} (counted from 0)"
+    return _AGGREGATES.get(aggregate, aggregate)
+
+
+def _left_out(variants: Sequence[VariantFacts]) -> Iterator[str]:
+    metrics = [metric for variant in variants for metric in variant.metrics if metric.kind != "speed"]
+    odd = [
+        metric for metric in metrics if any(left.status == "completed" and not left.weak for left in metric.excluded)
+    ]
+    if odd:
+        names = metric_names(list(dict.fromkeys(metric.name for metric in odd)))
+        yield f"Completed runs without a finite value are left out of {names}."
+    weak = {
+        (variant.variant, left.run): left.reason
+        for variant in variants
+        for metric in variant.metrics
+        for left in metric.excluded
+        if left.weak
+    }
+    if weak:
+        runs = f"{count(len(weak), 'completed run')} {'was' if len(weak) == 1 else 'were'}"
+        # A rule may be chosen when the results are known: nothing is said of when it was.
+        yield f"{runs} left out as not converged, by a rule of the authors ({'; '.join(dict.fromkeys(weak.values()))})."
+
+
+def _intervals(variants: Sequence[VariantFacts], level: float) -> Iterator[str]:
+    metrics = [metric for variant in variants for metric in variant.metrics if metric.n > 1]
+    if not metrics:
+        return
+    yield "Standard deviations have divisor n - 1 and are of single runs, not of the mean."
+    if not any(metric.ci_mean.known for metric in metrics):
+        return
+    share = show_level(level)
+    sentence = (
+        f"Intervals are {share} confidence intervals over runs: of the mean by Student's t, of the SD by the "
+        "chi-square distribution, both exact for normal values"
+    )
+    yield f"{sentence}{_bootstrapped(metrics)}."
+
+
+def _bootstrapped(metrics: Sequence[MetricSpread]) -> str:
+    known = [metric.ci_mean_bootstrap for metric in metrics if metric.ci_mean_bootstrap is not None]
+    interval = next((interval for interval in known if interval.known), None)
+    return f"; beside them {interval.method} intervals of {RESAMPLES:,} resamples" if interval else ""
+
+
+def _seeds(facts: ExperimentFacts) -> Iterator[str]:
+    if not any(run.seeds for variant in facts.variants for run in variant.runs):
+        return
+    yield (
+        f"The seed of each source of randomness in each run derives from the experiment's seed "
+        f"{facts.definition.seed} by SHA-256; sources that were held fixed have the same seed in all runs."
+    )
+    if facts.seeds_replaced:
+        yield f"Seeds that the program sets itself were replaced in {count(len(facts.seeds_replaced), 'place')}."
+
+
+def _versions(facts: ExperimentFacts) -> Iterator[str]:
+    if known := software(facts):
+        yield f"Software: {known}."
+    if source := source_text(facts):
+        yield f"Source code: {source}."
+
+
+def _hardware(facts: ExperimentFacts) -> Iterator[str]:
+    if known := hardware(facts):
+        yield f"Hardware: {known}."
+    if facts.differences:
+        names = joined(list(dict.fromkeys(difference.name for difference in facts.differences)))
+        yield f"The environment was not the same for all runs: {names}."

@@ -1,0 +1,80 @@
+"""How many runs questions take, in sentences."""
+
+from __future__ import annotations
+
+from deviate.inference.plan import Answer, Pilot, Plan
+from deviate.measure.robust_sd import MOST_RUNS
+from deviate.report.numbers import last_place, show, show_hours, show_level, show_seconds
+from deviate.report.text.footnotes import resolution_footnotes, weak_footnotes
+from deviate.report.text.words import count
+
+#: Where no number of runs is enough.
+TOO_MANY = f"more than {MOST_RUNS:,}"
+
+
+def pilot_sentence(pilot: Pilot) -> str:
+    """Say what the pilot gave."""
+    place = last_place(pilot.sd)
+    unit = f" {pilot.unit}" if pilot.unit else ""
+    time = f"; a run took {show_seconds(pilot.seconds)}" if pilot.seconds is not None else ""
+    return (
+        f"Pilot {pilot.label}: {pilot.metric} ({pilot.aggregate}) {show(pilot.mean, place)} ± {show(pilot.sd, place)}"
+        f"{unit} over {pilot.n} runs of {pilot.variant}{time}."
+    )
+
+
+def question_text(answer: Answer, plan: Plan) -> str:
+    """Write a question as what runs are for.
+
+    Examples
+    --------
+    ``to show a difference of 0.5 SD``
+    """
+    unit = f" {plan.unit}" if plan.unit else ""
+    if answer.question == "difference":
+        return f"to show a difference of {answer.size:g}{unit}"
+    if answer.question == "sd-ratio":
+        return f"to show an SD ratio of {answer.size:g}"
+    return f"to know a mean to ± {answer.size:g}{unit}"
+
+
+def answer_sentence(answer: Answer, plan: Plan) -> str:
+    """Say how many runs a question takes; in brackets if the SD is as large as the pilot leaves open."""
+    question = question_text(answer, plan)
+    side = " a side" if answer.sides > 1 else ""
+    runs = TOO_MANY if answer.runs is None else f"{answer.runs}"
+    more = f" ({answer.runs_cautious})" if answer.runs_cautious is not None else ""
+    hours = ""
+    if answer.hours is not None:
+        most = f" ({show_hours(answer.hours_cautious)})" if answer.hours_cautious is not None else ""
+        hours = f", {show_hours(answer.hours)}{most} in all"
+    return f"{question[:1].upper()}{question[1:]}: {runs}{more} runs{side}{hours}."
+
+
+def plan_notes(plan: Plan) -> list[str]:
+    """Return what to know to read the numbers."""
+    return [
+        f"A verdict needs {plan.fewest_runs} runs a side, however large the difference.",
+        "Numbers are for values that are about normal and SDs that are equal.",
+        *([f"Corrected for {plan.tests} tests, each is made at {plan.alpha_each:.2g}."] if plan.tests > 1 else []),
+        *(_pilot_notes(plan, plan.pilot) if plan.pilot else []),
+        *(["Hours are for one run at a time; runs side by side divide them."] if plan.seconds is not None else []),
+    ]
+
+
+def _pilot_notes(plan: Plan, pilot: Pilot) -> list[str]:
+    notes = []
+    if plan.caution_factor is not None and pilot.sd_low is not None and pilot.sd_high is not None:
+        ends, level = f"{pilot.sd_low:.2f} to {pilot.sd_high:.2f}", show_level(pilot.sd_level)
+        bracketed = any(answer.runs_cautious is not None for answer in plan.answers)
+        cautious = (
+            f" In brackets: with an SD {plan.caution_factor:.2f} times as large, which the true one exceeds in 1 "
+        )
+        how = f"{cautious}of 5 pilots." if bracketed else ""
+        notes.append(f"The SD of {pilot.n} runs is known within a factor of {ends} ({level} CI).{how}")
+    if pilot.measured is not None:
+        weak = sum(left.weak for left in pilot.measured.excluded)
+        if weak:
+            notes.append(f"{count(weak, 'weak run')} of the pilot left out, as was asked.")
+        notes += [*weak_footnotes([pilot.measured]), *resolution_footnotes([pilot.measured])]
+    return notes

@@ -1,0 +1,168 @@
+"""Sentences on an audit, and on what a command yielded while it was tried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deviate.preflight.trial import Ending
+from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, Probe, RepeatedDraws, Verdict
+from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
+from deviate.report.numbers import show_seconds
+from deviate.report.text.words import count, joined, seed_text
+
+VERDICTS: dict[Verdict, str] = {
+    "varies": "varies",
+    "pinned": "pinned",
+    "absent": "not present",
+    "unknown": "cannot tell",
+}
+
+PROBE_ENDS: dict[Ending, str] = {
+    "completed": "completed",
+    "all seen": "ended once everything was drawn for",
+    "limit": "ended at the limit",
+    "failed": "failed",
+}
+
+IMPLEMENTATION = {
+    True: "GPU kernels may add noise: `deviate run --vary impl` measures it",
+    False: "no GPU was used: with pinned threads there is no implementation noise",
+}
+
+NOTHING_PINS = "by nothing that Deviate saw: a generator with a constant state, or a fixed order"
+
+
+def audit_answer(audit: Audit) -> Iterator[str]:
+    """Yield a sentence a verdict, and one on what Deviate can control."""
+    names = {verdict: [f.factor for f in audit.factors if f.verdict == verdict] for verdict in VERDICTS}
+    if names["varies"]:
+        yield f"Varies between runs: {joined(names['varies'])}."
+    if names["pinned"]:
+        yield f"Pinned, the same in every run: {joined(names['pinned'])}."
+    if names["absent"]:
+        yield f"Not present: {joined(names['absent'])}."
+    if names["unknown"]:
+        yield f"Cannot tell: {joined(names['unknown'])}."
+    yield from _controlled(audit)
+
+
+def _controlled(audit: Audit) -> Iterator[str]:
+    tried = [factor for factor in audit.factors if factor.held is not None or factor.moved is not None]
+    if uncontrolled := [factor.factor for factor in tried if factor.uncontrolled]:
+        yield f"Deviate cannot hold, or cannot vary alone: {joined(uncontrolled)}."
+    elif tried:
+        yield "Deviate can hold each source that is present, and vary it alone."
+
+
+def control_text(factor: AuditedFactor) -> str:
+    """Say whether Deviate can hold a factor, and vary it alone; empty where it was not tried."""
+    parts = []
+    if factor.held is not None:
+        parts.append("holds still" if factor.held else "does not hold still")
+    if factor.moved is not None:
+        alone = " alone" if factor.moved and not factor.leaks else ""
+        parts.append(f"varies{alone}" if factor.moved else "does not vary")
+    if factor.leaks:
+        parts.append(f"moves {', '.join(factor.leaks)} too")
+    return ", ".join(parts)
+
+
+def digests_text(factor: AuditedFactor) -> str:
+    """Show the digests of both probes of the program as it is, and whether they agree; empty: nothing was drawn."""
+    if factor.fingerprints == [None, None]:
+        return ""
+    first, second = (digest or "–" for digest in factor.fingerprints)
+    sign = {"varies": "≠", "pinned": "="}.get(factor.verdict, "?")
+    return f"{first} {sign} {second}"
+
+
+def factor_notes(factor: AuditedFactor) -> list[str]:
+    """Name what pins a factor, or say why its verdict is unknown."""
+    pins = [f"by {pin_text(pin)}" for pin in factor.pins] or [NOTHING_PINS]
+    return [*(pins if factor.verdict == "pinned" else []), *([factor.why] if factor.why else [])]
+
+
+def pin_text(pin: Pin) -> str:
+    """Name what pins a factor, and where."""
+    given = f"({pin.given})" if pin.given else ""
+    where = f"{pin.file}:{pin.line}" if pin.line else pin.file
+    if not pin.library:
+        return f"{pin.call}{given} at {where}"
+    through = f", through {pin.through}" if pin.through else ""
+    return f"a library's default{'' if pin.seen else ', it seems'}: {pin.call}{given} in {where}{through}"
+
+
+def repeated_text(workers: RepeatedDraws) -> str:
+    """Say that worker processes draw the same, and what to do about it."""
+    made = next((f" made at {source.file}:{source.line}" for source in workers.sources if source.file), "")
+    return (
+        f"{workers.processes} worker processes draw the same augmentations ({workers.digest}): a generator{made} is "
+        "copied into each of them. Seed it in worker_init_fn."
+    )
+
+
+def probes_text(probes: list[Probe]) -> str:
+    """Name probes that ended alike."""
+    if len(probes) == 1:
+        return f"The probe {probes[0].name!r}"
+    return f"{len(probes)} probes ({', '.join(dict.fromkeys(probe.name for probe in probes))})"
+
+
+def seed_lines(audit: Audit) -> list[str]:
+    """Name each place where the program, or a library on its behalf, seeds a generator."""
+    return [seed_text(seed) + (f", through {seed.through}" if seed.through else "") for seed in audit.seeds]
+
+
+def audit_method(audit: Audit) -> str:
+    """Say how an audit was made, for a paper."""
+    names = [probe.name for probe in audit.probes]
+    observed, control = names.count("as it is"), names.count("control")
+    parts = [f"{observed} as it is"] if observed else []
+    parts += [f"{control} with every source held fixed"] if control else []
+    varied = len(names) - observed - control
+    parts += [f"{varied} with one source varied"] if varied else []
+    return (
+        f"The sources of nondeterminism were read off the fingerprints of {count(len(names), 'short probe run')}: "
+        f"{joined(parts)}."
+    )
+
+
+# --------------------------------------------------------------------------------------------- extract --verify
+
+
+def verification_answer(verification: Verification) -> str:
+    """Count the metrics that yielded values, and say how the program ended."""
+    came = len(verification.verified)
+    return f"{came} of {count(came + len(verification.silent), 'metric')} yielded values; {_ending(verification)}."
+
+
+def _ending(verification: Verification) -> str:
+    took, iterations = show_seconds(verification.seconds), verification.iterations
+    progress = f"in iteration {iterations} of the main loop" if iterations else "before the main loop began"
+    return {
+        "completed": f"the program ran to its end in {took}",
+        "all seen": f"it was ended after {took}, once every metric had a value",
+        "limit": f"it was ended at the limit of {show_seconds(verification.limit)}, {progress}",
+        "failed": f"the program failed after {took}",
+    }[verification.ended]
+
+
+def silence(verification: Verification) -> str:
+    """Say why a metric has no value: the program never reports it, or had not come that far."""
+    if verification.ended == "limit":
+        return f"not yet: the program may report it after {show_seconds(verification.limit)}; try a larger --limit"
+    if verification.ended == "failed":
+        return "not reported before the program failed"
+    return "never reported: the program ran to its end without it"
+
+
+def sample_text(metric: YieldedMetric | UnforeseenName, names: int = 0) -> str:
+    """Show the first and the last value of a metric; of one with several names, how many it has."""
+    if names > 1:
+        return f"under {names} names, see below"
+    return f"{metric.first:.6g}" if metric.count == 1 else f"{metric.first:.6g} … {metric.last:.6g}"
+
+
+def origin_text(name: UnforeseenName) -> str:
+    """Say where a name comes from that is known at run time only."""
+    return "reported by a framework" if name.metric is None else f"of {name.metric}"

@@ -1,0 +1,132 @@
+"""Did runs vary and agree as their variant promises? Caveats where they did not, and where nothing proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from deviate.collect.fingerprints import BATCHES, WEIGHTS
+from deviate.factors import DESCRIBED, IMPLEMENTATION, SEEDED, Variant, find_variant
+from deviate.inference.evidence import Evidence
+from deviate.inference.proof import VariantProof
+from deviate.report.text.caveat import Caveat, Severity
+from deviate.report.text.words import count, listed
+
+if TYPE_CHECKING:
+    from deviate.inference.metric import MetricSpread
+    from deviate.inference.variant import VariantFacts
+
+_NAMED = {BATCHES: "content of the first batches", WEIGHTS: "final weights"}
+
+
+def promise_caveats(facts: VariantFacts) -> Iterable[Caveat]:
+    """Yield the caveats on what was to vary and what was to stay the same between the runs of one variant."""
+    variant = find_variant(facts.variant)
+    if variant is None or facts.completed < 2:
+        return
+    yield from broken_promises(facts)
+    yield from _absent(facts, variant)
+    yield from _sameness(facts, variant)
+    if variant.disturbed == "bit" and not any(run.bit for run in facts.runs):
+        message = "No weight was changed: no framework showed the model's weights, and runs repeat those of control."
+        yield Caveat(slug="bit-not-turned", message=message, variant=facts.variant)
+    if variant.controlled and not facts.evidence:
+        message = "No fingerprint was taken, so nothing proves what was held fixed and what varied."
+        yield Caveat(slug="no-fingerprint", message=message, severity="note", variant=facts.variant)
+
+
+def broken_promises(facts: VariantProof) -> Iterable[Caveat]:
+    """Yield a caveat for each factor that did not vary, or was not held, as the variant promises."""
+    for each in facts.evidence:
+        if not each.broken or each.name == WEIGHTS:
+            continue
+        named = _NAMED.get(each.name) or f"{each.name} ({DESCRIBED[each.name]})"
+        if each.meant == "held":
+            yield Caveat(slug="factor-leaked", message=_leaked(named, each), variant=facts.variant)
+        elif each.found == "identical":
+            message = (
+                f"{named} was to vary, yet all runs drew the same: a generator that Deviate does not reach decides it, "
+                "or a seed that is pinned. `deviate audit` looks for the line."
+            )
+            yield Caveat(slug="factor-pinned", message=message, variant=facts.variant)
+        else:
+            equal = "; ".join(listed(group) for group in each.groups if len(group) > 1)
+            message = f"{named} was to vary, yet some runs drew the same: {equal}."
+            yield Caveat(slug="factor-repeats", message=message, variant=facts.variant)
+
+
+def _leaked(named: str, each: Evidence) -> str:
+    groups = " | ".join(listed(group, most=3) for group in each.groups[:3])
+    more = f" | and {len(each.groups) - 3} more" if len(each.groups) > 3 else ""
+    why = " Some runs drew more often than others." if each.unequal else ""
+    return f"{named} was held fixed, yet differs between runs: {groups}{more}.{why}"
+
+
+def _absent(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
+    if not facts.evidence or variant.disturbed or not variant.controlled:
+        return
+    absent = [each.name for each in facts.evidence if each.name in variant.drawn and each.found == "absent"]
+    if absent and set(absent) == set(variant.varying):
+        # In the same words for each variant, so that they can be said together.
+        message = (
+            "Nothing was drawn for what was to vary, where Deviate can see it: these runs repeat those of control."
+        )
+        yield Caveat(slug="factor-absent", message=message, severity="note", variant=facts.variant)
+
+
+def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
+    measured = [metric for metric in facts.metrics if metric.kind != "speed" and metric.n > 1]
+    same = [metric.name for metric in measured if metric.spread.identical]
+    fixed = not variant.varying and not variant.disturbed
+    if fixed:
+        yield from _control(facts, measured, same)
+    elif measured and len(same) == len(measured):
+        yield from _all_identical(facts, variant)
+    elif same and not variant.controlled:
+        message = (
+            f"Bit-identical in all runs: {listed(same)}; the other metrics are not. The program seeds what these "
+            "depend on, and not all else: `deviate audit` shows which draws."
+        )
+        yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
+    elif same and variant.drawn:
+        message = (
+            f"Bit-identical in all runs although seeds vary: {listed(same)}. Either the metric is too coarse to show a "
+            "difference, or it draws from a seed that is pinned where Deviate does not reach."
+        )
+        yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
+
+
+def _control(facts: VariantFacts, measured: list[MetricSpread], same: list[str]) -> Iterable[Caveat]:
+    differing = [metric.name for metric in measured if metric.name not in same]
+    weights = any(each.name == WEIGHTS and each.broken for each in facts.evidence)
+    if not differing and not weights:
+        return
+    verb = "differs" if len(differing) == 1 else "differ"
+    what = f"{len(differing)} of {count(len(measured), 'metric')} {verb} between runs: {listed(differing)}"
+    message = (
+        f"Everything was held fixed, yet {what if differing else 'the final weights differ between runs'}. The "
+        "implementation is not deterministic, or something draws without a seed."
+    )
+    yield Caveat(slug="control-differs", message=message, variant=facts.variant)
+
+
+def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
+    severity: Severity = "note"
+    absent = (each.name in SEEDED and each.found == "absent" and each.meant == "varies" for each in facts.evidence)
+    if not variant.controlled:
+        why = "The program seeds itself; --vary algo+impl shows what other seeds would change."
+    elif variant.disturbed == "bit":
+        if not any(run.bit for run in facts.runs):
+            return  # that no weight was changed is said elsewhere
+        why = "One unit in the last place of one weight changed nothing that is reported."
+    elif variant.disturbed:
+        why = "What this program computes does not depend on the emulated processor."
+    elif variant.varying == {IMPLEMENTATION} or any(absent):
+        return  # there was nothing to vary, or no noise: said elsewhere
+    elif variant.varying == {"other"}:
+        why = "Nothing that is trained depends on the other draws: they are a library's own, for instance."
+    else:
+        why = "Runs that were to vary did not: a seed seems to be pinned where Deviate does not reach."
+        severity = "warning"
+    message = f"All {facts.completed} runs are bit-identical in every metric, time aside. {why}"
+    yield Caveat(slug="runs-identical", message=message, severity=severity, variant=facts.variant)

@@ -1,0 +1,70 @@
+"""Which source makes runs differ most in a metric, and how far the sources overlap, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deviate.inference.sources import LeadingSource, Overlap, SpreadAcross
+from deviate.report.numbers import last_place, show, show_interval, show_level
+
+#: Summers and Dinneen (ICML 2021): each source alone, even one bit, brings nearly the whole variability.
+NOT_ADDITIVE = (
+    "Shares do not add: one source alone often brings nearly as much spread as all of them together "
+    "(Summers & Dinneen, ICML 2021), so they are no decomposition of the whole."
+)
+
+#: Digits after the point of a ratio of variances.
+_RATIO_PLACE = -1
+
+
+def across_notes(tables: list[SpreadAcross]) -> list[str]:
+    """Return what to know to read the spread by variant."""
+    return [NOT_ADDITIVE] if any(table.whole for table in tables) else []
+
+
+def source_sentences(table: SpreadAcross, level: float) -> list[str]:
+    """Say which source brings most and how far sources overlap, as far as that is known.
+
+    `level` is the confidence level of the intervals, in (0, 1).
+    """
+    return [*_leading(table.leading, level), *_overlap(table.overlap, level)]
+
+
+def _leading(leading: LeadingSource | None, level: float) -> Iterator[str]:
+    if leading is None:
+        return
+    sds = [show(sd, last_place(sd)) for sd in (leading.sd, leading.next_sd)]
+    text = (
+        f"Of the sources alone, {leading.source} brings the largest SD ({sds[0]}), before {leading.next_source} "
+        f"({sds[1]})"
+    )
+    ratio = leading.ci_ratio
+    if ratio is None:
+        yield f"{text}."
+    elif not ratio.known:
+        yield f"{text}; whether it is really larger cannot be told: {ratio.reason}."
+    else:
+        ends = f"{show_level(level)} CI of the ratio {show_interval(ratio, last_place(ratio.low))}"
+        apart = ratio.low is not None and ratio.low > 1
+        yield (
+            f"{text}, and the two can be told apart ({ends})."
+            if apart
+            else f"{text}; which of the two is larger cannot be told from these runs ({ends})."
+        )
+
+
+def _overlap(overlap: Overlap | None, level: float) -> Iterator[str]:
+    if overlap is None:
+        return
+    ends = f"{show_level(level)} CI, for normal values, {show_interval(overlap.ci_ratio, _RATIO_PLACE)}"
+    low, high = overlap.ci_ratio.low, overlap.ci_ratio.high
+    text = (
+        f"The variances of the sources alone add up to {show(overlap.ratio, _RATIO_PLACE)} times that of all of them "
+        f"together ({ends}): "
+    )
+    if low is not None and low > 1:
+        yield f"{text}they overlap, each bringing spread that another brings too."
+    elif high is not None and high < 1:
+        yield f"{text}part of the spread needs several sources at once."
+    else:
+        yield f"{text}these runs cannot tell whether the sources overlap."

@@ -1,0 +1,132 @@
+"""Facts that show themselves: printed as the command line prints them, and as HTML in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from deviate.report.page import Page, Reader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deviate.inference.comparison.comparison import Comparison
+    from deviate.inference.experiment import ExperimentFacts
+    from deviate.inference.gate import Gate
+    from deviate.inference.plan import Plan
+    from deviate.preflight.verdicts import Audit
+    from deviate.preflight.verification import Verification
+    from deviate.report.figures import Figure
+    from deviate.report.writers.notebook import Figures
+
+Facts = TypeVar("Facts")
+
+
+class View(Generic[Facts]):
+    """Facts with the pages they make; every field of the facts is one of the view.
+
+    `make_figures` returns the figures; by default there are none.
+    """
+
+    def __init__(
+        self,
+        facts: Facts,
+        make_page: Callable[[Reader], Page],
+        make_figures: Callable[[], list[Figure]] = list,
+    ) -> None:
+        self.facts = facts
+        self._make_page = make_page
+        self._make_figures = make_figures
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "facts":
+            raise AttributeError(name)
+        return getattr(self.facts, name)
+
+    def __repr__(self) -> str:
+        from deviate.report.writers.terminal import render_terminal
+
+        return render_terminal(self.page("brief")).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from deviate.report.writers.notebook import render_notebook
+
+        return render_notebook(self.page("brief"))
+
+    def page(self, reader: Reader = "full") -> Page:
+        """Return the page for a reader: ``brief`` (a screen), ``full`` or ``paper``."""
+        return self._make_page(reader)
+
+    def drawn(self) -> list[Figure]:
+        """Return every figure as data."""
+        return self._make_figures()
+
+    def figures(self) -> Figures:
+        """Return every figure as an Altair chart, by slug."""
+        from deviate.report.writers.notebook import Figures
+
+        return Figures(self.drawn())
+
+
+def experiment_view(
+    facts: ExperimentFacts, records: pd.DataFrame | None = None, *, curve_lines: bool = False
+) -> View[ExperimentFacts]:
+    """Return the view of an experiment.
+
+    Without `records`, see `Tables.records`, no learning curve is shown; with `curve_lines` brief pages show some, too.
+    """
+    from deviate.inference.curves import Curves, curves_of
+    from deviate.report.pages.experiment.page import experiment_page
+
+    def curves() -> Curves | None:
+        return None if records is None else curves_of(facts, records)
+
+    def page(reader: Reader) -> Page:
+        return experiment_page(facts, reader, curves() if reader != "brief" or curve_lines else None)
+
+    def figures() -> list[Figure]:
+        from deviate.report.figures.experiment import experiment_figures
+
+        return experiment_figures(facts, curves())
+
+    return View(facts, page, figures)
+
+
+def comparison_view(facts: Comparison) -> View[Comparison]:
+    """Return the view of a comparison."""
+    from deviate.report.pages.comparison import comparison_page
+
+    def figures() -> list[Figure]:
+        from deviate.report.figures.comparison import comparison_figures
+
+        return comparison_figures(facts)
+
+    return View(facts, lambda reader: comparison_page(facts, reader), figures)
+
+
+def gate_view(facts: Gate) -> View[Gate]:
+    """Return the view of a gate."""
+    from deviate.report.pages.gate import gate_page
+
+    return View(facts, lambda reader: gate_page(facts, reader))
+
+
+def plan_view(facts: Plan) -> View[Plan]:
+    """Return the view of a plan."""
+    from deviate.report.pages.plan import plan_page
+
+    return View(facts, lambda reader: plan_page(facts, reader))
+
+
+def audit_view(facts: Audit) -> View[Audit]:
+    """Return the view of an audit."""
+    from deviate.report.pages.audit import audit_page
+
+    return View(facts, lambda reader: audit_page(facts, reader))
+
+
+def verification_view(facts: Verification) -> View[Verification]:
+    """Return the view of a command that was tried out."""
+    from deviate.report.pages.verify import verification_page
+
+    return View(facts, lambda reader: verification_page(facts, reader))

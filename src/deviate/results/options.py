@@ -1,0 +1,145 @@
+"""Options that decide what the samples are: aggregates, weak runs, times to reach a value, sizes of test sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from deviate.collect.aggregates import check_aggregate
+from deviate.errors import BadOption
+from deviate.measure.weak import Sign
+from deviate.results.names import find_name, same_name
+
+_BAR = re.compile(r"(?P<metric>.+?)\s*(?P<sign><=|>=|<|>)\s*(?P<bar>[-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*")
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A metric with a bar, as users type it: ``test acc<50``; only the metric where they name no bar."""
+
+    metric: str
+    sign: Sign | None = None
+    bar: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The bar as it is typed."""
+        return self.metric if self.bar is None else f"{self.metric}{self.sign}{self.bar:g}"
+
+
+class SampleOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How the records of an experiment become samples, where that is not as the experiment says."""
+
+    #: By metric.
+    aggregates: dict[str, str] = {}
+    #: Runs beyond any of these are weak; without a bar, those far from the others by the MAD.
+    weak: tuple[Bar, ...] = ()
+    #: When runs get there; without a bar, to their best.
+    reach: tuple[Bar, ...] = ()
+    #: Number of test examples, by metric.
+    test_sizes: dict[str, int] = {}
+
+
+DEFAULTS = SampleOptions()
+
+
+def parse_bar(text: str, option: str) -> Bar:
+    """Read ``METRIC<NUMBER`` or ``METRIC``.
+
+    Raises
+    ------
+    BadOption
+        If a sign is followed by no number.
+
+    Examples
+    --------
+    >>> parse_bar("test acc < 50", "--weak")
+    Bar(metric='test acc', sign='<', bar=50.0)
+    >>> parse_bar("test acc", "--weak").bar is None
+    True
+    """
+    match = _BAR.fullmatch(text)
+    if match is None:
+        if re.search(r"[<>]", text):
+            raise BadOption(f"{option} {text!r} has no number after its sign", hint=f"type {option} 'test acc<50'")
+        return Bar(text.strip())
+    sign: Sign = match["sign"]  # type: ignore[assignment]
+    return Bar(match["metric"].strip(), sign, float(match["bar"]))
+
+
+def parse_sizes(texts: Iterable[str]) -> dict[str, int]:
+    """Read ``METRIC=EXAMPLES``.
+
+    Raises
+    ------
+    BadOption
+        If it is no whole number above 0.
+
+    Examples
+    --------
+    >>> parse_sizes(["test acc=10000"])
+    {'test acc': 10000}
+    """
+    sizes = {}
+    for text in texts:
+        metric, _, size = text.rpartition("=")
+        if not metric or not size.strip().isdecimal() or int(size) < 1:
+            raise BadOption(f"--test-size {text!r} is no METRIC=EXAMPLES", hint="type --test-size 'test acc=10000'")
+        sizes[metric.strip()] = int(size)
+    return sizes
+
+
+def settle_options(options: SampleOptions, names: Iterable[str], *, partial: bool = False) -> SampleOptions:
+    """Write every metric that the options name as it was recorded; with `partial`, leave out those that were not.
+
+    Raises
+    ------
+    BadOption
+        If one was not, or there is no such aggregate.
+    """
+    known = sorted(set(names))
+    for aggregate in options.aggregates.values():
+        check_aggregate(aggregate)
+    if partial:
+        options = _recorded(options, known)
+    return msgspec.structs.replace(
+        options,
+        aggregates={find_name(name, known): aggregate for name, aggregate in options.aggregates.items()},
+        weak=_settled(options.weak, known),
+        reach=_settled(options.reach, known),
+        test_sizes={find_name(name, known): size for name, size in options.test_sizes.items()},
+    )
+
+
+def option_words(options: SampleOptions) -> list[str]:
+    """Return the words of a command that give the same options.
+
+    Examples
+    --------
+    >>> option_words(SampleOptions(aggregates={"test acc": "best"}, reach=(Bar("val acc", ">=", 90.0),)))
+    ['--aggregate', 'test acc=best', '--reach', 'val acc>=90']
+    """
+    named = {
+        "aggregate": [f"{metric}={aggregate}" for metric, aggregate in options.aggregates.items()],
+        "test-size": [f"{metric}={size}" for metric, size in options.test_sizes.items()],
+        "weak": [bar.text for bar in options.weak],
+        "reach": [bar.text for bar in options.reach],
+    }
+    return [word for option, values in named.items() for value in values for word in (f"--{option}", value)]
+
+
+def _recorded(options: SampleOptions, names: list[str]) -> SampleOptions:
+    def known(metric: str) -> bool:
+        return same_name(metric, names) is not None
+
+    return SampleOptions(
+        aggregates={name: aggregate for name, aggregate in options.aggregates.items() if known(name)},
+        weak=tuple(bar for bar in options.weak if known(bar.metric)),
+        reach=tuple(bar for bar in options.reach if known(bar.metric)),
+        test_sizes={name: size for name, size in options.test_sizes.items() if known(name)},
+    )
+
+
+def _settled(bars: Iterable[Bar], names: list[str]) -> tuple[Bar, ...]:
+    return tuple(msgspec.structs.replace(bar, metric=find_name(bar.metric, names)) for bar in bars)

@@ -1,0 +1,194 @@
+"""Everything that the files of an experiment say, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+import pandas as pd
+
+from deviate.collect.events import (
+    EnvironmentDifference,
+    ReachedDraw,
+    ReplacedSeed,
+    RuntimeNote,
+    Switch,
+    environment,
+    environment_differences,
+    kept_seeds,
+    notes,
+    reached_draws,
+    replaced_seeds,
+    switches,
+)
+from deviate.collect.identity import Identity
+from deviate.collect.measured import TIMES, MeasuredMetric, measured_metrics
+from deviate.collect.runs import RunFiles, read_ended_runs
+from deviate.collect.tables import Tables, open_tables
+from deviate.collect.warned import WarnedOperation, warned_operations
+from deviate.experiment import Experiment
+from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
+from deviate.replicate.snapshot.survey import CHECKPOINT
+from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.results.options import DEFAULTS, SampleOptions, settle_options
+from deviate.results.reach import reach_metrics, reach_samples
+from deviate.results.run import RunResult, run_result
+from deviate.results.sample import Sample, samples_of
+
+DISTRIBUTION = "deviate-dl"
+
+#: Files and folders left out that are named; `deviate show` lists all.
+ABSENT_NAMED = 3
+
+
+class Results(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of one experiment."""
+
+    experiment: Experiment
+    #: Those that have ended, by variant and index.
+    runs: list[RunResult]
+    #: By variant, in the order of the experiment; times come last.
+    samples: dict[str, list[Sample]]
+    #: Names of metrics that were recorded, each with its index in the experiment (-1: unforeseen).
+    names: list[tuple[str, int]] = []
+    seeds: list[ReplacedSeed] = []
+    seeds_kept: list[ReplacedSeed] = []
+    #: Draws of the project's own files that were reached.
+    draws: list[ReachedDraw] = []
+    operations: list[WarnedOperation] = []
+    #: How far the completed runs of a variant agree, by variant.
+    identities: dict[str, Identity] = {}
+    switches: list[Switch] = []
+    notes: list[RuntimeNote] = []
+    #: Of the first completed run of each variant that recorded one, nested as it was recorded.
+    environments: dict[str, dict[str, Any]] = {}
+    #: The same of the first run of all, as text.
+    environment: dict[str, str] = {}
+    differences: list[EnvironmentDifference] = []
+    #: As they were settled: with metrics named as they were recorded.
+    options: SampleOptions = DEFAULTS
+    #: DataFrame of `Tables.records`; None where it was not read.
+    records: Any = None
+    #: Version of Deviate.
+    version: str = ""
+
+    @property
+    def variants(self) -> list[str]:
+        """Variants that are planned or have runs, in their order."""
+        return list(dict.fromkeys([*self.experiment.planned, *(run.variant for run in self.runs)]))
+
+    def runs_of(self, variant: str) -> list[RunResult]:
+        """Return the runs of a variant that have ended, by index."""
+        return sorted((run for run in self.runs if run.variant == variant), key=lambda run: run.index)
+
+
+def read_results(
+    folder: ExperimentFolder, options: SampleOptions = DEFAULTS, *, records: bool = False, partial: bool = False
+) -> Results:
+    """Read the files of an experiment; with `records` every record as well, for learning curves.
+
+    `partial` passes over options on metrics that have no records here: another experiment may have them.
+
+    Raises
+    ------
+    BadOption
+        If an aggregate is unknown, or an option names a metric that has no records.
+    """
+    experiment = folder.read_experiment()
+    runs = read_ended_runs(folder)
+    with open_tables(folder, runs=runs, experiment=experiment) as tables:
+        names = tables.names()
+        options = settle_options(
+            options, [*(name for name, _ in names), *(time.name for time in TIMES)], partial=partial
+        )
+        metrics = known_metrics(experiment, names, options)
+        every = tables.records() if records or options.reach else None
+        frame = _frame(tables, options, metrics, every)
+        identities = tables.identities()
+    ended = [run_result(run) for run in runs]
+    first = next((recorded for run in runs if (recorded := environment(run))), {})
+    return Results(
+        experiment=experiment,
+        runs=ended,
+        samples=samples_by_variant(frame, ended, metrics, experiment, options),
+        names=names,
+        seeds=replaced_seeds(runs),
+        seeds_kept=kept_seeds(runs),
+        draws=reached_draws(runs, experiment.draws),
+        operations=warned_operations(runs),
+        identities=identities,
+        switches=switches(runs),
+        notes=[*_setup_notes(experiment, read_snapshot(folder)), *notes(runs)],
+        environments=_environments(run for run in runs if run.completed),
+        environment={key: _text(value) for key, value in first.items()},
+        differences=environment_differences(runs),
+        options=options,
+        records=every if records else None,
+        version=version(DISTRIBUTION),
+    )
+
+
+def known_metrics(
+    experiment: Experiment, names: list[tuple[str, int]], options: SampleOptions
+) -> dict[str, MeasuredMetric]:
+    """Return what is known of each name that samples may have."""
+    metrics = [*measured_metrics(experiment, names), *reach_metrics(options.reach)]
+    return {metric.name: metric for metric in metrics}
+
+
+def samples_by_variant(
+    frame: pd.DataFrame,
+    runs: list[RunResult],
+    metrics: Mapping[str, MeasuredMetric],
+    experiment: Experiment,
+    options: SampleOptions,
+) -> dict[str, list[Sample]]:
+    """Return the samples of each variant that has ended runs, see `samples_of`."""
+    return {
+        variant: samples_of(
+            frame[frame["variant"] == variant],
+            sorted((run for run in runs if run.variant == variant), key=lambda run: run.index),
+            metrics,
+            experiment,
+            options,
+        )
+        for variant in dict.fromkeys(run.variant for run in runs)
+    }
+
+
+def _frame(
+    tables: Tables, options: SampleOptions, metrics: Mapping[str, MeasuredMetric], records: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Return one number per run and metric, with those of when runs reached a value."""
+    frame = tables.samples(options.aggregates)
+    if not options.reach or records is None:
+        return frame
+    reached = reach_samples(records, options.reach, {name: metric.direction for name, metric in metrics.items()})
+    return pd.concat([part for part in (frame, reached) if len(part)], ignore_index=True)
+
+
+def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote]:
+    """Say what was not wrapped, and what runs do not find although the project has it."""
+    skipped = [RuntimeNote(slug="not-instrumented-value", message=note) for note in experiment.notes]
+    if experiment.imported:
+        skipped += [RuntimeNote(slug="imported", message=note) for note in experiment.imported.notes]
+    absent = [f"{item.path} ({item.reason})" for item in snapshot.left_out if item.reason == CHECKPOINT]
+    absent += [f"{item.path} (looks like results outside the project)" for item in snapshot.outside if not item.linked]
+    more = f" and {len(absent) - ABSENT_NAMED} more" if len(absent) > ABSENT_NAMED else ""
+    message = f"Left out of the runs: {', '.join(absent[:ABSENT_NAMED])}{more}. --include PATH brings it."
+    return [*skipped, *([RuntimeNote(slug="left-out", message=message)] if absent else [])]
+
+
+def _environments(runs: Iterable[RunFiles]) -> dict[str, dict[str, Any]]:
+    """Return the environment of the first run of each variant that recorded one."""
+    by_variant: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        if not by_variant.get(run.variant):
+            by_variant[run.variant] = environment(run)
+    return by_variant
+
+
+def _text(value: object) -> str:
+    return ", ".join(f"{key} {item}" for key, item in value.items()) if isinstance(value, dict) else str(value)

@@ -1,0 +1,74 @@
+"""How one run went, as its files say."""
+
+from __future__ import annotations
+
+import msgspec
+
+from deviate.collect.events import TurnedBit, turned_bit, used_gpu
+from deviate.collect.fingerprints import Fingerprint
+from deviate.collect.runs import RunFiles
+from deviate.experiment import Run, Status
+from deviate.replicate.workspace.run_files import Unfinished
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How one run went."""
+
+    variant: str
+    index: int
+    status: Status
+    #: Wall time of the command; None where it never started.
+    seconds: float | None = None
+    #: Why it did not complete: ``exit status 1``, ``killed by signal 9``, ``no start was heard``.
+    reason: str = ""
+    #: Last lines the command wrote to its standard error.
+    stderr_tail: list[str] = []
+    seeds: dict[str, int] = {}
+    #: What the run drew, its batches and its final weights, by name.
+    prints: dict[str, Fingerprint] = {}
+    #: Things worth telling that went otherwise than planned in this run.
+    warnings: list[str] = []
+    threads: int | None = None
+    cores: list[int] = []
+    #: The machine that the run was made to believe to be on; empty: this one.
+    platform: str = ""
+    has_gpu: bool = False
+    #: The weight that was moved by one unit in the last place.
+    bit: TurnedBit | None = None
+    #: Local time of the start in ISO 8601; empty where it is not known.
+    started: str = ""
+    host: str = ""
+    #: Index among the runs that went on side by side, from 0; None: not known.
+    slot: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The word a user types for the run."""
+        return Run(variant=self.variant, index=self.index).folder
+
+
+def run_result(run: RunFiles) -> RunResult:
+    """Return how a run went that has ended."""
+    info, outcome = run.info, run.outcome
+    assert outcome is not None
+    unfinished = outcome if isinstance(outcome, Unfinished) else None
+    hints = [unfinished.hint] if unfinished and unfinished.hint else []
+    return RunResult(
+        variant=run.variant,
+        index=run.index,
+        status=outcome.status,
+        seconds=outcome.seconds,
+        reason=unfinished.reason if unfinished else "",
+        stderr_tail=unfinished.stderr if unfinished else [],
+        seeds=(info.seeds or {}) if info else {},
+        prints=run.fingerprints,
+        warnings=[*outcome.warnings, *hints],
+        threads=info.threads if info else None,
+        cores=(info.cores or []) if info else [],
+        platform=(info.platform or "") if info else "",
+        has_gpu=used_gpu(run),
+        bit=turned_bit(run),
+        started=info.started if info else "",
+        host=info.host if info else "",
+        slot=info.slot if info else None,
+    )

@@ -1,0 +1,67 @@
+"""Boundaries: functions that draw for a factor, and libraries that draw as they are imported."""
+
+import functools
+
+from ..frameworks import OTHER, OUTSIDE, every
+
+
+def patch_rows(module, streams):
+    """Have the functions of `module` that the table of boundaries has draw for their factors."""
+    for name, paths, factor, within in every("boundaries"):
+        for path in paths.split() if name == module.__name__ else ():
+            *owners, pattern = path.split(".")
+            owner = functools.reduce(lambda outer, inner: getattr(outer, inner, None), owners, module)
+            for function in matching(owner, pattern):
+                bind(streams, owner, function, factor, within)
+
+
+def matching(owner, pattern):
+    """Return the attributes that `pattern` matches: itself, or all that begin like it where it ends in ``*``."""
+    start = pattern.rstrip("*")
+    return [pattern] if start == pattern else [name for name in dir(owner) if name.startswith(start)]
+
+
+def bind(streams, owner, name, factor, within=OUTSIDE):
+    """Have a function of `owner` draw for `factor`; a version that lacks it stays as it is."""
+    plain = vars(owner).get(name) if isinstance(owner, type) else getattr(owner, name, None)
+    if callable(plain) and not hasattr(plain, "_deviate"):
+        setattr(owner, name, drawing(streams, factor, plain, within))
+
+
+def drawing(streams, factor, function, within=OUTSIDE):
+    """Return `function` with its draws made for `factor` where one of `within` draws as it is called, or always."""
+    inside = streams.within(factor, function)
+    if within is None:
+        return inside
+
+    @functools.wraps(function)
+    def at_boundary(*args, **kwargs):
+        return (inside if streams.current in within else function)(*args, **kwargs)
+
+    at_boundary._deviate = True
+    return at_boundary
+
+
+def iterate(streams, factor, iterator):
+    """Yield what `iterator` does, each item drawn for `factor`."""
+    while True:
+        before = streams.enter(factor)
+        try:
+            item = next(iterator)
+        except StopIteration:
+            return
+        finally:
+            streams.leave(before)
+        yield item
+
+
+def disregard_own_draws(module, streams):
+    """Leave out what a library drew from generators of its own as it was imported."""
+    streams.fingerprints.rebase([generator for generator in streams.made.values() if generator.seeded is None])
+
+
+def disregard_all_draws(module, streams):
+    """Leave out what a library drew as it was imported, also from shared generators unless the program drew before."""
+    disregard_own_draws(module, streams)
+    if streams.current == OTHER and not streams.fingerprints.of(OTHER).moved:
+        streams.fingerprints.rebase(streams.generators)

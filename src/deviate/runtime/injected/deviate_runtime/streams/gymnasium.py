@@ -1,0 +1,27 @@
+"""Environments of Gymnasium and Gym, which make a generator from the seed that the program resets them with."""
+
+import sys
+
+from ..patching import replaces
+from .seeds import program_frame
+
+
+def patch_seeding(seeding, streams):
+    """Replace the seed of an environment or of a space by one of the factor that draws."""
+    plain = seeding.np_random
+    if hasattr(plain, "_deviate"):
+        return
+    call = seeding.__name__ + ".np_random"
+
+    @replaces(seeding, "np_random")
+    def np_random(seed=None):
+        frame = program_frame(streams, sys._getframe(1))
+        if frame is None:
+            return plain(seed)
+        if seed is not None:
+            streams.locate_seed(call, seed, frame)
+        if not streams.controls:
+            return plain(seed)
+        # The second value is the seed that was used: the program gets the one that it gave.
+        generator, used = plain(streams.seed(streams.current, streams.key(seed, call)))
+        return generator, used if seed is None else seed

@@ -1,0 +1,1 @@
+"""JAX and the libraries on it: keys, modules, optimizers."""

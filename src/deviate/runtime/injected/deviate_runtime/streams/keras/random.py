@@ -1,0 +1,217 @@
+"""Keras: seed generators, initialisers, and the function that seeds.
+
+Keras draws from states that begin with a seed: given by the program, or drawn from `random`. A seed belongs to the
+purpose of what holds it: an initialiser, a layer, a layer that transforms data.
+"""
+
+import functools
+import sys
+
+from ...frameworks import AUGMENT, INIT, LAYERS, OTHER
+from ...patching import replaces
+from ..seeds import Derived, derived, keeps_seed, program_frame, record_seed, replace_everywhere
+
+#: Frames between a seed and what holds it.
+MAX_FRAMES = 12
+
+#: The generators that ``set_random_seed`` seeds; PyTorch where it is the backend.
+SEEDED = ("random", "numpy", "tensorflow")
+
+
+def patch_generators(module, streams):
+    """Attend to ``keras.src.random.seed_generator``, before others import its functions by name."""
+    if hasattr(module.SeedGenerator.__init__, "_deviate"):
+        return
+    wrap_seed_generator(module.SeedGenerator, streams)
+    wrap_default_seed(module, streams)
+    wrap_draw_seed(module, streams)
+    wrap_global(module, streams)
+
+
+def purpose(item):
+    """Return the factor of what `item`, of the program or of Keras, draws; None where it is no holder of seeds."""
+    for cls in type(item).__mro__:
+        module = cls.__module__
+        if not module.startswith(("keras.", "tf_keras.")):
+            continue
+        if ".initializers" in module:
+            return INIT
+        if ".layers.preprocessing" in module or (module.endswith("legacy.layers") and "Random" in cls.__name__):
+            return AUGMENT
+        if cls.__name__ == "Layer":
+            return LAYERS
+    return None
+
+
+def holder(frame, streams):
+    """Return the factor for which a seed is drawn or given at `frame`."""
+    for _ in range(MAX_FRAMES):
+        if frame is None:
+            break
+        factor = purpose(frame.f_locals.get("self"))
+        if factor is not None:
+            return factor
+        frame = frame.f_back
+    return streams.current
+
+
+def wrap_seed_generator(cls, streams):
+    """Have each seed generator begin with a seed of its holder's factor."""
+    plain = cls.__init__
+
+    @replaces(cls, "__init__")
+    def __init__(self, seed=None, *args, **kwargs):
+        frame = sys._getframe(1)
+        factor = holder(frame, streams)
+        used = replaced_seed(streams, factor, "seed of keras.random.SeedGenerator", seed, frame)
+        before = streams.enter(factor)
+        try:
+            plain(self, used, *args, **kwargs)
+        finally:
+            streams.leave(before)
+        self._initial_seed = seed
+
+
+def replaced_seed(streams, factor, call, seed, frame):
+    """Return the seed that takes the place of one the program gives."""
+    if type(seed) is not int:
+        return seed
+    record_seed(streams, factor, "keras", call, seed, frame)
+    return Derived(seed) if keeps_seed(streams, factor) else derived(streams, factor, seed)
+
+
+def wrap_default_seed(module, streams):
+    """Draw seeds that are not given for the factor of their holder."""
+    plain = module.make_default_seed
+
+    @functools.wraps(plain)
+    def make_default_seed():
+        return Derived(streams.call(holder(sys._getframe(1), streams), plain))
+
+    replace_everywhere(plain, make_default_seed, "keras")
+
+
+def wrap_draw_seed(module, streams):
+    """Replace constant seeds that the program gives to functions of ``keras.random``."""
+    plain = module.draw_seed
+
+    @functools.wraps(plain)
+    def draw_seed(seed):
+        if type(seed) is Derived:
+            return plain(int(seed))
+        return plain(replaced_seed(streams, streams.current, "seed of keras.random", seed, sys._getframe(1)))
+
+    replace_everywhere(plain, draw_seed, "keras")
+
+
+def wrap_global(module, streams):
+    """Keep one global seed generator per factor, among the states that Keras resets as it is seeded."""
+    plain = module.global_seed_generator
+    name = module.GLOBAL_SEED_GENERATOR
+
+    @functools.wraps(plain)
+    def global_seed_generator():
+        if streams.current == OTHER or not streams.controls:
+            return plain()
+        module.GLOBAL_SEED_GENERATOR = "%s_%s" % (name, streams.current)
+        try:
+            return plain()
+        finally:
+            module.GLOBAL_SEED_GENERATOR = name
+
+    replace_everywhere(plain, global_seed_generator, "keras")
+
+
+def patch_initializers(module, streams):
+    """Have initialisers, whose seeds stay as they are from one parameter to the next, begin with seeds of `init`."""
+    cls = getattr(module, "RandomInitializer", None)
+    if cls is None or hasattr(cls.__init__, "_deviate"):
+        return
+    plain = cls.__init__
+    for_init = streams.within(INIT, plain)
+
+    @replaces(cls, "__init__")
+    def __init__(self, seed=None):
+        for_init(self, seed)
+        if type(self.seed) is int:
+            self.seed = replaced_seed(streams, INIT, "seed of an initializer", self.seed, sys._getframe(1))
+        elif streams.controls and hasattr(self.seed, "_initial_seed"):
+            self.seed = generator_for_init(self.seed)
+
+
+def generator_for_init(given):
+    """Return a seed generator for parameters that stands for one the program gives; the same one each time."""
+    if not hasattr(given, "_deviate"):
+        # Made in the midst of an initialiser, so it draws for `init`.
+        given._deviate = type(given)(given._initial_seed)
+    return given._deviate
+
+
+def patch_backend(module, streams):
+    """Have the generators of ``tf_keras``, Keras 2, begin with a seed of the factor of what holds them."""
+    cls = module.RandomGenerator
+    if hasattr(cls.__init__, "_deviate"):
+        return
+    plain_init, plain_seed, plain_start = cls.__init__, cls._create_seed, cls._maybe_init
+
+    @replaces(cls, "__init__")
+    def __init__(self, seed=None, rng_type=None, **kwargs):
+        frame = sys._getframe(1)
+        factor = holder(frame, streams)
+        plain_init(self, replaced_seed(streams, factor, "seed of tf_keras", seed, frame), rng_type, **kwargs)
+        self._deviate_factor = factor
+
+    @replaces(cls, "_create_seed")
+    def _create_seed(self, user_specified_seed):
+        return Derived(plain_seed(self, user_specified_seed))
+
+    @replaces(cls, "_maybe_init")
+    def _maybe_init(self):
+        if not self._built:
+            streams.call(getattr(self, "_deviate_factor", streams.current), plain_start, self)
+
+
+def patch_seeding(module, streams):
+    """Have ``keras.utils.set_random_seed`` seed the factors' streams, and record one call for all that it seeds."""
+    plain = getattr(module, "set_random_seed", None)
+    if plain is None or hasattr(plain, "_deviate"):
+        return
+
+    @functools.wraps(plain)
+    def set_random_seed(seed):
+        frame = sys._getframe(1)
+        result = plain(seed)
+        try:
+            if streams.controls:
+                forget_globals()
+            caller = program_frame(streams, frame)
+            if caller is not None:
+                generators = seeded_generators(streams)
+                streams.reseed("keras.utils.set_random_seed", seed, generators, None, caller)
+        except Exception as error:
+            streams.process.events.note("seed-not-replaced", "keras.utils.set_random_seed: %r" % (error,), "keras")
+        return result
+
+    set_random_seed._deviate = True
+    replace_everywhere(plain, set_random_seed, module.__name__.partition(".")[0])
+
+
+def seeded_generators(streams):
+    """Return the generators that Keras seeds."""
+    keras = sys.modules.get("keras.src.backend")
+    with_torch = keras is not None and keras.backend() == "torch"
+    names = [*SEEDED, "torch"] if with_torch else SEEDED
+    return [generator for generator in streams.generators if generator.name in names]
+
+
+def forget_globals():
+    """Have the factors' global seed generators made anew, as Keras does with its own."""
+    state = sys.modules.get("keras.src.backend.common.global_state")
+    tracker = getattr(state, "GLOBAL_STATE_TRACKER", None)
+    for name in list(vars(tracker)) if tracker is not None else ():
+        if name.startswith("global_seed_generator"):
+            state.set_global_attribute(name, None)
+    legacy = sys.modules.get("tf_keras.src.backend")
+    if legacy is not None:
+        # A generator of its own, the same for all factors; without it seeds are drawn from `random`.
+        legacy._SEED_GENERATOR.generator = None

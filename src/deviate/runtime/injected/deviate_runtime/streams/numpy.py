@@ -1,0 +1,214 @@
+"""`numpy.random`: the global generator, and those the program makes.
+
+A generator of NumPy draws from a bit generator that its constructor is given; called again on the same object, the
+constructor gives it another one. That is a switch, in a fifth of a microsecond.
+"""
+
+import functools
+import sys
+import zlib
+
+from ..patching import replaces
+from .derive import mix
+from .generators import Generator, Made, bound_seed, is_switched, stand_for
+
+
+def patch_random(numpy_random, streams):
+    """Have the global generator, and those made by name, draw from the factors' streams."""
+    if hasattr(numpy_random.seed, "_deviate"):
+        return
+    if not hasattr(numpy_random, "MT19937"):
+        note = "NumPy before 1.17 has one stream for all factors"
+        streams.process.events.note("numpy-one-stream", note, "numpy")
+        return
+    fix_entropy(numpy_random, streams)
+    generator = Switched(streams, numpy_random.mtrand._rand, numpy_random.RandomState, numpy_random.MT19937)
+    wrap_functions(numpy_random, streams, generator)
+    numpy_random.RandomState = legacy_class(numpy_random, streams)
+    plain = numpy_random.Generator
+    numpy_random.Generator = generator_class(plain, streams)
+    numpy_random.default_rng = wrap_default_rng(numpy_random, plain, streams)
+    generator.start()
+
+
+class Switched(Generator):
+    """A generator of NumPy. A state is a bit generator."""
+
+    name = "numpy"
+
+    def __init__(self, streams, item, cls, bits, key=None):
+        super().__init__(streams, key)
+        self.cls = cls
+        self.bits = bits
+        self.find = lambda: item
+
+    def live(self):
+        return self.find()._bit_generator
+
+    def put(self, state):
+        item = self.find()
+        if item is not None:
+            self.cls.__init__(item, state)
+
+    def fresh(self, seed):
+        bits = self.bits()
+        if hasattr(bits, "_legacy_seeding"):
+            # What `numpy.random.seed` does: other than the constructor with the same number.
+            bits._legacy_seeding(seed)
+            return bits
+        return self.bits(seed)
+
+    def copy(self, state):
+        copied = type(state)()
+        copied.state = state.state
+        return copied
+
+    def mark(self, state):
+        return mark(state)
+
+
+class MadeSwitched(Made, Switched):
+    """A generator that the program made."""
+
+    def __init__(self, streams, item, cls, bits, key):
+        super().__init__(streams, None, cls, bits, key)
+        self.watch(item)
+        self.find = self.item
+        self.name = "numpy." + cls.__name__
+
+
+def mark(bits):
+    """Return a number that identifies the state of a bit generator."""
+    state = bits.state
+    inner = state["state"]
+    if "key" in inner and hasattr(inner["key"], "tobytes"):
+        return zlib.crc32(b"%d" % inner.get("pos", 0), zlib.crc32(inner["key"].tobytes()))
+    return zlib.crc32(repr(state).encode())
+
+
+def fix_entropy(numpy_random, streams):
+    """Derive what unseeded generators would draw from the system: all of them call one function for it.
+
+    The number is the same for every factor. The states of the generators made of it differ by factor.
+    """
+    bits = sys.modules.get("numpy.random.bit_generator") or sys.modules.get("numpy.random._bit_generator")
+    if not streams.controls:
+        return
+    if bits is None or not hasattr(bits, "randbits"):
+        streams.process.events.note("generator-unseeded", "unseeded NumPy generators draw from the system", "numpy")
+        return
+
+    def randbits(count):
+        number = 0
+        for _ in range(-(-count // 32)):
+            number = number << 32 | mix(*streams.next_key("numpy entropy"))
+        return number & (1 << count) - 1
+
+    bits.randbits = randbits
+
+
+def wrap_functions(numpy_random, streams, generator):
+    """Replace the functions of the module that seed, or hand out the state."""
+    plain_seed, plain_get, plain_set = numpy_random.seed, numpy_random.get_state, numpy_random.set_state
+
+    @replaces(numpy_random, "seed", numpy_random.mtrand)
+    def seed(seed=None):
+        return streams.reseed("numpy.random.seed", seed, [generator], lambda: plain_seed(seed), sys._getframe(1))
+
+    @replaces(numpy_random, "get_state", numpy_random.mtrand)
+    def get_state(*args, **kwargs):
+        state = plain_get(*args, **kwargs)
+        generator.hand_out(token(state))
+        return state
+
+    @replaces(numpy_random, "set_state", numpy_random.mtrand)
+    def set_state(state):
+        if not generator.hand_back(token(state)):
+            plain_set(state)
+
+
+def token(state):
+    """Return what identifies a state that was handed out, as the old tuple or as a dictionary."""
+    if isinstance(state, dict):
+        state = (state.get("bit_generator"), state["state"]["key"], state["state"]["pos"])
+    return zlib.crc32(b"%d" % state[2], zlib.crc32(state[1]))
+
+
+def legacy_class(numpy_random, streams):
+    """Return what replaces methods of ``RandomState``."""
+    plain = numpy_random.RandomState
+
+    class RandomState(plain, metaclass=stand_for(plain, "numpy.random")):
+        """A legacy generator whose seeds derive from the factors'."""
+
+        def __init__(self, seed=None):
+            plain.__init__(self, seed)
+            if seed is None or is_plain_seed(seed):
+                frame = sys._getframe(1)
+                make(streams, self, plain, numpy_random.MT19937, "numpy.random.RandomState", seed, frame)
+
+        def seed(self, seed=None):
+            generator = streams.made.get(id(self))
+            again = functools.partial(plain.seed, self, seed)
+            if generator is None:
+                return again()
+            return streams.reseed("numpy.random.RandomState.seed", seed, [generator], again, sys._getframe(1))
+
+    # Pickled by this name, which leads back to it.
+    RandomState.__module__, RandomState.__qualname__ = "numpy.random", "RandomState"
+    return RandomState
+
+
+def generator_class(plain, streams):
+    """Return what replaces methods of ``Generator``."""
+
+    class Generator(plain, metaclass=stand_for(plain, "numpy.random")):
+        """A generator whose seeds derive from the factors'."""
+
+        def __init__(self, bit_generator):
+            plain.__init__(self, bit_generator)
+            # Of a bit generator only the state shows what it was seeded with.
+            given = ("state", mark(bit_generator))
+            make(streams, self, plain, type(bit_generator), "numpy.random.Generator", given, sys._getframe(1))
+
+    Generator.__module__, Generator.__qualname__ = "numpy.random", "Generator"
+    return Generator
+
+
+def wrap_default_rng(numpy_random, cls, streams):
+    """Return `default_rng` with generators of the program's that are switched; those it has pass as they are."""
+    plain, made = numpy_random.default_rng, numpy_random.Generator
+
+    @functools.wraps(plain)
+    def default_rng(seed=None):
+        generator = plain(seed)
+        if generator is seed or not (seed is None or is_plain_seed(seed) or hasattr(seed, "entropy")):
+            return generator
+        item = made.__new__(made)
+        cls.__init__(item, generator.bit_generator)
+        given = (seed.entropy, seed.spawn_key) if hasattr(seed, "entropy") else seed
+        frame = sys._getframe(1)
+        make(streams, item, cls, type(generator.bit_generator), "numpy.random.default_rng", given, frame)
+        return item
+
+    return default_rng
+
+
+def make(streams, item, cls, bits, call, given, frame):
+    """Begin to switch a generator the program made, or let it draw for the factor that makes it."""
+    seeded = streams.locate_seed(call, given, frame) if given is not None else None
+    if seeded is None and given is not None:
+        return  # a library's own, by a seed of its own
+    key = streams.key(given, call)
+    if is_switched(streams):
+        generator = MadeSwitched(streams, item, cls, bits, key)
+        generator.seeded = seeded
+        generator.start()
+    elif streams.controls:
+        bound = Switched(streams, item, cls, bits, key)
+        bound.put(bound.fresh(bound_seed(streams, key)))
+
+
+def is_plain_seed(seed):
+    """Tell whether `seed` is a number or some, and no generator, sequence of seeds or nothing."""
+    return isinstance(seed, (int, list, tuple)) or hasattr(seed, "dtype")

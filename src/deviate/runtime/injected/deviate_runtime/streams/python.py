@@ -1,0 +1,183 @@
+"""The module `random`: its own generator, and those the program makes from `random.Random`."""
+
+import os
+import sys
+
+from ..patching import replaces
+from .callers import STANDARD_LIBRARY, past_forwarders
+from .generators import Generator, Made, bound_seed, is_switched
+
+
+def patch_random(random, streams):
+    """Have the module's generator, and those made from its class, draw from the factors' streams."""
+    if hasattr(random.seed, "_deviate"):
+        return
+    module_generator = Switched(random, streams, random._inst)
+    wrap_class(random, streams)
+    module_generator.start()
+    wrap_functions(random, streams, module_generator)
+    if hasattr(os, "register_at_fork"):
+        # Registered after the hook of `random` itself, which seeds a forked child from the system.
+        os.register_at_fork(after_in_child=lambda: streams.controls and module_generator.restart_in_child(forked=True))
+
+
+class Switched(Generator):
+    """A generator of Python's. Its state is another generator, that of the current factor, which draws in its place.
+
+    All methods of `random.Random` draw by two methods of C. They are hidden by functions among the instance's
+    attributes, which go to the current state: a switch is one assignment, and a program may keep them.
+    """
+
+    name = "random"
+
+    def __init__(self, random, streams, instance, key=None):
+        super().__init__(streams, key)
+        self.Random = random.Random
+        self.plain_seed = getattr(random.Random.seed, "__wrapped__", random.Random.seed)
+        self.namespace = vars(instance)
+        self.current = instance
+
+    def hide(self):
+        """Have the instance draw from the current state."""
+
+        def random():
+            return self.current.random()
+
+        def getrandbits(k):
+            return self.current.getrandbits(k)
+
+        self.namespace.update(random=random, getrandbits=getrandbits)
+
+    def live(self):
+        # `gauss` makes two numbers at once and keeps the second among the instance's attributes.
+        vars(self.current)["gauss_next"] = self.namespace.get("gauss_next")
+        return self.current
+
+    def put(self, state):
+        if "getrandbits" not in self.namespace:
+            self.hide()
+        self.current = state
+        self.namespace["gauss_next"] = vars(state).get("gauss_next")
+
+    def fresh(self, seed):
+        state = self.Random.__new__(self.Random)
+        self.plain_seed(state, seed)
+        return state
+
+    def restart_in_child(self, forked):
+        """Seed a forked child anew: without Deviate the system seeds it, whatever was seeded before."""
+        if forked or self.seeded is None:
+            self.reset((*self.streams.lineage, "start"))
+
+    def copy(self, state):
+        copied = self.Random.__new__(self.Random)
+        set_state(copied, get_state(state))
+        copied.gauss_next = vars(state).get("gauss_next")
+        return copied
+
+    def mark(self, state):
+        return hash(get_state(state)) & 0xFFFFFFFF
+
+
+class MadeRandom(Made, Switched):
+    """A generator that the program made."""
+
+    name = "random.Random"
+
+
+def get_state(state):
+    """Return the state of C, whatever stands for it in the class now."""
+    return super(type(state), state).getstate()
+
+
+def set_state(state, values):
+    """Set the state of C."""
+    super(type(state), state).setstate(values)
+
+
+def wrap_functions(random, streams, generator):
+    """Replace the functions of the module that draw by C, seed, or hand out the state."""
+
+    @replaces(random, "seed")
+    def seed(a=None, *args, **kwargs):
+        def plain():
+            return generator.plain_seed(generator.live(), a, *args, **kwargs)
+
+        return streams.reseed("random.seed", a, [generator], plain, sys._getframe(1))
+
+    for name in ("random", "getrandbits", "getstate", "setstate"):
+        setattr(random, name, getattr(random._inst, name))
+
+
+def wrap_class(random, streams):
+    """Replace, in the class itself, what makes a generator and what hands out its state."""
+    cls = random.Random
+    plain_seed, plain_getstate, plain_setstate = cls.seed, cls.getstate, cls.setstate
+
+    @replaces(cls, "seed")
+    def seed(self, a=None, *args, **kwargs):
+        frame = sys._getframe(1)
+        if is_librarys(streams, a, frame):
+            return plain_seed(self, a, *args, **kwargs)
+        return seed_made(random, streams, self, a, lambda: plain_seed(self, a, *args, **kwargs), frame)
+
+    @replaces(cls, "getstate")
+    def getstate(self):
+        generator = generator_of(streams, self)
+        if generator is None or not streams.controls:
+            return plain_getstate(self)
+        state = plain_getstate(generator.live())
+        generator.hand_out(hash(state[1]))
+        return state
+
+    @replaces(cls, "setstate")
+    def setstate(self, state):
+        generator = generator_of(streams, self)
+        if generator is None or not streams.controls:
+            return plain_setstate(self, state)
+        if not generator.hand_back(hash(state[1])):
+            plain_setstate(generator.live(), state)
+            generator.namespace["gauss_next"] = state[2]
+        return None
+
+
+def seed_made(random, streams, instance, given, plain, frame):
+    """Seed a generator of the program."""
+    generator = streams.made.get(id(instance))
+    if generator is not None:
+        return streams.reseed("random.Random.seed", given, [generator], plain, frame)
+    seeded = streams.locate_seed("random.Random", given, frame)
+    key = streams.key(given, "random.Random")
+    if type(instance) is random.Random and is_switched(streams):
+        plain()
+        generator = MadeRandom(random, streams, instance, key)
+        generator.watch(instance)
+        generator.seeded = seeded
+        generator.start()
+    elif streams.controls:
+        random.Random.seed.__wrapped__(instance, bound_seed(streams, key))
+    else:
+        plain()
+    return None
+
+
+def generator_of(streams, instance):
+    """Return what switches `instance`, None where nothing does."""
+    for generator in streams.generators:
+        if getattr(generator, "namespace", None) is vars(instance):
+            return generator
+    return streams.made.get(id(instance))
+
+
+def is_librarys(streams, given, frame):
+    """Tell whether a generator is a library's own, by a seed it chose or one that must not be derived.
+
+    `tempfile` must not meet its own names again, so nothing of the standard library is derived.
+    """
+    frame = past_forwarders(frame)
+    if frame is None:
+        return True
+    if streams.callers.is_program(frame):
+        return False
+    in_standard_library = os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == STANDARD_LIBRARY
+    return given is not None or in_standard_library

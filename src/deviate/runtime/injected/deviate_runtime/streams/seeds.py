@@ -1,0 +1,76 @@
+"""Seeds that the program gives to a library: replaced by the factor's, and recorded where they are given."""
+
+import sys
+
+from ..frameworks import DATA
+from .derive import mix, text_of
+
+#: Locations that are recorded for one library.
+MAX_LOCATIONS = 16
+
+#: Seeds of 31 bits fit whatever a library keeps them in.
+SEED_LIMIT = 2**31
+
+
+class Derived(int):
+    """A seed that was derived already."""
+
+
+def derived(streams, factor, given, unseeded="clock"):
+    """Return the seed of `factor` that takes the place of the one that the program gives."""
+    return Derived(streams.seed(factor, streams.key(given, unseeded)) % SEED_LIMIT)
+
+
+def keeps_seed(streams, factor):
+    """Tell whether seeds given for `factor` stay: the data are held fixed by the author's own."""
+    return not streams.controls or (factor == DATA and DATA not in streams.varying)
+
+
+def replaced(streams, factor, library, call, seed, frame):
+    """Record a seed that the program gives and return the one that takes its place; only integers are replaced."""
+    record_seed(streams, factor, library, call, seed, frame)
+    return seed if keeps_seed(streams, factor) else derived(streams, factor, seed)
+
+
+def record_seed(streams, factor, generator, call, given, frame):
+    """Record that a seed given at a line decides draws of `factor`, however many libraries handed it on."""
+    caller = program_frame(streams, frame)
+    replaces = not keeps_seed(streams, factor)
+    seeded = streams.locate_seed(call, given, caller, replaces) if caller is not None else None
+    record_source(streams, factor, generator, seeded)
+    streams.fingerprints.add_draw(factor, mix(text_of(given), *seed_parts(streams, factor)))
+
+
+def seed_parts(streams, factor):
+    """Return what a draw of `factor` depends on beside what the program gives."""
+    return () if keeps_seed(streams, factor) else (streams.seeds[factor],)
+
+
+def record_source(streams, factor, generator, seeded):
+    """Record where draws of `factor` were seeded: each location has an entry of its own, up to a few."""
+    sources = streams.fingerprints.of(factor).sources
+    for number in range(1, MAX_LOCATIONS + 1):
+        name = generator if number == 1 else "%s %d" % (generator, number)
+        if name not in sources or location_of(sources[name]) == location_of(seeded):
+            sources[name] = seeded
+            return
+
+
+def location_of(seeded):
+    """Return what identifies a location that seeds."""
+    return None if seeded is None else (seeded["call"], seeded["file"], seeded["line"])
+
+
+def program_frame(streams, frame):
+    """Return the first frame of the program's, None where there is none."""
+    while frame is not None and not streams.callers.is_program(frame):
+        frame = frame.f_back
+    return frame
+
+
+def replace_everywhere(plain, function, library):
+    """Put `function` into the place of `plain` in the modules of `library` that have imported it by name."""
+    name = plain.__name__
+    for known, module in list(sys.modules.items()):
+        if known.partition(".")[0] == library and vars(module).get(name) is plain:
+            setattr(module, name, function)

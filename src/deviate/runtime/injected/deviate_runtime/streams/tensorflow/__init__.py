@@ -1,0 +1,1 @@
+"""TensorFlow: the seeds of operations, generator objects, `tf.data`."""

@@ -1,0 +1,1 @@
+"""PyTorch: generators, modules, loaders of data, optimizers."""

@@ -1,0 +1,239 @@
+"""Data loaders of PyTorch: samplers draw for ``shuffle``, fetches and workers for ``augment``, splits for ``data``."""
+
+import functools
+
+from ...frameworks import AUGMENT, DATA, SHUFFLE
+from ...patching import replaces
+from .order import Batches, Epoch, Order
+
+
+def patch_data(data, streams):
+    """Have what loads data draw for its factors, and take the order of the data."""
+    if hasattr(data.random_split, "_deviate"):
+        return
+    wrap_split(data, streams)
+    wrap_samplers(data, streams)
+    wrap_loader(data, streams)
+    wrap_fetch(data, streams)
+    wrap_worker(data, streams)
+    Batches(streams).watch(data.dataloader._BaseDataLoaderIter)
+
+
+def wrap_split(data, streams):
+    """Have a split of a data set draw for ``data``."""
+    data.random_split = data.dataset.random_split = streams.within(DATA, data.dataset.random_split)
+
+
+# Samplers
+
+
+def wrap_samplers(data, streams):
+    """Have samplers that the program iterates over itself draw for ``shuffle``; in a loader, all of them do."""
+    for name in ("RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler"):
+        cls = getattr(data, name, None)
+        if cls is not None:
+            wrap_sampler(cls, streams)
+
+
+def wrap_sampler(cls, streams):
+    """Have a sampler of torch's draw for ``shuffle`` wherever it is iterated over."""
+    plain = cls.__iter__
+
+    @replaces(cls, "__iter__")
+    def __iter__(self):
+        items = plain(self)
+        return items if streams.current == SHUFFLE else ordered(streams, items, draws_once(self))
+
+
+def ordered(streams, items, once):
+    """Yield `items`, each or only the first of them drawn for ``shuffle``."""
+    following = streams.within(SHUFFLE, functools.partial(next, items))
+    try:
+        yield following()
+        if once:
+            # not "yield from": a sampler is closed with its iterator, not before
+            for item in items:
+                yield item
+        else:
+            while True:
+                yield following()
+    except StopIteration:
+        return
+
+
+def draws_once(sampler):
+    """Tell whether a sampler draws for its first item only."""
+    if type(sampler).__name__ != "RandomSampler":
+        return type(sampler).__module__ == "torch.utils.data.sampler"
+    return sampler.generator is None or not (sampler.replacement or sampler.num_samples > len(sampler.data_source))
+
+
+# Loaders
+
+
+def wrap_loader(data, streams):
+    """Have iterators of loaders draw the workers' seed for ``augment`` and indices for ``shuffle``."""
+    cls = data.dataloader._BaseDataLoaderIter
+    plain_init, plain_next_index = cls.__init__, cls._next_index
+    orders = Orders(data, streams)
+
+    @replaces(cls, "__init__")
+    def __init__(self, loader):
+        orders.wrap_sampler(getattr(loader, "_index_sampler", None))
+        before = streams.enter(AUGMENT)
+        try:
+            plain_init(self, loader)
+            # Every loader draws a seed for workers, also one that has none and whose data set draws nothing.
+            streams.fingerprints.rebase(drawn_from(streams, loader.generator))
+        finally:
+            streams.leave(before)
+        self._deviate_order = orders.of(self)
+
+    @replaces(cls, "_next_index")
+    def _next_index(self):
+        order = self.__dict__.get("_deviate_order")
+        if order is None:
+            return plain_next_index(self)
+        if order.is_drawn:
+            index = plain_next_index(self)
+        else:
+            before = streams.enter(SHUFFLE)
+            try:
+                index = plain_next_index(self)
+            finally:
+                streams.leave(before)
+            order.is_drawn = order.once
+        order.epoch.take(index)
+        return index
+
+    for subclass in (cls, *cls.__subclasses__()):
+        if "_reset" in vars(subclass):
+            wrap_reset(subclass, streams, orders)
+
+
+def drawn_from(streams, generator):
+    """Return what switches the generator of a loader: one of the program's, or torch's own."""
+    if generator is not None:
+        made = streams.made.get(id(generator))
+        return [] if made is None else [made]
+    return [known for known in streams.generators if known.name == "torch"]
+
+
+def wrap_reset(cls, streams, orders):
+    """Begin an epoch: with workers, the first indices are drawn at once."""
+    plain = cls._reset
+
+    @replaces(cls, "_reset")
+    def _reset(self, *args, **kwargs):
+        self._deviate_order = orders.of(self)
+        return streams.call(AUGMENT, plain, self, *args, **kwargs)
+
+
+class IndexOrder:
+    """How one iterator of a loader draws its indices.
+
+    Attributes
+    ----------
+    once : bool
+        Only the first index makes a draw.
+    is_drawn : bool
+        No further index makes one.
+    """
+
+    __slots__ = ("once", "is_drawn", "epoch")
+
+    def __init__(self, once, epoch):
+        self.once = once
+        self.is_drawn = False
+        self.epoch = epoch
+
+
+class Orders:
+    """Finds the order of an iterator by the sampler of its loader."""
+
+    def __init__(self, data, streams):
+        self.data = data
+        self.streams = streams
+        self.order = Order(streams)
+        self.wrapped = set()
+
+    def wrap_sampler(self, sampler):
+        """Have a sampler of the program's begin its iteration for ``shuffle``: it may draw all of it at once."""
+        cls = type(sampler)
+        if cls in self.wrapped or cls.__module__.startswith(("torch.", "builtins")):
+            return
+        self.wrapped.add(cls)
+        try:
+            cls.__iter__ = self.streams.within(SHUFFLE, cls.__iter__)
+        except (AttributeError, TypeError):
+            return
+
+    def of(self, iterator):
+        """Return the order of `iterator`, None where none is drawn."""
+        sampler = iterator._index_sampler
+        if type(sampler) is self.data.BatchSampler:
+            sampler = sampler.sampler
+        name = type(sampler).__name__
+        if type(sampler) is self.data.SequentialSampler or isinstance(sampler, (range, list, tuple)):
+            return None
+        if name == "_InfiniteConstantSampler" or (name == "DistributedSampler" and not sampler.shuffle):
+            return None
+        is_torchs = type(sampler).__module__.startswith("torch.")
+        return IndexOrder(is_torchs and draws_once(sampler), Epoch(self.order))
+
+
+# Fetches
+
+
+def wrap_fetch(data, streams):
+    """Have fetches draw for ``augment``; data sets of tensors that are there already are no draw."""
+    fetchers = data._utils.fetch
+    for cls in (fetchers._MapDatasetFetcher, fetchers._IterableDatasetFetcher):
+        wrap_fetcher(data, cls, streams)
+
+
+def wrap_fetcher(data, cls, streams):
+    """Wrap the two methods that touch the data set."""
+    plain_init, plain = cls.__init__, cls.fetch
+
+    @replaces(cls, "__init__")
+    def __init__(self, *args, **kwargs):
+        streams.call(AUGMENT, plain_init, self, *args, **kwargs)
+        self._deviate_plain = draws_nothing(data, self)
+
+    @replaces(cls, "fetch")
+    def fetch(self, possibly_batched_index):
+        if getattr(self, "_deviate_plain", False):
+            return plain(self, possibly_batched_index)
+        before = streams.enter(AUGMENT)
+        try:
+            return plain(self, possibly_batched_index)
+        finally:
+            if before == AUGMENT:
+                # In a worker nothing else draws, so no switch takes a sample.
+                streams.fingerprints.sample(AUGMENT)
+            streams.leave(before)
+
+
+def draws_nothing(data, fetcher):
+    """Tell whether a fetch is torch's own indexing and collating of tensors."""
+    if fetcher.collate_fn is not data._utils.collate.default_collate:
+        return False
+    dataset = fetcher.dataset
+    while type(dataset) is data.Subset:
+        dataset = dataset.dataset
+    return type(dataset) in (data.TensorDataset, list, tuple, range)
+
+
+# Workers
+
+
+def wrap_worker(data, streams):
+    """Have all of a worker draw for ``augment``."""
+    worker = data._utils.worker
+    plain = worker._worker_loop
+
+    @replaces(worker, "_worker_loop")
+    def _worker_loop(*args, **kwargs):
+        streams.enter(AUGMENT)
+        return plain(*args, **kwargs)

@@ -1,0 +1,102 @@
+"""Generators that the program makes from ``torch.Generator``."""
+
+import functools
+import sys
+
+from ...frameworks import OTHER, SHUFFLE
+from ..generators import Made, bound_seed, is_switched, stand_for
+from .states import Switched, hand_back, token
+
+#: Where torch seeds generators with numbers it has just drawn.
+OF_TORCH = "/torch/utils/data/"
+
+#: What torch gives a generator that is not seeded; the clock has no part in it.
+DEFAULT_SEED = 67280421310721
+
+
+def replace_class(torch, streams, plain):
+    """Replace the class by a subclass: the one of C takes no new methods."""
+
+    class MadeSwitched(Made, Switched):
+        """A generator that the program made."""
+
+        name = "torch.Generator"
+
+        def __init__(self, item, key):
+            super().__init__(streams, None, plain, item.device, key)
+            self.watch(item)
+            self.find = self.item
+
+    class Generator(plain, metaclass=stand_for(plain, "torch")):
+        """A generator whose seeds derive from the factors'."""
+
+        def __init__(self, *args, **kwargs):
+            frame = sys._getframe(1)
+            if streams.callers.is_program(frame):
+                seeded = dict(streams.callers.locate(frame) or {}, call="torch.Generator", given="None")
+                adopt(self, seeded, DEFAULT_SEED)
+
+        def manual_seed(self, seed):
+            frame = sys._getframe(1)
+            again = functools.partial(plain.manual_seed, self, seed)
+            generator = streams.made.get(id(self))
+            if generator is not None:
+                streams.reseed("torch.Generator.manual_seed", seed, [generator], again, frame)
+                return self
+            seeded = streams.locate_seed("torch.Generator.manual_seed", seed, frame)
+            if seeded is None and not orders_data(streams, frame):
+                return again()
+            if seeded is None:
+                seeded = streams.callers.locate_library(frame)
+                seeded.update(call="torch.Generator.manual_seed", given=repr(seed)[:100])
+            if not streams.controls:
+                again()
+            adopt(self, seeded, seed)
+            return self
+
+        def seed(self):
+            generator = streams.made.get(id(self))
+            if generator is None:
+                return plain.seed(self)
+            again, frame = functools.partial(plain.seed, self), sys._getframe(1)
+            result = streams.reseed("torch.Generator.seed", None, [generator], again, frame)
+            return generator.initial_seed() if result is None else result
+
+        def initial_seed(self):
+            generator = streams.made.get(id(self))
+            planted = generator is not None and generator.planted
+            return generator.initial_seed() if planted else plain.initial_seed(self)
+
+        def get_state(self):
+            state = plain.get_state(self)
+            generator = streams.made.get(id(self))
+            if generator is not None:
+                generator.hand_out(token(state))
+            return state
+
+        def set_state(self, new_state):
+            again = functools.partial(plain.set_state, self, new_state)
+            hand_back(streams, streams.made.get(id(self)), new_state, again, sys._getframe(1))
+            return self
+
+    def adopt(item, seeded, given):
+        """Begin to switch a generator, or have it draw for the factor that makes it."""
+        key = streams.key(given)
+        if streams.current != OTHER:
+            streams.fingerprints.of(streams.current).sources["torch.Generator"] = seeded
+        if is_switched(streams):
+            generator = MadeSwitched(item, key)
+            generator.seeded = seeded
+            generator.start()
+        elif streams.controls:
+            plain.manual_seed(item, bound_seed(streams, key))
+
+    # Pickled by this name, which leads back to it.
+    Generator.__module__ = "torch"
+    Generator.__qualname__ = "Generator"
+    torch.Generator = Generator
+
+
+def orders_data(streams, frame):
+    """Tell whether a library gives a sampler a seed of its own; torch's samplers give what they have just drawn."""
+    return streams.current == SHUFFLE and OF_TORCH not in frame.f_code.co_filename.replace("\\", "/")

@@ -1,0 +1,132 @@
+"""What loaders of PyTorch yield: the order of the data, and the content of the first batches."""
+
+import array
+import ctypes
+import functools
+import zlib
+
+from ...patching import replaces
+from ..fingerprints import FIRST, SAMPLES
+
+#: Bytes of each tensor of a batch that are read.
+MAX_BYTES = 4 << 20
+
+#: Batches are nested this deep at most.
+MAX_DEPTH = 4
+
+
+class Digest:
+    """A digest of content, and of how many parts."""
+
+    def __init__(self, streams):
+        self.streams = streams
+        streams.fingerprints.content_sources.append(self)
+        self.forget()
+
+    def forget(self):
+        """Begin anew."""
+        self.digest = 0
+        self.count = 0
+
+
+class Order(Digest):
+    """Digest of the indices that loaders with a drawn order yield, in their order.
+
+    Of each epoch the first indices are read, then those at powers of two: reading costs a few microseconds.
+    """
+
+    def take(self, index):
+        """Take the indices of a batch."""
+        self.digest = zlib.crc32(bytes_of(index), self.digest)
+        self.count += 1
+        if self.count == 1:
+            self.streams.fingerprints.at_end.append(functools.partial(self.write, "end"))
+        if self.count == FIRST:
+            self.write("first")
+
+    def write(self, moment):
+        """Write the digest."""
+        self.streams.fingerprints.write_content("shuffle", self.digest, self.count, moment)
+
+
+class Epoch:
+    """The indices of one epoch."""
+
+    __slots__ = ("order", "count")
+
+    def __init__(self, order):
+        self.order = order
+        self.count = 0
+
+    def take(self, index):
+        """Take the indices of a batch, or of one example."""
+        count = self.count = self.count + 1
+        if count <= SAMPLES or not count & (count - 1):
+            self.order.take(index)
+
+
+def bytes_of(index):
+    """Return bytes that are equal for equal indices in equal order."""
+    try:
+        return array.array("q", index).tobytes()
+    except (TypeError, OverflowError):
+        return repr(index).encode("utf-8", "backslashreplace")
+
+
+class Batches(Digest):
+    """Digest of the content of the first batches."""
+
+    def watch(self, cls):
+        """Read batches until there were enough; then the loader is as it was."""
+        plain = cls.__next__
+
+        @replaces(cls, "__next__")
+        def __next__(iterator):
+            batch = plain(iterator)
+            try:
+                self.take(batch)
+            except Exception as error:
+                self.streams.process.events.note("batch-unread", repr(error), "batch")
+                self.count = FIRST
+            if self.count >= FIRST:
+                cls.__next__ = plain
+            return batch
+
+    def take(self, batch):
+        """Take the content of a batch into the digest."""
+        for part in parts(batch, MAX_BYTES):
+            self.digest = zlib.crc32(part, self.digest)
+        self.count += 1
+        if self.count == 1:
+            self.streams.fingerprints.at_end.append(self.finish)
+        if self.count == FIRST:
+            self.streams.fingerprints.write_content("batches", self.digest, self.count, "first")
+
+    def finish(self):
+        """Write what there was, where it was not enough."""
+        if self.count < FIRST:
+            self.streams.fingerprints.write_content("batches", self.digest, self.count, "first")
+
+
+def parts(value, most, depth=0):
+    """Yield the bytes of the parts of a batch, at most `most` of each tensor; tensors on a device are not copied."""
+    if hasattr(value, "data_ptr") and hasattr(value, "element_size"):
+        yield tensor_bytes(value, most)
+    elif depth < MAX_DEPTH and hasattr(value, "items"):
+        for key, inner in value.items():
+            yield repr(key).encode("utf-8", "backslashreplace")
+            yield from parts(inner, most, depth + 1)
+    elif depth < MAX_DEPTH and isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from parts(inner, most, depth + 1)
+    elif isinstance(value, (str, bytes, int, float, bool)):
+        yield repr(value).encode("utf-8", "backslashreplace")
+
+
+def tensor_bytes(tensor, most):
+    """Return the first bytes of a tensor on the CPU, a mark of its kind for one elsewhere."""
+    if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided":
+        return repr((tensor.device.type, tuple(tensor.shape))).encode()
+    tensor = tensor.detach().contiguous()
+    size = min(tensor.numel() * tensor.element_size(), most)
+    return ctypes.string_at(tensor.data_ptr(), size) if size else b""

@@ -1,0 +1,54 @@
+"""What a study says while its runs go on, beside what the replicate stage says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from deviate.collect.measured import measured_metrics
+from deviate.contrast.stopping import Look
+from deviate.experiment import Experiment, Run, Until
+from deviate.replicate.events import Event, RunEnded, RunProgress
+from deviate.results.order import main_first
+
+
+class OpenedAnew(msgspec.Struct, frozen=True, kw_only=True):
+    """A new experiment was made although there is one of the same command."""
+
+    name: str
+    #: What the other one is called, and in what it differs.
+    other: str
+
+
+class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the first run of a call showed: which factors the program draws for, and which it does not."""
+
+    run: Run
+    present: list[str]
+    absent: list[str]
+
+
+class Looked(msgspec.Struct, frozen=True, kw_only=True):
+    """After a round of runs: whether a variant has enough of them."""
+
+    variant: str
+    look: Look
+    until: Until
+
+
+StudyEvent = Event | OpenedAnew | FactorsSeen | Looked
+
+
+def values_ordered(values: Mapping[str, float], experiment: Experiment) -> dict[str, float]:
+    """Return the values by name of the metric, the main metric first; those alike as they were."""
+    measured = measured_metrics(experiment, [(name, -1) for name in values])
+    known = {metric.name: metric for metric in measured}
+    return {metric.name: values[metric.name] for metric in main_first([known[name] for name in values])}
+
+
+def with_ordered_values(event: Event, experiment: Experiment) -> Event:
+    """Return the event with the values it carries in the order of `values_ordered`."""
+    if isinstance(event, RunProgress | RunEnded):
+        return msgspec.structs.replace(event, values=values_ordered(event.values, experiment))
+    return event

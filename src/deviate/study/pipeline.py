@@ -1,0 +1,33 @@
+"""The flow of ``deviate run``, a line a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.replicate.workspace.lock import locked
+from deviate.study.criterion import settle_metric, settle_until
+from deviate.study.events import OpenedAnew, StudyEvent
+from deviate.study.request import Request, check_request, prepare_request
+from deviate.study.resume import open_experiment
+from deviate.study.runs import make_runs
+
+
+def run(request: Request, observe: Callable[[StudyEvent], None] = lambda event: None) -> ExperimentFolder:
+    """Do the whole job up to the last record; `observe` hears of every run that starts, goes on and ends."""
+    check_request(request)
+    until = settle_until(request)
+    prepared = prepare_request(request)
+    until = settle_metric(until, prepared.findings) if until else None
+    workspace = Workspace(prepared.target.project)
+    if request.name is not None:
+        workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
+    workspace.prepare()
+    with locked(workspace, ["deviate", "run", "--", *prepared.target.command]):
+        folder, other = open_experiment(request, prepared, workspace, datetime.now().astimezone(), until)
+        if other:
+            observe(OpenedAnew(name=folder.name, other=other))
+        for event in make_runs(request, folder, until):
+            observe(event)
+    return folder

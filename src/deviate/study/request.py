@@ -1,0 +1,172 @@
+"""What a user asks for with ``deviate run``, checked before anything is written."""
+
+from __future__ import annotations
+
+import ast
+import os
+import platform
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from deviate.analyse.findings import Findings
+from deviate.errors import BadOption, EntryNotFound, EntrySyntax
+from deviate.experiment import DEFAULT_RUNS, Experiment, Until
+from deviate.factors import DEFAULT_VARIANT, parse_variants
+from deviate.project.config import read_config
+from deviate.project.selection import extract, require_metrics
+from deviate.project.target import Target, find_target
+from deviate.replicate.environment.command import find_program
+from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, check_executor
+from deviate.replicate.snapshot.manifest import Snapshot, describe
+from deviate.replicate.snapshot.rules import SnapshotRules
+from deviate.replicate.workspace.folders import Workspace
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user asks for with ``deviate run``."""
+
+    command: list[str]
+    runs: int = DEFAULT_RUNS
+    variants: tuple[str, ...] = (DEFAULT_VARIANT,)
+    name: str | None = None
+    entry: str | None = None
+    project: Path | None = None
+    #: Where the user stands; None: where the process does.
+    here: Path | None = None
+    #: None: as many as the runs there are, or one.
+    jobs: int | None = None
+    #: Where runs are started, by its word in `deviate.replicate.executors.registry`.
+    executor: str = DEFAULT_EXECUTOR
+    timeout: float | None = None
+    seed: int = 0
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+    retry_failed: bool = False
+    discard_work: bool = False
+    strict: bool = False
+    #: ``METRIC ±WIDTH``: go on until it is known so well; `runs` are then those before the first look.
+    until: str | None = None
+    #: Runs of a variant at most, with `until`.
+    most: int | None = None
+
+
+def check_request(request: Request) -> None:
+    """Refuse numbers that make no sense, before anything is read.
+
+    Raises
+    ------
+    BadOption
+        Naming the option, what it must be and what it is.
+    """
+    if not request.command:
+        raise BadOption("no command to train with", hint="type it after --: deviate run -n 8 -- python train.py")
+    if request.runs < 1:
+        raise BadOption(f"-n must be at least 1, found {request.runs}", hint="type -n 10 for a first look")
+    if request.jobs is not None and request.jobs < 1:
+        raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
+    check_executor(request.executor)
+    if request.timeout is not None and not request.timeout > 0:
+        raise BadOption(f"--timeout must be above 0 seconds, found {request.timeout:g}", hint="leave it out for none")
+    parse_variants(request.variants)
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is known of a request before anything is written."""
+
+    target: Target
+    #: What the first word of the command stands for.
+    program: Path
+    findings: Findings
+    #: What a snapshot of the project would hold.
+    snapshot: Snapshot
+
+    def experiment(
+        self, name: str, planned: dict[str, int], created: datetime, seed: int, until: Until | None = None
+    ) -> Experiment:
+        """Return the experiment that runs of the command make, with the metrics that are selected."""
+        target, findings = self.target, self.findings
+        return Experiment(
+            name=name,
+            command=target.command,
+            folder=target.folder,
+            entry=target.entry,
+            metrics=[metric for metric in findings.metrics if metric.selected],
+            main_loop=findings.main_loop,
+            draws=findings.draws,
+            source=self.snapshot.source,
+            seed=seed,
+            planned=planned,
+            created=created.isoformat(timespec="seconds"),
+            until=until,
+        )
+
+
+def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
+    """Find what a request is about and refuse what cannot be run, if `measured` also what reports no metric.
+
+    Nothing is written.
+
+    Raises
+    ------
+    BadInput
+        If the command, the entry, the configuration or the workspace is not as it must be, or there is no metric.
+    """
+    target = find_requested(request)
+    program = find_program(target.command[0], target.project / target.folder, os.environ)
+    findings = extract(target.project, target.entry)
+    if measured:
+        require_metrics(findings)
+    Workspace(target.project).check_usable()
+    rules = snapshot_rules(request, target.project)
+    snapshot = describe(target.project, rules, folder=target.folder, words=target.command)
+    return Prepared(target=target, program=program, findings=findings, snapshot=snapshot)
+
+
+def find_requested(request: Request) -> Target:
+    """Find the project and an entry that can run; one in ``deviate.toml`` helps where the command shows none.
+
+    Raises
+    ------
+    EntryNotFound, EntryNotPython, EntrySyntax
+        If there is none, or it is written in a Python that Deviate cannot instrument.
+    """
+    target = _find(request)
+    _refuse_old_syntax(target)
+    return target
+
+
+def _find(request: Request) -> Target:
+    here = (request.here or Path.cwd()).resolve()
+    try:
+        return find_target(request.command, here, request.entry, request.project)
+    except EntryNotFound:
+        entry = read_config(request.project or here).entry
+        if request.entry or entry is None:
+            raise
+        return find_target(request.command, here, entry, request.project)
+
+
+def _refuse_old_syntax(target: Target) -> None:
+    """Refuse an entry that is read only when masked (see `deviate.analyse.source.files`): it could not be run."""
+    try:
+        ast.parse((target.project / target.entry).read_bytes())
+    except SyntaxError as problem:
+        raise EntrySyntax(
+            f"{target.entry}:{problem.lineno}: Python {platform.python_version()} does not parse this: "
+            f"{(problem.text or '').strip()}",
+            hint="cuda(async=True) is cuda(non_blocking=True) since Python 3.7; for a newer syntax, install Deviate "
+            "with the Python that trains",
+        ) from problem
+
+
+def snapshot_rules(request: Request, project: Path) -> SnapshotRules:
+    """Join the patterns of the command line with those of ``deviate.toml``."""
+    configured = read_config(project).snapshot
+    return SnapshotRules(
+        include=(*configured.include, *request.include),
+        exclude=(*configured.exclude, *request.exclude),
+        link=(*configured.link, *request.link),
+    )

@@ -1,0 +1,90 @@
+"""Make the runs of an experiment: as many as were requested, or until there are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
+
+from deviate.collect.runs import read_run
+from deviate.errors import NothingRecorded
+from deviate.experiment import Run, Until
+from deviate.factors import SEEDED
+from deviate.instrument.project import instrument_project
+from deviate.replicate.events import Event, RunEnded
+from deviate.replicate.executors.registry import make_executor
+from deviate.replicate.loop import ReplicateOptions, replicate
+from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.replicate.workspace.run_files import Completed
+from deviate.study.events import FactorsSeen, StudyEvent, with_ordered_values
+from deviate.study.request import Request
+from deviate.study.resume import plan_runs, requested_runs
+from deviate.study.rounds import until_enough
+
+
+def make_runs(request: Request, folder: ExperimentFolder, until: Until | None) -> Iterator[StudyEvent]:
+    """Make the runs that are still to be made; after the first completed one, say which factors it drew for.
+
+    Raises
+    ------
+    NothingRecorded
+        After the first run, where it completed and recorded no value: the others would not either.
+    """
+    seen = False
+    with closing(_rounds(request, folder, until)) as events:
+        for event in events:
+            yield event
+            if isinstance(event, RunEnded) and isinstance(event.outcome, Completed):
+                _require_records(folder, event.run)
+                if not seen and (factors := factors_seen(folder, event.run)) is not None:
+                    seen = True
+                    yield factors
+
+
+def _rounds(request: Request, folder: ExperimentFolder, until: Until | None) -> Generator[StudyEvent, None, None]:
+    experiment = folder.read_experiment()
+    instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
+    overlay = {file: result.data for file, result in instrumented.items()}
+    jobs = request.jobs or _latest_jobs(folder)
+    executor = make_executor(request.executor, jobs)
+
+    def make(planned: Mapping[str, int], first: bool = True) -> Generator[Event, None, None]:
+        options = ReplicateOptions(
+            timeout=request.timeout,
+            retry_failed=request.retry_failed and first,
+            keep_work=not request.discard_work,
+            strict=request.strict,
+        )
+        with closing(replicate(plan_runs(folder, planned), folder, overlay, executor, options=options)) as events:
+            yield from (with_ordered_values(event, experiment) for event in events)
+
+    if until is None:
+        return make(requested_runs(request))
+    return until_enough(make, folder, until, list(requested_runs(request)), jobs)
+
+
+def _latest_jobs(folder: ExperimentFolder) -> int:
+    """Return how many runs went on side by side so far: with another number each gets another share of the cores."""
+    infos = [info for run in folder.runs() if run.is_done and (info := run.read_info()) is not None]
+    return max(infos, key=lambda info: info.started).jobs if infos else 1
+
+
+def _require_records(folder: ExperimentFolder, completed: Run) -> None:
+    if any(run.record_files() for run in folder.runs() if run.is_done):
+        return
+    raise NothingRecorded(
+        f"run {completed.folder} of {folder.name!r} completed and none of its metrics reported a value",
+        hint=f"`deviate logs {folder.name} {completed.folder}` shows what it printed; "
+        f"`deviate extract {folder.read_experiment().entry} --diff` what is recorded where",
+    )
+
+
+def factors_seen(folder: ExperimentFolder, run: Run) -> FactorsSeen | None:
+    """Return which factors a run drew for; None where draws were not looked at."""
+    prints = read_run(folder.run(run)).fingerprints
+    if not prints:
+        return None
+    return FactorsSeen(
+        run=run,
+        present=[factor for factor in SEEDED if factor in prints],
+        absent=[factor for factor in SEEDED if factor not in prints],
+    )

@@ -1,0 +1,32 @@
+"""Comparisons of the same sides look at the same arrangements: SciPy goes through them once for all tests.
+
+Only for tests of what is made of a comparison; those of the permutation test itself have SciPy's own.
+"""
+
+from collections.abc import Iterator
+from math import comb
+
+import pytest
+from scipy import stats
+
+_SEEN: dict[object, object] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def arrangements_seen_once() -> Iterator[None]:
+    """Return what SciPy said before of the same values, where it looks at all arrangements and so draws nothing."""
+    plain = stats.permutation_test
+
+    def remembered(data, statistic, *, n_resamples, rng, **options):
+        options |= {"n_resamples": n_resamples}
+        everything = comb(sum(values.size for values in data), data[0].size) <= n_resamples
+        if "permutation_type" in options or not everything:
+            return plain(data, statistic, rng=rng, **options)
+        key = (*(values.tobytes() for values in data), statistic, *sorted(options.items()))
+        if key not in _SEEN:
+            _SEEN[key] = plain(data, statistic, rng=rng, **options)
+        return _SEEN[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stats, "permutation_test", remembered)
+        yield

@@ -1,0 +1,229 @@
+"""What counts as a metric, where it must be reported, and what is assumed of it."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysed_projects import analyse, looped, names
+
+from deviate.analyse.naming.words import UNNAMED, meaning_of
+
+PLAIN = """
+import random
+
+epochs = 3
+for epoch in range(epochs):
+    loss = 1.0 + random.gauss(0, 1)
+    accuracy = 50 * random.random()
+    print(f"epoch {epoch} train loss {loss:.4f} test accuracy {accuracy:.2f}%")
+"""
+
+
+def test_the_loop_that_reports_is_the_main_loop_where_nothing_trains(tmp_path):
+    found = analyse(tmp_path, train=PLAIN)
+    assert (found.main_loop.line, found.main_loop.variable, found.main_loop.kind) == (5, "epoch", "for")
+    assert "reports metrics" in found.main_loop.why
+    assert sorted(one.name for one in found.metrics if one.selected) == ["test accuracy", "train loss"]
+
+
+def test_the_loop_that_reports_through_a_function_is_the_main_loop(tmp_path):
+    train = """
+    import random
+
+    def report(value):
+        print('score %.3f' % value)
+
+    def main():
+        for step in range(3):
+            report(random.random())
+
+    main()
+    """
+    assert analyse(tmp_path, train=train).main_loop.line == 8
+
+
+def test_a_loop_over_the_items_of_a_report_is_no_main_loop(tmp_path):
+    train = "import library\nfor name, value in library.evaluate().items():\n    print(name, 'accuracy', value)\n"
+    assert analyse(tmp_path, train=train).main_loop is None
+
+
+def test_a_weight_changed_by_a_gradient_is_training(tmp_path):
+    train = """
+    weight = 0.0
+    for epoch in range(3):
+        for x in (1.0, 2.0):
+            gradient = 2 * x * (weight * x - 3 * x)
+            weight -= 0.02 * gradient
+        print('weight off by', abs(weight - 3))
+    """
+    found = analyse(tmp_path, train=train)
+    assert "weight update" in found.main_loop.why
+    assert found.main_loop.line == 3
+
+
+def test_steps_of_random_size_do_not_make_a_counter(tmp_path):
+    loop = "import random\nloss = 1.0\nfor epoch in range(3):\n    {}\n    print('loss', loss)\n"
+    assert list(names(analyse(tmp_path, train=loop.format("loss -= 0.1 * random.random()")))) == ["loss"]
+
+
+@pytest.mark.parametrize("step", ["1", "len(x)", "x.size(0)", "x.numel()", "batch_size"])
+def test_steps_of_a_constant_or_a_size_make_a_counter(tmp_path, step):
+    found = analyse(tmp_path, train=looped(f"seen += {step}\nprint('so far', seen)", "seen = 0\nbatch_size = 4"))
+    assert {one.variable: one.reason for one in found.rejected}["seen"] in {"counter", "constant"}
+
+
+def test_aggregates_are_the_last_value_the_mean_time_and_the_largest_memory(tmp_path):
+    report = """
+    print('loss', loss.item())
+    print('accuracy', (model(x) > 0).float().mean().item())
+    print('took', time.time() - start)
+    print('memory', torch.cuda.max_memory_allocated())
+    """
+    found = analyse(tmp_path, train=looped(report, "start = time.time()")).metrics
+    assert {one.kind: one.aggregate for one in found} == {
+        "loss": "last", "quality": "last", "speed": "mean", "resource": "max",
+    }  # fmt: skip
+
+
+DIRECTIONS = {
+    "higher": "return returns episodic_return EpRet reward score fitness elo win_rate mAP IoU dice BLEU R2 AUC F1 "
+    "precision recall explained_variance",
+    "lower": "perplexity FID WER CER MSE MAE RMSE error",
+    None: "KL approx_kl entropy clipfrac grad_norm",
+}
+
+
+KNOWN = [(key, one) for key, text in DIRECTIONS.items() for one in text.split()]
+
+
+@pytest.mark.parametrize(("direction", "name"), KNOWN)
+def test_direction_is_known_by_name(direction, name):
+    meaning = meaning_of(name)
+    assert (meaning.kind, meaning.direction) == ("quality", direction)
+
+
+@pytest.mark.parametrize("name", ["kl_loss", "entropy loss", "loss/kl", "cross entropy"])
+def test_what_is_called_a_loss_is_to_be_lowered(name):
+    assert (meaning_of(name).kind, meaning_of(name).direction) == ("loss", "lower")
+
+
+def test_a_noun_after_the_value_names_it_where_a_preposition_precedes(tmp_path):
+    stop = "if loss.item() < 1e-3:\n    break"
+    script = looped(stop) + "\n    print('Loss: {:.6f} after {} batches'.format(loss.item(), i))\n"
+    found = {one.variable: one for one in analyse(tmp_path, train=script).metrics}
+    assert (found["i"].name, found["i"].aggregate, found["i"].kind) == ("batches", "last", "speed")
+
+
+def test_reports_of_code_that_only_prepares_are_listed_and_not_selected(tmp_path):
+    setup = """
+    def check_memory():
+        free = torch.cuda.max_memory_allocated() / 1e9
+        print(f'{free:.1f} GB free')
+
+    check_memory()
+    """
+    found = analyse(tmp_path, train=looped("print('loss', loss.item())", setup)).metrics
+    assert [(one.kind, one.selected) for one in found] == [("loss", True), ("resource", False)]
+    assert "neither in the main loop nor after it" in found[1].why
+
+
+def test_it_is_said_whether_a_report_stands_in_the_main_loop_or_after_it(tmp_path):
+    after = """
+    print(f'test loss {criterion(model(held), target).item():.3f}')
+    for c, part in enumerate(parts(model)):
+        print(f'class {c}: accuracy {part:.1f}')
+    """
+    found = analyse(tmp_path, train=looped("print('train loss', loss.item())") + textwrap.dedent(after)).metrics
+    said = {one.name: one.why.split(";")[0] for one in found}
+    assert said["train loss"] == "printed in the main loop"
+    assert said["test loss"] == "printed after the main loop"
+    assert "printed after the main loop, again and again" in said.values()
+
+
+def test_reports_after_the_training_and_of_callbacks_are_selected(tmp_path):
+    before = """
+    def final():
+        print('final accuracy', (model(torch.ones(3, 2)) > 0).float().mean().item())
+
+    def each(hooks):
+        for hook in hooks:
+            hook(model)
+
+    def watch(model):
+        print('watched score', model(torch.ones(3, 2)).mean().item())
+
+    hooks = [watch]
+    """
+    found = analyse(tmp_path, train=looped("each(hooks)", before) + "\nfinal()\n").metrics
+    assert sorted(one.name for one in found if one.selected) == ["final accuracy", "watched score"]
+
+
+def test_a_unit_in_the_text_makes_no_resource_of_a_value_that_is_not_measured_memory(tmp_path):
+    (metric,) = analyse(tmp_path, train=looped("print(f'{loss.item():.2f} GB RAM')")).metrics
+    assert metric.kind == "loss"
+
+
+def test_a_loop_that_repeats_whole_trainings_is_not_the_main_loop(tmp_path):
+    train = """
+    import torch
+
+    def train(rate):
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+        for epoch in range(3):
+            loss = model(torch.ones(2)).sum()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+        return loss
+
+    for generation in range(4):
+        train(0.1 * generation)
+    """
+    assert analyse(tmp_path, train=train).main_loop.variable == "epoch"
+
+
+def test_what_functions_nobody_calls_would_report_is_unreached(tmp_path):
+    dead = "def profile():\n    print('profiled loss', model(loader[0][0]).mean().item())\n"
+    found = analyse(tmp_path, train=looped("print('loss', loss.item())", dead))
+    assert [one.reason for one in found.rejected if one.variable.startswith("model")] == ["unreached"]
+    assert list(names(found)) == ["loss"]
+
+
+def test_the_length_of_an_episode_is_a_metric_although_it_counts(tmp_path):
+    report = "length += 1\nprint('episode length', length)\n"
+    (metric,) = analyse(tmp_path, train=looped(report, "length = 0")).metrics
+    assert (metric.name, metric.direction) == ("episode length", None)
+
+
+def test_a_duration_is_named_by_its_text_and_never_by_the_clock_it_starts_from(tmp_path):
+    report = "print(f'epoch {epoch} elapse: {(time.time() - start) / 60:.2f}')"
+    (metric,) = analyse(tmp_path, train=looped(report, "start = time.time()")).metrics
+    assert metric.name == "elapse"
+
+
+def test_arguments_spread_by_a_star_keep_their_origin(tmp_path):
+    helper = "def scores(a, b):\n    return a / 2, b\n"
+    report = "both = [loss.item(), loss.item()]\nfirst, second = scores(*both)\nprint('gain %.3f' % first)"
+    assert list(names(analyse(tmp_path, train=looped(report, helper)))) == ["first"]
+
+
+@pytest.mark.parametrize("key", ["epoch", "global_step", "train/iteration", "n_parameters", "num_params"])
+def test_what_a_tracker_is_told_of_the_progress_is_no_metric_whatever_it_comes_from(tmp_path, key):
+    report = f"stats = {{'loss': loss.item(), 'more': model(x)}}\nwandb.log({{'{key}': stats.get('{key}')}})"
+    found = analyse(tmp_path, train=looped(report, "import wandb\n"))
+    assert not [one for one in found.metrics if one.selected]
+
+
+def test_a_value_after_a_count_is_named_by_the_words_before_the_count(tmp_path):
+    report = (
+        "acc = (model(x) > 0).float().mean()\nprint(f'Accuracy of the network on {len(loader)} test images: {acc:.1f}')"
+    )
+    (metric,) = [one for one in analyse(tmp_path, train=looped(report)).metrics if one.selected]
+    assert (metric.name, metric.direction) == ("Accuracy of the network", "higher")
+
+
+def test_the_scale_of_a_loss_is_no_loss():
+    assert meaning_of("loss_scale") == meaning_of("loss scaler") == UNNAMED
+    assert meaning_of("scaled loss").kind == "loss"

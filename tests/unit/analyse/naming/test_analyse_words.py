@@ -1,0 +1,30 @@
+"""Word lists stand beside the modules that use them, one word a line."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import deviate.analyse
+from deviate.analyse.naming.words import word_lists
+
+FILES = sorted(Path(deviate.analyse.__path__[0]).rglob("*.txt"))
+
+
+def test_a_list_is_a_section_and_a_remark_is_none_of_its_words(tmp_path: Path) -> None:
+    (tmp_path / "module.txt").write_text("# Of what.\n\n[first list]\na\nb c\n\n# More.\n[second]\na\n")
+    lists = word_lists(str(tmp_path / "module.py"))
+    assert lists == {"first list": frozenset({"a", "b c"}), "second": frozenset({"a"})}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_lists_are_sorted_without_repeats_and_belong_to_a_module(path: Path) -> None:
+    module = path.with_suffix(".py").read_text(encoding="utf-8")
+    assert "word_lists(__file__)" in module
+    blocks = path.read_text(encoding="utf-8").split("\n[")[1:]
+    for block in blocks:
+        name, _, words = block.partition("]\n")
+        listed = [word for word in words.splitlines() if word and not word.startswith("#")]
+        assert listed == sorted(set(listed)), name
+    names = Counter(block.partition("]")[0] for block in blocks)
+    assert set(names.values()) == {1}

@@ -1,0 +1,31 @@
+"""A sink is a row of a table."""
+
+from pathlib import Path
+
+import pytest
+from analysed_projects import analyse, looped
+
+from deviate.analyse.sinks import rows
+from deviate.analyse.sinks.readers import tag_and_value
+
+
+def test_a_new_tracker_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = looped('lab.note("train loss", loss.item())', before="import newlab\nlab = newlab.start()\n")
+    assert not analyse(tmp_path, train=script).metrics
+    monkeypatch.setitem(rows.BY_CALL, "note", [rows.Sink("newlab", "note", tag_and_value(0, 1), receiver=r"lab$")])
+    [metric] = analyse(tmp_path, train=script).metrics
+    assert (metric.name, metric.variable, metric.sink) == ("train loss", "loss", "newlab")
+    assert metric.selected
+    assert metric.why.startswith("reported to newlab in the main loop")
+
+
+def test_a_row_whose_receiver_differs_is_passed_over(tmp_path: Path) -> None:
+    script = looped('shop.report({"loss": loss.item()})\ntune.report({"loss": loss.item()})')
+    assert [metric.line for metric in analyse(tmp_path, train=script).metrics] == [
+        script.splitlines().index('        tune.report({"loss": loss.item()})') + 1
+    ]
+
+
+def test_each_call_leads_to_its_rows_in_the_order_of_the_table() -> None:
+    for call, sinks in rows.BY_CALL.items():
+        assert sinks == [sink for sink in rows.SINKS if call in sink.calls.split()]

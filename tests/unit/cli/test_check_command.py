@@ -1,0 +1,342 @@
+"""``deviate check`` on experiments in a workspace: outcomes, exit status, formats, and what it refuses."""
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from compared_sides import side, side_metric, write_experiment
+from msgspec import structs
+from scipy import stats
+
+import deviate
+from deviate.cli.main import group
+from deviate.errors import BadOption
+from deviate.inference.drops import Drop, parse_drops
+from deviate.inference.gate import GateOptions, check_side
+from deviate.report.numbers import Numbers
+from deviate.report.pages.gate import gate_page
+from deviate.report.text.gate import gate_caveats, gate_reasons
+from deviate.report.writers.gate_json import gate_json
+from deviate.report.writers.gate_junit import gate_junit
+from deviate.report.writers.registry import writers
+from deviate.report.writers.terminal import render_terminal
+
+pytestmark = pytest.mark.long
+
+RNG = np.random.default_rng(8)
+BASE = {"val acc": (90 + RNG.standard_normal(8)).tolist(), "val loss": (0.3 + 0.01 * RNG.standard_normal(8)).tolist()}
+OTHER = RNG.standard_normal(8)
+SAME = {
+    "val acc": (OTHER - OTHER.mean() + np.mean(BASE["val acc"]) - 0.05).tolist(),
+    "val loss": [1.01 * value for value in BASE["val loss"]],
+}
+WORSE = {"val acc": [value - 4 for value in SAME["val acc"]], "val loss": SAME["val loss"]}
+
+
+def terminal(gate, width=100):
+    return render_terminal(gate_page(gate, "brief"), width)
+
+
+def why(gate, index=0):
+    return gate_reasons(gate.metrics[index], gate.alpha)
+
+
+@pytest.fixture(scope="module")
+def experiments(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("checked")
+    drawn = [f"{k:08x}" for k in range(8)]
+    write_experiment(tmp_path, "main", BASE)
+    write_experiment(tmp_path, "same", SAME)
+    write_experiment(tmp_path, "worse", WORSE)
+    write_experiment(tmp_path, "lost", SAME, failed=2)
+    write_experiment(tmp_path, "few", {name: values[:4] for name, values in SAME.items()})
+    write_experiment(tmp_path, "one", BASE, drawn=drawn)
+    write_experiment(tmp_path, "copy", BASE, drawn=drawn)
+    return tmp_path
+
+
+@pytest.fixture
+def project(experiments, monkeypatch):
+    monkeypatch.chdir(experiments)
+    return experiments
+
+
+def run(*words):
+    return CliRunner().invoke(group, ["check", *words], standalone_mode=False)
+
+
+def check(*words):
+    return run(*words).return_value
+
+
+def test_a_recipe_that_is_no_worse_passes_with_the_p_of_scipy(project):
+    done = run("same", "--against", "main", "--metric", "val acc", "--max-drop", "3", "--json")
+    assert done.return_value == 0
+    found = json.loads(done.stdout)
+    (metric,) = found["metrics"]
+    assert (found["schema"], found["passed"], metric["outcome"]) == (1, True, "not worse")
+    limit = np.array(BASE["val acc"]) - 3
+    reference = stats.ttest_ind(SAME["val acc"], limit, equal_var=False, alternative="greater")
+    assert metric["p_not_worse"] == pytest.approx(reference.pvalue)
+    assert metric["limit"] == pytest.approx(limit.mean())
+    assert metric["ci_room"][0] == pytest.approx(reference.confidence_interval(0.95).low)
+
+
+def test_a_worse_one_does_not(project):
+    done = run("worse", "--against", "main", "--metric", "val acc", "--max-drop", "1")
+    assert done.return_value == 1
+    assert "val acc (last): worse" in done.stdout
+    assert "worse against main does not pass: 1 of 1 metric." in done.stdout
+    assert check("worse", "--against", "main", "--metric", "val acc") == 1
+
+
+def test_what_is_not_known_fails_or_passes_as_asked(project):
+    words = ("same", "--against", "main", "--metric", "val acc", "--max-drop", "0.1")
+    done = run(*words)
+    assert done.return_value == 1
+    assert "inconclusive (fails, as asked)" in done.stdout
+    assert "runs a side decide it in 4 of 5 cases" in " ".join(done.stdout.split())
+    assert check(*words, "--inconclusive", "pass") == 0
+    assert check("few", "--against", "main", "--metric", "val acc", "--max-drop", "30") == 1
+    assert check("worse", "--against", "main", "--metric", "val acc", "--max-drop", "1", "--inconclusive", "pass") == 1
+
+
+def test_without_a_drop_only_a_shown_one_fails(project):
+    done = run("same", "--against", "main", "--metric", "val acc", "--metric", "val loss")
+    assert done.return_value == 0
+    assert done.stdout.count("no drop shown") == 2
+    assert "would be shown by 4 of 5 such checks" in " ".join(done.stdout.split())
+
+
+def test_drops_go_with_metrics_in_their_order_and_shares_are_of_the_other_side(project):
+    gate = deviate.check("same", "main", {"val acc": "3%", "val loss": 0.05})
+    assert gate.passed
+    acc, loss = gate.metrics
+    assert acc.limit == pytest.approx(0.97 * np.mean(BASE["val acc"]))
+    assert (loss.direction, loss.limit) == ("lower", pytest.approx(np.mean(BASE["val loss"]) + 0.05))
+    words = ("--metric", "val acc", "--max-drop", "3%", "--metric", "val loss", "--max-drop", "0.05")
+    said = json.loads(run("same", "--against", "main", *words, "--json").stdout)
+    assert [metric["limit"] for metric in said["metrics"]] == [acc.limit, loss.limit]
+
+
+def test_runs_that_were_lost_do_not_let_the_others_pass(project):
+    gate = deviate.check("lost", "main", {"val acc": 30.0})
+    assert (gate.passed, gate.metrics[0].outcome, gate.metrics[0].lost_a) == (False, "runs lost", 2)
+    assert "2 of 10 runs of the side that is checked gave no finite value, against 0 of 8" in why(gate)[-1]
+    assert not deviate.check("lost", "main", {"val acc": 30.0}, inconclusive="pass").passed
+    assert deviate.check("same", "lost", {"val acc": 30.0}).passed
+
+
+def test_values_that_are_not_finite_never_pass_where_the_other_side_has_fewer():
+    a = side("new", [side_metric("m", SAME["val acc"][:4], excluded=4)], completed=8, ended=8)
+    b = side("old", [side_metric("m", BASE["val acc"])])
+    asked = GateOptions(drops={"m": Drop(1.0)}, inconclusive="pass")
+    gate = check_side(a, b, asked, "")
+    assert (gate.passed, gate.metrics[0].outcome) == (False, "runs lost")
+    assert "whatever --inconclusive says" in why(gate)[-1]
+    assert "m (last): runs lost\n" in terminal(gate)
+    (suite,) = ElementTree.fromstring(gate_junit(gate).encode())
+    assert suite.find("testcase/failure").get("type") == "runs-lost"
+    as_many = side("old", [side_metric("m", BASE["val acc"][:4], excluded=4)], completed=8, ended=8)
+    gate = check_side(a, as_many, asked, "")
+    assert (gate.passed, gate.metrics[0].outcome) == (True, "inconclusive")
+
+
+FRACTIONS = [value / 100 for value in BASE["val acc"]]
+
+
+def test_fractions_against_percent_are_refused(project):
+    a, b = side("new", [side_metric("acc", SAME["val acc"])]), side("old", [side_metric("acc", FRACTIONS)])
+    for one, other in ((a, b), (b, a)):
+        with pytest.raises(BadOption, match=r"like a fraction in old .* and like percent in new") as refused:
+            check_side(one, other, GateOptions(drops={"acc": Drop(0.5)}), "")
+        assert "into the unit of the other" in refused.value.hint
+    loss = [side("x", [side_metric("acc", values, kind="loss")]) for values in (FRACTIONS, BASE["val acc"])]
+    assert check_side(*loss, GateOptions(drops={"acc": Drop(0.5)}), "").metrics[0].outcome == "worse"
+
+
+def test_a_limit_that_lets_anything_pass_is_pointed_out_in_every_format():
+    b = side("old", [side_metric("acc", FRACTIONS)])
+    fallen = side("new", [side_metric("acc", [value - 0.37 for value in FRACTIONS])])
+    gate = check_side(fallen, b, GateOptions(drops={"acc": Drop(0.5)}), "")
+    said = " ".join(terminal(gate).split())
+    assert f"! acc: the limit 0.5 is {50 / np.mean(FRACTIONS):.0f}% of the mean of old (0.89" in said
+    assert "would pass; if points of a percentage are meant, type --max-drop 0.005." in said
+    assert json.loads(gate_json(gate))["warnings"][0]["slug"] == "limit-wide"
+    (out,) = ElementTree.fromstring(gate_junit(gate).encode()).findall("testsuite/system-out")
+    assert out.text.startswith("warning: acc: the limit 0.5 is ")
+
+    def told(drop, direction="higher"):
+        found = check_side(b, fallen, GateOptions(drops={"acc": drop}, directions={"acc": direction}), "")
+        return [caveat.message for caveat in gate_caveats(found) if caveat.slug == "limit-wide"]
+
+    sds = 0.103 / np.std(FRACTIONS, ddof=1)
+    assert told(Drop(0.103))[0].startswith(f"acc: the limit 0.103 is {sds:.0f} SDs of new (")
+    assert "more than a fifth of the mean of new: a rise to" in told(Drop(0.25, True), "lower")[0]
+    assert told(Drop(0.02)) == told(Drop(0.02, True)) == told(Drop()) == []
+
+
+@pytest.mark.parametrize("direction", ["higher", "lower"])
+def test_the_distance_to_the_limit_says_on_which_side_of_it(direction):
+    a, b = (side(label, [side_metric("m", BASE["val acc"], direction=direction)]) for label in ("new", "old"))
+    within = why(check_side(a, b, GateOptions(drops={"m": Drop(3.0)}), ""))[1]
+    assert f"the mean is 3.0 {'above' if direction == 'higher' else 'below'} it, within the limit (90% CI of" in within
+    worse = [value + (-4 if direction == "higher" else 4) for value in BASE["val acc"]]
+    a = side("new", [side_metric("m", worse, direction=direction)])
+    beyond = why(check_side(a, b, GateOptions(drops={"m": Drop(3.0)}), ""))[1]
+    assert "CI of the distance: 0." in beyond
+    assert f"{'below' if direction == 'higher' else 'above'} it, beyond the limit" in beyond
+
+
+def test_a_p_near_alpha_is_not_written_as_alpha():
+    texts = [Numbers(0.05).compared_p(p) for p in (0.0504, 0.04996, 0.05, 0.0512)]
+    assert texts == ["= 0.0504", "= 0.04996", "= 0.05", "= 0.051"]
+    assert Numbers(0.01).compared_p(0.01004) == "= 0.01004"
+
+
+def test_bit_identical_partners_pass(project):
+    gate = deviate.check("copy", "one", {"val acc": 0.1, "val loss": 0})
+    assert [metric.outcome for metric in gate.metrics] == ["not worse", "no drop shown"]
+    assert "Each run gave exactly the value" in why(gate)[-1]
+
+
+def test_false_alarms_are_adjusted_and_passes_are_not(project):
+    drops = {"val acc": 3.0, "val loss": 0.05}
+    both, one = deviate.check("same", "main", drops), deviate.check("same", "main", {"val acc": 3.0})
+    assert both.metrics[0].p_not_worse == one.metrics[0].p_not_worse
+    worse = deviate.check("worse", "main", drops).metrics[0]
+    assert worse.p_worse_adjusted == pytest.approx(2 * worse.p_worse)
+
+
+def test_junit_holds_a_case_a_metric(project):
+    words = ("--metric", "val acc", "--max-drop", "1", "--metric", "val loss", "--max-drop", "1%")
+    done = run("worse", "--against", "main", *words, "--inconclusive", "pass", "--junit", "gate.xml")
+    assert done.return_value == 1
+    assert "written to gate.xml" in done.stderr
+    root = ElementTree.parse(project / "gate.xml").getroot()
+    (suite,) = root
+    assert (root.tag, suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("testsuites", "2", "1", "1")
+    acc, loss = suite.findall("testcase")
+    assert acc.find("failure").get("message") == "val acc: worse"
+    assert loss.find("skipped") is not None
+    assert not list(project.glob(".gate.xml*"))
+
+
+def hostile_gate():
+    name = 'a<b & "c" ]]> \x1b[31m\x00\ufffe\ud800'
+    metric = side_metric(name, SAME["val acc"])
+    other = side_metric(name, BASE["val acc"])
+    return name, check_side(
+        side("new", [metric]), side("old", [other]), GateOptions(drops={name: Drop(0.1)}), "deviate"
+    )
+
+
+def test_hostile_names_make_valid_documents():
+    _, gate = hostile_gate()
+    (case,) = ElementTree.fromstring(gate_junit(gate).encode()).iter("testcase")
+    assert case.get("name").startswith('a<b & "c" ]]>')
+    assert json.loads(gate_json(gate).encode())["metrics"][0]["name"].startswith("a<b")
+    assert "\x1b" not in terminal(gate, 80)
+
+
+def test_the_terminal_is_not_left(project):
+    text = terminal(deviate.check("same", "main", {"val acc": 0.1}).facts, 60)
+    assert max(len(line) for line in text.splitlines()) <= 60
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("same", "--against", "main"), "a check needs a metric"),
+        (("same", "--against", "main", "--metric", "vall"), "no metric 'vall' in same"),
+        (("same", "--against", "nothing", "--metric", "val acc"), "nothing"),
+        (("same", "--against", "same", "--metric", "val acc"), "are the same runs"),
+        (("same", "--against", "main", "--metric", "val acc", "--max-drop", "x"), "no number of at least 0"),
+        (("same", "--against", "main", "--metric", "val acc", "--max-drop", "-1"), "no number of at least 0"),
+        (("same", "--against", "main", "--metric", "val acc", "--max-drop", "1", "--max-drop", "2"), "2 --max-drop"),
+        (("same", "--against", "main", "--metric", "val acc", "--metric", "val acc"), "named twice"),
+        (("same", "--against", "main", "--metric", "val acc", "--alpha", "0.5"), "--alpha must be above 0"),
+        (("same", "--against", "main", "--metric", "val acc", "--direction", "val acc=up"), "expected higher or lower"),
+        (("same", "--against", "main", "--metric", "val acc", "--junit", "no/such.xml"), "no such folder"),
+        (("same", "--against", "main", "--metric", "val acc", "--match", "x"), "is not NAME=VALUE"),
+    ],
+)
+def test_bad_questions_are_refused(project, words, said):
+    done = run(*words)
+    assert done.exception.exit_status == 2
+    assert said in done.exception.message
+
+
+def test_a_metric_without_a_direction_is_refused_until_it_has_one():
+    a, b = (side(label, [side_metric("m", BASE["val acc"], direction=None)]) for label in ("new", "old"))
+    with pytest.raises(BadOption, match="higher or lower values of 'm'"):
+        check_side(a, b, GateOptions(drops={"m": Drop(1.0)}), "")
+    assert check_side(a, b, GateOptions(drops={"m": Drop(5.0)}, directions={"m": "lower"}), "").passed
+
+
+def test_a_share_of_values_around_zero_is_refused():
+    a, b = (side(label, [side_metric("m", [-1.0, 0.5, 1.0, 2.0, 3.0])]) for label in ("new", "old"))
+    with pytest.raises(BadOption, match="not all on one side of zero"):
+        check_side(a, b, GateOptions(drops={"m": Drop(0.02, True)}), "")
+
+
+def test_a_pass_of_a_noisier_side_is_qualified():
+    a = side("new", [side_metric("m", 90 + 4 * (np.array(SAME["val acc"]) - 90))])
+    b = side("old", [side_metric("m", BASE["val acc"])])
+    gate = check_side(a, b, GateOptions(drops={"m": Drop(30.0)}), "")
+    assert "times that of the other side" in why(gate)[-1]
+
+
+def test_names_and_order_of_drops():
+    assert parse_drops(["a", "b"], ["1", "2%"]) == {"a": Drop(1.0), "b": Drop(0.02, True)}
+    assert parse_drops(["a", "b"], ["b=2", "1"]) == {"a": Drop(1.0), "b": Drop(2.0)}
+    assert parse_drops([], ["x=y=0.5"]) == {"x=y": Drop(0.5)}
+    for metrics, texts in (([], ["1"]), (["a"], ["=1"]), (["a"], ["a=1", "a=2"]), (["a"], ["a=nan"])):
+        with pytest.raises(BadOption):
+            parse_drops(metrics, texts)
+
+
+@pytest.mark.parametrize("name", writers(json=gate_json))
+def test_every_format_says_whether_a_side_passes_and_escapes_names(project, name):
+    words = ("worse", "--against", "main", "--metric", "val acc", "--max-drop", "1", "--format", name)
+    done = run(*words)
+    assert done.return_value == 1
+    assert "worse" in done.stdout
+    if name == "json":
+        return
+    assert "0.00" in done.stdout
+    _, gate = hostile_gate()
+    writer = writers(json=gate_json)[name]
+    assert "\x1b" not in writer.render(gate_page(gate, writer.reader))
+
+
+def test_junit_and_other_formats_go_to_files_by_their_names(project):
+    words = ("same", "--against", "main", "--metric", "val acc", "--max-drop", "3")
+    for name, start in (("out.xml", "<?xml"), ("out.md", "# same against main"), ("out.json", "{"), ("out.tex", "%")):
+        assert check(*words, "-o", name) == 0
+        assert (project / name).read_text().startswith(start)
+    with pytest.raises(BadOption, match="different things"):
+        CliRunner().invoke(group, ["check", *words, "--json", "--format", "md"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", ["md", "tex", "html"])
+def test_a_p_just_below_alpha_is_written_with_the_digits_that_tell_it_from_alpha(name):
+    a, b = side("new", [side_metric("m", SAME["val acc"])]), side("old", [side_metric("m", BASE["val acc"])])
+    gate = check_side(a, b, GateOptions(drops={"m": Drop(3.0)}, alpha=0.01))
+    metric = structs.replace(gate.metrics[0], p_not_worse=0.00999, p_worse_adjusted=0.00999)
+    writer = writers()[name]
+    text = writer.render(gate_page(structs.replace(gate, metrics=[metric]), writer.reader)).partition("<main")
+    assert (text[2] or text[0]).count("0.00999") >= 2
+
+
+def test_weak_runs_are_left_out_and_let_nothing_pass(project):
+    bar = f"val acc<{sorted(SAME['val acc'])[1]}"
+    gate = deviate.check("same", "main", {"val acc": 30.0}, weak=[bar])
+    assert (gate.passed, gate.metrics[0].outcome, gate.metrics[0].lost_a) == (False, "inconclusive", 1)
+    assert "1 of 8 runs of the side that is checked gave no finite value or were left out as weak" in why(gate)[-1]
+    assert any(caveat.slug == "weak-runs" for caveat in gate_caveats(gate.facts))
+    done = run("same", "--against", "main", "--metric", "val acc", "--max-drop", "30", "--weak", bar)
+    assert done.return_value == 1
+    assert "Left out as was asked" in " ".join(done.stdout.split())

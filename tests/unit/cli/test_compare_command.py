@@ -1,0 +1,307 @@
+"""``deviate compare`` and ``deviate plan`` on experiments in a workspace, and from Python."""
+
+import json
+from inspect import signature
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from compared_sides import write_experiment
+from scipy import stats
+
+import deviate
+from deviate.cli.main import group
+from deviate.errors import BadOption, UnknownExperiment
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.inference.plan import PlanOptions, make_plan
+from deviate.report.text.comparison.caveats import comparison_caveats
+from deviate.report.text.plan import plan_notes
+from deviate.results.options import SampleOptions
+
+pytestmark = pytest.mark.long
+
+RNG = np.random.default_rng(8)
+BASE = {
+    "train loss": (0.3 + 0.01 * RNG.standard_normal(8)).tolist(),
+    "test acc": (90 + RNG.standard_normal(8)).tolist(),
+}
+BETTER = {"train loss": [x - 0.05 for x in BASE["train loss"]], "test acc": (95 + RNG.standard_normal(8)).tolist()}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    drawn = [f"{k:08x}" for k in range(10)]
+    write_experiment(tmp_path, "baseline", BASE)
+    write_experiment(tmp_path, "proposed", BETTER, failed=2)
+    write_experiment(tmp_path, "best", BASE, aggregate="best")
+    write_experiment(tmp_path, "few", {name: values[:3] for name, values in BETTER.items()})
+    write_experiment(tmp_path, "two", BASE, variant="control", drawn=drawn)
+    write_experiment(tmp_path, "two", BASE, variant="algo+impl", drawn=drawn)
+    write_experiment(tmp_path, "arms", BETTER, variant="algo", drawn=drawn)
+    write_experiment(tmp_path, "arms", BASE, variant="impl")
+    write_experiment(tmp_path, "a:b", BASE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(group, list(words))
+
+
+def test_json_on_standard_output_and_nothing_else(project):
+    done = run("compare", "baseline", "proposed", "--json")
+    assert done.exit_code == 0
+    found = json.loads(done.stdout)
+    metric = next(one for one in found["metrics"] if one["name_a"] == "test acc")
+    assert metric["verdict"] == "b better"
+    welch = stats.ttest_ind(BASE["test acc"], BETTER["test acc"], equal_var=False)
+    assert metric["tests"]["welch_t"]["p"] == pytest.approx(welch.pvalue)
+    assert any(warned["slug"] == "runs-lost" for warned in found["warnings"])
+
+
+def test_python_says_the_same(project):
+    found = deviate.compare(deviate.load("baseline"), "proposed", alpha=0.01)
+    assert found.pairs[0].metrics[1].verdict == "b better"
+    assert found.alpha == 0.01
+
+
+def test_fingerprints_in_the_files_pair_runs(project):
+    found = deviate.compare("two", "arms:algo")
+    assert found.pairs[0].pairing.shared == ["shuffle"]
+    assert found.pairs[0].metrics[0].contrast.paired
+    assert not deviate.compare("two", "arms:algo", pairing="off").pairs[0].metrics[0].contrast.paired
+
+
+def test_variants_are_named_or_assumed(project):
+    found = deviate.compare("two", "two:control")
+    assert (found.pairs[0].variant_a, found.pairs[0].variant_b) == ("algo+impl", "control")
+    assert any(warned.slug == "variant-assumed" for warned in comparison_caveats(found.comparability))
+    assert deviate.compare("a:b", "baseline").pairs[0].variant_a == "algo+impl"
+    with pytest.raises(BadOption, match="has 2 variants: algo, impl") as raised:
+        deviate.compare("arms", "baseline")
+    assert "arms:algo" in raised.value.hint
+    with pytest.raises(BadOption, match="no variant 'init'"):
+        deviate.compare("baseline:init", "proposed")
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "said"),
+    [
+        (["baseline", "nothing"], UnknownExperiment, "nothing"),
+        (["baseline"], BadOption, "two sides"),
+        (["baseline", "baseline"], BadOption, "same runs"),
+        (["baseline", "baseline:algo+impl"], BadOption, "same runs"),
+        (["baseline", "best"], BadOption, "aggregated differently"),
+        (["baseline", "proposed", "--aggregate", "x=last"], BadOption, "no metric 'x'"),
+        (["baseline", "proposed", "--aggregate", "test acc=worst"], BadOption, "no aggregate"),
+        (["baseline", "proposed", "--margin", "test acc=-1"], BadOption, "above 0"),
+        (["baseline", "proposed", "--margin", "test acc=x"], BadOption, "no number"),
+        (["baseline", "proposed", "--margin", "test acc"], BadOption, "NAME=VALUE"),
+        (["baseline", "proposed", "--direction", "test acc=up"], BadOption, "higher or lower"),
+        (["baseline", "proposed", "--correction", "sidak"], BadOption, "sidak"),
+        (["baseline", "proposed", "--level", "95"], BadOption, "--level"),
+        (["baseline", "proposed", "--alpha", "0"], BadOption, "--alpha"),
+        (["baseline", "proposed", "--alpha", "0.1", "--level", "0.95"], BadOption, "belong together"),
+        (["baseline", "proposed", "--json", "--format", "md"], BadOption, "different things"),
+        (["baseline", "proposed", "--format", "docx"], BadOption, "docx"),
+        (["baseline", "proposed", "-o", "x.docx"], BadOption, "x.docx"),
+    ],
+)
+def test_bad_input_is_refused(project, words, error, said):
+    done = run("compare", *words)
+    assert isinstance(done.exception, error), done.exception
+    assert done.exception.exit_status == 2
+    assert said in done.exception.message
+    assert done.exception.hint
+    assert done.stdout == ""
+
+
+def test_one_name_is_answered_with_the_experiments_there_are(project):
+    hint = run("compare", "baseline").exception.hint
+    assert hint.startswith("type: deviate compare baseline B; experiments here: a:b, arms, ")
+
+
+def test_metrics_are_named_in_either_case(project):
+    usual = ["--metric", "test acc", "--margin", "test acc=9", "--match", "test acc=test acc"]
+    other = ["--metric", "Test Acc", "--margin", "TEST ACC=9", "--match", "Test acc=test Acc"]
+    chosen = ["--direction", "test acc=lower", "--aggregate", "test acc=max"]
+    found, same = (
+        json.loads(run("compare", "baseline", "proposed", "--json", *words).stdout)
+        for words in ([*usual, *chosen], [*other, *(word.replace("test acc", "Test Acc") for word in chosen)])
+    )
+    assert found.pop("command") != same.pop("command")
+    assert found == same
+    assert [metric["aggregate"] for metric in found["metrics"]] == ["max"]
+
+
+def test_a_gate_takes_metrics_in_either_case_once(project):
+    found = deviate.check("proposed", "baseline", {"Test Acc": 0.5}, aggregates={"TEST acc": "max"})
+    assert [(metric.name, metric.aggregate) for metric in found.metrics] == [("test acc", "max")]
+    with pytest.raises(BadOption, match="named twice"):
+        deviate.check("proposed", "baseline", {"Test Acc": 0.5, "test acc": 1})
+    with pytest.raises(BadOption, match="no metric 'x'"):
+        deviate.check("proposed", "baseline", {"test acc": 0.5}, aggregates={"x": "max"})
+
+
+def test_a_wrong_keyword_is_pythons_own_error_and_the_right_ones_are_in_the_signature(project):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'metric'"):
+        deviate.compare("baseline", "proposed", metric="test acc")
+    assert ({*ComparisonOptions.__struct_fields__, *SampleOptions.__struct_fields__} - {"samples"}) < set(
+        signature(deviate.compare).parameters
+    )
+    one, several = (deviate.compare("baseline", "proposed", metrics=named) for named in ("test acc", ["test acc"]))
+    assert [metric.name for metric in one.pairs[0].metrics] == ["test acc"]
+    assert one.facts == several.facts
+    with pytest.raises(BadOption, match="pairing"):
+        deviate.compare("baseline", "proposed", pairing="yes")
+
+
+def test_what_python_gives_prints_as_what_the_command_says(project):
+    said = run("compare", "baseline", "proposed", "--metric", "test acc", "-o", "out.txt")
+    assert said.exit_code == 0
+    found = deviate.compare("baseline", "proposed", metrics="test acc")
+    assert str(found) == repr(found) == (project / "out.txt").read_text().rstrip("\n")
+    assert repr(found.pairs) == "[<'baseline' against 'proposed': <'test acc': b better>>]"
+    assert repr(deviate.plan(difference=1.0)).splitlines() == run("plan", "--difference", "1").stdout.splitlines()
+    assert len(repr(deviate.check("proposed", "baseline", {"test acc": 0.5}))) < 1000
+
+
+def test_a_curve_is_of_the_variant_that_a_comparison_takes(project):
+    two = deviate.load("two")
+    table = two.curve("Test ACC").to_frame()
+    assert list(table) == ["iterations", "n", "low", "median", "high"]
+    assert table["median"].tolist() == [np.median(BASE["test acc"])]
+    assert table["n"].tolist() == [8]
+    assert two.parting("test acc", "control").iteration == 0
+    with pytest.raises(BadOption, match="no variant 'init'") as raised:
+        two.curve("test acc", "init")
+    assert raised.value.hint == "variants: control, algo+impl"
+    with pytest.raises(BadOption, match="no metric 'acc'") as raised:
+        two.curve("acc")
+    assert raised.value.hint == "metrics: train loss, test acc"
+    with pytest.raises(BadOption, match="of 2 variants: algo, impl") as raised:
+        deviate.load("arms").curve("test acc")
+    assert raised.value.hint == "name one: variant='algo'"
+
+
+def test_samples_take_aggregates_in_either_case(project):
+    table = deviate.load("baseline").samples({"Test Acc": "max"})
+    assert set(table[table["metric"] == "test acc"]["aggregate"]) == {"max"}
+    with pytest.raises(BadOption, match="no metric 'x'"):
+        deviate.load("baseline").samples({"x": "max"})
+
+
+def test_one_aggregate_for_both_makes_them_comparable(project):
+    chosen = [word for name in BASE for word in ("--aggregate", f"{name}=last")]
+    found = json.loads(run("compare", "baseline", "best", "--json", *chosen).stdout)
+    assert {metric["aggregate"] for metric in found["metrics"] if metric["kind"] == "quality"} == {"last"}
+
+
+def test_level_is_one_minus_alpha(project):
+    found = json.loads(run("compare", "baseline", "proposed", "--json", "--level", "0.99").stdout)
+    assert found["alpha"] == 0.01
+    assert json.loads(run("compare", "baseline", "proposed", "--json").stdout)["alpha"] == 0.05
+
+
+@pytest.mark.parametrize("suffix", ["md", "csv", "json", "txt"])
+def test_a_file_is_written_in_the_format_of_its_name(project, suffix):
+    assert run("compare", "baseline", "proposed", "few", "-o", f"out.{suffix}").exit_code == 0
+    assert "proposed" in (project / f"out.{suffix}").read_text()
+
+
+def test_plan_from_a_pilot(project):
+    found = deviate.plan("baseline", difference=0.8, sd_ratio=2.0, precision=0.5)
+    assert found.pilot.metric == "test acc"
+    assert found.sd == pytest.approx(np.std(BASE["test acc"], ddof=1))
+    assert found.seconds == pytest.approx(2.035)
+    difference, ratio, precision = found.answers
+    assert difference.runs_cautious > difference.runs > 5
+    assert difference.hours == pytest.approx(2 * difference.runs * found.seconds / 3600)
+    assert 20 < ratio.runs < 30
+    assert precision.sides == 1
+
+
+def test_a_plan_explains_brackets_only_where_there_are_some(project):
+    asked, ratio, nothing = (
+        deviate.plan("baseline", **question) for question in ({"difference": 0.8}, {"sd_ratio": 2.0}, {})
+    )
+    assert "In brackets: with an SD" in " ".join(plan_notes(asked.facts))
+    for plan in (ratio, nothing):
+        assert "In brackets" not in " ".join(plan_notes(plan.facts))
+        assert "The SD of 8 runs is known within a factor of" in " ".join(plan_notes(plan.facts))
+
+
+def test_plan_without_a_pilot_is_in_sds():
+    found = make_plan(PlanOptions(difference=1.0), None)
+    assert (found.unit, found.sd) == ("SD", 1.0)
+    assert found.answers[0].runs == 17
+    rung = next(rung for rung in found.ladder if rung.runs == 8)
+    assert rung.detectable_difference == pytest.approx(1.507, abs=1e-3)
+    assert rung.mean_half_width == pytest.approx(0.836, abs=1e-3)
+    assert (found.seconds, rung.hours) == (None, None)
+
+
+def test_plan_needs_at_least_what_a_verdict_needs():
+    assert make_plan(PlanOptions(difference=10.0), None).answers[0].runs == 5
+
+
+def test_correcting_for_tests_takes_more_runs():
+    one, ten = (make_plan(PlanOptions(difference=1.0, tests=tests), None).answers[0].runs for tests in (1, 10))
+    assert ten > one
+
+
+def test_plan_command(project):
+    assert json.loads(run("plan", "baseline", "--difference", "1", "--json").stdout)["answers"][0]["runs"] > 5
+    text = run("plan", "--sd", "0.5", "--difference", "0.5", "--seconds", "3600").stdout
+    assert "To show a difference of 0.5: 17 runs a side, 34.0 h in all." in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing"], "nothing"),
+        (["--metric", "x"], "needs a pilot"),
+        (["baseline", "--metric", "x"], "no metric 'x'"),
+        (["--difference", "0"], "--difference"),
+        (["--sd", "-1"], "--sd"),
+        (["--sd-ratio", "1"], "--sd-ratio"),
+        (["--power", "0.01"], "alpha below power"),
+        (["-n", "1"], "--runs"),
+        (["--tests", "0"], "--tests"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(project, words, said):
+    done = run("plan", *words)
+    assert isinstance(done.exception, deviate.DeviateError)
+    assert done.exception.exit_status == 2
+    assert said in done.exception.message
+
+
+@pytest.mark.parametrize("name", ["terminal", "md", "tex", "html", "json"])
+def test_a_plan_is_in_every_format(project, name):
+    done = run("plan", "baseline", "--difference", "1", "--format", name)
+    assert done.exit_code == 0
+    assert "difference of 1" in done.stdout
+    assert run("plan", "--difference", "1", "-o", "plan.md").exit_code == 0
+    assert (project / "plan.md").read_text().startswith("# How many runs to make")
+
+
+def test_records_become_samples_as_in_a_report(project):
+    worst = sorted(BASE["test acc"])[0]
+    weak = ["--weak", f"test acc<={worst}"]
+    found = json.loads(run("compare", "baseline", "proposed", "--json", *weak).stdout)
+    metric = next(one for one in found["metrics"] if one["name_a"] == "test acc")
+    assert (metric["n_a"], metric["weak_a"]["values"]) == (7, BASE["test acc"])
+    assert {caveat["slug"] for caveat in found["warnings"]} >= {"weak-runs"}
+    assert "--weak" in found["command"]
+    plan = json.loads(run("plan", "baseline", "--json", *weak, "--test-size", "test acc=1000").stdout)
+    assert plan["pilot"]["n"] == 7
+    assert "1 weak run of the pilot left out" in " ".join(plan["notes"])
+    assert "one of 1000 test examples" in " ".join(plan["notes"])
+
+    reached = json.loads(run("compare", "baseline", "proposed", "--json", "--reach", "test acc>=50").stdout)
+    assert "iterations to test acc>=50" in {one["name_a"] for one in reached["metrics"]}
+    sized = run("compare", "baseline", "proposed", "--test-size", "test acc=10000").stdout
+    assert "one of 10000 test examples is worth 0.01" in " ".join(sized.split())
+    for words in (["--weak", "x<1"], ["--reach", "x>=1"], ["--test-size", "x=10"]):
+        assert "no metric 'x' was recorded" in run("compare", "baseline", "proposed", *words).exception.message

@@ -1,0 +1,319 @@
+"""A comparison as data: what is matched, corrected, said and refused."""
+
+import numpy as np
+import pytest
+from compared_sides import prints, side, side_metric, sides
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from deviate.errors import BadOption
+from deviate.inference.comparison.comparison import compare_sides
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.inference.comparison.pairing import pair_runs
+from deviate.report.text.comparison.caveats import comparison_caveats, pairing_text
+from deviate.report.text.comparison.headline import comparison_headline as headline
+from deviate.report.text.comparison.methods import comparison_methods
+from deviate.report.text.comparison.reasons import reasons
+
+pytestmark = pytest.mark.long
+
+
+def compare(compared, **options):
+    return compare_sides(compared, ComparisonOptions(**options), "deviate compare baseline proposed")
+
+
+def warnings(comparison):
+    return comparison_caveats(comparison.comparability)
+
+
+def why(comparison, name="test acc", pair=0):
+    return " ".join(reasons(metric(comparison, name, pair), comparison.pairs[pair], comparison))
+
+
+def metric(comparison, name="test acc", pair=0):
+    return next(found for found in comparison.pairs[pair].metrics if found.a.name == name)
+
+
+def test_numbers_are_those_of_scipy():
+    compared = sides()
+    a, b = compared[0].samples[1].values, compared[1].samples[1].values
+    found = metric(compare(compared))
+    welch = stats.ttest_ind(a, b, equal_var=False)
+    assert found.contrast.p == pytest.approx(welch.pvalue)
+    assert found.contrast.tests["mann_whitney_u"].p == pytest.approx(stats.mannwhitneyu(a, b, method="exact").pvalue)
+    assert found.contrast.difference.value == pytest.approx(np.mean(a) - np.mean(b))
+    assert found.contrast.difference.interval.low == pytest.approx(welch.confidence_interval().low)
+    assert (found.a.spread.mean, found.b.spread.sd) == (pytest.approx(np.mean(a)), pytest.approx(np.std(b, ddof=1)))
+
+
+TIME = "time per run"
+
+
+@pytest.mark.parametrize(("correction", "method"), [("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
+def test_metrics_are_corrected_together_over_all_pairs_and_measured_times_apart(correction, method):
+    compared = [*sides(shift=0.7), side("third", sides(seed=5)[1].samples)]
+    found = compare(compared, correction=correction)
+    metrics = [one for pair in found.pairs for one in pair.metrics]
+    assert (found.family, found.times_family) == (6, 3)
+    for family in ([one for one in metrics if one.name != TIME], [one for one in metrics if one.name == TIME]):
+        assert {one.family for one in family} == {len(family)}
+        expected = multipletests([one.contrast.p for one in family], method=method)[1]
+        assert [one.p_adjusted for one in family] == pytest.approx(expected)
+        spreads = multipletests([one.contrast.tests["brown_forsythe"].p for one in family], method=method)[1]
+        assert [one.spread_p_adjusted for one in family] == pytest.approx(spreads)
+    over_all = [one for one in found.omnibus if one.name != TIME]
+    expected = multipletests([one.welch_anova.p for one in over_all], method=method)[1]
+    assert [one.p_adjusted for one in over_all] == pytest.approx(expected)
+    assert [one.family for one in found.omnibus] == [2, 2, 1]
+
+
+def test_times_that_nobody_asked_for_cost_the_metrics_nothing():
+    """The same numbers as a metric that the training reports do cost them some."""
+    compared = sides(shift=1.0, seed=3)
+    times = [side_metric("my time", one.samples[2].values, kind="speed", unit="s") for one in compared]
+    asked = [side(one.label, [*one.samples[:2], time]) for one, time in zip(compared, times, strict=True)]
+    apart, together = compare(compared), compare(asked)
+    assert (apart.family, together.family) == (2, 3)
+    assert metric(apart).p_adjusted < 0.05 < metric(together).p_adjusted
+    assert (metric(apart).verdict, metric(together).verdict) == ("b better", "no difference shown")
+    assert "after Holm over 2 tests" in why(apart)
+    assert any("apart from them, over 1 test" in sentence for sentence in comparison_methods(apart))
+
+
+def test_where_only_times_are_compared_theirs_is_the_family():
+    found = compare(sides(), metrics=[TIME])
+    assert (found.family, found.times_family) == (1, 0)
+
+
+def test_the_first_sentence_says_that_p_was_adjusted_and_only_then():
+    assert "after Holm)" in headline(compare(sides()))[0]
+    assert "after" not in headline(compare(sides(), correction="none"))[0]
+    assert "after" not in headline(compare(sides(), metrics=["test acc"]))[0]
+
+
+def test_of_three_sides_each_sentence_names_its_pair():
+    drawn = prints(*(f"{index}" for index in range(8)))
+    a, b = sides(shift=6.0)
+    a, b = side("a", a.samples, prints=drawn), side("b", b.samples, prints=drawn)
+    third = side("third", [side_metric(each.name, [-9 * x for x in each.values]) for each in sides()[0].samples])
+    found = compare([a, b, third])
+    better = [sentence for sentence in headline(found) if "better" in sentence]
+    assert len(better) >= 3
+    assert all("better than" in part for sentence in better for part in sentence.split(";") if "better" in part)
+    notes = [warned.message for warned in warnings(found) if warned.slug == "pairing"]
+    assert notes[0].startswith("Between a and b, runs of one index are paired: ")
+    assert notes[1].startswith("Between a and third and between b and third, runs are not paired: ")
+    assert set(notes) <= set(comparison_methods(found))
+    unpaired = warnings(compare([*sides(), third]))
+    assert next(one.message for one in unpaired if one.slug == "pairing").startswith("Between any two, runs are not")
+    assert not any("Between" in warned.message for warned in warnings(compare([a, b])))
+    assert "better in" in headline(compare([a, b]))[1]
+
+
+def test_better_follows_the_direction():
+    found = compare(sides(shift=3.0))
+    assert {name: metric(found, name).verdict for name in ("train loss", "test acc")} == {
+        "train loss": "b better",
+        "test acc": "b better",
+    }
+    assert "proposed is better than baseline" in headline(found)[0]
+    mirrored = compare(sides(shift=-3.0))
+    assert metric(mirrored, "train loss").verdict == metric(mirrored, "test acc").verdict == "a better"
+
+
+def test_exchanging_the_sides_exchanges_the_verdicts():
+    compared = sides(shift=3.0)
+    assert [one.verdict for one in compare(compared[::-1]).pairs[0].metrics] == [
+        one.verdict.replace("b better", "a better") for one in compare(compared).pairs[0].metrics
+    ]
+
+
+def test_equal_recipes_show_no_difference_and_the_limit_is_told():
+    compared = compare(sides(shift=0.0))
+    assert metric(compared).verdict == "no difference shown"
+    text = why(compared)
+    assert "No difference shown is not no difference" in text
+    assert "power of 80%" in text
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_few_runs_get_no_verdict_however_far_apart_and_the_number_that_would_do(n):
+    found = compare(sides(n=n, shift=50.0))
+    for one in found.pairs[0].metrics:
+        assert one.verdict == "too few runs"
+        assert one.noisier == "too few runs"
+    assert "a verdict needs 5 a side" in why(found)
+    if n == 3:
+        assert "0.1, so it cannot reach 0.05" in why(found)
+
+
+def test_a_stricter_alpha_needs_more_runs():
+    assert metric(compare(sides(n=6, shift=50.0), alpha=0.001)).verdict == "too few runs"
+    assert metric(compare(sides(n=7, shift=50.0), alpha=0.001)).verdict == "b better"
+
+
+def test_runs_of_one_value_each_are_one_training_repeated():
+    compared = [side("a", [side_metric(values=[1.0] * 8)]), side("b", [side_metric(values=[2.0] * 8)])]
+    found = compare(compared)
+    assert metric(found).verdict == "too few runs"
+    assert "one training repeated" in why(found)
+    same = [side("a", [side_metric(values=[1.0] * 8)]), side("b", [side_metric(values=[1.0] * 8)])]
+    assert metric(compare(same)).verdict == "no difference shown"
+
+
+def test_margin_shows_equivalence():
+    compared = sides(n=16, shift=0.0)
+    found = metric(compare(compared, margins={"test acc": 1.0}))
+    assert found.verdict == "equivalent"
+    assert metric(compare(compared, margins={"test acc": 0.01})).verdict == "no difference shown"
+    assert "not shown to differ by less than" in why(compare(compared, margins={"test acc": 0.01}))
+    assert metric(compare(sides(n=3, shift=0.0), margins={"test acc": 100.0})).verdict == "too few runs"
+
+
+def test_a_difference_that_does_not_matter_is_equivalent_and_told():
+    found = compare(sides(n=30, shift=3.0), margins={"test acc": 5.0})
+    assert (metric(found).verdict, metric(found).differs) == ("equivalent", True)
+    assert "they differ, but by less than what matters" in why(found)
+
+
+def test_unknown_direction_calls_nobody_better():
+    values = [metric.values for metric in (sides(shift=4.0)[0].samples[1], sides(shift=4.0)[1].samples[1])]
+    compared = [
+        side(label, [side_metric("x", sample, direction=None)]) for label, sample in zip("ab", values, strict=True)
+    ]
+    found = metric(compare(compared), "x")
+    assert (found.verdict, found.differs) == ("no difference shown", True)
+    assert "--direction" in why(compare(compared), "x")
+    assert "differ" in headline(compare(compared))[0]
+    assert metric(compare(compared, directions={"x": "lower"}), "x").verdict == "a better"
+
+
+def test_names_are_joined_by_match():
+    a, b = sides(shift=3.0)
+    renamed = side("proposed", [side_metric("accuracy", b.samples[1].values)])
+    found = compare([a, renamed], matches={"test acc": "accuracy"})
+    assert [(one.a.name, one.b.name) for one in found.pairs[0].metrics] == [("test acc", "accuracy")]
+    with pytest.raises(BadOption, match="no metric in common"):
+        compare([a, renamed])
+    with pytest.raises(BadOption, match="no metric 'accurcy' in proposed"):
+        compare([a, renamed], matches={"test acc": "accurcy"})
+    assert any("Not compared" in warned.message for warned in warnings(found))
+
+
+@pytest.mark.parametrize("asked", [{"margins": {"x": 1.0}}, {"metrics": ["x"]}, {"directions": {"x": "higher"}}])
+def test_names_that_are_not_there_are_refused_with_those_that_are(asked):
+    with pytest.raises(BadOption, match="no metric 'x' in baseline") as raised:
+        compare(sides(), **asked)
+    assert "test acc" in raised.value.hint
+
+
+def test_different_aggregates_are_refused():
+    compared = [side("a", [side_metric(aggregate="last")]), side("b", [side_metric(aggregate="best")])]
+    with pytest.raises(BadOption, match="aggregated differently: 'last' in a, 'best' in b") as raised:
+        compare(compared)
+    assert "--aggregate 'test acc=last'" in raised.value.hint
+
+
+def test_only_the_metrics_asked_for_are_corrected_for():
+    found = compare(sides(), metrics=["test acc"])
+    assert found.family == 1
+    assert metric(found).p_adjusted == metric(found).contrast.p
+    assert not any("Not compared" in warned.message for warned in warnings(found))
+
+
+def test_leaving_a_metric_out_changes_no_draw_of_the_others():
+    compared = sides(n=12)
+    everything, alone = compare(compared), compare(compared, metrics=["test acc"])
+    assert metric(everything).contrast == metric(alone).contrast
+
+
+@pytest.mark.parametrize(("n", "m", "told"), [(5, 16, True), (8, 15, False)])
+def test_caveat_where_runs_are_unequal_in_number(n, m, told):
+    assert ("6 to 8%" in why(compare(sides(n=n, m=m)))) == told
+
+
+def test_three_sides_are_ranked():
+    a, b = sides(n=12, shift=4.0)
+    third = side("third", sides(n=12, shift=8.0, seed=3)[1].samples)
+    found = compare([a, b, third])
+    ranked = next(one for one in found.omnibus if one.name == "test acc")
+    assert [(place.name, place.rank, place.lowest, place.highest) for place in ranked.places] == [
+        ("third", 1, 1, 1),
+        ("proposed", 2, 2, 2),
+        ("baseline", 3, 3, 3),
+    ]
+    values = [one.samples[1].values for one in (a, b, third)]
+    assert ranked.kruskal_wallis.p == pytest.approx(stats.kruskal(*values).pvalue)
+    assert ranked.p_adjusted < 0.001
+    assert compare(sides()).omnibus == []
+
+
+def test_pairs_are_made_only_where_fingerprints_prove_shared_draws():
+    a, b = sides(n=3)
+    shared = [side("a", a.samples, prints=prints("x", "y", "z")), side("b", b.samples, prints=prints("x", "y", "z"))]
+    found = pair_runs(*shared, "auto")
+    assert (found.indices, found.shared) == ([0, 1, 2], ["shuffle"])
+    other = side("b", b.samples, prints=prints("x", "y", "w"))
+    assert pair_runs(shared[0], other, "auto").indices == []
+    assert pair_runs(shared[0], other, "on").indices == [0, 1, 2]
+    assert "yours to vouch for" in pairing_text(pair_runs(shared[0], other, "on"))
+    assert pair_runs(*shared, "off").indices == []
+    held = [side(label, a.samples, prints=prints("x", "x", "x")) for label in "ab"]
+    assert pair_runs(*held, "auto").indices == []
+    assert pair_runs(a, b, "auto").indices == []
+
+
+@pytest.mark.parametrize("wanted", ["auto", "on"])
+def test_runs_are_not_said_to_be_paired_where_too_few_have_a_partner(wanted):
+    compared = [
+        side(label, [side_metric(values=range(n))], prints=prints(*range(n))) for label, n in (("a", 8), ("b", 6))
+    ]
+    found = pair_runs(*compared, wanted)
+    assert found.indices == []
+    assert pairing_text(found).startswith("Runs are not paired: 6 of 8 runs have a partner")
+    made = compare(compared, pairing=wanted).pairs[0]
+    assert made.metrics[0].contrast.paired is False
+    assert made.pairing == found
+
+
+def test_paired_runs_are_compared_within_pairs():
+    rng = np.random.default_rng(0)
+    common = rng.standard_normal(8)
+    values = [90 + common + 0.1 * rng.standard_normal(8) + shift for shift in (0.0, 0.3)]
+    drawn = prints(*"abcdefgh")
+    compared = [side(label, [side_metric(values=v)], prints=drawn) for label, v in zip("ab", values, strict=True)]
+    found = metric(compare(compared))
+    assert found.contrast.location.test == "paired_t"
+    assert found.verdict == "b better"
+    assert metric(compare(compared, pairing="off")).verdict == "no difference shown"
+    assert "correlation within pairs" in why(compare(compared))
+    # The paired interval: narrower than that of independent runs.
+    assert found.contrast.difference.interval.high < 0
+
+
+def test_remarks_tell_what_may_mislead():
+    a, b = sides()
+    a = side("a", [side_metric(aggregate="best", values=range(8), excluded=2)], ended=10, completed=9, assumed=True)
+    b = side("b", [side_metric(aggregate="best", values=range(8))], variant="control")
+    a = type(a)(**{**{f: getattr(a, f) for f in a.__struct_fields__}, "environment": {"libraries.torch": "2.13"}})
+    b = type(b)(**{**{f: getattr(b, f) for f in b.__struct_fields__}, "environment": {"libraries.torch": "2.12"}})
+    slugs = [warned.slug for warned in warnings(compare([a, b]))]
+    assert {"variant-assumed", "variants-differ", "runs-lost", "value-excluded", "environment-differs"} <= set(slugs)
+    assert {"best-biased", "pairing"} <= set(slugs)
+
+
+def test_fractions_against_percent_are_remarked():
+    percent, fraction = (
+        side(label, [side_metric(values=[factor * value for value in (94.1, 94.4, 93.9, 94.6, 94.0)])])
+        for label, factor in (("new", 1), ("old", 0.01))
+    )
+    (warned,) = [warned for warned in warnings(compare([percent, fraction])) if warned.slug == "units-differ"]
+    assert warned.severity == "warning"
+    assert "test acc looks like a fraction in old and like percent in new" in warned.message
+    assert "units-differ" not in {warned.slug for warned in warnings(compare([percent, percent]))}
+
+
+def test_what_varied_on_an_imported_side_is_not_known():
+    a, b = side("a", [side_metric(values=range(8))]), side("b", [side_metric(values=range(8))], variant="imported")
+    said = [warned.message for warned in warnings(compare([a, b])) if warned.slug == "variants-differ"]
+    assert said == ["b was imported: what varied there is not known."]

@@ -1,0 +1,236 @@
+"""What follows from the fingerprints of an audit's probes."""
+
+import json
+
+import msgspec
+import numpy as np
+import pytest
+
+from deviate.collect.events import ReachedDraw, ReplacedSeed
+from deviate.collect.fingerprints import DrawSource, Fingerprint
+from deviate.collect.processes import Process
+from deviate.experiment import Run
+from deviate.preflight.probes import ITERATIONS, QUIET_AFTER, QUIET_WITHIN, QUIET_WITHOUT, Settled
+from deviate.preflight.verdicts import Audit, Probe, assess_factor, repeated_draws
+from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.records import RECORD, TICK
+from deviate.report.text.preflight import pin_text
+from deviate.report.views import audit_view
+from deviate.report.writers.markdown import render_markdown
+
+SEED = DrawSource(generator="torch", call="torch.manual_seed", file="train.py", line=12, given="42")
+DEFAULT = DrawSource(generator="torch", call="set_seed", file="transformers/trainer.py", line=400, given="42")
+
+DEFAULT_SEED = ReplacedSeed(
+    call="set_seed", file=DEFAULT.file, line=DEFAULT.line, given="42", library=True, through="train.py:15"
+)
+
+
+def prints(name="init", digest="a", *, first=None, sources=(), processes=1, count=4):
+    return {
+        name: Fingerprint(
+            name=name, digest=digest, first=first or digest, count=count, processes=processes, ended=1,
+            sources=list(sources),
+        )
+    }  # fmt: skip
+
+
+def judged(one, other, controls=({}, {}), varied=None, seeds=()):
+    return assess_factor("init", [one, other], controls, varied, list(seeds))
+
+
+def test_what_differs_between_two_probes_varies():
+    found = judged(prints(digest="a", sources=[SEED]), prints(digest="b"))
+    assert (found.verdict, found.pins, found.fingerprints) == ("varies", [], ["a", "b"])
+
+
+def test_what_is_the_same_is_pinned_by_who_seeded_it():
+    found = judged(prints(sources=[SEED, DrawSource(generator="numpy")]), prints(sources=[SEED]))
+    assert found.verdict == "pinned"
+    (pin,) = found.pins
+    assert (pin.call, pin.file, pin.line, pin.given, pin.library) == ("torch.manual_seed", "train.py", 12, "42", False)
+
+
+def test_a_library_s_default_is_told_from_a_line_of_the_project():
+    (pin,) = judged(prints(sources=[DEFAULT]), prints(sources=[DEFAULT]), seeds=[DEFAULT_SEED]).pins
+    assert (pin.library, pin.seen) == (True, True)
+    assert pin_text(pin) == "a library's default: set_seed(42) in transformers/trainer.py:400, through train.py:15"
+
+
+def test_a_library_s_seed_that_nobody_is_seen_to_draw_from_is_suspected():
+    own = msgspec.structs.replace(DEFAULT_SEED, call="torch.Generator.manual_seed", line=1)
+    shared = msgspec.structs.replace(DEFAULT_SEED, call="random.seed", line=2)
+    seeds = [DEFAULT_SEED, shared, own, ReplacedSeed(call="torch.manual_seed", file="train.py", line=12)]
+    drawn = prints("layers", sources=[DEFAULT])
+    (pin,) = judged({**prints(), **drawn}, {**prints(), **drawn}, seeds=seeds).pins
+    assert (pin.line, pin.library, pin.seen, pin.through) == (1, True, False, "train.py:15")
+    assert "it seems" in pin_text(pin)
+
+
+def test_a_probe_that_was_ended_earlier_is_compared_by_its_first_draws():
+    found = judged(prints(digest="x", first="a", count=9), prints(digest="y", first="a", count=5))
+    assert (found.verdict, found.fingerprints) == ("pinned", ["a", "a"])
+    # The first draws are the same and later ones are not.
+    found = judged(prints(digest="x", first="a"), prints(digest="y", first="a"))
+    assert (found.verdict, found.fingerprints) == ("varies", ["x", "y"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "controls", "verdict"),
+    [
+        ({}, {}, ({}, {}), "absent"),
+        ({}, {}, (prints(), prints()), "unknown"),
+        (prints(), {}, ({}, {}), "unknown"),
+        (prints(), prints(digest="b", processes=3), ({}, {}), "unknown"),
+    ],
+)
+def test_what_was_not_drawn_for_twice_is_not_guessed(one, other, controls, verdict):
+    found = judged(one, other, controls)
+    assert found.verdict == verdict
+    assert bool(found.why) == (verdict == "unknown")
+
+
+def test_control_that_does_not_hold_or_vary_is_told():
+    controls = (prints(), prints(digest="b"))
+    assert judged(prints(), prints(), controls).held is False
+    assert judged(prints(), prints(), (prints(), prints()), prints()).moved is False
+    assert judged(prints(), prints(), (prints(), prints()), prints(digest="c")).moved is True
+
+
+def test_what_moves_although_it_should_not_is_a_leak():
+    control = {**prints(), **prints("layers"), **prints("batches"), **prints("weights")}
+    moved = {
+        **control,
+        **prints(digest="b"),
+        **prints("layers", "b"),
+        **prints("batches", "b"),
+        **prints("weights", "b"),
+    }
+    assert judged(control, control, (control, control), moved).leaks == ["layers", "batches"]
+    shuffled = assess_factor(
+        "shuffle", [control, control], [control, control], {**control, **prints("batches", "b")}, []
+    )
+    assert shuffled.leaks == []
+    # What control does not hold still says nothing of this factor.
+    wavering = {**control, **prints("layers", "c")}
+    assert judged(control, control, (control, wavering), moved).leaks == ["batches"]
+
+
+def process(pid, ppid, digest=None):
+    events = [{"event": "start", "pid": pid, "ppid": ppid}]
+    if digest:
+        said = {"event": "fingerprint", "name": "augment", "moment": "first", "digest": digest, "count": 4}
+        events.append({**said, "sources": [{"generator": "numpy.Generator"}]})
+    return Process(f"{pid}-1", events, None)
+
+
+def test_workers_that_draw_the_same_are_counted():
+    found = repeated_draws([process(1, 0), process(2, 1, "aa"), process(3, 1, "aa"), process(4, 1, "bb")])
+    assert [(each.processes, each.sources[0].generator) for each in found] == [(2, "numpy.Generator")]
+    assert repeated_draws([process(1, 0, "aa"), process(2, 0, "aa")]) == []
+
+
+def audit(**changes):
+    fields = {"command": ["python", "train.py"], "factors": [], "workers": [], "seeds": [], "draws_left": [],
+              "gpu": False, "probes": []}  # fmt: skip
+    return Audit(**{**fields, **changes})
+
+
+def test_an_audit_fails_where_a_probe_did_or_a_factor_is_not_controlled():
+    good = judged(prints(), prints(), (prints(), prints()), prints(digest="b"))
+    assert not audit(factors=[good]).failed
+    assert not audit(factors=[judged({}, {})]).failed
+    for change in ({"held": False}, {"moved": False}, {"leaks": ["data"]}):
+        assert audit(factors=[msgspec.structs.replace(good, **change)]).failed
+    probe = Probe(name="as it is", ended="failed", seconds=1, iterations=0, fingerprints={}, reason="status 1")
+    assert audit(probes=[probe]).failed
+
+
+def test_what_is_said_names_the_cause_and_no_control_character_gets_through():
+    nasty = msgspec.structs.replace(SEED, given="\x1b[31m1\x1b[0m")
+    text = repr(audit_view(audit(factors=[judged(prints(sources=[nasty]), prints(sources=[nasty]))], gpu=True)))
+    assert "torch.manual_seed(1) at train.py:12" in text
+    assert "`deviate run --vary impl` measures it" in text
+    assert "Deviate saw" in repr(audit_view(audit(factors=[judged(prints(), prints())])))
+
+
+def test_a_program_that_fails_in_every_probe_is_shown_once():
+    failed = Probe(
+        name="as it is", ended="failed", seconds=1, iterations=0, fingerprints={}, reason="exit status 1",
+        stderr=["RuntimeError: no data"],
+    )  # fmt: skip
+    draw = ReachedDraw(factor="other", call="random.gauss", file="train.py", line=6)
+    view = audit_view(audit(probes=[failed, failed], draws_left=[draw]))
+    for text in (repr(view), render_markdown(view.page())):
+        assert text.count("exit status 1") == text.count("RuntimeError: no data") == 1
+        assert "random.gauss at train.py:6" in text
+
+
+def test_a_notebook_shows_the_sources_of_an_audit():
+    view = audit_view(audit(factors=[judged(prints(digest="a"), prints(digest="b"))]))
+    assert "<td>init</td><td>varies</td><td>a ≠ b</td>" in view._repr_html_()
+    assert view.factors[0].verdict == "varies"
+
+
+# When a probe has shown enough
+
+
+class Growing:
+    """A run whose processes go on writing."""
+
+    def __init__(self, folder):
+        self.folder = RunFolder(folder, Run(variant="observed", index=0))
+        self.say(event="start", pid=1)
+
+    def say(self, **event):
+        with (self.folder.path / "events-1-1.jsonl").open("a") as file:
+            file.write(json.dumps(event) + "\n")
+
+    def draw(self, name):
+        self.say(event="fingerprint", name=name, moment="first", digest="aa", count=4)
+
+    def tick(self, times=1):
+        ticks = np.array([(TICK, 0, 0.0, 0.0)] * times, dtype=RECORD)
+        with (self.folder.path / "records-1-1.bin").open("ab") as file:
+            file.write(ticks.tobytes())
+
+
+@pytest.fixture
+def growing(tmp_path):
+    return Growing(tmp_path)
+
+
+def test_the_first_probe_goes_on_until_it_is_quiet(growing):
+    settled = Settled(growing.folder, [], {})
+    assert not settled.look(100.0)
+    growing.draw("init")
+    assert not settled.look(101.0)
+    assert not settled.look(101.0 + QUIET_WITHOUT)
+    assert settled.look(101.0 + 101.0 / 2)
+
+
+def test_in_the_main_loop_it_is_waited_for_less(growing):
+    settled = Settled(growing.folder, [], {})
+    growing.draw("init")
+    growing.tick()
+    assert not settled.look(1.0)
+    assert not settled.look(1.0 + QUIET_WITHIN - 0.1)
+    growing.draw("layers")
+    assert not settled.look(1.0 + QUIET_WITHIN)
+    growing.tick(ITERATIONS - 1)
+    assert not settled.look(1.5 + QUIET_WITHIN)
+    assert settled.look(1.0 + QUIET_WITHIN + QUIET_AFTER)
+
+
+def test_later_probes_end_when_each_factor_was_drawn_for_in_as_many_processes(growing):
+    settled = Settled(growing.folder, [], {"init": 1, "shuffle": 1})
+    growing.draw("init")
+    assert not settled.look(50.0)
+    growing.draw("shuffle")
+    assert settled.look(50.1)
+    assert not Settled(growing.folder, [], {"init": 2}).look(60.0)
+
+
+def test_a_probe_that_has_drawn_nothing_is_not_settled(growing):
+    growing.tick(50)
+    assert not Settled(growing.folder, [], {}).look(1000.0)

@@ -1,0 +1,112 @@
+"""The user's word on which factor a draw is of: lines that moved, several on a line, mistakes."""
+
+from __future__ import annotations
+
+import pytest
+
+from deviate.analyse.project import analyse_project
+from deviate.errors import BadConfig
+from deviate.experiment import Draw
+from deviate.project.config import read_config
+from deviate.project.selection import apply_config
+
+SOURCE = """\
+import numpy as np
+import torch
+
+noise = np.random.randn(3)
+a, b = torch.rand(2), np.random.rand(2)
+c = np.random.rand(4)
+
+@torch.compile
+def inside(x):
+    return x + torch.randn(3)
+
+many = [np.random.rand(4) for _ in range(9)]
+inside(many)
+mixed = my_library.mix(noise)
+"""
+
+
+@pytest.fixture
+def draws(tmp_path):
+    (tmp_path / "t.py").write_text(SOURCE)
+
+    def apply(toml: str) -> list[Draw]:
+        (tmp_path / "deviate.toml").write_text(toml)
+        findings = analyse_project(tmp_path, tmp_path / "t.py")
+        return apply_config(findings, read_config(tmp_path), tmp_path).draws
+
+    return apply
+
+
+def entry(line: int, factor: str = "augment", more: str = "", file: str = "t.py") -> str:
+    return f"[[draw]]\nfile = '{file}'\nline = {line}\nfactor = '{factor}'\n{more}\n"
+
+
+def by_hand(draws: list[Draw]) -> list[tuple[int, str, str, str]]:
+    return [(draw.line, draw.call, draw.factor, draw.why) for draw in draws if draw.by_hand]
+
+
+def test_the_factor_is_the_one_that_was_set(draws):
+    found = draws(entry(4, "layers"))
+    assert by_hand(found) == [(4, "numpy.random.randn", "layers", "set in deviate.toml")]
+    assert len(found) == len(draws(""))
+
+
+def test_other_can_be_set_too(draws):
+    assert by_hand(draws(entry(4, "other")))[0][2:] == ("other", "set in deviate.toml")
+
+
+@pytest.mark.parametrize("call", ["torch.rand", "np.random.rand", "numpy.random.rand"])
+def test_the_call_tells_draws_on_a_line_apart(draws, call):
+    ((line, name, *_),) = by_hand(draws(entry(5, more=f"call = '{call}'")))
+    assert (line, name.startswith("torch")) == (5, call == "torch.rand")
+
+
+def test_a_draw_whose_line_moved_is_found_by_its_call(draws):
+    assert by_hand(draws(entry(2, more="call = 'numpy.random.randn'")))[0][0] == 4
+
+
+def test_a_draw_in_a_comprehension_is_wrapped_once_its_factor_is_set(draws):
+    ((line, *_),) = by_hand(found := draws(entry(12)))
+    (draw,) = [one for one in found if one.by_hand]
+    assert line == 12
+    assert (draw.span.column, draw.span.end_column) == (8, 22)
+
+
+def test_a_call_that_the_analysis_does_not_know_is_added(draws):
+    found = draws(entry(14, more="call = 'my_library.mix'"))
+    (draw,) = [one for one in found if one.by_hand]
+    assert (draw.line, draw.call, draw.factor, draw.function) == (14, "my_library.mix", "augment", "<module>")
+    assert (draw.span.column, draw.span.end_column) == (8, 22)
+
+
+@pytest.mark.parametrize(
+    ("toml", "message", "hint"),
+    [
+        (entry(2), "deviate.toml:1: no draw on line 2 of t.py", "deviate extract"),
+        (entry(6, more="call = 'randn_like'"), "no call of 'randn_like' on line 6", "deviate extract"),
+        (entry(5), "line 5 of t.py has several draws: numpy.random.rand, torch.rand", 'call = "numpy.random.rand"'),
+        (entry(4) + entry(4), "deviate.toml:6: draw[0] sets the factor of the same call", "delete one"),
+        (entry(4, file="gone.py"), "cannot read", "relative to the project"),
+        (entry(4, "impl"), "draw[0].factor: Invalid enum value 'impl'", "init, shuffle, augment, layers, other, data"),
+        (entry(4, "seed"), "deviate.toml:4: draw[0].factor: Invalid enum value 'seed'", "values allowed there"),
+        (entry(4, more="lines = 3"), "unknown field `lines`", "keys allowed there: file, line, factor, call"),
+        ("[[draw]]\nfile = 't.py'\nfactor = 'init'\n", "missing required field `line`", "keys allowed there"),
+    ],
+)
+def test_a_bad_entry_is_refused_with_its_line(draws, toml, message, hint):
+    with pytest.raises(BadConfig) as refused:
+        draws(toml)
+    assert message in str(refused.value)
+    assert hint in refused.value.hint
+
+
+def test_code_that_a_compiler_reads_cannot_be_set(tmp_path):
+    source = "import torch\ndef f(x):\n    return x + torch.randn(3)\ng = torch.compile(f)\ng(1)\n"
+    (tmp_path / "t.py").write_text(source)
+    (tmp_path / "deviate.toml").write_text(entry(3))
+    findings = analyse_project(tmp_path, tmp_path / "t.py")
+    with pytest.raises(BadConfig, match="a compiler reads the code"):
+        apply_config(findings, read_config(tmp_path), tmp_path)

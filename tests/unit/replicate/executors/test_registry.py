@@ -1,0 +1,84 @@
+"""Executors are found by the word users type, and a command is started, watched and ended by its handle alone."""
+
+import os
+import signal
+import sys
+
+import pytest
+
+from deviate.errors import BadOption
+from deviate.replicate.executors.executor import Handle, Launch, Slot
+from deviate.replicate.executors.registry import EXECUTORS, check_executor, make_executor
+from deviate.replicate.workspace.files import read_json
+from deviate.replicate.workspace.run_files import Ended
+from deviate.study.request import Request, check_request
+
+SLEEP = ["sleep", "60"]
+
+
+def launch(folder, argv):
+    runtime_file = folder / "runtime.json"
+    return Launch(
+        argv=argv, environment={**os.environ, "DEVIATE_RUNTIME": str(runtime_file)},
+        cwd=folder, stdout=folder / "stdout.log", stderr=folder / "stderr.log", slot=Slot(index=0),
+        runtime_file=runtime_file, ended_file=folder / "ended.json",
+    )  # fmt: skip
+
+
+def wait(executor, handle):
+    for _ in range(600):
+        if not executor.poll(handle):
+            return
+        executor.wait(0.05)
+    raise AssertionError("it did not end within 30 s")
+
+
+def test_a_name_that_is_none_is_refused_with_those_there_are():
+    with pytest.raises(BadOption) as raised:
+        check_executor("cloud")
+    assert all(name in raised.value.hint for name in EXECUTORS)
+    with pytest.raises(BadOption):
+        check_request(Request(command=["python", "t.py"], executor="cloud"))
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_how_a_command_ended_is_in_its_file(name, tmp_path):
+    executor = make_executor(name, 1)
+    handle = executor.start(launch(tmp_path, [sys.executable, "-c", "print(7); raise SystemExit(3)"]))
+    wait(executor, handle)
+    ended = read_json(tmp_path / "ended.json", Ended)
+    assert (ended.status, ended.cause) == (3, None)
+    assert (tmp_path / "stdout.log").read_text() == "7\n"
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_a_command_is_ended_by_its_handle(name, tmp_path):
+    executor = make_executor(name, 1)
+    handle = executor.start(launch(tmp_path, SLEEP))
+    assert executor.poll(handle)
+    assert executor.end(handle, at_once=True) == 1
+    wait(executor, handle)
+    ended = read_json(tmp_path / "ended.json", Ended)
+    assert ended.status in (-signal.SIGINT, -signal.SIGKILL)
+    assert ended.cause == "cancel"
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+@pytest.mark.parametrize("known", [True, False])
+def test_what_a_killed_tool_started_is_ended_by_another_one(name, known, tmp_path):
+    first = make_executor(name, 1)
+    handle = first.start(launch(tmp_path, SLEEP))
+    other = make_executor(name, 1)
+    stored = handle if known else Handle(handle.run)
+    assert other.poll(stored)
+    assert other.end(stored) == 1
+    assert not other.poll(stored)
+    wait(first, handle)
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_nothing_is_ended_where_nothing_runs(name, tmp_path):
+    executor = make_executor(name, 1)
+    handle = Handle(tmp_path / "runtime.json", "1", 1, 0.0)
+    assert not executor.poll(handle)
+    assert executor.end(handle) == 0

@@ -1,0 +1,76 @@
+"""A training is watched until it and what it started have ended."""
+
+import signal
+
+import pytest
+from scripted import Clock, ScriptedTraining
+
+from deviate.replicate.executors.supervise import FOLLOWERS_GRACE, FOLLOWERS_PATIENCE, Watch
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def run(clock, training, timeout=None, stop_at=None, again_at=None):
+    """Look eight times a second (an exact fraction) until the training has ended."""
+    begun = clock.now
+    watch = Watch(training, begun, timeout)
+    for _ in range(1000):
+        since = clock.now - begun
+        asked = sum(at is not None and since >= at for at in (stop_at, again_at))
+        if (ended := watch.look(clock.now, asked)) is not None:
+            return ended, [(at - begun, signal.Signals(number).name) for at, number in training.signals]
+        clock.now += 0.125
+    raise AssertionError("it never ended")
+
+
+def test_a_training_that_ends_is_left_alone(clock):
+    ended, signals = run(clock, ScriptedTraining(clock, seconds=2, status=3))
+    assert (ended.status, ended.cause, ended.seconds) == (3, None, 2.0)
+    assert signals == []
+
+
+def test_one_that_takes_too_long_is_asked_and_then_killed(clock):
+    ended, signals = run(clock, ScriptedTraining(clock), timeout=3)
+    assert (ended.status, ended.cause) == (-9, "timeout")
+    assert signals == [(3.0, "SIGTERM"), (13.0, "SIGKILL")]
+
+
+def test_one_that_listens_is_not_killed(clock):
+    ended, signals = run(clock, ScriptedTraining(clock, obeys=(signal.SIGTERM,)), timeout=3)
+    assert (ended.status, ended.cause) == (-15, "timeout")
+    assert signals == [(3.0, "SIGTERM")]
+
+
+def test_ctrl_c_is_passed_on_first(clock):
+    ended, signals = run(clock, ScriptedTraining(clock), stop_at=1)
+    assert ended.cause == "cancel"
+    assert signals == [(1.0, "SIGINT"), (6.0, "SIGTERM"), (11.0, "SIGKILL")]
+
+
+def test_a_second_ctrl_c_kills_at_once(clock):
+    ended, signals = run(clock, ScriptedTraining(clock), stop_at=1, again_at=2)
+    assert ended.cause == "cancel"
+    assert signals == [(1.0, "SIGINT"), (2.0, "SIGKILL")]
+
+
+def test_a_process_that_not_even_sigkill_ends_does_not_hang_the_tool(clock):
+    ended, _ = run(clock, ScriptedTraining(clock, obeys=()), timeout=1)
+    assert ended.status is None
+
+
+def test_what_the_command_left_behind_may_end_by_itself_and_then_is_ended(clock):
+    training = ScriptedTraining(clock, seconds=1, followers_obey=(signal.SIGKILL,))
+    ended, signals = run(clock, training)
+    assert ended.seconds == 1.0
+    assert signals == [
+        (1.0 + FOLLOWERS_PATIENCE, "SIGTERM"),
+        (1.0 + FOLLOWERS_PATIENCE + FOLLOWERS_GRACE, "SIGKILL"),
+    ]
+
+
+def test_followers_that_listen_are_not_killed(clock):
+    _, signals = run(clock, ScriptedTraining(clock, seconds=1, followers_obey=(signal.SIGTERM,)))
+    assert [name for _, name in signals] == ["SIGTERM"]

@@ -1,0 +1,143 @@
+"""What a project reaches beyond itself, and where that lies beside a run's copy."""
+
+import os
+
+import pytest
+
+from deviate.experiment import Run
+from deviate.replicate.snapshot.link_watch import state, watched_paths, written_to
+from deviate.replicate.snapshot.manifest import describe, take
+from deviate.replicate.snapshot.rules import SnapshotRules
+from deviate.replicate.snapshot.working_copy import make_copy, overlay_path, redirected_exceptions
+from deviate.replicate.workspace.folders import Workspace
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "home" / "group" / "project"
+    folder.mkdir(parents=True)
+    (folder / "train.py").write_text("")
+    for beside in ("group/data", "group/results", "shared", "group/lib"):
+        (tmp_path / "home" / beside).mkdir(parents=True)
+    (tmp_path / "home" / "group" / "old.pt").write_bytes(b"")
+    return folder
+
+
+def reach(project, source="", **kwargs):
+    (project / "train.py").write_text(source)
+    return {outside.path: outside for outside in describe(project, **kwargs).outside}
+
+
+def copied(project, overlay=None, **kwargs):
+    workspace = Workspace(project)
+    workspace.prepare()
+    folder = workspace.experiment("e")
+    snapshot = take(describe(project, **kwargs), folder)
+    run = folder.run(Run(variant="as-is", index=0))
+    return snapshot, make_copy(snapshot, folder.snapshot, run, overlay or {})
+
+
+def test_paths_in_source_settings_and_command_are_found(project):
+    (project / "conf.yaml").write_text("root: ../lib\n")
+    assert set(reach(project, "open('../data/x')", words=["--out=../../shared"])) == {
+        "../data", "../lib", "../../shared",
+    }  # fmt: skip
+
+
+def test_what_does_not_exist_or_stays_inside_is_not_reached(project):
+    (project / "sub").mkdir()
+    (project / "sub" / "a.py").write_text("open('../train.py')")
+    assert reach(project, "open('../missing'); open('...'); from .. import x") == {}
+
+
+def test_a_path_is_relative_to_the_folder_the_user_stands_in(project):
+    (project / "sub").mkdir()
+    assert set(reach(project, words=["../../data"], folder="sub")) == {"../data"}
+
+
+def test_folders_of_results_and_checkpoints_outside_are_not_shared(project):
+    found = reach(project, "open('../results/a'); load('../old.pt')")
+    assert {path: outside.linked for path, outside in found.items()} == {"../old.pt": False, "../results": False}
+    asked = reach(project, "open('../results/a')", rules=SnapshotRules(include=("../results",)))
+    assert asked["../results"].linked
+
+
+def test_the_folder_above_named_alone_brings_what_lies_beside(project):
+    found = reach(project, "sys.path.append('..')")
+    assert {"../data", "../lib"} <= set(found)
+    assert not found["../lib"].named
+
+
+def test_a_copy_has_the_same_surroundings(project, tmp_path):
+    (tmp_path / "home" / "group" / "data" / "x").write_text("7")
+    (project / "train.py").write_text("open('../data/x'); save('../results/y')")
+    _, copy = copied(project)
+    assert (copy.parent.name, copy.name) == ("work", "project")
+    assert (copy / ".." / "data" / "x").read_text() == "7"
+    assert list((copy.parent / "results").iterdir()) == []
+    assert not (copy.parent / "results").is_symlink()
+
+
+def test_a_deeper_reach_stays_within_the_work_folder(project, tmp_path):
+    (tmp_path / "home" / "shared" / "x").write_text("8")
+    (project / "train.py").write_text("open('../../shared/x'); open('../data')")
+    snapshot, copy = copied(project)
+    assert copy.relative_to(copy.parents[1]).parts == ("group", "project")
+    assert copy.parents[1].name == "work"
+    assert (copy.parents[1] / "shared" / "x").read_text() == "8"
+    assert (copy.parent / "data").is_symlink()
+    assert snapshot.project == str(project)
+
+
+def test_instrumented_files_take_the_place_of_the_projects(project):
+    _, copy = copied(project, overlay={"train.py": b"wrapped", "new/file.py": b"x"})
+    assert (copy / "train.py").read_bytes() == b"wrapped"
+    assert (copy / "new" / "file.py").read_bytes() == b"x"
+    assert (project / "train.py").read_bytes() == b""
+
+
+def test_an_instrumented_file_is_never_written_through_a_link(project, tmp_path):
+    package = tmp_path / "home" / "package"
+    package.mkdir()
+    (package / "net.py").write_text("original")
+    (package / "other.py").write_text("other")
+    (project / "package").symlink_to(package)
+    _, copy = copied(project, overlay={"package/net.py": b"wrapped"})
+    assert (copy / "package" / "net.py").read_bytes() == b"wrapped"
+    assert (copy / "package" / "other.py").read_text() == "other"
+    assert (package / "net.py").read_text() == "original"
+
+
+def test_environments_and_linked_folders_are_not_redirected(project):
+    (project / ".venv").mkdir()
+    (project / ".venv" / "pyvenv.cfg").write_text("")
+    (project / "code").mkdir()
+    rules = SnapshotRules(link=("code",))
+    snapshot = describe(project, rules)
+    assert redirected_exceptions(snapshot, {}) == [str(project / ".venv"), str(project / "code")]
+    assert redirected_exceptions(snapshot, {"code/a.py": b""}) == [str(project / ".venv")]
+
+
+def test_a_changed_link_is_reported(project, tmp_path):
+    data = tmp_path / "home" / "group" / "data"
+    (project / "train.py").write_text("open('../data/x')")
+    snapshot = describe(project)
+    paths = watched_paths(snapshot)
+    before = state(paths)
+    assert written_to(before, state(paths)) == []
+    (data / "new").write_text("")
+    os.utime(data, (1, 1))
+    assert written_to(before, state(paths)) == [
+        f"{data} is shared with the project by a link and changed while this run went on"
+    ]
+
+
+def test_overlay_path_needs_no_file(project):
+    run = Workspace(project).experiment("e").run(Run(variant="control", index=2))
+    assert overlay_path(run, describe(project)) == run.path / "work" / "project"
+
+
+def test_a_file_with_the_projects_absolute_path_is_known(project):
+    (project / "conf.yaml").write_text(f"out: {project}/out\n")
+    (project / "other.yaml").write_text(f"out: {project}2/out\nmore: /mnt{project}\n")
+    assert describe(project).pinned == ["conf.yaml"]

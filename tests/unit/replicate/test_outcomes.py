@@ -1,0 +1,111 @@
+"""From the end of a command to the outcome of a run."""
+
+import pytest
+
+from deviate.experiment import Run
+from deviate.replicate.outcomes import LINE_LENGTH, STDERR_LINES, missing_path_hint, run_outcome, stderr_tail
+from deviate.replicate.snapshot.manifest import describe
+from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.run_files import Completed, Ended, Failed, NotInstrumented, signal_name
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    (folder / "weights").mkdir(parents=True)
+    (folder / "weights" / "net.pth").write_bytes(b"")
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "common.py").write_text("")
+    return folder
+
+
+@pytest.fixture
+def copy(tmp_path):
+    place = tmp_path / "run" / "work" / "project"
+    (place / "weights").mkdir(parents=True)
+    return place
+
+
+def verdict(tmp_path, status, words=("python", "t.py"), started=True, stderr=""):
+    run = RunFolder(tmp_path / "run", Run(variant="control", index=0))
+    run.path.mkdir(exist_ok=True)
+    run.stderr_file.write_text(stderr)
+    if started:
+        (run.path / "events-1-1.jsonl").write_text('{"event":"start"}\n')
+    (tmp_path / "project").mkdir(exist_ok=True)
+    end = Ended(status=status, cause=None, seconds=1.5)
+    snapshot = describe(tmp_path / "project")
+    return run_outcome(
+        end, run, words=words, copy=run.work, cwd=run.work, source=run.work, snapshot=snapshot, warnings=["w"]
+    )
+
+
+def test_status_0_with_a_start_is_completed(tmp_path):
+    outcome = verdict(tmp_path, 0)
+    assert isinstance(outcome, Completed)
+    assert (outcome.seconds, outcome.warnings) == (1.5, ["w"])
+
+
+def test_a_signal_is_named(tmp_path):
+    outcome = verdict(tmp_path, -11)
+    assert isinstance(outcome, Failed)
+    assert (outcome.signal, outcome.exit_code) == ("SIGSEGV", None)
+    assert "memory runs out" in verdict(tmp_path, -9).reason
+
+
+def test_an_isolated_python_gets_a_hint(tmp_path):
+    outcome = verdict(tmp_path, 0, words=["python", "-I", "t.py"], started=False)
+    assert isinstance(outcome, NotInstrumented)
+    assert "-I" in outcome.hint
+
+
+def test_only_the_last_lines_are_kept_and_progress_bars_do_not_fill_them(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("\n".join(f"line {number}" for number in range(100)) + "\n 1%\r 2%\r done\n" + "x" * 9999 + "\n\n")
+    lines = stderr_tail(path)
+    assert len(lines) == STDERR_LINES
+    assert lines[-2:] == [" done", "x" * LINE_LENGTH]
+    assert stderr_tail(tmp_path / "missing") == []
+
+
+def test_a_log_that_is_no_text_is_no_problem(tmp_path):
+    (tmp_path / "log").write_bytes(b"\xff\xfe bad\n")
+    assert len(stderr_tail(tmp_path / "log")) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "FileNotFoundError: [Errno 2] No such file or directory: 'weights/net.pth'",
+        "OSError: cannot open weights/../weights/net.pth and './weights/net.pth'",
+        "RuntimeError: could not load ./weights/net.pth",
+        "FileNotFoundError: '{copy}/weights/net.pth'",
+    ],
+)
+def test_a_path_that_was_left_out_is_named_with_the_option_that_brings_it(project, copy, line):
+    hint = missing_path_hint([line.format(copy=copy)], copy=copy, cwd=copy, snapshot=describe(project))
+    assert "checkpoint of a former training" in hint
+    assert hint.endswith("--include weights/net.pth")
+
+
+def test_a_path_outside_the_project_is_named(project, copy):
+    line = f"FileNotFoundError: [Errno 2] No such file or directory: '{copy}/../beside/x'"
+    assert missing_path_hint([line], copy=copy, cwd=copy, snapshot=describe(project)) == ""
+    line = f"FileNotFoundError: [Errno 2] No such file or directory: '{copy.parent}/beside'"
+    hint = missing_path_hint([line], copy=copy, cwd=copy, snapshot=describe(project))
+    assert hint.endswith("--include ../beside")
+
+
+def test_a_module_beside_the_project_is_named(project, copy, tmp_path):
+    line = "ModuleNotFoundError: No module named 'common'"
+    assert str(tmp_path / "common.py") in missing_path_hint([line], copy=copy, cwd=copy, snapshot=describe(project))
+
+
+def test_a_path_that_is_nowhere_gives_no_hint(project, copy):
+    lines = ["FileNotFoundError: 'nowhere/at/all'", "ModuleNotFoundError: No module named 'numpyy'", "'\0'"]
+    assert missing_path_hint(lines, copy=copy, cwd=copy, snapshot=describe(project)) == ""
+
+
+def test_signals_without_a_name_are_numbered():
+    assert signal_name(9) == "SIGKILL"
+    assert signal_name(999) == "signal 999"

@@ -1,0 +1,1 @@
+from arrangements import arrangements_seen_once  # noqa: F401

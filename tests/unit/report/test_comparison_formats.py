@@ -1,0 +1,329 @@
+"""What each format says of a comparison."""
+
+import csv
+import html
+import io
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from compared_sides import side, side_metric, sides
+from html_outline import Outline
+from msgspec import structs
+
+from deviate.contrast.contrast import EFFECTS as EFFECT_ROWS
+from deviate.contrast.contrast import TESTS as TEST_ROWS
+from deviate.inference.comparison.comparison import compare_sides
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.report.escape import markdown
+from deviate.report.pages.comparison import comparison_page
+from deviate.report.text.comparison.cells import MetricCells
+from deviate.report.text.comparison.methods import comparison_methods
+from deviate.report.views import comparison_view
+from deviate.report.writers.comparison_csv import comparison_csv
+from deviate.report.writers.comparison_json import comparison_contract, comparison_json
+from deviate.report.writers.latex_text import latex, number
+from deviate.report.writers.registry import find_writer, writers
+from deviate.report.writers.terminal import render_terminal
+
+pytestmark = pytest.mark.long
+
+WRITERS = writers(json=comparison_json, csv=comparison_csv)
+
+CONTRACT = {"schema", "a", "b", "alpha", "correction", "metrics"}
+METRIC = {
+    *("name_a", "name_b", "n_a", "n_b", "mean_a", "mean_b", "sd_a", "sd_b", "difference", "ci_difference"),
+    *("tests", "effects", "p_adjusted", "verdict", "why"),
+}
+TESTS = {"student_t", "welch_t", "mann_whitney_u", "permutation", "brown_forsythe", "f_variance", "bartlett"}
+EFFECTS = {"cohen_d", "hedges_g", "cliff_delta", "p_superiority"}
+VERDICTS = {"a better", "b better", "no difference shown", "equivalent", "too few runs"}
+
+
+def comparison(compared=None, **options):
+    return compare_sides(compared or sides(), ComparisonOptions(**options), "deviate compare baseline proposed")
+
+
+def rendered(name, facts):
+    writer = WRITERS[name]
+    return writer.render(comparison_page(facts, writer.reader) if writer.reader else facts)
+
+
+def terminal(facts, width=100):
+    return render_terminal(comparison_page(facts, "brief"), width)
+
+
+def test_json_keeps_the_contract():
+    found = json.loads(rendered("json", comparison()))
+    assert found.keys() >= CONTRACT
+    assert (found["schema"], found["a"], found["b"], found["alpha"]) == (1, "baseline", "proposed", 0.05)
+    assert list(found)[:6] == ["schema", "a", "b", "alpha", "correction", "metrics"]
+    for metric in found["metrics"]:
+        assert metric.keys() >= METRIC
+        assert metric["tests"].keys() >= TESTS
+        assert all(test.keys() >= {"statistic", "p"} for test in metric["tests"].values())
+        assert metric["effects"].keys() >= EFFECTS
+        assert metric["verdict"] in VERDICTS
+        low, high = metric["ci_difference"]
+        assert low < metric["difference"] < high
+        assert isinstance(metric["why"], str)
+
+
+def test_json_of_what_is_unknown_is_null():
+    compared = [side("a", [side_metric(values=[1.0])]), side("b", [side_metric(values=[2.0, 3.0, 4.0])])]
+    found = json.loads(rendered("json", comparison(compared)))["metrics"][0]
+    assert (found["sd_a"], found["ci_difference"], found["p_adjusted"]) == (None, None, None)
+    assert found["tests"]["welch_t"]["p"] is None
+    assert "two runs" in found["tests"]["welch_t"]["reason"]
+    assert found["verdict"] == "too few runs"
+    assert found["almost_stochastic_order"]["epsilon_a_over_b"] is None
+
+
+def test_json_of_three_sides_has_pairs():
+    compared = [*sides(), side("third", sides(seed=4)[0].samples)]
+    found = comparison_contract(comparison(compared))
+    assert (found["a"], found["metrics"]) == (None, None)
+    assert [(pair["a"], pair["b"]) for pair in found["pairs"]] == [
+        ("baseline", "proposed"),
+        ("baseline", "third"),
+        ("proposed", "third"),
+    ]
+    assert [one["rank"] for one in found["omnibus"][0]["ranking"]] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_terminal_keeps_to_the_width_and_names_the_verdict(width):
+    text = terminal(comparison(sides(shift=4.0)), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "proposed better" in text
+    assert "no difference shown" in text
+    assert "Welch's t test" in text
+
+
+def test_terminal_shows_means_in_80_columns():
+    head = next(line for line in terminal(comparison(), 80).splitlines() if line.startswith("metric"))
+    assert head.split() == ["metric", "baseline", "proposed", "p", "adj.", "verdict"]
+
+
+def test_names_of_users_are_made_harmless():
+    nasty = "acc|<b>\x1b[31m[bold]"
+    compared = [side("a", [side_metric(nasty, range(8))]), side("b", [side_metric(nasty, range(1, 9))])]
+    for name in WRITERS:
+        text = rendered(name, comparison(compared))
+        if name != "csv":
+            assert "\x1b" not in text
+    assert "acc\\|\\<b\\>" in rendered("md", comparison(compared))
+
+
+def test_markdown_has_every_test_and_says_which_decides():
+    text = rendered("md", comparison())
+    assert "| Welch's t (decides) |" in text
+    assert "| Brown-Forsythe (decides) |" in text
+    for name in (row.label for row in (*TEST_ROWS.values(), *EFFECT_ROWS.values())):
+        assert (f"| {markdown(name)} " in text) == ("pair" not in name and "Wilcoxon" not in name)
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(line.endswith("|") for line in tables)
+
+
+@pytest.mark.parametrize("format_name", ["md", "html", "tex", "json"])
+def test_how_was_compared_is_said_for_a_paper(format_name):
+    found = comparison(margins={"test acc": 0.5})
+    assert any("Welch's t test" in sentence for sentence in comparison_methods(found))
+    assert any("0.5" in sentence for sentence in comparison_methods(found))
+    said = html.unescape(rendered(format_name, found)).replace("\\", "").replace("$", "")
+    for sentence in comparison_methods(found):
+        assert sentence.replace("%", "") in said.replace("%", "")
+
+
+def test_csv_has_one_row_a_metric():
+    rows = list(csv.DictReader(io.StringIO(rendered("csv", comparison()))))
+    assert [row["metric_a"] for row in rows] == ["test acc", "train loss", "time per run"]
+    assert [row["family"] for row in rows] == ["2", "2", "1"]
+    assert float(rows[1]["p"]) == pytest.approx(comparison().pairs[0].metrics[1].contrast.p)
+
+
+def test_a_table_for_programs_has_the_words_that_people_read():
+    values = [one.samples[1].values for one in sides(shift=4.0)]
+    compared = [
+        side(label, [side_metric("x", sample, direction=None), side_metric("few", sample[:2])])
+        for label, sample in zip(("a", "b"), values, strict=True)
+    ]
+    found = comparison(compared)
+    few, x = csv.DictReader(io.StringIO(rendered("csv", found)))
+    assert (x["verdict"], x["differs"], x["shown_verdict"]) == (
+        "no difference shown",
+        "true",
+        "differs, better unknown",
+    )
+    assert (few["differs"], few["shown_verdict"]) == ("", "too few runs")
+    for name in ("terminal", "md", "html"):
+        assert x["shown_verdict"] in rendered(name, found)
+    assert comparison_contract(found)["metrics"][1]["differs"] is True
+    equal, _, _ = csv.DictReader(io.StringIO(rendered("csv", comparison(sides(shift=0.0)))))
+    assert equal["differs"] == "false"
+
+
+@pytest.mark.parametrize("width", range(60, 150, 5))
+def test_all_tables_in_a_terminal_have_the_same_columns(width):
+    a, b = sides()
+    wide = side("c", [side_metric(each.name, [1000 * x for x in each.values]) for each in b.samples])
+    text = terminal(comparison([side("a", a.samples), side("b", b.samples), wide]), width)
+    heads = [line.split() for line in text.splitlines() if line.startswith("metric ")]
+    assert len(heads) == 3
+    assert len({" ".join(word for word in head if word not in ("a", "b", "c")) for head in heads}) == 1
+
+
+def test_negative_numbers_have_a_minus_sign_and_names_keep_their_hyphens():
+    compared = [
+        side(label, [side_metric("log-likelihood -1", [-90.0 + shift + 0.1 * k for k in range(8)])])
+        for label, shift in (("a-1", 0.0), ("b-2", 5.0))
+    ]
+    found = comparison(compared)
+    for name in ("terminal", "md", "html"):
+        text = rendered(name, found).replace("\\", "")
+        assert "−89.65" in text
+        assert "-89.65" not in text.partition("<script")[0]
+        assert "log-likelihood -1" in text
+        assert "b-2" in text
+    assert ",-89.6" in rendered("csv", found)
+    assert "$-89.65$" in rendered("tex", found)
+    assert "-89.65" in terminal(found).replace("−", "-")
+
+
+def test_large_ratios_are_written_in_full():
+    compared = [
+        side("a", [side_metric(values=[363.0 * x for x in range(8)])]),
+        side("b", [side_metric(values=range(8))]),
+    ]
+    for name in ("md", "html"):
+        text = rendered(name, comparison(compared))
+        assert "363" in text
+        assert "e+0" not in text.partition("<script")[0]
+
+
+def test_the_page_has_words_for_tests_and_effects_and_one_column_of_sentences():
+    page = html.unescape(rendered("html", comparison()).partition("<main")[2])
+    for name, word in ((name, row.label) for name, row in {**TEST_ROWS, **EFFECT_ROWS}.items()):
+        assert f"{name}<" not in page
+        assert (f"{word}<" in page or f"{word} (decides)<" in page) == ("pair" not in word and "Wilcoxon" not in word)
+    assert 'class="answers in-turn"' in page
+
+
+def test_each_table_says_over_how_many_tests_p_was_adjusted():
+    found = comparison()
+    for name in ("md", "html", "tex"):
+        text = rendered(name, found).replace("$", "")
+        assert "p adjusted (Holm): over 2 tests; of times that Deviate measures over 1" in text
+        assert "p adjusted" not in rendered(name, comparison(correction="none")).replace("$", "")
+
+
+@pytest.mark.parametrize(("format_name", "path", "found"), [(None, None, "terminal"), ("MARKDOWN", None, "md")])
+def test_format_is_found(format_name, path, found):
+    assert find_writer(format_name, path, WRITERS).name == found
+
+
+@pytest.mark.parametrize("name", ["terminal", "md", "tex", "html"])
+def test_a_p_just_below_alpha_is_never_written_as_alpha(name):
+    """Each table and sentence writes it with the digits that tell it from alpha, and so do captions of figures."""
+    made = comparison(metrics=["test acc"], alpha=0.01)
+    (pair,) = made.pairs
+    p = 0.00999
+    contrast = pair.metrics[0].contrast
+    tests = {test: structs.replace(tested, p=p) for test, tested in contrast.tests.items()}
+    metric = structs.replace(
+        pair.metrics[0],
+        contrast=structs.replace(contrast, tests=tests),
+        p_adjusted=p,
+        spread_p_adjusted=p,
+        equivalence_p_adjusted=p,
+        verdict="b better",
+        differs=True,
+        noisier="b noisier",
+    )
+    made = structs.replace(made, pairs=[structs.replace(pair, metrics=[metric])])
+    text = html.unescape(rendered(name, made))
+    assert "0.00999" in text
+    words = re.findall(r"[\w.]+", text.partition("<main")[2] or text)
+    shown = [word for word in words if word.startswith(("0.00999", "0.01"))]
+    # "Tests have a level of 0.01" is alpha itself.
+    assert shown.count("0.01") == text.count("a level of 0.01")
+    assert shown.count("0.00999") >= (2 if name == "terminal" else 1)
+
+
+NASTY = r"acc_1 % & # $x$ {y} ~ ^ \ <z> \input{secret} -- é"
+
+
+def nasty_comparison():
+    values = ([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 3.0, 4.0, 5.0, 7.0])
+    made = [side(label, [side_metric(NASTY, sample)]) for label, sample in zip(("a_1", "b&2"), values, strict=True)]
+    return comparison(made, margins={NASTY: 0.5})
+
+
+def latex_rows(text):
+    return [line.strip().removesuffix(r" \\").split(" & ") for line in text.split("\n") if line.endswith(r"\\")]
+
+
+def test_latex_rows_have_the_numbers_of_all_formats():
+    made = comparison(sides(shift=4.0))
+    text = rendered("tex", made)
+    better = []
+    for metric in made.pairs[0].metrics:
+        cells = MetricCells(metric, made.pairs[0], made.alpha)
+        numbers = [number(each) for each in (cells.a, cells.b, cells.difference, cells.ci, cells.p)]
+        (row,) = [row for row in latex_rows(text) if row[1:6] == numbers]
+        better.append(row[6])
+        assert row[6] in cells.verdict or cells.verdict == "no difference shown"
+    assert "proposed" in better
+    assert latex("–") in better
+    assert "Means are compared by Welch's t test" in text
+    assert "adjusted together (Holm)" in text
+
+
+def test_latex_says_the_number_of_runs_once_where_all_metrics_have_as_many():
+    alike = rendered("tex", comparison())
+    assert r"mean $\pm$ SD over 8 and 8 runs" in alike
+    assert "& $n$ &" not in alike
+    values = ([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 3.0, 4.0, 5.0, 7.0])
+    some = [
+        side(label, [side_metric("x", one), side_metric("y", one[:4])]) for label, one in zip("ab", values, strict=True)
+    ]
+    unlike = rendered("tex", comparison(some))
+    assert "Metric & $n$ &" in unlike
+    assert {row[1] for row in latex_rows(unlike) if len(row) == 8} >= {"5, 5", "4, 4"}
+
+
+@pytest.mark.latex
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_pdflatex_takes_a_comparison(tmp_path):
+    body = rendered("tex", nasty_comparison())
+    source = "\\documentclass[twocolumn]{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
+    (tmp_path / "paper.tex").write_text(f"{source}{body}\n\\end{{document}}\n", encoding="utf-8")
+    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape", "paper.tex"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300, check=False)
+    assert ended.returncode == 0, ended.stdout.decode("utf-8", "replace")[-2000:]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_every_row_of_the_markdown_tables_stands_in_the_page(count):
+    a, b = sides(n=2 if count == 1 else 8)
+    made = comparison([a, b, side("third", sides(seed=5)[1].samples)] if count == 3 else [a, b])
+    tables = [{cell.strip() for cell in row} for table in Outline(rendered("html", made)).tables for row in table]
+    for line in rendered("md", made).splitlines():
+        if line.startswith("| ") and not line.startswith("| ---"):
+            cells = {cell.strip().replace("\\", "") for cell in line.strip("| ").split(" | ")}
+            assert any(cells <= {*row, ""} for row in tables), line
+
+
+def test_a_page_escapes_the_names_of_sides():
+    text = rendered("html", comparison(sides(labels=("a</script><script>1", "b<!--"))))
+    assert "</script><script>1" not in text
+    assert "b<!--" not in text
+
+
+def test_a_comparison_shows_itself_in_a_notebook():
+    view = comparison_view(comparison())
+    assert "<td>proposed better</td>" in view._repr_html_()
+    assert list(view.figures()) == ["comparison-test-acc", "comparison-train-loss", "comparison-time-per-run"]
+    assert repr(view) == terminal(view.facts).rstrip("\n")

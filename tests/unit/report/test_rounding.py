@@ -1,0 +1,66 @@
+"""Numbers are written to the digits they deserve, and never wrongly."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deviate.measure.intervals import Interval
+from deviate.report.numbers import UNKNOWN, last_place, show, show_interval, show_level, show_percent, show_seconds
+
+MAGNITUDES = st.floats(min_value=1e-290, max_value=1e290)
+SIGNED = st.builds(lambda magnitude, sign: magnitude * sign, MAGNITUDES, st.sampled_from([-1, 1]))
+
+
+@given(SIGNED, st.floats(min_value=1e-12, max_value=1e12))
+def test_a_number_is_shown_to_within_half_its_last_place(value, sd):
+    """Or to as many digits as a float64 has, or as a fixed-point integer."""
+    place = last_place(sd)
+    assert abs(float(show(value, place)) - value) <= 0.500001 * max(10.0**place, 1e-14 * abs(value), 1e-300)
+
+
+@given(MAGNITUDES)
+def test_an_sd_shows_two_significant_digits_or_an_integer(sd):
+    text = show(sd, last_place(sd))
+    digits = text.partition("e")[0].replace(".", "").lstrip("0")
+    assert len(digits) == 2 or (text.isdigit() and sd >= 10)
+
+
+@given(SIGNED)
+def test_without_an_sd_six_digits_are_shown(value):
+    assert float(show(value)) == pytest.approx(value, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("value", "place", "text"),
+    [
+        (96.94, -2, "96.94"),
+        (0.1, None, "0.1"),
+        (0.0, -3, "0"),
+        (-0.001, -2, "0.00"),
+        (-1.5, -1, "-1.5"),
+        (1.86e11, 9, "1.86e11"),
+        (12345.6, 2, "12346"),
+        (4.2e-5, -6, "4.2e-5"),
+        (float("nan"), 0, UNKNOWN),
+        (None, None, UNKNOWN),
+    ],
+)
+def test_examples(value, place, text):
+    assert show(value, place) == text
+
+
+@given(st.floats(min_value=1e-9, max_value=1))
+def test_a_percentage_agrees_with_its_share(share):
+    assert float(show_percent(share).removesuffix("%")) == pytest.approx(100 * share, rel=0.051)
+
+
+def test_intervals():
+    known = Interval(low=-1.25, high=2.5, level=0.95, method="t")
+    assert show_interval(known, -1) == "-1.2 to 2.5"
+    assert show_interval(Interval(low=1.25, high=2.5, level=0.95, method="t"), -2) == "1.25–2.50"
+    assert show_interval(Interval(level=0.95, method="t", reason="one run"), -1) == UNKNOWN
+
+
+def test_levels_and_durations():
+    assert (show_level(0.9), show_level(0.999)) == ("90%", "99.9%")
+    assert [show_seconds(x) for x in (None, 0.04, 99.96, 3599.7)] == [UNKNOWN, "0.0 s", "1 min 40 s", "1 h 0 min"]

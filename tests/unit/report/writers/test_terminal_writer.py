@@ -1,0 +1,164 @@
+"""Pages on terminals of every width, with and without colour and Unicode."""
+
+import io
+import re
+
+import block_pages as pages
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from deviate.report.page import Cell, Column, Fold, Page, Row, Section, Sentences, Table
+from deviate.report.writers.console import WIDEST_TEXT
+from deviate.report.writers.terminal import print_page, render_terminal
+
+WIDTHS = pytest.mark.parametrize("width", [40, 80, 120])
+TEXTS = pytest.mark.parametrize("text", ["", pages.HOSTILE, pages.LONG, "验证准确率 " * 8, "e\u0301" * 30])
+
+
+def shown(*blocks, width=80, title=""):
+    return render_terminal(
+        Page(title="", reader="brief", sections=[Section(slug="x", title=title, blocks=list(blocks))]), width
+    )
+
+
+def printed(page, **console):
+    stream = io.StringIO()
+    print_page(page, Console(file=stream, _environ={}, **console))
+    return stream.getvalue()
+
+
+@WIDTHS
+@TEXTS
+def test_no_line_is_wider_than_the_terminal(width, text):
+    lines = render_terminal(pages.page(text), width).splitlines()
+    assert max(map(cell_len, lines)) <= width
+    assert not [line for line in lines if line.endswith(" ")]
+
+
+@given(st.text(max_size=80))
+@settings(max_examples=60, deadline=None)
+def test_no_text_moves_the_cursor_or_leaves_its_line(text):
+    lines = render_terminal(Page(title=text, reader="brief", sections=[Section(slug="x", blocks=pages.blocks(text))]))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", lines)
+    assert max(map(cell_len, lines.splitlines())) <= 100
+
+
+@WIDTHS
+@TEXTS
+def test_a_terminal_without_unicode_gets_ascii_of_its_width(width, text):
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii", errors="strict", newline="")
+    print_page(pages.page(text), Console(file=stream, width=width, _environ={}))
+    stream.flush()
+    lines = raw.getvalue().decode("ascii").splitlines()
+    assert max(map(len, lines)) <= width
+
+
+def test_in_ascii_every_sign_of_a_table_keeps_its_column():
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii", errors="strict", newline="")
+    page = pages.page()
+    print_page(page, Console(file=stream, width=80, _environ={}))
+    stream.flush()
+    ascii_only = raw.getvalue().decode("ascii").splitlines()
+    assert list(map(len, ascii_only)) == list(map(cell_len, render_terminal(page, 80).splitlines()))
+    assert "test acc best  8  96.94  0.52     0.34-1.05  96.10  oo..OoO..o   98" in ascii_only
+    assert any("_+%#" in line for line in ascii_only)
+    assert "x test acc failed after 1.2 s" in ascii_only
+
+
+def test_colours_are_for_terminals_alone():
+    coloured = printed(pages.page(pages.HOSTILE), force_terminal=True, color_system="standard", width=80)
+    assert "\x1b[36m" in coloured
+    assert "\x1b[31mz" not in coloured
+    assert "\x1b[" not in printed(pages.page(pages.HOSTILE), width=80)
+
+
+def test_without_colours_nothing_is_lost():
+    coloured = printed(pages.page(), force_terminal=True, color_system="standard", width=80)
+    plain = re.sub(r"\x1b\[[\d;]*m", "", coloured)
+    assert [line.rstrip() for line in plain.splitlines()] == printed(pages.page(), width=80).splitlines()
+
+
+def test_columns_are_given_up_by_how_little_they_matter():
+    heads = {}
+    for width in (40, 60, 80):
+        line = next(line for line in shown(pages.metrics(), width=width).splitlines() if line.startswith("metric"))
+        heads[width] = re.split(r"\s{2,}", line)
+    assert heads[80] == ["metric", "n", "mean", "SD", "95% CI of SD", "min", "runs", "max"]
+    # Alone, the strip says where its ends are.
+    assert heads[60] == ["metric", "mean", "SD", "95% CI of SD", "min", "max"]
+    assert heads[40] == ["metric", "mean", "SD", "min", "max"]
+
+
+def pair(a="0.5 ± 0.1", brief="0.5", name="acc"):
+    columns = [Column(head="metric", numeric=False), Column(head="A", sacrifice=1), Column(head="p")]
+    return Table(
+        caption="A against B",
+        columns=columns,
+        rows=[Row(cells=[Cell(name), Cell(a, 0.5, brief=brief), Cell("0.03", 0.03)])],
+    )
+
+
+def test_a_shorter_text_is_used_before_a_column_is_given_up():
+    assert "0.5 ± 0.1" in shown(pair(), width=30)
+    narrow = shown(pair(), width=20)
+    assert "±" not in narrow
+    assert re.search(r"acc +0\.5  0\.03", narrow)
+
+
+def test_tables_below_each_other_have_the_same_columns():
+    wide = pair("0.123456789 ± 0.123456789", brief="0.123456789 or so")
+    text = shown(pair(), wide, width=30)
+    assert [line.split()[-1] for line in text.splitlines() if line.startswith("acc")] == ["0.03", "0.03"]
+    assert "A" not in text
+    assert " A " in shown(pair(), Sentences(sentences=["Between them."]), wide, width=30)
+
+
+def test_notes_on_a_row_stand_below_it_and_columns_keep_their_places():
+    lines = shown(pages.audit()).splitlines()
+    assert lines[2:] == [
+        "init     pinned         2",
+        "         by `seed(0)` at a.py:3",
+        "shuffle  varies         2",
+    ]
+
+
+def test_rows_below_a_heading_are_indented():
+    lines = shown(pages.factors()).splitlines()
+    assert lines[2:5] == ["test acc (best)", "  algo+impl         0.46   ≠", "  init             0.086   ="]
+    assert lines[-3:] == [
+        "and 3 more metrics; all of them: deviate report x --format md",
+        "shuffle brings the largest SD.",
+        "= same in all runs, ≠ differs",
+    ]
+
+
+def test_what_belongs_to_a_title_is_indented():
+    fold = Fold(title="a-1", remark="failed", emphasis="bad", blocks=[Sentences(sentences=["why " * 60])])
+    lines = shown(fold, width=150).splitlines()
+    assert lines[0] == "✗ a-1 failed"
+    assert all(line.startswith("  why") for line in lines[1:])
+    assert max(map(len, lines)) <= WIDEST_TEXT
+
+
+def test_sentences_are_narrow_and_tables_are_not():
+    text = shown(Sentences(sentences=["word " * 100]), pages.metrics(pages.LONG), width=140)
+    paragraph, table = text.split("\n\n")
+    assert max(map(len, paragraph.splitlines())) <= WIDEST_TEXT
+    assert pages.LONG in table.splitlines()[2]
+
+
+def test_a_section_has_its_title_only_where_it_has_content():
+    assert shown(title="In short") == ""
+    assert shown(Sentences(sentences=["Yes."]), title="In short") == "In short\n\nYes.\n"
+
+
+def test_heads_keep_their_line_breaks():
+    table = Table(
+        caption="", columns=[Column(head="runs\na side"), Column(head="b")], rows=[Row(cells=[Cell("3")] * 2)]
+    )
+    assert shown(table).splitlines()[:2] == ["  runs", "a side  b"]

@@ -1,0 +1,24 @@
+"""Metrics as users name them."""
+
+import pytest
+
+from deviate.errors import BadOption
+from deviate.results.names import find_name
+
+
+def test_the_very_name_goes_before_one_in_another_case():
+    assert find_name("loss", ["Loss", "loss"]) == "loss"
+    assert find_name("test accuracy", ["loss", "Test accuracy"]) == "Test accuracy"
+
+
+@pytest.mark.parametrize("asked", ["LOSS", "los", ""])
+def test_what_is_none_or_two_of_them_is_refused_with_their_names(asked):
+    with pytest.raises(BadOption, match="no metric") as raised:
+        find_name(asked, ["Loss", "loss", "acc"])
+    assert raised.value.hint == "metrics: Loss, loss, acc"
+
+
+def test_nothing_recorded_is_said():
+    with pytest.raises(BadOption, match="no variant 'a'") as raised:
+        find_name("a", [], "variant")
+    assert raised.value.hint == "variants: none"
