@@ -133,7 +133,9 @@ def _long(columns: list[str], options: TableOptions) -> tuple[str, str]:
             )
         return options.metric, options.value
     named = {plain(name): name for name in columns}
-    return next(((named[one], named[two]) for one, two in LONG if one in named and two in named), ("", ""))
+    return next(
+        ((named[first], named[second]) for first, second in LONG if first in named and second in named), ("", "")
+    )
 
 
 def _texts(rows: list[Row], columns: list[str]) -> list[str]:

@@ -197,7 +197,7 @@ def _averaged(readings: list[Reading]) -> list[Reading]:
     for reading in readings:
         together.setdefault((reading.metric, reading.iteration), []).append(reading)
     return [
-        Reading(name, iteration, math.fsum(one.value for one in several) / len(several), several[-1].elapsed_s)
+        Reading(name, iteration, math.fsum(reading.value for reading in several) / len(several), several[-1].elapsed_s)
         for (name, iteration), several in together.items()
     ]
 

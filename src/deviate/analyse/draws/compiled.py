@@ -38,8 +38,8 @@ class Compiled:
                         ref.dotted for ref in self.flow.value(site.node.func, site.scope).refs
                         if isinstance(ref, External) and not ref.made
                     ]  # fmt: skip
-                    modules = modules or any(_READERS.search(one) for one in dotted) or _compiles_itself(site.node)
-                    if any(_FUNCTION_READERS.search(one) for one in dotted) or _maps_dataset(site.node, dotted):
+                    modules = modules or any(_READERS.search(path) for path in dotted) or _compiles_itself(site.node)
+                    if any(_FUNCTION_READERS.search(path) for path in dotted) or _maps_dataset(site.node, dotted):
                         units |= self._functions(site.node, site.scope)
         for cls in self.flow.program.classes:
             if self._is_read(cls, modules):
@@ -47,16 +47,16 @@ class Compiled:
         return units & self.flow.program.reached
 
     def _functions(self, call: ast.Call, scope: object) -> set[Unit]:
-        refs = [ref for one in call.args for ref in self.flow.value(one, scope).refs]  # type: ignore[arg-type]
+        refs = [ref for argument in call.args for ref in self.flow.value(argument, scope).refs]  # type: ignore[arg-type]
         return {ref for ref in refs if isinstance(ref, Unit)} | {
             unit for ref in refs if isinstance(ref, Instance) for unit in ref.cls.methods.values()
         }
 
     def _is_read(self, cls: ClassScope, modules: bool) -> bool:
         bases = self.flow.program.external_bases(self.flow, cls)
-        if any(_KERAS.search(one) for one in bases):
+        if any(_KERAS.search(name) for name in bases):
             return True
-        return modules and any(_MODULES.search(one) for one in bases)
+        return modules and any(_MODULES.search(name) for name in bases)
 
 
 def _compiles_itself(call: ast.Call) -> bool:
@@ -70,5 +70,5 @@ def _maps_dataset(call: ast.Call, dotted: list[str]) -> bool:
     """Whether a function is given to ``Dataset.map`` of TensorFlow, which reads its source."""
     keywords = {key.arg for key in call.keywords}
     return called_name(call) == "map" and (
-        "num_parallel_calls" in keywords or any(one.startswith("tensorflow.") for one in dotted)
+        "num_parallel_calls" in keywords or any(name.startswith("tensorflow.") for name in dotted)
     )

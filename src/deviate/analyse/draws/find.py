@@ -153,7 +153,7 @@ class _Finder:
         fetches = site.scope.unit.owner is not None and site.scope.unit.name in _FETCHES
         if fetches or not site.node.args or not _AUGMENTERS.search(called_name(site.node)):
             return None
-        if any(tables.AUGMENTERS.search(one) for one in self.makers.of(func, site.scope)):
+        if any(tables.AUGMENTERS.search(maker) for maker in self.makers.of(func, site.scope)):
             return Drawn(site, text_of(func), "augment")
         return None
 

@@ -55,8 +55,8 @@ class Makers:
         elif isinstance(expr, ast.IfExp):
             yield from self.of(expr.body, scope, depth + 1) | self.of(expr.orelse, scope, depth + 1)
         elif isinstance(expr, (ast.BoolOp, ast.Tuple, ast.List)):
-            for one in (expr.values if isinstance(expr, ast.BoolOp) else expr.elts)[:MAX_PARTS]:
-                yield from self.of(one, scope, depth + 1)
+            for part in (expr.values if isinstance(expr, ast.BoolOp) else expr.elts)[:MAX_PARTS]:
+                yield from self.of(part, scope, depth + 1)
         elif isinstance(expr, (ast.ListComp, ast.GeneratorExp)):
             yield from self.of(expr.elt, scope.module.inner.get(expr, scope), depth + 1)
 
@@ -65,8 +65,8 @@ class Makers:
             if isinstance(ref, External) and not ref.made:
                 yield ref.dotted
                 if SEQUENCES.search(ref.dotted):
-                    for one in call.args[:MAX_WAYS]:
-                        yield from self.of(one, scope, depth + 1)
+                    for argument in call.args[:MAX_WAYS]:
+                        yield from self.of(argument, scope, depth + 1)
             elif isinstance(ref, Unit):
                 for value, inner in (*ref.returns, *ref.yields)[:MAX_WAYS]:
                     yield from self.of(value, inner, depth + 1)
@@ -77,8 +77,8 @@ class Makers:
         if name not in self._known:
             self._known[name] = frozenset()
             self._kept.append(bindings)
-            ways = [one for one in bindings if one.kind not in {"aug", "merge"}][:MAX_WAYS]
-            self._known[name] = frozenset(maker for one in ways for maker in self._of_binding(one, depth + 1))
+            ways = [each for each in bindings if each.kind not in {"aug", "merge"}][:MAX_WAYS]
+            self._known[name] = frozenset(maker for each in ways for maker in self._of_binding(each, depth + 1))
         return self._known[name]
 
     def _of_binding(self, binding: Binding, depth: int) -> Iterator[str]:

@@ -165,7 +165,7 @@ OPTIMIZER = re.compile(r"(optim\w*|(^|_)opt|tx|solver)$", re.IGNORECASE)
 
 #: Last parts of all names above: what is not called so is not looked at.
 NAMES = frozenset(
-    {one.rpartition(".")[2] for one in CALLS}
+    {call.rpartition(".")[2] for call in CALLS}
     | FILLS
     | ANY_METHODS.keys()
     | DISTRIBUTION_METHODS.keys()
