@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -78,6 +79,7 @@ def experiment_view(
     from deviate.inference.curves import Curves, curves_of
     from deviate.report.pages.experiment.page import experiment_page
 
+    @functools.cache
     def curves() -> Curves | None:
         return None if records is None else curves_of(facts, records)
 

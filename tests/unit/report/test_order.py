@@ -10,6 +10,7 @@ from deviate.experiment import Run
 from deviate.inference.curves import curves_of
 from deviate.inference.order import by_cv, ordered
 from deviate.replicate.events import RunProgress, RunStarted
+from deviate.report.figures.experiment import Charts
 from deviate.report.page import ByMetric
 from deviate.report.pages.experiment.figures import curves as curve_section
 from deviate.report.pages.experiment.page import experiment_page
@@ -95,7 +96,7 @@ def test_learning_curves_open_on_validation_where_the_main_metric_has_no_curve()
         for run in range(2) for name in VALUES if name != "test acc" for step in range(3)
     ]  # fmt: skip
     records = pd.DataFrame(points, columns=["variant", "run", "metric", "iteration", "value"])
-    section = curve_section(document.facts, curves_of(document.facts, records))
+    section = curve_section(document.facts, Charts(document.facts, curves_of(document.facts, records)))
     (panels,) = [block for block in section.blocks if isinstance(block, ByMetric)]
     assert panels.first == "val acc"
     assert [panel.metric for panel in panels.panels] == ["train acc", "val acc", "val loss"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 from deviate.inference.curves import Curves
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.figures.distribution import distribution_figures
@@ -27,3 +30,17 @@ def experiment_figures(facts: ExperimentFacts, curves: Curves | None = None) -> 
             *timeline_figures(facts),
         ]
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Charts:
+    """What is drawn of an experiment, for all sections of a page."""
+
+    facts: ExperimentFacts
+    #: None where no learning curve is shown.
+    curves: Curves | None = None
+
+    @cached_property
+    def figures(self) -> list[Figure]:
+        """Every figure, see `experiment_figures`; not made where no section shows one."""
+        return experiment_figures(self.facts, self.curves)

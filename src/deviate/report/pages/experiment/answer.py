@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from deviate.inference.curves import Curves
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
+from deviate.report.figures.experiment import Charts
 from deviate.report.page import Answer, Block, Remark, Remarks, Section
 from deviate.report.pages.experiment.factors import spread_table
 from deviate.report.pages.experiment.metrics import brief_metrics
@@ -19,7 +19,7 @@ from deviate.report.text.words import count, listed
 IN_FULL = 2
 
 
-def brief(facts: ExperimentFacts, curves: Curves | None) -> Section:
+def brief(facts: ExperimentFacts, charts: Charts) -> Section:
     """Answer each variant in a few sentences with its table; of many variants, in one table."""
     blocks: list[Block] = []
     if len(facts.variants) > IN_FULL and facts.across:
@@ -34,7 +34,7 @@ def brief(facts: ExperimentFacts, curves: Curves | None) -> Section:
     return Section(slug="answer", blocks=blocks)
 
 
-def full(facts: ExperimentFacts, curves: Curves | None) -> Section:
+def full(facts: ExperimentFacts, charts: Charts) -> Section:
     """Answer each variant in a few sentences."""
     several = len(facts.variants) > 1
     return Section(
@@ -50,13 +50,13 @@ def _answer(variant: VariantFacts, *, several: bool) -> Answer:
     )
 
 
-def brief_remarks(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def brief_remarks(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List the caveats without a title."""
     block = _remarks(facts)
     return Section(slug="trust", blocks=[block]) if block else None
 
 
-def remarks(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def remarks(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List the caveats."""
     block = _remarks(facts)
     return Section(slug="trust", title="What to know before trusting the numbers", blocks=[block]) if block else None

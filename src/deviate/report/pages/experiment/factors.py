@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from deviate.inference.curves import Curves
 from deviate.inference.evidence import Evidence
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.sources import SpreadAcross
 from deviate.inference.variant import VariantFacts
+from deviate.report.figures.experiment import Charts
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import show_level
 from deviate.report.page import (
@@ -123,9 +123,9 @@ def _strip_rows(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool) -> 
     ]
 
 
-def spread_by_variant(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def spread_by_variant(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Return the spread of each metric by variant, with its figure and what follows from it."""
-    figures = drawings(facts, curves, "factors")
+    figures = drawings(charts, "factors")
     if not facts.across and not figures:
         return None
     panels = [
@@ -156,7 +156,7 @@ def _full_table(table: SpreadAcross, level: float) -> Table:
     )
 
 
-def spread_for_paper(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def spread_for_paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Return the spread of all metrics by variant in one table."""
     if not facts.across:
         return None
@@ -184,7 +184,7 @@ def spread_for_paper(facts: ExperimentFacts, curves: Curves | None) -> Section |
     return Section(slug="factors", blocks=[table])
 
 
-def statements(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def statements(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Say what was bit-identical, once for all variants of which the same is true."""
     variants: dict[str, list[str]] = {}
     for variant in facts.variants:
@@ -196,7 +196,7 @@ def statements(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
     return Section(slug="statements", blocks=[Facts(pairs=pairs, emphasis="strong")])
 
 
-def fingerprints(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def fingerprints(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Return what the fingerprints show, a row a variant; None where none were taken."""
     table = _evidence("fingerprints", facts.variants, lambda each: _EMPHASES[each.found])
     return Section(slug="fingerprints", blocks=[table]) if table else None
@@ -231,7 +231,7 @@ def _evidence(
     )
 
 
-def held(facts: ExperimentFacts, curves: Curves | None) -> Section:
+def held(facts: ExperimentFacts, charts: Charts) -> Section:
     """Say of each variant what varied on purpose and what was held, and what fingerprints prove."""
     table = _evidence("variant", facts.variants)
     folds = [

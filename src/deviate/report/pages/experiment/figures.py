@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from deviate.inference.curves import Curves, MetricCurves, VariantCurves
+from deviate.inference.curves import MetricCurves, VariantCurves
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
+from deviate.report.figures.experiment import Charts
 from deviate.report.numbers import show
 from deviate.report.page import Block, ByMetric, Cell, Column, Drawing, Panel, Row, Section, Sentences, Strips, Table
 from deviate.report.pages.experiment.metrics import METRICS_SHOWN
@@ -31,26 +32,17 @@ def main_name(facts: ExperimentFacts) -> str:
     return main_metric(measured).name if measured else ""
 
 
-def drawings(facts: ExperimentFacts, curves: Curves | None, section: str) -> dict[str, list[Drawing]]:
+def drawings(charts: Charts, section: str) -> dict[str, list[Drawing]]:
     """Return the figures of a section by metric; those of no single metric are under an empty name."""
-    from deviate.report.figures.experiment import experiment_figures
-
     by_metric: dict[str, list[Drawing]] = {}
-    for figure in experiment_figures(facts, curves):
+    for figure in charts.figures:
         if figure.section == section:
             by_metric.setdefault(figure.metric, []).append(Drawing(figure=figure))
     return by_metric
 
 
-def _section(
-    facts: ExperimentFacts,
-    curves: Curves | None,
-    slug: str,
-    title: str,
-    first: str = "",
-    notes: list[str] | None = None,
-) -> Section | None:
-    by_metric = drawings(facts, curves, slug)
+def _section(charts: Charts, slug: str, title: str, first: str = "", notes: list[str] | None = None) -> Section | None:
+    by_metric = drawings(charts, slug)
     if not by_metric:
         return None
     panels = [Panel(metric=metric, blocks=list(blocks)) for metric, blocks in by_metric.items() if metric]
@@ -59,13 +51,14 @@ def _section(
     return Section(slug=slug, title=title, blocks=blocks)
 
 
-def distribution(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def distribution(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Show where the runs lie, metric by metric."""
-    return _section(facts, curves, "distribution", "Each run's value", main_name(facts))
+    return _section(charts, "distribution", "Each run's value", main_name(facts))
 
 
-def curves(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def curves(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Show how the runs went on while they trained."""
+    curves = charts.curves
     if curves is None or not curves.metrics:
         return None
     drawn = {metric.metric for metric in curves.metrics}
@@ -73,25 +66,24 @@ def curves(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
     # The main metric may be reported but once.
     metrics = [metric for variant in facts.variants for metric in variant.metrics if metric.name in drawn]
     first = main if main in drawn else main_metric(metrics).name
-    return _section(facts, curves, "curves", "Learning curves", first, curve_notes(curves))
+    return _section(charts, "curves", "Learning curves", first, curve_notes(curves))
 
 
-def time(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def time(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Show how long the runs took, and when each ran."""
-    return _section(facts, curves, "time", "Time", main_name(facts))
+    return _section(charts, "time", "Time", main_name(facts))
 
 
-def paper(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Include the figures of the main metric."""
-    from deviate.report.figures.experiment import experiment_figures
-
     main = main_name(facts)
-    figures = [figure for figure in experiment_figures(facts, curves) if figure.metric == main] if main else []
+    figures = [figure for figure in charts.figures if figure.metric == main] if main else []
     return Section(slug="figures", blocks=[Drawing(figure=figure) for figure in figures]) if figures else None
 
 
-def curve_lines(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def curve_lines(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Draw the median curves as lines of characters, a row a metric and variant."""
+    curves = charts.curves
     if curves is None:
         return None
     chosen = curves.metrics[:METRICS_SHOWN]

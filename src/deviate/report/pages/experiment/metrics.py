@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from deviate.inference.curves import Curves
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
 from deviate.inference.variant import VariantFacts
+from deviate.report.figures.experiment import Charts
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import show_level
 from deviate.report.page import Block, Cell, Column, Fold, Hint, Row, Section, Sentences, Table
@@ -104,7 +104,7 @@ def _value(metric: MetricSpread, name: str) -> float | None:
     return value
 
 
-def full(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Return every metric of every variant with its statistics."""
     measured = [variant for variant in facts.variants if variant.completed and variant.metrics]
     if not measured:
@@ -140,7 +140,7 @@ def _full_table(variant: VariantFacts, level: float, *, titled: bool) -> Table:
     )
 
 
-def paper(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Return a table of the metrics of each variant, for an article."""
     digits = places(metric for variant in facts.variants for metric in variant.metrics)
     tables: Sequence[Block] = [

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 
 from deviate.inference.curves import Curves
 from deviate.inference.experiment import ExperimentFacts
+from deviate.report.figures.experiment import Charts
 from deviate.report.page import Page, Reader, Section
 from deviate.report.pages.experiment import answer, factors, figures, metrics, paper, reproduce, runs
 
 #: Returns nothing where there is nothing to show.
-MakeSection = Callable[[ExperimentFacts, Curves | None], Section | None]
+MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
 
 #: To add a section: its function in a module here, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[MakeSection]] = {
@@ -43,7 +44,8 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
 
 def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | None = None) -> Page:
     """Make the page of an experiment for a reader; without `curves` no learning curve is shown."""
-    sections = [section for make in SECTIONS[reader] if (section := make(facts, curves)) is not None]
+    charts = Charts(facts, curves)
+    sections = [section for make in SECTIONS[reader] if (section := make(facts, charts)) is not None]
     command = shlex.join(facts.command) if reader == "full" else " ".join(facts.command)
     return Page(
         title=facts.experiment,

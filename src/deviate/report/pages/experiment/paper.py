@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deviate.inference.curves import Curves
 from deviate.inference.experiment import ExperimentFacts
+from deviate.report.figures.experiment import Charts
 from deviate.report.page import Cell, Fold, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns
 from deviate.report.text.checklist import checklist
@@ -26,7 +26,7 @@ def _checklist(facts: ExperimentFacts) -> Table:
     )
 
 
-def methods_and_checklist(facts: ExperimentFacts, curves: Curves | None) -> Section:
+def methods_and_checklist(facts: ExperimentFacts, charts: Charts) -> Section:
     """Return the methods paragraph and the checklist."""
     table = _checklist(facts)
     return Section(
@@ -36,11 +36,11 @@ def methods_and_checklist(facts: ExperimentFacts, curves: Curves | None) -> Sect
     )
 
 
-def methods(facts: ExperimentFacts, curves: Curves | None) -> Section:
+def methods(facts: ExperimentFacts, charts: Charts) -> Section:
     """Return the methods paragraph."""
     return Section(slug="methods", blocks=[_methods(facts, "Methods.")])
 
 
-def reproducibility(facts: ExperimentFacts, curves: Curves | None) -> Section:
+def reproducibility(facts: ExperimentFacts, charts: Charts) -> Section:
     """Return the checklist."""
     return Section(slug="reproducibility", blocks=[_checklist(facts)])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from deviate.inference.curves import Curves
 from deviate.inference.experiment import ExperimentFacts
+from deviate.report.figures.experiment import Charts
 from deviate.report.page import Block, Code, Facts, Section, Sentences
 from deviate.report.text.factors import factors_of
 from deviate.report.text.words import disturbed, listed, seed_text
@@ -14,7 +14,7 @@ from deviate.report.text.words import disturbed, listed, seed_text
 IN_FULL = 2
 
 
-def brief(facts: ExperimentFacts, curves: Curves | None) -> Section:
+def brief(facts: ExperimentFacts, charts: Charts) -> Section:
     """List what varied and what was held, seeds, and the command that makes the same again."""
     return Section(slug="reproduce", blocks=[Facts(pairs=list(_pairs(facts)))])
 
@@ -52,7 +52,7 @@ def _disturbed(facts: ExperimentFacts) -> Iterable[tuple[str, str]]:
         yield "" if index else "Ran", f"{how}: {listed(runs)}"
 
 
-def seeds(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def seeds(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List seeds that were replaced or kept, draws left, switches, operations that warned, and environments."""
     groups: list[Block] = [
         Sentences(about=title, sentences=lines, listed=True) for title, lines in _groups(facts) if lines
@@ -79,7 +79,7 @@ def _groups(facts: ExperimentFacts) -> Iterator[tuple[str, list[str]]]:
     )
 
 
-def full(facts: ExperimentFacts, curves: Curves | None) -> Section:
+def full(facts: ExperimentFacts, charts: Charts) -> Section:
     """Return the command, source, versions and machine."""
     reproduce = facts.reproduce
     pairs = {

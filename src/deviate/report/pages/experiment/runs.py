@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deviate.inference.curves import Curves
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
+from deviate.report.figures.experiment import Charts
 from deviate.report.numbers import show_seconds
 from deviate.report.page import Block, Cell, Code, Fold, Hint, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number
@@ -50,7 +50,7 @@ def _failure(runs: Sequence[RunResult], experiment: str) -> Fold:
     )
 
 
-def full(facts: ExperimentFacts, curves: Curves | None) -> Section | None:
+def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List the runs that did not complete, then all runs."""
     runs = [run for variant in facts.variants for run in variant.runs]
     if not runs:
