@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from deviate.inference.plan import Plan
     from deviate.preflight.verdicts import Audit
     from deviate.report.views import View
-    from deviate.results.options import SampleOptions
 
 
 def run(command: Sequence[str] | str, n: int = DEFAULT_RUNS, **options: Any) -> StoredExperiment:
@@ -148,6 +147,7 @@ def compare(
     from deviate.inference.comparison.comparison import read_comparison
     from deviate.inference.comparison.options import ComparisonOptions
     from deviate.report.views import comparison_view
+    from deviate.results.options import read_options
 
     workspace, labels = _sides(names, project)
     options = ComparisonOptions(
@@ -159,7 +159,7 @@ def compare(
         margins=dict(margins or {}),
         directions=dict(directions or {}),
         seed=seed,
-        samples=_samples(aggregates, weak, reach, test_sizes),
+        samples=read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes),
     )
     return comparison_view(read_comparison(workspace, labels, options))
 
@@ -202,10 +202,11 @@ def check(
     from deviate.inference.drops import Drop, parse_drop
     from deviate.inference.gate import GateOptions, read_gate
     from deviate.report.views import gate_view
+    from deviate.results.options import read_options
 
     workspace, (checked, other) = _sides((a, against), project)
     allowed = {name: drop if isinstance(drop, Drop) else parse_drop(str(drop)) for name, drop in drops.items()}
-    samples = _samples(aggregates, weak, reach, test_sizes)
+    samples = read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes)
     return gate_view(read_gate(workspace, checked, other, GateOptions(drops=allowed, samples=samples, **options)))
 
 
@@ -234,25 +235,10 @@ def plan(
     """
     from deviate.inference.plan import PlanOptions, read_plan
     from deviate.report.views import plan_view
+    from deviate.results.options import read_options
 
-    options["samples"] = _samples(aggregates, weak, reach, test_sizes)
+    options["samples"] = read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes)
     return plan_view(read_plan(None if pilot is None else _workspace(project), pilot, PlanOptions(**options)))
-
-
-def _samples(
-    aggregates: Mapping[str, str] | None,
-    weak: Sequence[str],
-    reach: Sequence[str],
-    test_sizes: Mapping[str, int] | None,
-) -> SampleOptions:
-    from deviate.results.options import SampleOptions, parse_bar
-
-    return SampleOptions(
-        aggregates=dict(aggregates or {}),
-        weak=tuple(parse_bar(text, "--weak") for text in weak),
-        reach=tuple(parse_bar(text, "--reach") for text in reach),
-        test_sizes=dict(test_sizes or {}),
-    )
 
 
 def _sides(given: Sequence[str | StoredExperiment], project: str | Path | None) -> tuple[Workspace, list[str]]:

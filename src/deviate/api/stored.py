@@ -73,7 +73,7 @@ class StoredExperiment:
         from deviate.results.options import SampleOptions, settle_options
 
         with open_tables(self.folder) as tables:
-            names = [name for name, _ in tables.names()]
+            names = [name for name, _ in tables.names]
             options = settle_options(SampleOptions(aggregates=dict(aggregates or {})), names)
             return tables.samples(options.aggregates)
 

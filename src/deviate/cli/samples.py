@@ -60,10 +60,9 @@ def read_sample_options(options: dict[str, Any]) -> SampleOptions:
     BadOption
         With the option that cannot be read.
     """
-    from deviate.results.options import SampleOptions, parse_bar
+    from deviate.results.options import read_options
 
-    bars = {name: tuple(parse_bar(text, f"--{name}") for text in options[name]) for name in ("weak", "reach")}
-    return SampleOptions(**{**sample_arguments(options), **bars})
+    return read_options(**sample_arguments(options))
 
 
 def sample_arguments(options: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+    from deviate.collect.runs import RunFiles
+    from deviate.replicate.workspace.folders import ExperimentFolder
 
 
 @click.command("show")
@@ -34,41 +35,47 @@ def facts(folder: ExperimentFolder) -> dict[str, Any]:
     from deviate.inference.proof import read_proofs
     from deviate.report.text.identity import identity_statement
 
+    runs = _read_runs(folder)
     return {
         **msgspec.to_builtins(folder.read_experiment()),
-        "runs": [_run_facts(run) for run in folder.runs()],
+        "runs": [_run_facts(run) for run in runs],
         "variants": [
             {
                 "variant": proof.variant,
                 "identity": identity_statement(proof),
                 "evidence": msgspec.to_builtins(proof.evidence),
             }
-            for proof in read_proofs(folder)
+            for proof in read_proofs(folder, runs)
         ],
     }
 
 
-def _run_facts(run: RunFolder) -> dict[str, Any]:
-    import msgspec
-
+def _read_runs(folder: ExperimentFolder) -> list[RunFiles]:
     from deviate.collect.runs import read_run
 
+    return [read_run(run) for run in folder.runs()]
+
+
+def _run_facts(run: RunFiles) -> dict[str, Any]:
+    import msgspec
+
     return {
-        "run": run.run.folder,
-        "info": msgspec.to_builtins(run.read_info()),
-        "outcome": msgspec.to_builtins(run.read_outcome()),
-        "fingerprints": msgspec.to_builtins(read_run(run).fingerprints),
+        "run": run.name,
+        "info": msgspec.to_builtins(run.info),
+        "outcome": msgspec.to_builtins(run.outcome),
+        "fingerprints": msgspec.to_builtins(run.fingerprints),
     }
 
 
 def _lines(folder: ExperimentFolder) -> list[str]:
     from deviate.replicate.snapshot.manifest import read_snapshot
 
-    if folder.read_experiment().imported is not None:
+    experiment = folder.read_experiment()
+    if experiment.imported is not None:
         from deviate.cli.import_ import shown_lines
 
         return shown_lines(folder)
-    experiment, snapshot = folder.read_experiment(), read_snapshot(folder)
+    snapshot, runs = read_snapshot(folder), _read_runs(folder)
     loop = experiment.main_loop
     planned = ", ".join(f"{variant} × {runs}" for variant, runs in experiment.planned.items())
     return [
@@ -88,12 +95,12 @@ def _lines(folder: ExperimentFolder) -> list[str]:
         ),
         *(f"note         {note}" for note in experiment.notes),
         "",
-        *(_run_line(run) for run in folder.runs()),
-        *_proof(folder),
+        *(_run_line(run) for run in runs),
+        *_proof(folder, runs),
     ]
 
 
-def _proof(folder: ExperimentFolder) -> list[str]:
+def _proof(folder: ExperimentFolder, runs: list[RunFiles]) -> list[str]:
     """Say what was identical in each variant and what varied, and which promise was broken."""
     from deviate.inference.proof import read_proofs
     from deviate.report.escape import clean
@@ -104,7 +111,7 @@ def _proof(folder: ExperimentFolder) -> list[str]:
     from deviate.report.text.words import disturbed
 
     lines = []
-    for proof in read_proofs(folder):
+    for proof in read_proofs(folder, runs):
         statement = identity_statement(proof)
         proven = [*([statement] if statement else []), *evidence_sentences(proof)]
         broken = [caveat.message for caveat in broken_promises(proof)] if proof.completed > 1 else []
@@ -120,16 +127,16 @@ def _proof(folder: ExperimentFolder) -> list[str]:
 _DULL = frozenset({"cache", "version control", "workspace of Deviate"})
 
 
-def _run_line(run: RunFolder) -> str:
+def _run_line(run: RunFiles) -> str:
     from deviate.cli.duration import show_duration
     from deviate.replicate.workspace.run_files import Unfinished
     from deviate.report.text.words import count
 
-    outcome, info = run.read_outcome(), run.read_info()
+    outcome, info = run.outcome, run.info
     if outcome is None:
-        return f"run          {run.run.folder:16} under way, or interrupted"
+        return f"run          {run.name:16} under way, or interrupted"
     threads = count(info.threads, "thread") if info and info.threads else "threads as the program has them"
     seed = "derived seeds" if info and info.seeds is not None else "its own seeds"
     reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""
     took = show_duration(outcome.seconds or 0.0)
-    return f"run          {run.run.folder:16} {outcome.status:16} {took:>9}  {seed}, {threads}{reason}"
+    return f"run          {run.name:16} {outcome.status:16} {took:>9}  {seed}, {threads}{reason}"

@@ -41,12 +41,14 @@ def recorded_names(files: Iterable[Path]) -> list[tuple[str, int]]:
     return sorted(pair for pair in pairs if pair[0] != TICK_NAME)
 
 
-def identities(experiment: Experiment, runs: Sequence[RunFiles], files: Sequence[Path]) -> dict[str, Identity]:
+def identities(
+    experiment: Experiment, runs: Sequence[RunFiles], files: Sequence[Path], recorded: Iterable[tuple[str, int]]
+) -> dict[str, Identity]:
     """Return, by variant, how far its runs agree; variants with fewer than two have no entry.
 
-    `runs` have completed; `files` are those of `record_tables`, one a run.
+    `runs` have completed; `files` are those of `record_tables`, one a run; `recorded` are their `recorded_names`.
     """
-    measured = measured_metrics(experiment, recorded_names(files))
+    measured = measured_metrics(experiment, recorded)
     passed_over = [metric.name for metric in measured if metric.kind in MACHINES]
     by_variant: dict[str, dict[str, Path]] = {}
     for run, file in zip(runs, files, strict=True):

@@ -41,6 +41,11 @@ TIMES = (
 )
 
 
+def with_times(names: Iterable[str]) -> list[str]:
+    """Return the names that a user may choose from: those of metrics, and the times that every experiment has."""
+    return [*names, *(time.name for time in TIMES)]
+
+
 def measured_metrics(experiment: Experiment, recorded: Iterable[tuple[str, int]]) -> list[MeasuredMetric]:
     """Return the metrics that have records, in the order of the experiment; unforeseen ones and times come last.
 

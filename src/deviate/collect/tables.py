@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import duckdb
@@ -97,8 +98,9 @@ class Tables:
             {"tick": TICK_NAME},
         ).df()
 
+    @cached_property
     def names(self) -> list[tuple[str, int]]:
-        """Return the names of metrics that have records, see `recorded_names`."""
+        """The names of metrics that have records, see `recorded_names`."""
         return recorded_names(self._files)
 
     def samples(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -116,7 +118,7 @@ class Tables:
 
     def identities(self) -> dict[str, Identity]:
         """Return, by variant, how far its runs agree in what they reported, see `agreement.identities`."""
-        return identities(self.experiment, self.runs, self._files)
+        return identities(self.experiment, self.runs, self._files, self.names)
 
     def _sample(self, table: pd.DataFrame, metric: MeasuredMetric, aggregate: str) -> pd.DataFrame:
         if metric.name == TIME_PER_RUN:

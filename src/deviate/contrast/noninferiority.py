@@ -42,6 +42,8 @@ class Noninferiority(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     #: SD that differences are judged by: of the pairs' differences, or pooled over the sides; None where unknown.
     sd: float | None = None
+    #: Mean of the limit over all its runs, those without a partner included; None where there is none.
+    limit: float | None = None
 
     @property
     def paired(self) -> bool:
@@ -84,6 +86,7 @@ def noninferiority(
     (0.5, True)
     """
     first, second = finite_sample(a), finite_sample(limit)
+    mean = float(np.mean(second)) if second.size else None
     location = choose_location(first.size, second.size, len(pairs))
     paired = location == PAIRED
     if paired:
@@ -102,6 +105,7 @@ def noninferiority(
         p_worse=below if good else above,
         reason=tested.reason,
         sd=_sd(first, second, paired),
+        limit=mean,
     )
 
 

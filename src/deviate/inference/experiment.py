@@ -9,7 +9,7 @@ from datetime import datetime
 import msgspec
 
 from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
-from deviate.collect.measured import TIMES
+from deviate.collect.measured import with_times
 from deviate.collect.warned import WarnedOperation
 from deviate.experiment import SCHEMA, Experiment
 from deviate.factors import GROUPS
@@ -116,7 +116,7 @@ def _chosen(results: Results, metrics: Sequence[str]) -> list[str]:
     """Return the metrics to report on; none: all. What was asked for by its own option is among them."""
     if not metrics:
         return []
-    names = sorted({*(name for name, _ in results.names), *(time.name for time in TIMES)})
+    names = sorted(set(with_times(name for name, _ in results.names)))
     reached = [name for bar in results.options.reach for name in reach_names(bar)]
     return list(dict.fromkeys([*(find_name(metric, names) for metric in metrics), *reached]))
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
-import numpy as np
 
 from deviate.contrast.guards import fewest_runs
 from deviate.contrast.multiplicity import adjust
@@ -263,7 +262,6 @@ def _metric(
     ended_a, ended_b = (side.ended for side in sides)
     lost_a, lost_b = ended_a - a.n, ended_b - b.n
     outcome = _after_losses(judged, _share(lost_a, ended_a), _share(lost_b, ended_b))
-    limit = moved(b.values, drop.value, direction, relative=drop.relative)
     allowed = drop.value * abs(b.spread.mean or 0) if drop.relative else drop.value
     return GateMetric(
         name=a.name,
@@ -280,7 +278,7 @@ def _metric(
         lost_a=lost_a,
         lost_b=lost_b,
         max_drop=drop.text,
-        limit=float(np.mean(limit)) if limit.size else None,
+        limit=test.limit,
         room=test.room.value,
         ci_room=test.room.interval,
         test=test.location.test,

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from deviate.collect.agreement import identities, record_tables
+from deviate.collect.agreement import identities, record_tables, recorded_names
 from deviate.collect.identity import Identity
-from deviate.collect.runs import in_order, read_ended_runs
+from deviate.collect.runs import RunFiles, in_order
 from deviate.experiment import Experiment
 from deviate.factors import SEEDED, find_variant
 from deviate.inference.evidence import Evidence, evidence_of
@@ -60,13 +60,13 @@ def variant_proof(
     )
 
 
-def read_proofs(folder: ExperimentFolder) -> list[VariantProof]:
-    """Read what is proven of each variant of an experiment."""
+def read_proofs(folder: ExperimentFolder, runs: Sequence[RunFiles]) -> list[VariantProof]:
+    """Return what is proven of each variant of an experiment; `runs` are all of its runs."""
     experiment = folder.read_experiment()
-    files = read_ended_runs(folder)
+    files = [run for run in runs if run.outcome is not None]
     completed = in_order((run for run in files if run.completed), experiment)
     with record_tables(experiment, completed) as tables:
-        agreement = identities(experiment, completed, tables)
+        agreement = identities(experiment, completed, tables, recorded_names(tables))
     results = [run_result(run) for run in files]
     return [
         variant_proof(experiment, name, [run for run in results if run.variant == name], agreement.get(name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -42,6 +42,28 @@ class SampleOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEFAULTS = SampleOptions()
+
+
+def read_options(
+    *,
+    aggregates: Mapping[str, str] | None = None,
+    weak: Iterable[str] = (),
+    reach: Iterable[str] = (),
+    test_sizes: Mapping[str, int] | None = None,
+) -> SampleOptions:
+    """Read the options as users type them: bars as text, see `parse_bar`.
+
+    Raises
+    ------
+    BadOption
+        If a bar cannot be read.
+    """
+    return SampleOptions(
+        aggregates=dict(aggregates or {}),
+        weak=tuple(parse_bar(text, "--weak") for text in weak),
+        reach=tuple(parse_bar(text, "--reach") for text in reach),
+        test_sizes=dict(test_sizes or {}),
+    )
 
 
 def parse_bar(text: str, option: str) -> Bar:

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from deviate.analyse.findings import Findings
-from deviate.collect.measured import TIMES
+from deviate.collect.measured import with_times
 from deviate.collect.tables import open_tables
 from deviate.contrast.stopping import least_runs
 from deviate.errors import BadOption, MetricNotRecorded
@@ -123,7 +123,7 @@ def settle_metric(until: Until, findings: Findings) -> Until:
         With the names found.
     """
     selected = [metric for metric in findings.metrics if metric.selected]
-    names = [*(metric.name for metric in selected), *(time.name for time in TIMES)]
+    names = with_times(metric.name for metric in selected)
     unforeseen = any(
         metric.capture.how in ("mapping", "framework") or metric.capture.label or metric.capture.key
         for metric in selected
@@ -145,7 +145,7 @@ def settle_recorded(folder: ExperimentFolder, until: Until) -> Until:
         With the names that were recorded.
     """
     with open_tables(folder) as tables:
-        names = [*(name for name, _ in tables.names()), *(time.name for time in TIMES)]
+        names = with_times(name for name, _ in tables.names)
     name = same_name(until.metric, names)
     if name is None:
         raise MetricNotRecorded(

@@ -72,4 +72,4 @@ def samples(folder, aggregates=None):
 
 def recorded_names(folder):
     with open_tables(folder) as tables:
-        return tables.names()
+        return tables.names

@@ -11,6 +11,9 @@ from deviate.report.numbers import UNKNOWN
 from deviate.report.page import Block, Cell, Column, Remark, Remarks, Row, Table
 from deviate.report.text.caveat import Caveat
 
+#: Title of the section of caveats.
+TRUST = "What to know before trusting the numbers"
+
 
 def number(text: str, value: float | None = None) -> Cell:
     """Return the cell of a number; one that is not finite is sorted as an unknown one."""

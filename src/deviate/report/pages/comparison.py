@@ -30,7 +30,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import caveat_blocks, columns, number, telling
+from deviate.report.pages.cells import TRUST, caveat_blocks, columns, number, telling
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
 from deviate.report.text.comparison.cells import MetricCells, adjusted_text
 from deviate.report.text.comparison.headline import comparison_headline
@@ -52,7 +52,6 @@ NAME_WIDTH = 20
 _TESTED = ("a", "b", "difference", "ci", "p")
 _BRIEF = (*_TESTED, "ratio", "ratio_ci", "verdict")
 
-TRUST = "What to know before trusting the numbers"
 
 _ASSUMED = "The intervals of d and g assume normal values; those of delta and P(A > B) assume no distribution."
 

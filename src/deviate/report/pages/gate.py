@@ -6,8 +6,7 @@ from deviate.inference.gate import Gate, GateMetric
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import Numbers, show_difference, show_level, show_signed
 from deviate.report.page import Answer, Block, Cell, Fold, Page, Reader, Row, Section, Sentences, Table
-from deviate.report.pages.cells import caveat_blocks, columns, number
-from deviate.report.pages.comparison import TRUST
+from deviate.report.pages.cells import TRUST, caveat_blocks, columns, number
 from deviate.report.text.gate import gate_caveats, gate_methods, gate_reasons, gate_sentence, last_digit, outcome_text
 
 

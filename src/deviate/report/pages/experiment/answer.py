@@ -6,6 +6,7 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Answer, Block, Remark, Remarks, Section
+from deviate.report.pages.cells import TRUST
 from deviate.report.pages.experiment.factors import spread_table
 from deviate.report.pages.experiment.metrics import brief_metrics
 from deviate.report.pages.experiment.runs import failures
@@ -59,7 +60,7 @@ def brief_remarks(facts: ExperimentFacts, charts: Charts) -> Section | None:
 def remarks(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List the caveats."""
     block = _remarks(facts)
-    return Section(slug="trust", title="What to know before trusting the numbers", blocks=[block]) if block else None
+    return Section(slug="trust", title=TRUST, blocks=[block]) if block else None
 
 
 def _remarks(facts: ExperimentFacts) -> Remarks | None:

@@ -46,12 +46,13 @@ def brief_metrics(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
         return []
     chosen = variant.metrics[:METRICS_SHOWN]
     more, command = len(variant.metrics) - len(chosen), f"deviate report {facts.experiment} --format md"
+    numbers = _brief(variant, facts.level)
     table = Table(
         caption=variant.variant if len(facts.variants) > 1 else "",
         remark=_completed(variant),
         titled=True,
-        columns=[Column(head="metric", numeric=False), *(each.column for each in _brief(variant, facts.level))],
-        rows=[_brief_row(metric, variant, facts.level) for metric in chosen],
+        columns=[Column(head="metric", numeric=False), *(each.column for each in numbers)],
+        rows=[_brief_row(metric, numbers) for metric in chosen],
         more=Hint(text=f"and {count(more, 'more metric')}; all of them:", command=command) if more else None,
     )
     notes = footnotes(variant.metrics)
@@ -83,9 +84,9 @@ def _strip(metric: MetricSpread) -> str:
     return "all equal".center(STRIP_WIDTH) if metric.spread.identical else strip(metric.values)
 
 
-def _brief_row(metric: MetricSpread, variant: VariantFacts, level: float) -> Row:
+def _brief_row(metric: MetricSpread, numbers: Sequence[MetricColumn]) -> Row:
     text = MetricText(metric)
-    return Row(cells=[Cell(text.name, remark=text.aggregate), *(c.cell(metric, text) for c in _brief(variant, level))])
+    return Row(cells=[Cell(text.name, remark=text.aggregate), *(each.cell(metric, text) for each in numbers)])
 
 
 def _numbers(head: str, name: str, **column: object) -> MetricColumn:
