@@ -249,4 +249,4 @@ class TestLibraries:
             optimizer.step()
         """
         outcome = run(program(source), seed=5)
-        assert {event["name"] for event in outcome.of("fingerprint")} == {"init", "weights"}
+        assert {event["name"] for event in outcome.of("fingerprint")} == {"init", "weights", "examples", "input"}

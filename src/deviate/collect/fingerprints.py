@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from deviate.collect.processes import Process
+from deviate.collect.sketches import joined_parts, same_examples
 from deviate.factors import SEEDED
 from deviate.replicate.workspace.records import RECORD
 
@@ -16,8 +17,12 @@ from deviate.replicate.workspace.records import RECORD
 WEIGHTS = "weights"
 BATCHES = "batches"
 
-#: In this order they are told.
-NAMES = (*SEEDED, BATCHES, WEIGHTS)
+#: Of the examples that reached training and evaluation, free of their order; and of the first input of the training.
+EXAMPLES = "examples"
+INPUT = "input"
+
+#: In this order they are listed.
+NAMES = (*SEEDED, BATCHES, WEIGHTS, EXAMPLES, INPUT)
 
 
 class DrawSource(msgspec.Struct, frozen=True, kw_only=True, order=True):
@@ -47,6 +52,8 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     #: Values that the run reported, which tells how long it went on.
     length: int = 0
     sources: list[DrawSource] = []
+    #: Of `EXAMPLES`, sketches by part, see `sketches`.
+    parts: dict[str, list[str]] = {}
 
 
 def joined_fingerprints(processes: Iterable[Process], *, interrupted: bool = False) -> dict[str, Fingerprint]:
@@ -62,7 +69,9 @@ def joined_fingerprints(processes: Iterable[Process], *, interrupted: bool = Fal
             by_name.setdefault(name, []).append(drawn)
     order = {name: place for place, name in enumerate(NAMES)}
     names = sorted(by_name, key=lambda name: (order.get(name, len(order)), name))
-    return {name: _joined(name, by_name[name], length) for name in names}
+    joined = {name: _joined(name, by_name[name], length) for name in names}
+    # Sets that were drawn anew in each pass are no data: nothing is left of them.
+    return {name: each for name, each in joined.items() if each.parts or name != EXAMPLES}
 
 
 class _Drawn:
@@ -83,6 +92,13 @@ class _Drawn:
     def sources(self) -> list[DrawSource]:
         latest = self.moments.get("end") or self.moments.get("first") or {}
         return [_source(source) for source in latest.get("sources") or [] if isinstance(source, dict)]
+
+    @property
+    def parts(self) -> dict[str, list[str]]:
+        parts = self.moments.get("first", {}).get("parts")
+        if not isinstance(parts, dict):
+            return {}
+        return {str(part): [str(word) for word in sketch] for part, sketch in parts.items() if isinstance(sketch, list)}
 
 
 def _drawn(process: Process, *, interrupted: bool) -> dict[str, _Drawn]:
@@ -116,6 +132,7 @@ def _joined(name: str, drawn: Sequence[_Drawn], length: int) -> Fingerprint:
         ended=sum("end" in each.moments for each in drawn),
         length=length,
         sources=sorted({source for each in drawn for source in each.sources}),
+        parts=joined_parts([each.parts for each in drawn]),
     )
 
 
@@ -134,6 +151,8 @@ def agree(one: Fingerprint | None, other: Fingerprint | None) -> bool | None:
         return None
     if one.digest == other.digest:
         return True
+    if one.parts or other.parts:
+        return same_examples(one.parts, other.parts)
     if one.processes != other.processes:
         return None
     if (one.count, one.ended, one.length) == (other.count, other.ended, other.length):

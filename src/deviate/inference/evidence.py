@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.collect.fingerprints import BATCHES, NAMES, classes
+from deviate.collect.fingerprints import BATCHES, EXAMPLES, INPUT, NAMES, classes
 from deviate.factors import DATA, SEEDED, Variant
 from deviate.results.run import RunResult
 
@@ -19,6 +19,9 @@ Shown = Literal["varied", "identical", "partly", "absent", "unknown"]
 
 #: What the content of the first batches is made of.
 _IN_BATCHES = frozenset(("shuffle", "augment", DATA))
+
+#: What the first input of the training is made of: noise that a generator takes, for instance, is of `other`.
+_IN_INPUT = _IN_BATCHES | {"other"}
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +49,14 @@ def evidence_of(variant: Variant | None, runs: Sequence[RunResult]) -> list[Evid
     completed = [run for run in runs if run.status == "completed"]
     if variant is None or not any(run.prints for run in completed):
         return []
-    return [_evidence(name, variant, completed) for name in NAMES]
+    # Not every program shows its examples and inputs, and earlier versions did not look at them.
+    names = [name for name in NAMES if name not in (EXAMPLES, INPUT) or any(name in run.prints for run in completed)]
+    return [_evidence(name, variant, completed) for name in names]
+
+
+def broken(evidence: Sequence[Evidence], name: str) -> Evidence | None:
+    """Return what shows that a promise about `name` was broken; None where nothing does."""
+    return next((each for each in evidence if each.name == name and each.broken), None)
 
 
 def _evidence(name: str, variant: Variant, runs: Sequence[RunResult]) -> Evidence:
@@ -68,8 +78,9 @@ def _meant(name: str, variant: Variant) -> Meant:
         return "left"
     if name in SEEDED:
         return "varies" if name in variant.varying else "held"
-    if name == BATCHES:
-        return "follows" if variant.varying & _IN_BATCHES else "held"
+    before = {BATCHES: _IN_BATCHES, EXAMPLES: frozenset((DATA,)), INPUT: _IN_INPUT}.get(name)
+    if before is not None:
+        return "follows" if variant.varying & before else "held"
     return "follows" if variant.varying or variant.disturbed else "held"
 
 

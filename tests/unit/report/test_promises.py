@@ -5,6 +5,7 @@ import report_cases as cases
 from msgspec import structs
 
 from deviate.collect.events import TurnedBit
+from deviate.collect.fingerprints import Fingerprint
 from deviate.collect.identity import Difference, Identity
 from deviate.factors import OBSERVED, VARIANTS, parse_variant
 from deviate.inference.evidence import evidence_of
@@ -48,6 +49,50 @@ def test_a_held_factor_that_differs_is_a_warning_with_the_runs():
     assert said["factor-leaked"].severity == "warning"
     assert "layers (stochastic layers (dropout)) was held fixed" in said["factor-leaked"].message
     assert "shuffle-0 and shuffle-1 | shuffle-2" in said["factor-leaked"].message
+
+
+def with_examples(variant, *sets):
+    """Return completed runs that had these sets of examples."""
+    return [
+        structs.replace(run, prints={**run.prints, "examples": examples(rows)})
+        for run, rows in zip(cases.proven(variant, len(sets)), sets, strict=True)
+    ]
+
+
+def examples(rows):
+    digest = "-".join(rows)
+    parts = {"training": sorted(rows)}
+    return Fingerprint(name="examples", digest=digest, first=digest, count=1, processes=1, ended=1, parts=parts)
+
+
+def test_runs_on_other_data_are_not_called_identical():
+    runs = with_examples("algo+impl", "abcd", "abcd", "efgh")
+    said = document("algo+impl", runs)
+    (variant,) = said.variants
+    assert variant.headline[0] == (
+        "These are not identical runs: the 3 runs of algo+impl had 2 different sets of examples."
+    )
+    assert "identical runs" not in " ".join(variant.headline[1:])
+    assert "algo+impl-0 and algo+impl-1 | algo+impl-2" in remarks(said)["data-differ"].message
+
+
+@pytest.mark.parametrize(("variant", "sets"), [("algo+impl", ["abcd"] * 3), ("data", ["abcd", "efgh", "ijkl"])])
+def test_runs_on_the_data_that_were_promised_are_called_identical(variant, sets):
+    said = document(variant, with_examples(variant, *sets))
+    assert "Over 3 identical runs" in said.variants[0].headline[0]
+    assert "data-differ" not in remarks(said)
+
+
+def test_the_first_input_follows_from_what_makes_it():
+    def is_broken(variant):
+        runs = [
+            structs.replace(run, prints=cases.prints(variant, run.index, input=f"input-{run.index}"))
+            for run in cases.completed(variant, 3)
+        ]
+        return found(variant, runs)["input"].broken
+
+    variants = ("control", "init", "layers", "impl", "shuffle", "augment", "other", "data", "algo+impl")
+    assert list(filter(is_broken, variants)) == ["control", "init", "layers", "impl"]
 
 
 def test_a_run_that_drew_more_often_is_compared_by_its_first_draws():

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from deviate.collect.fingerprints import EXAMPLES, classes
+from deviate.factors import DATA, find_variant
 from deviate.inference.comparison.match import Match, unmatched_metrics
 from deviate.inference.comparison.pairing import Pairing
 from deviate.inference.comparison.side import Side
@@ -29,6 +31,8 @@ class SideSummary(msgspec.Struct, frozen=True, kw_only=True):
     ended: int
     #: Runs left out by the user's rule, each with it, by index.
     weak: dict[int, str]
+    #: Sets of examples that its runs had although data were held fixed; 1 where nothing shows that there were more.
+    example_sets: int = 1
 
 
 class EnvironmentDiffers(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +94,16 @@ def _summary(side: Side) -> SideSummary:
         completed=side.completed,
         ended=side.ended,
         weak=weak,
+        example_sets=_example_sets(side),
     )
+
+
+def _example_sets(side: Side) -> int:
+    variant = find_variant(side.variant)
+    if variant is None or not variant.controlled or DATA in variant.varying:
+        return 1
+    prints = [prints[EXAMPLES] for prints in side.prints.values() if EXAMPLES in prints]
+    return max(1, len(classes([""] * len(prints), prints)))
 
 
 def _environments(sides: Sequence[Side]) -> list[EnvironmentDiffers]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deviate.collect.fingerprints import EXAMPLES
 from deviate.collect.measured import TIME_PER_RUN
 from deviate.experiment import IMPORTED
+from deviate.inference.evidence import broken
 from deviate.inference.metric import MetricSpread
 from deviate.inference.order import by_cv
 from deviate.inference.variant import VariantFacts
@@ -20,7 +22,16 @@ from deviate.results.run import RunResult
 
 def headline(facts: VariantFacts) -> list[str]:
     """Say in a few sentences how much the runs of a variant differ."""
-    return [*_spread(facts), *until_sentences(facts.stopped)]
+    return [*_other_data(facts), *_spread(facts), *until_sentences(facts.stopped)]
+
+
+def _other_data(facts: VariantFacts) -> list[str]:
+    """Say first that runs are not identical ones, where their data prove it."""
+    evidence = broken(facts.evidence, EXAMPLES)
+    if evidence is None:
+        return []
+    kinds = f"{len(evidence.groups)} different sets of examples"
+    return [f"These are not identical runs: the {facts.completed} runs of {facts.variant} had {kinds}."]
 
 
 def _spread(facts: VariantFacts) -> list[str]:
@@ -51,7 +62,8 @@ def _spread_sentence(metric: MetricSpread, facts: VariantFacts) -> str:
         ran = "One run" if completed == 1 else f"One of {completed} runs"
         return f"{ran} ({label}) gave {what} {text.mean}{text.unit}; how much runs differ shows from two runs on."
     # Of runs that were imported nobody here knows how far they were identical.
-    runs = "runs" if facts.variant == IMPORTED else "identical runs"
+    identical = facts.variant != IMPORTED and broken(facts.evidence, EXAMPLES) is None
+    runs = "identical runs" if identical else "runs"
     if metric.spread.identical:
         return f"All {over} {runs} ({label}) gave exactly the same {what}: {text.mean}{text.unit}."
     interval = f"; {show_level(metric.ci_sd.level)} CI of the SD {text.ci_sd}" if metric.ci_sd.known else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from deviate.collect.fingerprints import BATCHES, WEIGHTS
+from deviate.collect.fingerprints import BATCHES, EXAMPLES, INPUT, WEIGHTS
 from deviate.factors import DESCRIBED, IMPLEMENTATION, SEEDED, Variant, find_variant
 from deviate.inference.evidence import Evidence
 from deviate.inference.proof import VariantProof
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from deviate.inference.metric import MetricSpread
     from deviate.inference.variant import VariantFacts
 
-_NAMED = {BATCHES: "content of the first batches", WEIGHTS: "final weights"}
+_NAMED = {
+    BATCHES: "content of the first batches",
+    WEIGHTS: "final weights",
+    INPUT: "the first input of the training",
+}
 
 
 def promise_caveats(facts: VariantFacts) -> Iterable[Caveat]:
@@ -40,6 +44,9 @@ def broken_promises(facts: VariantProof) -> Iterable[Caveat]:
     for each in facts.evidence:
         if not each.broken or each.name == WEIGHTS:
             continue
+        if each.name == EXAMPLES:
+            yield Caveat(slug="data-differ", message=_other_data(each), variant=facts.variant)
+            continue
         named = _NAMED.get(each.name) or f"{each.name} ({DESCRIBED[each.name]})"
         if each.meant == "held":
             yield Caveat(slug="factor-leaked", message=_leaked(named, each), variant=facts.variant)
@@ -55,11 +62,22 @@ def broken_promises(facts: VariantProof) -> Iterable[Caveat]:
             yield Caveat(slug="factor-repeats", message=message, variant=facts.variant)
 
 
-def _leaked(named: str, each: Evidence) -> str:
+def _other_data(each: Evidence) -> str:
+    return (
+        f"Data were to be held fixed, yet runs trained or were evaluated on different examples: {_groups(each)}. "
+        "Draws that Deviate does not take for data make them, or something without a seed: `deviate extract` lists the "
+        "draws, and a [[draw]] in deviate.toml gives one the factor `data`."
+    )
+
+
+def _groups(each: Evidence) -> str:
     groups = " | ".join(listed(group, most=3) for group in each.groups[:3])
-    more = f" | and {len(each.groups) - 3} more" if len(each.groups) > 3 else ""
+    return groups + (f" | and {len(each.groups) - 3} more" if len(each.groups) > 3 else "")
+
+
+def _leaked(named: str, each: Evidence) -> str:
     why = " Some runs drew more often than others." if each.unequal else ""
-    return f"{named} was held fixed, yet differs between runs: {groups}{more}.{why}"
+    return f"{named} was held fixed, yet differs between runs: {_groups(each)}.{why}"
 
 
 def _absent(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:

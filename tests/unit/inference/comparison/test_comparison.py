@@ -6,6 +6,7 @@ from compared_sides import prints, side, side_metric, sides
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from deviate.collect.fingerprints import Fingerprint
 from deviate.errors import BadOption
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
@@ -317,3 +318,18 @@ def test_what_varied_on_an_imported_side_is_not_known():
     a, b = side("a", [side_metric(values=range(8))]), side("b", [side_metric(values=range(8))], variant="imported")
     said = [warned.message for warned in warnings(compare([a, b])) if warned.slug == "variants-differ"]
     assert said == ["b was imported: what varied there is not known."]
+
+
+def test_a_side_whose_runs_had_other_examples_is_warned_of():
+    a, b = sides(n=3)
+    sets = {index: {"examples": sketched(word)} for index, word in enumerate(("abc", "abc", "xyz"))}
+    facts = compare([side("a", a.samples, prints=sets), b]).comparability
+    assert [each.example_sets for each in facts.sides] == [2, 1]
+    assert "had 2 different sets of examples" in next(
+        each.message for each in comparison_caveats(facts) if each.slug == "data-differ"
+    )
+
+
+def sketched(word):
+    parts = {"training": list(word)}
+    return Fingerprint(name="examples", digest=word, first=word, count=1, processes=1, ended=1, parts=parts)

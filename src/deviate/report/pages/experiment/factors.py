@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from deviate.collect.fingerprints import BATCHES, INPUT
 from deviate.inference.evidence import Evidence
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.sources import SpreadAcross
@@ -196,6 +197,10 @@ def statements(facts: ExperimentFacts, charts: Charts) -> Section | None:
     return Section(slug="statements", blocks=[Facts(pairs=pairs, emphasis="strong")])
 
 
+#: Columns that a narrow terminal does without, the highest first: what broken promises there are is said in words.
+_SACRIFICE = {INPUT: 2, BATCHES: 1}
+
+
 def fingerprints(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Return what the fingerprints show, a row a variant; None where none were taken."""
     table = _evidence("fingerprints", facts.variants, lambda each: _EMPHASES[each.found])
@@ -208,27 +213,24 @@ def _evidence(
     proven = [variant for variant in variants if variant.evidence and variant.completed > 1]
     if not proven:
         return None
-    names = [each.name for each in proven[0].evidence]
+    names = list(dict.fromkeys(each.name for variant in proven for each in variant.evidence))
     return Table(
         caption="What fingerprints show",
         columns=[
             Column(head=head, numeric=False),
-            *(Column(head=name, numeric=False, centered=True) for name in names),
+            *(Column(head=name, numeric=False, centered=True, sacrifice=_SACRIFICE.get(name, 0)) for name in names),
         ],
-        rows=[
-            Row(
-                cells=[
-                    Cell(variant.variant),
-                    *(
-                        Cell(mark(each), emphasis="warning" if each.broken else emphasis(each))
-                        for each in variant.evidence
-                    ),
-                ]
-            )
-            for variant in proven
-        ],
+        rows=[Row(cells=[Cell(variant.variant), *_marks(variant, names, emphasis)]) for variant in proven],
         notes=[LEGEND],
     )
+
+
+def _marks(variant: VariantFacts, names: Sequence[str], emphasis: Callable[[Evidence], Emphasis]) -> list[Cell]:
+    by_name = {each.name: each for each in variant.evidence}
+    shown = [by_name.get(name) for name in names]
+    return [
+        Cell(mark(each), emphasis="warning" if each.broken else emphasis(each)) if each else Cell("") for each in shown
+    ]
 
 
 def held(facts: ExperimentFacts, charts: Charts) -> Section:

@@ -15,6 +15,7 @@ from deviate.report.text.words import count, listed
 def comparison_caveats(facts: Comparability) -> list[Caveat]:
     """List all caveats, warnings before notes."""
     caveats = [
+        *_other_data(facts),
         *_assumed(facts),
         *_lost(facts),
         *_without_value(facts),
@@ -28,6 +29,17 @@ def comparison_caveats(facts: Comparability) -> list[Caveat]:
         *_unmatched(facts),
     ]
     return sorted(dict.fromkeys(caveats), key=lambda caveat: caveat.severity == "note")
+
+
+def _other_data(facts: Comparability) -> Iterator[Caveat]:
+    for side in facts.sides:
+        if side.example_sets > 1:
+            message = (
+                f"The {count(side.completed, 'run')} of {side.label} had {side.example_sets} different sets of "
+                "examples, although data were to be held fixed: they are not identical runs, and a difference may be "
+                "one between data."
+            )
+            yield Caveat(slug="data-differ", message=message)
 
 
 def _assumed(facts: Comparability) -> Iterator[Caveat]:

@@ -126,12 +126,12 @@ class Fingerprints:
 
     # Content
 
-    def write_content(self, name, digest, count, moment):
+    def write_content(self, name, digest, count, moment, **more):
         """Write what a factor decided, where a library shows it."""
         fingerprint = self.of(name)
         fingerprint.has_content = True
         if self.streams.is_reporting():
-            self.events.write(self.event(name, digest, count, moment, fingerprint.sources))
+            self.events.write(dict(self.event(name, digest, count, moment, fingerprint.sources), **more))
 
     # Events
 

@@ -7,6 +7,7 @@ import threading
 from ..frameworks import DATA, OTHER, SEED
 from .callers import Callers
 from .derive import is_clock, mix, text_of
+from .examples import Examples
 from .fingerprints import Fingerprints
 
 #: Child processes, by their number, that write fingerprints and locations of seeds; later ones write nothing.
@@ -51,6 +52,7 @@ class Streams:
         #: True while states of unknown factors are used again: nothing is switched.
         self.suspended = False
         self.fingerprints = Fingerprints(self)
+        self.examples = Examples(self)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: self.enter_child("fork", process.forks))
 

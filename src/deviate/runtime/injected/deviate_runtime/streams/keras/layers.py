@@ -64,9 +64,14 @@ def wrap_new(cls, streams):
 
 
 def patch_arrays(module, streams):
-    """Have arrays given to `fit` shuffled for `shuffle`."""
+    """Have arrays given to `fit` shuffled for `shuffle`, and take down what they hold."""
     cls = module.ArrayDataAdapter
-    plain = cls._get_iterator
+    plain, plain_init = cls._get_iterator, cls.__init__
+
+    @replaces(cls, "__init__")
+    def __init__(self, *args, **kwargs):
+        streams.examples.add_arrays((args[:2], kwargs.get("x"), kwargs.get("y")))
+        plain_init(self, *args, **kwargs)
 
     @replaces(cls, "_get_iterator")
     def _get_iterator(self, *args, **kwargs):

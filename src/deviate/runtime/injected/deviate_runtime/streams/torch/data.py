@@ -87,6 +87,7 @@ def wrap_loader(data, streams):
             streams.fingerprints.rebase(drawn_from(streams, loader.generator))
         finally:
             streams.leave(before)
+        streams.examples.add_dataset(loader.dataset)
         self._deviate_order = orders.of(self)
 
     @replaces(cls, "_next_index")

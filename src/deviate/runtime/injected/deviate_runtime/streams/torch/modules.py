@@ -5,7 +5,8 @@ import functools
 import sys
 import types
 
-from ...frameworks import AUGMENT, INIT, LAYERS
+from ...frameworks import AUGMENT, INIT, LAYERS, OTHER
+from ..inputs import Inputs
 
 RUNTIME = __name__.partition(".")[0]
 
@@ -43,7 +44,7 @@ def patch_modules(torch, streams):
         return
     wrap_initialisers(torch, streams)
     wrap_subclasses(Module, streams)
-    wrap_call(Module, streams)
+    wrap_call(Module, streams, inputs_of(torch, streams))
 
 
 # Initialisation
@@ -116,13 +117,13 @@ class Initialising:
 # Forward
 
 
-def wrap_call(Module, streams):
+def wrap_call(Module, streams, inputs):
     """Have the outermost call of a module draw for ``layers``, and those of transforms for ``augment``."""
     plain = Module.__call__
     if getattr(plain, "__name__", "") == "_wrapped_call_impl":
-        __call__ = instead_of(plain, streams)
+        __call__ = instead_of(plain, streams, inputs)
     else:
-        __call__ = around(plain, streams)
+        __call__ = around(plain, streams, inputs)
     __call__._deviate = True
     Module.__call__ = __call__
     for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
@@ -132,7 +133,7 @@ def wrap_call(Module, streams):
             compiler.unpatched_nn_module_call = __call__
 
 
-def instead_of(plain, streams):
+def instead_of(plain, streams, inputs):
     """Return what `plain` is in torch 2 and `around` otherwise, without a further call of Python's for each module."""
     enter, leave, own_factor = streams.enter, streams.leave, Factors().__getitem__
 
@@ -141,9 +142,13 @@ def instead_of(plain, streams):
         factor = own_factor(type(self))
         current = streams.current
         if factor is None or factor == current or (factor == LAYERS and current == AUGMENT):
+            if inputs.wanted and current == OTHER:
+                inputs.take(args, kwargs)
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_impl(*args, **kwargs)
+        if inputs.wanted and factor == LAYERS:
+            inputs.take(args, kwargs)
         before = enter(factor)
         try:
             return plain(self, *args, **kwargs)
@@ -153,7 +158,7 @@ def instead_of(plain, streams):
     return __call__
 
 
-def around(plain, streams):
+def around(plain, streams, inputs):
     """Return `plain` with the outermost call drawing for its factor."""
     enter, leave, own_factor = streams.enter, streams.leave, Factors().__getitem__
 
@@ -162,7 +167,11 @@ def around(plain, streams):
         factor = own_factor(type(self))
         current = streams.current
         if factor is None or factor == current or (factor == LAYERS and current == AUGMENT):
+            if inputs.wanted and current == OTHER:
+                inputs.take(args, kwargs)
             return plain(self, *args, **kwargs)
+        if inputs.wanted and factor == LAYERS:
+            inputs.take(args, kwargs)
         before = enter(factor)
         try:
             return plain(self, *args, **kwargs)
@@ -170,6 +179,12 @@ def around(plain, streams):
             leave(before)
 
     return __call__
+
+
+def inputs_of(torch, streams):
+    """Return what looks at the inputs of models."""
+    tracing = getattr(torch._C, "_get_tracing_state", lambda: None)
+    return Inputs(streams, streams.examples, torch.is_grad_enabled, lambda: tracing() is not None)
 
 
 class Factors(dict):

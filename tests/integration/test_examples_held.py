@@ -1,0 +1,58 @@
+"""Which examples a training had is shown whatever drew them, and only where they are fixed for the training."""
+
+from __future__ import annotations
+
+import pytest
+from factor_runs import SEEDS, Trained, other, zygote
+from installed import require
+
+from deviate.collect.sketches import same_examples
+
+#: Whatever draws the examples: all but the order of the data is drawn from other seeds.
+VARIED = other("init", "augment", "layers", "other", "data", "shuffle")
+
+SAME = [
+    "shuffled",
+    "loader_drops_last",
+    "cut_drops_last",
+    "with_replacement",
+    "whole",
+    "one_by_one",
+    "shuffled_in_place",
+]
+NONE = ["augmented", "adversarial", "policy", "replayed", "negatives"]
+DIFFERENT = ["made", "made_for_loader", "split_by_hand", "split_for_loaders", "other_labels", "listed"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    require("torch")
+    with zygote(tmp_path_factory.mktemp("examples"), "torch", "numpy") as parent:
+        yield lambda name: parent.run("torch_examples.py", [name], [SEEDS, SEEDS, VARIED])
+
+
+def examples(run: Trained) -> dict[str, list[str]]:
+    events = [event["parts"] for event in run.of("fingerprint") if event["name"] == "examples"]
+    assert not [event for event in run.of("note") if event["slug"] == "examples-unread"], run.output
+    assert "Traceback" not in run.output, run.output
+    return events[-1] if events else {}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_same_examples_are_recognized_in_any_order(trained, name):
+    control, again, varied = map(examples, trained(name))
+    assert control == again
+    assert same_examples(control, varied) is True
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_what_is_drawn_anew_in_each_pass_is_no_data_set(trained, name):
+    assert [examples(run) for run in trained(name)] == [{}, {}, {}]
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_other_examples_are_recognized_whatever_drew_them(trained, name):
+    control, again, varied = map(examples, trained(name))
+    assert control
+    assert control == again
+    assert same_examples(control, varied) is False
