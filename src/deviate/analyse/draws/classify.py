@@ -57,7 +57,7 @@ def _draw(drawn: Drawn, classifier: Classifier, compiled: Compiled) -> Draw:
     return Draw(
         file=module.file,
         line=node.lineno,
-        function=drawn.unit.shown_name,
+        function=drawn.unit.display_name,
         call=re.sub(r"\s+", " ", drawn.call)[:120],
         factor=role.factor,
         why=why,
@@ -67,7 +67,7 @@ def _draw(drawn: Drawn, classifier: Classifier, compiled: Compiled) -> Draw:
 
 def _is_hot(drawn: Drawn) -> bool:
     """Whether a draw stands where it may run for each number of an array."""
-    return drawn.site.scope.kind in {"comprehension", "lambda"} or len(list(enclosing_loops(drawn.site.place))) >= 3
+    return drawn.site.scope.kind in {"comprehension", "lambda"} or len(list(enclosing_loops(drawn.site.nesting))) >= 3
 
 
 class Classifier:
@@ -144,7 +144,7 @@ class Classifier:
             return _by_target(drawn)
         if drawn.gives != "order":
             return None
-        if drawn.into is not None and (moment == "during" or enclosing_loops(drawn.site.place)):
+        if drawn.into is not None and (moment == "during" or enclosing_loops(drawn.site.nesting)):
             return Role("shuffle", f"{dotted_text(drawn.into) or 'it'} is shuffled again and again")
         if drawn.call.rpartition(".")[2] in PERMUTATIONS and self.moments.once_an_iteration(drawn.site):
             return Role("shuffle", "an order is drawn in each iteration of the main loop")

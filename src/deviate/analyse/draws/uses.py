@@ -79,9 +79,9 @@ class _Walk:
                 call = self.parents.get(parent)
                 self.waiting.append((call if isinstance(call, ast.Call) and call.func is parent else parent, scope))
             case ast.Call() if parent.func is not node:
-                self._given(parent, "", scope)
+                self._passed_to(parent, "", scope)
             case ast.keyword():
-                self._given(self.parents[parent], parent.arg or "", scope)
+                self._passed_to(self.parents[parent], parent.arg or "", scope)
             case ast.Tuple() if isinstance(assign := self.parents.get(parent), ast.Assign):
                 for target in assign.targets:
                     self._assigned(_part(target, [part is node for part in parent.elts].index(True)), scope)
@@ -95,7 +95,7 @@ class _Walk:
             case ast.expr() if not (isinstance(parent, ast.Subscript) and parent.slice is node):
                 self.waiting.append((parent, scope))
 
-    def _given(self, call: ast.AST, keyword: str, scope: Scope) -> None:
+    def _passed_to(self, call: ast.AST, keyword: str, scope: Scope) -> None:
         """Look at a function that the value is handed to; what a library's function returns stands for the value."""
         if not isinstance(call, ast.Call):
             return
@@ -116,15 +116,16 @@ class _Walk:
                     self._assigned(part, scope)
             case ast.Subscript() | ast.Starred() | ast.Attribute(attr="data"):
                 self._assigned(target.value, scope)
-            case ast.Name() if (place := lookup(target.id, scope)) is not None:
-                home, bindings = place
-                self._stored(target.id, home, bindings, [home.unit])
+            case ast.Name() if (definition := lookup(target.id, scope)) is not None:
+                home, bindings = definition
+                self._follow_name(target.id, home, bindings, [home.unit])
             case ast.Attribute():
                 owner = scope.unit.enclosing_class
                 bindings = owner.attributes.get(target.attr, []) if owner is not None else []
-                self._stored(target.attr, scope.module, bindings, owner.methods.values() if owner else [scope.unit])
+                units = owner.methods.values() if owner is not None else [scope.unit]
+                self._follow_name(target.attr, scope.module, bindings, units)
 
-    def _stored(self, name: str, home: object, bindings: list[Binding], units: Iterable[Unit]) -> None:
+    def _follow_name(self, name: str, home: object, bindings: list[Binding], units: Iterable[Unit]) -> None:
         """Note what a name tells, and a loop that changes what it holds; follow where it is read."""
         if (home, name) in self.seen:
             return
