@@ -156,11 +156,11 @@ def _unknown(text: str, word: str, *, listed: bool) -> BadOption:
             hint=f"type it as one more option: --vary {word}",
         )
     everything = (*VARIANTS, *GROUPS)
-    what = f": {word!r} is no factor" if listed else " names no variant"
+    reason = f": {word!r} is no factor" if listed else " names no variant"
     close = difflib.get_close_matches(word, everything, n=1)
     hint = f"did you mean --vary {close[0]}?" if close else f"type --vary {DEFAULT_VARIANT}, or --vary arms"
     return BadOption(
-        f"--vary {text!r}{what}; there are {', '.join(VARIANTS)}; lists of factors joined by commas (init,shuffle); "
+        f"--vary {text!r}{reason}; there are {', '.join(VARIANTS)}; lists of factors joined by commas (init,shuffle); "
         f"and {' and '.join(GROUPS)} for several variants",
         hint=hint,
     )

@@ -6,7 +6,7 @@ and names its constants.
 Parameters have one meaning everywhere, and a docstring describes only what differs:
 
 a, b            array_like of float, shapes ``(n_a,)`` and ``(n_b,)``: one finite value per run, in the unit of the
-                metric; ValueError for others. For paired statistics ``(n_pairs,)``: values at the same place belong
+                metric; ValueError for others. For paired statistics ``(n_pairs,)``: values at the same index belong
                 together
 samples         one such sample per side
 level           confidence level of all intervals and bounds, in (0, 1)

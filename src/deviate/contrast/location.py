@@ -46,8 +46,8 @@ def welch_t(a: ArrayLike, b: ArrayLike) -> Tested:
 
     Examples
     --------
-    >>> found = welch_t([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
-    >>> round(found.statistic, 4), round(found.p, 4)
+    >>> test = welch_t([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+    >>> round(test.statistic, 4), round(test.p, 4)
     (-1.5492, 0.2209)
     """
     return _t_test(two_samples(a, b), equal_var=False)
@@ -118,8 +118,8 @@ def permutation(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> Tested:
 
     Examples
     --------
-    >>> found = permutation([4.0, 5.0, 6.0], [1.0, 2.0, 3.0], np.random.default_rng(0))
-    >>> found.p, found.method
+    >>> test = permutation([4.0, 5.0, 6.0], [1.0, 2.0, 3.0], np.random.default_rng(0))
+    >>> test.p, test.method
     (0.1, 'exact, 20 arrangements')
     """
     both = two_samples(a, b)

@@ -71,7 +71,7 @@ def noninferiority(
     alpha : float
         Share of wrong claims, of each kind, in (0, 0.5).
     pairs : sequence of (int, int), optional
-        Places in `a` and `limit` of the runs that belong together, where pairing is real.
+        Indices into `a` and `limit` of the runs that belong together, where pairing is real.
 
     References
     ----------
@@ -79,16 +79,16 @@ def noninferiority(
 
     Examples
     --------
-    >>> found = noninferiority([90.1, 90.4, 89.9, 90.2, 90.0], [89.5, 89.9, 89.7, 89.4, 89.6], "higher", 0.05)
-    >>> round(found.room.value, 2), found.p_not_worse < 0.05 < found.p_worse
+    >>> test = noninferiority([90.1, 90.4, 89.9, 90.2, 90.0], [89.5, 89.9, 89.7, 89.4, 89.6], "higher", 0.05)
+    >>> round(test.room.value, 2), test.p_not_worse < 0.05 < test.p_worse
     (0.5, True)
     """
     first, second = finite_sample(a), finite_sample(limit)
     location = choose_location(first.size, second.size, len(pairs))
     paired = location == PAIRED
     if paired:
-        places = np.asarray(pairs, dtype=int).reshape(-1, 2)
-        first, second = first[places[:, 0]], second[places[:, 1]]
+        indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
+        first, second = first[indices[:, 0]], second[indices[:, 1]]
     effect = mean_difference(first, second, 1 - 2 * alpha, paired=paired)
     tested = paired_t(first, second) if paired else welch_t(first, second)
     above, below = _one_sided(tested)

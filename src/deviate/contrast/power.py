@@ -197,8 +197,8 @@ def precision(n: int, level: float = DEFAULT_LEVEL) -> Precision:
 
     Examples
     --------
-    >>> found = precision(8)
-    >>> round(found.mean_half_width, 2), round(found.sd_low, 2), round(found.sd_high, 2)
+    >>> widths = precision(8)
+    >>> round(widths.mean_half_width, 2), round(widths.sd_low, 2), round(widths.sd_high, 2)
     (0.84, 0.66, 2.04)
     """
     low, high = sd_factors(n, level)

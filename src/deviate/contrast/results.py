@@ -66,8 +66,8 @@ def two_samples(a: ArrayLike, b: ArrayLike) -> TwoSamples:
     ValueError
         If a value is not finite.
     """
-    (one, other), exponent = common_scale([finite_sample(a), finite_sample(b)])
-    return TwoSamples(a=one, b=other, exponent=exponent, reason=_why_untestable(one, other))
+    (first, second), exponent = common_scale([finite_sample(a), finite_sample(b)])
+    return TwoSamples(a=first, b=second, exponent=exponent, reason=_why_untestable(first, second))
 
 
 def _why_untestable(a: Floats, b: Floats) -> str:

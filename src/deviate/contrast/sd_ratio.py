@@ -36,8 +36,8 @@ def sd_ratio(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect
 
     Examples
     --------
-    >>> found = sd_ratio([1.0, 2.0, 4.0, 5.0, 7.0, 8.0], [1.0, 2.0, 2.5, 3.0, 4.0, 4.5])
-    >>> round(found.value, 2), found.interval.low < 1 < found.interval.high
+    >>> effect = sd_ratio([1.0, 2.0, 4.0, 5.0, 7.0, 8.0], [1.0, 2.0, 2.5, 3.0, 4.0, 4.5])
+    >>> round(effect.value, 2), effect.interval.low < 1 < effect.interval.high
     (2.12, True)
     """
     both = two_samples(a, b)

@@ -48,8 +48,8 @@ def look(sample: ArrayLike, until: Until) -> Look:
     Examples
     --------
     >>> until = Until(metric="val acc", of="mean", width=0.6, least=5, most=30)
-    >>> found = look([90.0, 91.0, 90.5, 89.5, 90.2], until)
-    >>> found.met, round(found.half_width, 2), found.expected
+    >>> state = look([90.0, 91.0, 90.5, 89.5, 90.2], until)
+    >>> state.met, round(state.half_width, 2), state.expected
     (False, 0.69, 8)
     """
     values = finite_sample(sample)

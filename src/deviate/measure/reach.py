@@ -55,8 +55,8 @@ def reached_best(
     curve = np.asarray(values, dtype=np.float64)
     if not (~np.isnan(curve)).any():
         return Reached()
-    place = int(np.nanargmax(curve) if direction == "higher" else np.nanargmin(curve))
-    return _at(place, iterations, curve, elapsed)
+    index = int(np.nanargmax(curve) if direction == "higher" else np.nanargmin(curve))
+    return _at(index, iterations, curve, elapsed)
 
 
 def reached_threshold(
@@ -87,14 +87,14 @@ def reached_threshold(
     """
     curve = np.asarray(values, dtype=np.float64)
     with np.errstate(invalid="ignore"):
-        there = curve >= threshold if direction == "higher" else curve <= threshold
-    return _at(int(np.argmax(there)), iterations, curve, elapsed) if there.any() else Reached()
+        reached = curve >= threshold if direction == "higher" else curve <= threshold
+    return _at(int(np.argmax(reached)), iterations, curve, elapsed) if reached.any() else Reached()
 
 
-def _at(place: int, iterations: ArrayLike, curve: Floats, elapsed: ArrayLike | None) -> Reached:
-    seconds = np.nan if elapsed is None else float(np.asarray(elapsed, dtype=np.float64)[place])
+def _at(index: int, iterations: ArrayLike, curve: Floats, elapsed: ArrayLike | None) -> Reached:
+    seconds = np.nan if elapsed is None else float(np.asarray(elapsed, dtype=np.float64)[index])
     return Reached(
-        iteration=int(np.asarray(iterations)[place]),
+        iteration=int(np.asarray(iterations)[index]),
         seconds=None if np.isnan(seconds) else seconds,
-        value=float(curve[place]),
+        value=float(curve[index]),
     )
