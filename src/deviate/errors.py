@@ -17,7 +17,7 @@
      │    ├── WorkspaceUnusable    workspace-unusable
      │    └── WorkspaceBusy        workspace-busy
      ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
-     └── MetricNotRecorded         metric-not-recorded; exit status 1: nor one of the metric asked for
+     └── MetricNotRecorded         metric-not-recorded; exit status 1: nor one of the requested metric
 
 Each slug has an entry in ``docs/messages.md``: what it means and what to do.
 """

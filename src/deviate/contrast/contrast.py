@@ -1,4 +1,4 @@
-"""Everything that one metric's two samples tell about each other, before many metrics are looked at together."""
+"""All tests and effects of one metric's two samples, before the correction over metrics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from deviate.measure.sample import finite_sample
 class Row(NamedTuple):
     """A test of two samples, or an effect."""
 
-    #: What tables for people call it; files for programs have the name it is kept under.
+    #: Label in tables for people; files for programs use the key of the row.
     label: str
     function: Callable[..., Any]
     #: Takes runs that belong together two by two.

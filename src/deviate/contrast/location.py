@@ -24,7 +24,7 @@ EXACT_U_PAIRS = 2500
 def student_t(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal means with Student's t test, which assumes equal SDs.
 
-    t is positive where the mean of `a` is higher. Unknown below two runs a side, and where both sides are constant.
+    t is positive where the mean of `a` is higher. Unknown below two runs per side, and where both sides are constant.
 
     Examples
     --------
@@ -84,8 +84,8 @@ def brunner_munzel(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test whether values of one side tend to be higher, without assuming equal spread.
 
     It uses the t approximation; the statistic is positive where `b` tends to be higher. Unknown where the sides do not
-    overlap, for its estimate of the variance is then zero. At 5 runs a side it calls 6 to 8 % of equal sides different
-    instead of 5 % (``benchmarks/statistics``).
+    overlap, for its estimate of the variance is then zero. At 5 runs per side it calls 6 to 8 % of equal sides
+    different instead of 5 % (``benchmarks/statistics``).
 
     References
     ----------

@@ -161,9 +161,9 @@ def judge_gate(tested: Noninferiority, *, alpha: float, p_worse_adjusted: float 
 
 
 def runs_to_decide(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> int | None:
-    """Give the runs a side with which a difference from the limit as large as was seen is shown with `power`.
+    """Give the runs per side that show, with `power`, a difference from the limit as large as the one observed.
 
-    None where nothing tells, or more than can be made are needed.
+    None where it is unknown, or more runs are needed than can be made.
     """
     if tested.sd is None or not tested.sd > 0 or not tested.room.value:
         return None

@@ -43,7 +43,7 @@ def look(sample: ArrayLike, until: Until) -> Look:
     Parameters
     ----------
     sample : array_like of float, shape (n,)
-        One finite value per run, in the order in which runs were asked for.
+        One finite value per run, in the order in which runs were requested.
 
     Examples
     --------

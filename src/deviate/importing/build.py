@@ -15,7 +15,7 @@ from deviate.experiment import IMPORTED, Capture, Experiment, Imported, Metric
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading
 from deviate.importing.request import ImportRequest
 
-#: A metric whose name says nothing: a quality without a direction, of which the last value counts.
+#: Meaning of a metric whose name is not known: a quality without a direction, aggregated by its last value.
 UNKNOWN = Meaning("quality", None)
 
 #: What 32 bits hold, as records do.

@@ -29,7 +29,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
-    """Find the runs in tables: told apart by their column, or a file each.
+    """Find the runs in tables: one for each value of the run's column, or one for each file.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def _equal(word: str | None, wanted: str) -> bool:
 
 
 def _check_counted(tables: list[Table], roles: Roles) -> None:
-    """Refuse rows that are there once for each fold or test example, unless the user has said what to do with them."""
+    """Refuse tables with a row for each fold or test example, unless an option says what to do with them."""
     for counted, names in (("folds", roles.folds), ("test examples", roles.examples)):
         for name in names:
             values = {row[name] for table in tables for row in table.rows if name in row}
@@ -130,7 +130,7 @@ def _named(column: str, word: str) -> str:
 
 
 def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bool:
-    """Tell whether the column of groups makes experiments: the user said so, or it has several runs in each."""
+    """Tell whether each group is an experiment: an option says so, or each group has several runs."""
     if options.experiment:
         return True
     if not roles.group or not roles.run:

@@ -1,7 +1,7 @@
 """The unit is the run: what may stand for one, and what may not.
 
 Epochs, folds and test examples of one training are not independent trainings. Counted as runs they make an interval
-that is far too narrow, of a quantity nobody asked for.
+that is far too narrow, of another quantity.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WHY = {
 }
 
 #: Rank correlation of values with their order beyond which rows look like the epochs of one training, and the fewest
-#: rows that can be told.
+#: rows with which this can be seen.
 TREND, FEWEST_FOR_TREND = 0.9, 8
 
 

@@ -103,7 +103,7 @@ def _bootstrap(
     scaled = [unit_scale(values) for values in samples]
     table = np.stack([values for values, _ in scaled])
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
-        # Said below, as the interval's reason.
+        # The interval's reason says it, see `_interval`.
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         ends = stats.bootstrap(
             (table,),

@@ -11,20 +11,20 @@ from deviate.measure.sample import Floats
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):
-    """Where on its way a run was when it got there; None where it never did."""
+    """The record at which a run reached a value; None where it never did."""
 
     #: Iteration of the record.
     iteration: int | None = None
     #: Seconds since the run started; None also where the times are not known.
     seconds: float | None = None
-    #: The value it had then.
+    #: Value of the record.
     value: float | None = None
 
 
 def reached_best(
     iterations: ArrayLike, values: ArrayLike, direction: Direction, elapsed: ArrayLike | None = None
 ) -> Reached:
-    """Tell when a run had its best value for the first time.
+    """Return the record at which a run first had its best value.
 
     Unknown where no value is a number.
 
@@ -62,10 +62,10 @@ def reached_best(
 def reached_threshold(
     iterations: ArrayLike, values: ArrayLike, threshold: float, direction: Direction, elapsed: ArrayLike | None = None
 ) -> Reached:
-    """Tell when a run was as good as `threshold` for the first time.
+    """Return the record at which a run was first as good as `threshold`.
 
-    Unknown where the run never got there. Such runs are censored, not missing at random: a mean over the others is the
-    mean of those that arrived, and must be given together with how many did.
+    Unknown where the run never reached it. Such runs are censored, not missing at random: a mean over the others is the
+    mean of the runs that reached it, and must be given together with their number.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""All draws of a project, each with its factor: that of the first rule that tells."""
+"""All draws of a project, each with its factor: that of the first rule that applies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from deviate.experiment import Draw, MainLoop
 #: Why a draw in code that a compiler reads is not wrapped.
 COMPILED = "a compiler reads the code, so it is left as it is"
 
-#: Callers are followed so far for one that tells what they call is for.
+#: Callers are followed so far for one whose role is known.
 MAX_LEVELS = 2
 
 #: What is drawn before the training, by the name that it is assigned to.
@@ -107,7 +107,7 @@ class Classifier:
         return Role("init", f"a parameter: {learned}") if learned else None
 
     def by_function(self, drawn: Drawn) -> Role | None:
-        """Tell by class and name of the nearest function that tells, from the draw's own through its callers."""
+        """Tell by class and name of the nearest function with a role, from the draw's own through its callers."""
         level, seen = [drawn.unit], {drawn.unit}
         for _ in range(MAX_LEVELS):
             roles = {unit: self.roles.by_class(unit, drawn.gives) or self.roles.by_name(unit) for unit in level}
@@ -167,7 +167,7 @@ class Rule(NamedTuple):
     apply: Callable[[Classifier, Drawn], Role | None]
 
 
-#: In the order in which they are asked.
+#: In the order in which they are tried.
 RULES = (
     Rule("call", Classifier.by_call),
     Rule("seed", Classifier.by_seed),

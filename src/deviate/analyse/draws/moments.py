@@ -60,7 +60,7 @@ class Moments:
             if is_within(site.nesting, self.phases.loop.node):
                 return "during"
             return "before" if ways and all(line <= at for at, _ in ways) else ""
-        # What a generator yields is drawn when it is asked for; so is what a loop without end hands to another process.
+        # A generator draws when its next value is requested; so does an endless loop that feeds another process.
         during = unit in self.phases.during or bool(unit.yields) or _is_endless(site)
         if unit in self.before or unit.display_name == "<module>":
             return "" if during else "before"

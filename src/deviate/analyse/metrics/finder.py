@@ -218,7 +218,7 @@ def _unreached_reports(program: Program, reports: Reports) -> Iterator[Report]:
 
 
 def _idle(program: Program) -> Iterator[Unit]:
-    """Functions that do not run, those of the files of which most runs first."""
+    """Yield the functions that do not run, first those of the files with the most functions that run."""
     modules = [(module, [unit for unit in module.units if unit in program.reached]) for module in program.modules]
     for module, running in sorted(modules, key=lambda entry: -len(entry[1])):
         for unit in module.units:
