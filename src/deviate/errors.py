@@ -121,7 +121,7 @@ class NotImportable(BadInput):
 
 
 class NotRuns(BadInput):
-    """What was to be imported as runs are epochs, folds or test examples, or may be."""
+    """Rows to import as runs are epochs, folds or test examples, or may be."""
 
     slug = "not-runs"
 

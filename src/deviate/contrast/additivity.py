@@ -1,4 +1,4 @@
-"""What the variances of the sources alone add up to, beside that of all of them together."""
+"""The sum of the variances of single sources, to set beside the variance of all sources together."""
 
 from __future__ import annotations
 

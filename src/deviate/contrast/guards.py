@@ -1,4 +1,4 @@
-"""What a number of runs can tell at all: smallest p, fewest runs."""
+"""Limits of small numbers of runs: smallest p, fewest runs."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Outcome = Literal["not worse", "worse", "no drop shown", "runs lost", "inconclus
 
 
 class Noninferiority(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one side stands to a limit."""
+    """The tests of one side against a limit."""
 
     n_a: int
     n_b: int

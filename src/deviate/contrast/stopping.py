@@ -17,7 +17,7 @@ from deviate.measure.sample import Floats, finite_sample, is_identical
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """What the runs so far say of a criterion."""
+    """The state of a stopping criterion after the runs so far."""
 
     #: Runs with a finite value.
     n: int

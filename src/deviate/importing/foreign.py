@@ -1,4 +1,4 @@
-"""What a reader of foreign results gives: runs with their records, before they become an experiment."""
+"""The results that a reader of foreign files returns: runs with their records, not yet an experiment."""
 
 from __future__ import annotations
 

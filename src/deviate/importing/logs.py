@@ -18,7 +18,7 @@ _FIELD = re.compile(r"\{([^{}]+)\}")
 
 
 class LinePattern:
-    """What a line has to look like, and what its parts are called.
+    """The form of a line, with a name for each of its fields.
 
     Parameters
     ----------

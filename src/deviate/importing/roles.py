@@ -1,4 +1,4 @@
-"""Which column of a table is what."""
+"""The role of each column of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command trains: the project, the folder the user stands in, and the entry script."""
+"""The target of a command: the project, the working directory, and the entry script."""
 
 from __future__ import annotations
 

@@ -95,12 +95,12 @@ class Classifier:
         return Role("shuffle", "it chooses what is learned from") if drawn.gives == "batch" else None
 
     def by_seed(self, drawn: Drawn) -> Role | None:
-        """Tell what becomes a seed."""
+        """Tell a draw whose value becomes a seed."""
         seeds = self.use_finder.uses(drawn).seeds
         return Role("seed", seeds) if seeds else None
 
     def by_learning(self, drawn: Drawn) -> Role | None:
-        """Tell a parameter: what is made one, is given to an optimiser or is updated by a gradient."""
+        """Tell a parameter: a value that is made one, is passed to an optimiser or is updated by a gradient."""
         if drawn.gives != "values" or self.moments.moment(drawn.site) == "during":
             return None
         learned = self.use_finder.uses(drawn).learned
@@ -127,7 +127,7 @@ class Classifier:
         return None
 
     def _in_time(self, role: Role, drawn: Drawn) -> Role:
-        """Take what is ordered only before the training for data, and data that are made anew in it for an order."""
+        """Correct a role by the moment: an order drawn only before the training is data, data drawn in it an order."""
         moment = self.moments.moment(drawn.site)
         if role.factor == "shuffle" and moment == "before":
             return Role("data", f"{role.why}, once before the training")
@@ -136,7 +136,7 @@ class Classifier:
         return role
 
     def by_moment(self, drawn: Drawn) -> Role | None:
-        """Tell what makes, orders or splits the data before the training, and what orders them while it trains."""
+        """Tell draws that make, order or split the data before the training, or that order them while it trains."""
         moment = self.moments.moment(drawn.site)
         if moment == "before":
             if drawn.gives == "order":
@@ -186,7 +186,7 @@ def _agreed(roles: list[Role]) -> Role:
 
 
 def _by_target(drawn: Drawn) -> Role | None:
-    """Tell what is drawn before the training by the names that it is assigned to."""
+    """Tell a draw before the training by the names that it is assigned to."""
     statement = drawn.site.statement
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     names = [target.id for target in targets if isinstance(target, ast.Name)]

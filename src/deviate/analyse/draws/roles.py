@@ -1,4 +1,4 @@
-"""What a function is for, as far as its draws go: by the class it belongs to, and by its name."""
+"""The factor that a function draws for, by its class and by its name."""
 
 from __future__ import annotations
 

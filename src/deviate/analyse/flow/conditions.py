@@ -1,4 +1,4 @@
-"""What the conditions around a report say: whether it is switched on, an alarm, and which part of the data it is of."""
+"""The conditions around a report: whether a setting switches it on, whether it is an alarm, its part of the data."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ class Flow:
 
 
 def _unpacked(value: Value, binding: Binding) -> Value:
-    """Take what one name gets where a value is unpacked."""
+    """Return the part of an unpacked value that a binding takes."""
     for position in binding.path:
         value = item_of(value, position)
     return value

@@ -76,7 +76,7 @@ class Program:
         return aliases
 
     def set_reached(self, units: set[Unit]) -> None:
-        """Take what runs: only its calls count."""
+        """Set the functions that run; only their calls count."""
         self.reached = units
         self.calls, self._named = {}, {}
         for unit in self.running_units():

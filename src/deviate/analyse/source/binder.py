@@ -1,4 +1,4 @@
-"""What names and attributes are bound to: by assignment to targets, by filling what they hold."""
+"""Bindings of names and attributes: by assignment to targets, by method calls that fill an object."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Binder:
         self._by_keyword: list[tuple[ast.expr, list[Binding]]] = []
 
     def finish(self) -> None:
-        """Add what is known only once the whole file was read."""
+        """Add the bindings that need the whole file."""
         for name, binding, scope in self._late:
             self._attach(name, binding, scope)
         for base, bindings in self._by_keyword:
