@@ -17,7 +17,7 @@
      │    ├── WorkspaceUnusable    workspace-unusable
      │    └── WorkspaceBusy        workspace-busy
      ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
-     └── MetricNotRecorded         metric-not-recorded; exit status 1: nor one of the metric asked for
+     └── MetricNotRecorded         metric-not-recorded; exit status 1: nor one of the requested metric
 
 Each slug has an entry in ``docs/messages.md``: what it means and what to do.
 """
@@ -121,7 +121,7 @@ class NotImportable(BadInput):
 
 
 class NotRuns(BadInput):
-    """What was to be imported as runs are epochs, folds or test examples, or may be."""
+    """Rows to import as runs are epochs, folds or test examples, or may be."""
 
     slug = "not-runs"
 

@@ -176,7 +176,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     #: All seeds of all runs derive from it.
     seed: int
-    #: Runs planned of each variant, in the order the variants were asked for.
+    #: Runs planned of each variant, in the order in which the variants were requested.
     planned: dict[str, int]
     #: Local time in ISO 8601.
     created: str

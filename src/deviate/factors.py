@@ -87,7 +87,7 @@ VARIANTS = {
     )
 }
 
-#: The program with its own seeds, and what draws in it looked at: only for trials, not to be asked for by name.
+#: The program with its own seeds, its draws observed: only for trials, never selected by name.
 OBSERVED = Variant(name="observed", varying=frozenset((*ALGORITHMIC, IMPLEMENTATION)), controlled=False)
 
 #: Names that stand for several variants: the four arms of Zhuang et al. [2]_, one source at a time as Summers and
@@ -156,11 +156,11 @@ def _unknown(text: str, word: str, *, listed: bool) -> BadOption:
             hint=f"type it as one more option: --vary {word}",
         )
     everything = (*VARIANTS, *GROUPS)
-    what = f": {word!r} is no factor" if listed else " names no variant"
+    reason = f": {word!r} is no factor" if listed else " names no variant"
     close = difflib.get_close_matches(word, everything, n=1)
     hint = f"did you mean --vary {close[0]}?" if close else f"type --vary {DEFAULT_VARIANT}, or --vary arms"
     return BadOption(
-        f"--vary {text!r}{what}; there are {', '.join(VARIANTS)}; lists of factors joined by commas (init,shuffle); "
+        f"--vary {text!r}{reason}; there are {', '.join(VARIANTS)}; lists of factors joined by commas (init,shuffle); "
         f"and {' and '.join(GROUPS)} for several variants",
         hint=hint,
     )
@@ -201,7 +201,7 @@ def run_seeds(variant: Variant, experiment_seed: int, index: int) -> dict[str, i
 
 
 def bit_seed(variant: Variant, experiment_seed: int, index: int) -> int | None:
-    """Derive the seed that chooses the weight of which one bit is changed; None where none is."""
+    """Derive the seed that chooses the weight whose last bit is changed; None where no weight is changed."""
     return derive_seed(experiment_seed, "bit", index) if variant.disturbed == "bit" else None
 
 

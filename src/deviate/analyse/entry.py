@@ -171,7 +171,7 @@ def _from_shell_script(name: str, folder: Path, depth: int) -> Path:
     return _from_lines(text, folder, f"shell script {name}", depth)
 
 
-def _from_lines(text: str, folder: Path, what: str, depth: int) -> Path:
+def _from_lines(text: str, folder: Path, source: str, depth: int) -> Path:
     """Read a shell script for the one Python script that it starts."""
     entries: dict[Path, None] = {}
     for line in _commands(text):
@@ -189,7 +189,7 @@ def _from_lines(text: str, folder: Path, what: str, depth: int) -> Path:
         return next(iter(entries))
     names = ", ".join(path.name for path in entries)
     state = f"several ({names})" if entries else "none that can be read off it"
-    raise EntryNotFound(f"{what}: expected one Python script to be started, found {state}", hint=_HINT)
+    raise EntryNotFound(f"{source}: expected one Python script to be started, found {state}", hint=_HINT)
 
 
 def _commands(text: str) -> list[str]:

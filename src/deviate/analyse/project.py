@@ -80,7 +80,7 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     reports.collect()
     finder = MetricFinder(flow, reports)
     finder.classify_all()
-    main_loop = loops.find() or loops.find_reporting(finder.places(), finder.counted())
+    main_loop = loops.find() or loops.find_reporting(finder.reporting(), finder.counted())
     training, phases = _weights(program, graph, loops, main_loop)
     finder.weigh(training, phases)
     rejected = [*finder.rejections(), *unreached(flow, reports)]

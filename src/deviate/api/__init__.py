@@ -241,10 +241,10 @@ def plan(
     return plan_view(read_plan(None if pilot is None else _workspace(project), pilot, PlanOptions(**options)))
 
 
-def _sides(given: Sequence[str | StoredExperiment], project: str | Path | None) -> tuple[Workspace, list[str]]:
-    first = next((name for name in given if isinstance(name, StoredExperiment)), None)
+def _sides(sides: Sequence[str | StoredExperiment], project: str | Path | None) -> tuple[Workspace, list[str]]:
+    first = next((name for name in sides if isinstance(name, StoredExperiment)), None)
     workspace = Workspace(first.folder.project) if first is not None and project is None else _workspace(project)
-    return workspace, [name.name if isinstance(name, StoredExperiment) else name for name in given]
+    return workspace, [name.name if isinstance(name, StoredExperiment) else name for name in sides]
 
 
 def names(project: str | Path | None = None) -> list[str]:

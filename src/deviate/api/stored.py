@@ -1,4 +1,4 @@
-"""An experiment with its runs as Python users have it: tables, curves, figures, all that is said."""
+"""A stored experiment for Python users: its tables, curves, figures and report."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StoredExperiment:
 
     @property
     def experiment(self) -> Experiment:
-        """What was asked for: command, entry, metrics, variants."""
+        """The request: command, entry, metrics, variants."""
         return self.folder.read_experiment()
 
     def records(self, *, include_failed: bool = False) -> pd.DataFrame:

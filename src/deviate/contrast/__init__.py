@@ -1,4 +1,4 @@
-"""What two samples of runs let one say about each other: pure functions, arrays in, frozen results out.
+"""Comparison of two samples of runs: pure functions, arrays in, frozen results out.
 
 Everything here that random draws enter takes the generator; SciPy and statsmodels compute, this package chooses, guards
 and names its constants.
@@ -6,7 +6,7 @@ and names its constants.
 Parameters have one meaning everywhere, and a docstring describes only what differs:
 
 a, b            array_like of float, shapes ``(n_a,)`` and ``(n_b,)``: one finite value per run, in the unit of the
-                metric; ValueError for others. For paired statistics ``(n_pairs,)``: values at the same place belong
+                metric; ValueError for others. For paired statistics ``(n_pairs,)``: values at the same index belong
                 together
 samples         one such sample per side
 level           confidence level of all intervals and bounds, in (0, 1)

@@ -1,4 +1,4 @@
-"""What the variances of the sources alone add up to, beside that of all of them together."""
+"""The sum of the variances of single sources, to set beside the variance of all sources together."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def added_variances(parts: Sequence[ArrayLike], whole: ArrayLike, level: float =
 
     Examples
     --------
-    >>> found = added_variances([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], [0.0, 1.0, 2.0])
-    >>> found.value, found.interval.low < 5 < found.interval.high
+    >>> effect = added_variances([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], [0.0, 1.0, 2.0])
+    >>> effect.value, effect.interval.low < 5 < effect.interval.high
     (5.0, True)
     """
     samples = [finite_sample(sample) for sample in (*parts, whole)]

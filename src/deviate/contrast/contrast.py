@@ -1,4 +1,4 @@
-"""Everything that one metric's two samples tell about each other, before many metrics are looked at together."""
+"""All tests and effects of one metric's two samples, before the correction over metrics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from deviate.measure.sample import finite_sample
 class Row(NamedTuple):
     """A test of two samples, or an effect."""
 
-    #: What tables for people call it; files for programs have the name it is kept under.
+    #: Label in tables for people; files for programs use the key of the row.
     label: str
     function: Callable[..., Any]
     #: Takes runs that belong together two by two.
@@ -112,35 +112,35 @@ def contrast(
     Parameters
     ----------
     pairs : sequence of (int, int), optional
-        Places in `a` and `b` of the runs that belong together, where pairing is real.
+        Indices into `a` and `b` of the runs that belong together, where pairing is real.
     margin : float, optional
         The smallest difference that matters, in the unit of the values.
     """
     first, second = finite_sample(a), finite_sample(b)
     chosen = choose_location(first.size, second.size, len(pairs))
     paired = chosen == PAIRED
-    places = np.asarray(pairs, dtype=int).reshape(-1, 2)
-    one, other = (first[places[:, 0]], second[places[:, 1]]) if paired else (first, second)
+    indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
+    compared_a, compared_b = (first[indices[:, 0]], second[indices[:, 1]]) if paired else (first, second)
     tests = _tests(first, second, rng, paired=False)
     effects = _effects(first, second, level, paired=False)
     if paired:
-        tests |= _tests(one, other, rng, paired=True)
-        effects |= _effects(one, other, level, paired=True)
+        tests |= _tests(compared_a, compared_b, rng, paired=True)
+        effects |= _effects(compared_a, compared_b, level, paired=True)
     return Contrast(
         n_a=first.size,
         n_b=second.size,
         pairs=len(pairs) if paired else 0,
         location=chosen,
         spread=BROWN_FORSYTHE,
-        difference=mean_difference(one, other, level, paired=paired),
+        difference=mean_difference(compared_a, compared_b, level, paired=paired),
         sd_ratio=sd_ratio(first, second, level),
         tests=tests,
         effects=effects,
         a_over_b=dominance(first, second, rng, level),
         b_over_a=dominance(second, first, rng, level),
-        correlation=correlation(one, other) if paired else None,
+        correlation=correlation(compared_a, compared_b) if paired else None,
         margin=margin,
-        equivalence=None if margin is None else tost(one, other, margin, paired=paired),
+        equivalence=None if margin is None else tost(compared_a, compared_b, margin, paired=paired),
     )
 
 

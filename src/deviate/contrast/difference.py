@@ -19,8 +19,8 @@ def mean_difference(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL, *,
 
     Examples
     --------
-    >>> found = mean_difference([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
-    >>> found.value, round(found.interval.low, 2), round(found.interval.high, 2)
+    >>> effect = mean_difference([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+    >>> effect.value, round(effect.interval.low, 2), round(effect.interval.high, 2)
     (-2.0, -6.16, 2.16)
     """
     method = "paired t" if paired else "Welch t"

@@ -14,8 +14,8 @@ from deviate.measure.sample import is_identical
 def brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal spread by the distances from each side's median.
 
-    It holds its level for skewed and heavy-tailed values too, and sees little below 16 runs a side
-    (``benchmarks/statistics``). Unknown below three runs a side.
+    It holds its level for skewed and heavy-tailed values too, and sees little below 16 runs per side
+    (``benchmarks/statistics``). Unknown below three runs per side.
 
     References
     ----------
@@ -33,7 +33,7 @@ def levene(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal spread by the distances from each side's mean.
 
     It is more powerful than `brown_forsythe` at few runs and less honest: of equal sides it calls up to 10 % different
-    with heavy tails and 20 % with skew (``benchmarks/statistics``). Unknown below three runs a side.
+    with heavy tails and 20 % with skew (``benchmarks/statistics``). Unknown below three runs per side.
 
     References
     ----------

@@ -36,7 +36,7 @@ def dominance(
 
     ``violation - sqrt((n_a + n_b) / (n_a n_b)) * sigma * Phi**-1(1 - level)``, kept in [0, 1], with sigma the bootstrap
     SD about the measured ratio [1]_ [2]_. The integral over the quantiles is exact where others sum over a grid.
-    Unknown below `FEWEST_RUNS` runs a side: with one run a side the bound is as confident as with many.
+    Unknown below `FEWEST_RUNS` runs per side: with one run per side the bound is as confident as with many.
 
     References
     ----------

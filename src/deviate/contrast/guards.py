@@ -1,4 +1,4 @@
-"""What a number of runs can tell at all: smallest p, fewest runs."""
+"""Limits of small numbers of runs: smallest p, fewest runs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from math import comb
 
 from deviate.measure.robust_sd import MOST_RUNS
 
-#: Below this many runs a side no verdict is given. With 3 no rank test can reach 0.05 at all, with 4 only if the sides
-#: do not overlap; and with fewer than 5 an algorithm is easily told apart from itself [1]_.
+#: Below this many runs per side no verdict is given. With 3 no rank test can reach 0.05 at all, with 4 only if the
+#: sides do not overlap; and with fewer than 5 a test easily shows that an algorithm differs from itself [1]_.
 #:
 #: .. [1] P. Henderson et al., "Deep reinforcement learning that matters", AAAI 2018.
 FEWEST_RUNS = 5
@@ -28,7 +28,7 @@ def smallest_p(n: int, m: int, *, paired: bool = False) -> float:
 
 
 def fewest_runs(alpha: float) -> int:
-    """Give the number of runs a side below which no verdict is given.
+    """Give the number of runs per side below which no verdict is given.
 
     That is `FEWEST_RUNS`, or more where even sides that do not overlap cannot reach `alpha` in a rank test.
 

@@ -24,7 +24,7 @@ EXACT_U_PAIRS = 2500
 def student_t(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal means with Student's t test, which assumes equal SDs.
 
-    t is positive where the mean of `a` is higher. Unknown below two runs a side, and where both sides are constant.
+    t is positive where the mean of `a` is higher. Unknown below two runs per side, and where both sides are constant.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def welch_t(a: ArrayLike, b: ArrayLike) -> Tested:
 
     Examples
     --------
-    >>> found = welch_t([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
-    >>> round(found.statistic, 4), round(found.p, 4)
+    >>> test = welch_t([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+    >>> round(test.statistic, 4), round(test.p, 4)
     (-1.5492, 0.2209)
     """
     return _t_test(two_samples(a, b), equal_var=False)
@@ -84,8 +84,8 @@ def brunner_munzel(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test whether values of one side tend to be higher, without assuming equal spread.
 
     It uses the t approximation; the statistic is positive where `b` tends to be higher. Unknown where the sides do not
-    overlap, for its estimate of the variance is then zero. At 5 runs a side it calls 6 to 8 % of equal sides different
-    instead of 5 % (``benchmarks/statistics``).
+    overlap, for its estimate of the variance is then zero. At 5 runs per side it calls 6 to 8 % of equal sides
+    different instead of 5 % (``benchmarks/statistics``).
 
     References
     ----------
@@ -118,8 +118,8 @@ def permutation(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> Tested:
 
     Examples
     --------
-    >>> found = permutation([4.0, 5.0, 6.0], [1.0, 2.0, 3.0], np.random.default_rng(0))
-    >>> found.p, found.method
+    >>> test = permutation([4.0, 5.0, 6.0], [1.0, 2.0, 3.0], np.random.default_rng(0))
+    >>> test.p, test.method
     (0.1, 'exact, 20 arrangements')
     """
     both = two_samples(a, b)

@@ -27,7 +27,7 @@ Outcome = Literal["not worse", "worse", "no drop shown", "runs lost", "inconclus
 
 
 class Noninferiority(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one side stands to a limit."""
+    """The tests of one side against a limit."""
 
     n_a: int
     n_b: int
@@ -73,7 +73,7 @@ def noninferiority(
     alpha : float
         Share of wrong claims, of each kind, in (0, 0.5).
     pairs : sequence of (int, int), optional
-        Places in `a` and `limit` of the runs that belong together, where pairing is real.
+        Indices into `a` and `limit` of the runs that belong together, where pairing is real.
 
     References
     ----------
@@ -81,8 +81,8 @@ def noninferiority(
 
     Examples
     --------
-    >>> found = noninferiority([90.1, 90.4, 89.9, 90.2, 90.0], [89.5, 89.9, 89.7, 89.4, 89.6], "higher", 0.05)
-    >>> round(found.room.value, 2), found.p_not_worse < 0.05 < found.p_worse
+    >>> test = noninferiority([90.1, 90.4, 89.9, 90.2, 90.0], [89.5, 89.9, 89.7, 89.4, 89.6], "higher", 0.05)
+    >>> round(test.room.value, 2), test.p_not_worse < 0.05 < test.p_worse
     (0.5, True)
     """
     first, second = finite_sample(a), finite_sample(limit)
@@ -90,8 +90,8 @@ def noninferiority(
     location = choose_location(first.size, second.size, len(pairs))
     paired = location == PAIRED
     if paired:
-        places = np.asarray(pairs, dtype=int).reshape(-1, 2)
-        first, second = first[places[:, 0]], second[places[:, 1]]
+        indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
+        first, second = first[indices[:, 0]], second[indices[:, 1]]
     effect = mean_difference(first, second, 1 - 2 * alpha, paired=paired)
     tested = paired_t(first, second) if paired else welch_t(first, second)
     above, below = _one_sided(tested)
@@ -165,9 +165,9 @@ def judge_gate(tested: Noninferiority, *, alpha: float, p_worse_adjusted: float 
 
 
 def runs_to_decide(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER) -> int | None:
-    """Give the runs a side with which a difference from the limit as large as was seen is shown with `power`.
+    """Give the runs per side that show, with `power`, a difference from the limit as large as the one observed.
 
-    None where nothing tells, or more than can be made are needed.
+    None where it is unknown, or more runs are needed than can be made.
     """
     if tested.sd is None or not tested.sd > 0 or not tested.room.value:
         return None

@@ -21,11 +21,11 @@ def paired_t(a: ArrayLike, b: ArrayLike) -> Tested:
     >>> round(paired_t([1.0, 2.0, 4.0], [2.0, 4.0, 5.0]).p, 4)
     0.0572
     """
-    one, other, reason = _pairs(a, b)
+    first, second, reason = _pairs(a, b)
     if reason:
         return Tested(reason=reason)
     with quiet():
-        test = stats.ttest_rel(one, other)
+        test = stats.ttest_rel(first, second)
     return outcome(test.statistic, test.pvalue)
 
 
@@ -43,11 +43,11 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> Tested:
     >>> wilcoxon([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 4.0, 6.0, 8.0, 10.0]).p
     0.0625
     """
-    one, other, reason = _pairs(a, b)
+    first, second, reason = _pairs(a, b)
     if reason:
         return Tested(reason=reason)
     with quiet():
-        test = stats.wilcoxon(one, other)
+        test = stats.wilcoxon(first, second)
     return outcome(test.statistic, test.pvalue)
 
 
@@ -61,20 +61,20 @@ def paired_permutation(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> 
     >>> paired_permutation([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 4.0, 6.0, 8.0, 10.0], np.random.default_rng(0)).p
     0.0625
     """
-    one, other, reason = _pairs(a, b)
+    first, second, reason = _pairs(a, b)
     if reason:
         return Tested(reason=reason)
-    exact = 2**one.size <= EXACT_UP_TO
+    exact = 2**first.size <= EXACT_UP_TO
     test = stats.permutation_test(
-        (one - other,),
+        (first - second,),
         np.mean,
         permutation_type="samples",
         vectorized=True,
         n_resamples=EXACT_UP_TO if exact else RESAMPLES,
         rng=rng,
     )
-    method = f"exact, {2**one.size} exchanges" if exact else f"{RESAMPLES} random exchanges"
-    return outcome(np.ldexp(float(one.mean() - other.mean()), two_samples(a, b).exponent), test.pvalue, method)
+    method = f"exact, {2**first.size} exchanges" if exact else f"{RESAMPLES} random exchanges"
+    return outcome(np.ldexp(float(first.mean() - second.mean()), two_samples(a, b).exponent), test.pvalue, method)
 
 
 def correlation(a: ArrayLike, b: ArrayLike) -> float | None:

@@ -100,7 +100,7 @@ def detectable_difference(
 def runs_for_difference(
     effect: float, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER, *, paired: bool = False
 ) -> int | None:
-    """Give the runs a side that show a difference of `effect` SDs with probability `power`.
+    """Give the runs per side that show a difference of `effect` SDs with probability `power`.
 
     The answer is 2 or more; None where `MOST_RUNS` are not enough.
 
@@ -148,7 +148,7 @@ def _simulated_alike(n: int, seed: int) -> Callable[[float, float], float]:
 def runs_for_sd_ratio(
     ratio: float, seed: int = 0, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER
 ) -> int | None:
-    """Give the runs a side that show an SD ratio with probability `power`, by the Brown-Forsythe test.
+    """Give the runs per side that show an SD ratio with probability `power`, by the Brown-Forsythe test.
 
     The answer is right to about 3 % (simulation); None where more than 2,000 runs would be needed.
 
@@ -171,14 +171,14 @@ def runs_for_sd_ratio(
 def detectable_sd_ratio(
     n: int, seed: int = 0, alpha: float = DEFAULT_ALPHA, power: float = DEFAULT_POWER
 ) -> float | None:
-    """Give the smallest SD ratio that `n` runs a side show with probability `power`, by the Brown-Forsythe test.
+    """Give the smallest SD ratio that `n` runs per side show with probability `power`, by the Brown-Forsythe test.
 
     The ratio is above 1, right to about 3 % (simulation); None where even a ratio of 100 would be missed.
 
     Parameters
     ----------
     n : int
-        Runs a side, 3 or more.
+        Runs per side, 3 or more.
     """
     _check(alpha, power)
 
@@ -197,8 +197,8 @@ def precision(n: int, level: float = DEFAULT_LEVEL) -> Precision:
 
     Examples
     --------
-    >>> found = precision(8)
-    >>> round(found.mean_half_width, 2), round(found.sd_low, 2), round(found.sd_high, 2)
+    >>> widths = precision(8)
+    >>> round(widths.mean_half_width, 2), round(widths.sd_low, 2), round(widths.sd_high, 2)
     (0.84, 0.66, 2.04)
     """
     low, high = sd_factors(n, level)

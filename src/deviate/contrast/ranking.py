@@ -36,7 +36,7 @@ def ranking(
     means : sequence of float
         Of the sides, in the order of `names`.
     proven : collection of (str, str)
-        Pairs (better, worse) that a test told apart, adjusted for the number of pairs.
+        Pairs (better, worse) that a test, adjusted for the number of pairs, shows to differ.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What a test, an effect and a pair of samples are to the rest of the package."""
+"""The results of tests and effects, and a pair of samples on one scale."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def two_samples(a: ArrayLike, b: ArrayLike) -> TwoSamples:
     ValueError
         If a value is not finite.
     """
-    (one, other), exponent = common_scale([finite_sample(a), finite_sample(b)])
-    return TwoSamples(a=one, b=other, exponent=exponent, reason=_why_untestable(one, other))
+    (first, second), exponent = common_scale([finite_sample(a), finite_sample(b)])
+    return TwoSamples(a=first, b=second, exponent=exponent, reason=_why_untestable(first, second))
 
 
 def _why_untestable(a: Floats, b: Floats) -> str:
@@ -88,7 +88,7 @@ def outcome(statistic: SupportsFloat, p: SupportsFloat, method: str = "", *, why
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence what libraries warn of where the result itself tells: constant sides, cancellation, division by zero."""
+    """Silence warnings of libraries where the result itself says it: constant sides, cancellation, division by zero."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield

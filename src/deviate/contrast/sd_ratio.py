@@ -27,7 +27,7 @@ def sd_ratio(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect
     ``se(r)**2 = (k(r) - (n_a - 3) / n_a) / (n_a - 1) + (k(r) - (n_b - 3) / n_b) / (n_b - 1)``, ``k(r)`` is the kurtosis
     pooled about trimmed means after the scaling, and ``c`` a correction for unequal n. It covers as it promises where
     both sides have one shape, whatever the shape (93 to 98 % at 95 %, ``benchmarks/statistics``), and less where only
-    one side has heavy tails. No interval below `FEWEST_RUNS` a side.
+    one side has heavy tails. No interval below `FEWEST_RUNS` per side.
 
     References
     ----------
@@ -36,8 +36,8 @@ def sd_ratio(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect
 
     Examples
     --------
-    >>> found = sd_ratio([1.0, 2.0, 4.0, 5.0, 7.0, 8.0], [1.0, 2.0, 2.5, 3.0, 4.0, 4.5])
-    >>> round(found.value, 2), found.interval.low < 1 < found.interval.high
+    >>> effect = sd_ratio([1.0, 2.0, 4.0, 5.0, 7.0, 8.0], [1.0, 2.0, 2.5, 3.0, 4.0, 4.5])
+    >>> round(effect.value, 2), effect.interval.low < 1 < effect.interval.high
     (2.12, True)
     """
     both = two_samples(a, b)

@@ -17,7 +17,7 @@ from deviate.measure.sample import Floats, finite_sample, is_identical
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """What the runs so far say of a criterion."""
+    """The state of a stopping criterion after the runs so far."""
 
     #: Runs with a finite value.
     n: int
@@ -43,13 +43,13 @@ def look(sample: ArrayLike, until: Until) -> Look:
     Parameters
     ----------
     sample : array_like of float, shape (n,)
-        One finite value per run, in the order in which runs were asked for.
+        One finite value per run, in the order in which runs were requested.
 
     Examples
     --------
     >>> until = Until(metric="val acc", of="mean", width=0.6, least=5, most=30)
-    >>> found = look([90.0, 91.0, 90.5, 89.5, 90.2], until)
-    >>> found.met, round(found.half_width, 2), found.expected
+    >>> state = look([90.0, 91.0, 90.5, 89.5, 90.2], until)
+    >>> state.met, round(state.half_width, 2), state.expected
     (False, 0.69, 8)
     """
     values = finite_sample(sample)

@@ -34,8 +34,8 @@ def p_superiority(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> E
 
     Examples
     --------
-    >>> found = p_superiority([4.0, 5.0, 6.0], [1.0, 2.0, 4.0])
-    >>> round(found.value, 3), round(found.interval.low, 2)
+    >>> effect = p_superiority([4.0, 5.0, 6.0], [1.0, 2.0, 4.0])
+    >>> round(effect.value, 3), round(effect.interval.low, 2)
     (0.944, 0.45)
     """
     first, second = finite_sample(a), finite_sample(b)

@@ -1,4 +1,4 @@
-"""What may be said: one word from adjusted p-values, never more than the runs carry."""
+"""Verdicts from adjusted p-values: one word, never more than the runs support."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def judge(
     """Turn what was tested into a verdict.
 
     ``too few runs`` below `fewest_runs`, and where no test could be made although the sides differ. ``equivalent`` goes
-    before a difference: who gives a margin has said that smaller differences do not matter. Where a difference is shown
-    and nobody knows which values are better, neither side is called better: `differs` tells it.
+    before a difference: a margin says that smaller differences do not matter. Where a difference is shown and the
+    direction is unknown, neither side is called better: `differs` is true.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     variables: tuple[str, ...] = ()
     #: Variables that set its number of threads.
     threads: tuple[str, ...] = ()
-    #: Variables, of which ``XLA_FLAGS`` is appended to, with the values that limit it to the vector instructions AVX2,
+    #: Variables (``XLA_FLAGS`` is appended to) with the values that limit it to the vector instructions AVX2,
     #: AVX and SSE4.2, in this order.
     instructions: Mapping[str, tuple[str, str, str]] = {}
     #: Patterns of what it prints about an operation without a deterministic form; the group is the operation.

@@ -1,4 +1,4 @@
-"""Make experiments of the runs that were found."""
+"""Make experiments of the runs that were read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deviate.experiment import IMPORTED, Capture, Experiment, Imported, Metric
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading
 from deviate.importing.request import ImportRequest
 
-#: A metric whose name says nothing: a quality without a direction, of which the last value counts.
+#: Meaning of a metric whose name is not known: a quality without a direction, aggregated by its last value.
 UNKNOWN = Meaning("quality", None)
 
 #: What 32 bits hold, as records do.
@@ -23,13 +23,13 @@ LARGEST_ITERATION = 2**31 - 1
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """An experiment that shall be stored, with its runs in the order of their indices."""
+    """An experiment to store, with its runs in the order of their indices."""
 
     experiment: Experiment
     runs: list[ForeignRun]
 
 
-def propose(found: ForeignResults, request: ImportRequest, kind: str, now: datetime) -> list[Proposal]:
+def propose(results: ForeignResults, request: ImportRequest, kind: str, now: datetime) -> list[Proposal]:
     """Return the experiments, one for each group of runs.
 
     Raises
@@ -39,15 +39,15 @@ def propose(found: ForeignResults, request: ImportRequest, kind: str, now: datet
     NotImportable
         If an iteration is larger than a record can hold, or two groups get one name.
     """
-    recorded = list(dict.fromkeys(reading.metric for run in found.runs for reading in run.readings))
+    recorded = list(dict.fromkeys(reading.metric for run in results.runs for reading in run.readings))
     _check_names(recorded, request)
     kept = [name for name in recorded if not request.metrics or name in request.metrics]
     groups: dict[str, list[ForeignRun]] = {}
-    for run in found.runs:
+    for run in results.runs:
         groups.setdefault(run.group, []).append(_narrowed(run, kept))
     several = len(groups) > 1
     proposals = [
-        _proposal(_name(request, group, several), runs, kept, found.notes, request, kind, now)
+        _proposal(_name(request, group, several), runs, kept, results.notes, request, kind, now)
         for group, runs in groups.items()
     ]
     names = [proposal.experiment.name for proposal in proposals]

@@ -1,4 +1,4 @@
-"""What a reader of foreign results gives: runs with their records, before they become an experiment."""
+"""The results that a reader of foreign files returns: runs with their records, not yet an experiment."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class ForeignResults(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
 
 
-def named_broken(found: ForeignResults) -> ForeignResults:
+def named_broken(results: ForeignResults) -> ForeignResults:
     """Call runs without any value broken, so that they are counted among the runs, and among those that failed."""
-    runs = [run if run.readings or not run.is_finished else _without_values(run) for run in found.runs]
-    return msgspec.structs.replace(found, runs=runs)
+    runs = [run if run.readings or not run.is_finished else _without_values(run) for run in results.runs]
+    return msgspec.structs.replace(results, runs=runs)
 
 
 def _without_values(run: ForeignRun) -> ForeignRun:

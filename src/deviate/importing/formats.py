@@ -1,4 +1,4 @@
-"""Find out what the files are, and read them."""
+"""Detect the format of the files, and read them."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ def read_results(request: ImportRequest, kind: Format) -> ForeignResults:
         If a file cannot be read, holds no runs, or options and format do not go together.
     """
     if kind == "tensorboard":
-        found = read_tensorboard(request.paths)
+        results = read_tensorboard(request.paths)
     elif kind == "mlflow":
-        found = read_mlflow(request.paths)
+        results = read_mlflow(request.paths)
     elif kind == "wandb":
-        found = read_wandb(request.paths)
+        results = read_wandb(request.paths)
     else:
-        found = _read_files(kind, request)
-    if not any(run.readings for run in found.runs):
+        results = _read_files(kind, request)
+    if not any(run.readings for run in results.runs):
         named = ", ".join(map(str, request.paths[:3]))
         raise NotImportable(f"no value of a metric was found in {named}", hint=f"it was read as {kind}: see --format")
-    return named_broken(found)
+    return named_broken(results)
 
 
 def format_of(request: ImportRequest) -> Format:
-    """Return the format that was asked for, or tell it by the paths' names and by what is in folders.
+    """Return the requested format, or the format that names of files and content of folders show.
 
     Raises
     ------
@@ -71,12 +71,12 @@ def format_of(request: ImportRequest) -> Format:
     unknown = next((path for path, kind in kinds.items() if kind is None), None)
     if unknown is not None:
         raise _not_known(unknown)
-    found = {kind for kind in kinds.values() if kind}
-    if len(found) > 1:
+    formats = {kind for kind in kinds.values() if kind}
+    if len(formats) > 1:
         raise BadOption(
-            f"the files are of several formats: {', '.join(sorted(found))}", hint="import one after another"
+            f"the files are of several formats: {', '.join(sorted(formats))}", hint="import one after another"
         )
-    return found.pop()
+    return formats.pop()
 
 
 def _not_known(path: Path) -> NotImportable:
@@ -140,19 +140,19 @@ def _shaped(rows: list[Row], kind: Format, path: Path, request: ImportRequest) -
     return _numbered(table) if kind == "log" else table
 
 
-def _joined(found: ForeignResults, broken: list[ForeignRun], labels: list[str]) -> ForeignResults:
-    """Add the files that could not be read: each in its place where a file is a run, else after the others."""
-    groups = {run.group for run in found.runs}
+def _joined(results: ForeignResults, broken: list[ForeignRun], labels: list[str]) -> ForeignResults:
+    """Add the files that could not be read: in the order of the files where each is a run, else after the others."""
+    groups = {run.group for run in results.runs}
     if not broken:
-        return found
+        return results
     if len(groups) > 1:
         names = ", ".join(run.label for run in broken)
         note = f"Left out, for nothing tells which experiment they belong to: {names} ({broken[0].broken})."
-        return msgspec.structs.replace(found, notes=[*found.notes, note])
-    runs = [*found.runs, *(msgspec.structs.replace(run, group=next(iter(groups))) for run in broken)]
+        return msgspec.structs.replace(results, notes=[*results.notes, note])
+    runs = [*results.runs, *(msgspec.structs.replace(run, group=next(iter(groups))) for run in broken)]
     if all(run.label in labels for run in runs):
         runs.sort(key=lambda run: labels.index(run.label))
-    return msgspec.structs.replace(found, runs=runs)
+    return msgspec.structs.replace(results, runs=runs)
 
 
 def _rows(kind: Format, path: Path, patterns: list[LinePattern]) -> list[Row]:

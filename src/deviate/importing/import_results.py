@@ -90,7 +90,7 @@ def _store(proposal: Proposal, workspace: Workspace, now: datetime) -> Experimen
 
 def _store_run(folder: RunFolder, run: ForeignRun, experiment: Experiment, now: datetime) -> None:
     folder.path.mkdir(parents=True)
-    ids = {metric.name: place for place, metric in enumerate(experiment.metrics)}
+    ids = {metric.name: index for index, metric in enumerate(experiment.metrics)}
     rows = [(ids[reading.metric], reading.iteration, reading.elapsed_s, reading.value) for reading in run.readings]
     write_whole(folder.path / f"records-{STEM}.bin", np.array(rows, dtype=RECORD).tobytes())
     ended = now.isoformat(timespec="seconds")

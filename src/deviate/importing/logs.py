@@ -18,7 +18,7 @@ _FIELD = re.compile(r"\{([^{}]+)\}")
 
 
 class LinePattern:
-    """What a line has to look like, and what its parts are called.
+    """The form of a line, with a name for each of its fields.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ class LinePattern:
     def _of_template(self, text: str) -> str:
         parts = _FIELD.split(text)
         pieces = []
-        for place, part in enumerate(parts):
-            if place % 2:
+        for index, part in enumerate(parts):
+            if index % 2:
                 group = f"field{len(self.names)}"
                 self.names[group] = part.strip()
                 pieces.append(f"(?P<{group}>{_NUMBER})")
@@ -95,12 +95,12 @@ def _rows(lines: list[str], patterns: list[LinePattern]) -> Iterator[Row]:
     held: Row = {}
     for line in lines:
         # Of a line that a progress bar redraws, every drawing is looked at and the last one that matches counts.
-        words = [found for pattern in patterns if (found := _last_match(pattern, line))]
-        for fresh in words:
-            if any(name in fresh for name in RUN_FIELDS):
+        rows = [row for pattern in patterns if (row := _last_match(pattern, line))]
+        for row in rows:
+            if any(name in row for name in RUN_FIELDS):
                 held = {}
-            held.update({name: word for name, word in fresh.items() if name in RUN_FIELDS or plain(name) in ITERATIONS})
-            values = {**held, **fresh}
+            held.update({name: word for name, word in row.items() if name in RUN_FIELDS or plain(name) in ITERATIONS})
+            values = {**held, **row}
             if values.keys() - held.keys():
                 yield values
 

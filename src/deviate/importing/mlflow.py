@@ -70,8 +70,8 @@ def _metric_file(path: Path, name: str, start: float | None) -> Iterator[Reading
 
 
 def _seed(folder: Path) -> str | None:
-    stored = (folder / "params" / name for name in SEEDS)
-    return next((path.read_text(encoding="utf-8").strip() for path in stored if path.is_file()), None)
+    paths = (folder / "params" / name for name in SEEDS)
+    return next((path.read_text(encoding="utf-8").strip() for path in paths if path.is_file()), None)
 
 
 def _milliseconds(text: object) -> float | None:

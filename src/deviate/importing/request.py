@@ -1,4 +1,4 @@
-"""What a user asks to import, and how it is to be read."""
+"""The request of an import: what to read, and how."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMATS: dict[Format, str] = {
 
 
 class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a table is to be read; what is empty is found out from the names of the columns."""
+    """How to read a table; an empty field is inferred from the names of the columns."""
 
     #: Columns that together tell the runs apart.
     run: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class TableOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What to import, as what."""
+    """The paths to import, and the options of the import."""
 
     paths: list[Path]
     project: Path

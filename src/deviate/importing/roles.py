@@ -1,4 +1,4 @@
-"""Which column of a table is what."""
+"""The role of each column of a table."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_roles(rows: list[Row], options: TableOptions) -> Roles:
-    """Find out what the columns are for, from what the user says and from their names.
+    """Find the role of each column, from the options and from the columns' names.
 
     Raises
     ------
     BadOption
-        If a column that was asked for is not there.
+        If a column that an option names is not there.
     NotRuns
         If the column that shall tell the runs apart counts something else.
     """

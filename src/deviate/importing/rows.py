@@ -29,7 +29,7 @@ def csv_rows(path: Path) -> list[Row]:
     """
     lines = _text(path).splitlines()
     # Some tools write a line of facts above the head: `#{"t_start": ...}` of Stable-Baselines' monitor.
-    start = next((place for place, line in enumerate(lines) if line.strip() and not line.startswith("#{")), 0)
+    start = next((index for index, line in enumerate(lines) if line.strip() and not line.startswith("#{")), 0)
     head = lines[start] if lines else ""
     delimiter = max(",;\t", key=head.count)
     try:
@@ -85,7 +85,7 @@ def flat(value: object, name: str = "") -> dict[str, Any]:
     """Return a nested object as one of depth one, its keys joined by slashes."""
     if isinstance(value, dict):
         parts = (flat(inside, f"{name}/{key}" if name else str(key)) for key, inside in value.items())
-        return {key: found for part in parts for key, found in part.items()}
+        return {key: leaf for part in parts for key, leaf in part.items()}
     return {name: value}
 
 
@@ -111,10 +111,10 @@ def check_text(path: Path, data: bytes) -> None:
     NotImportable
         With the first byte that text does not have.
     """
-    found = _NO_TEXT.search(data)
-    if found:
+    match = _NO_TEXT.search(data)
+    if match:
         raise NotImportable(
-            f"{path} is no text: byte {found[0].hex()} at {found.start()}", hint="expected text in UTF-8 or Latin-1"
+            f"{path} is no text: byte {match[0].hex()} at {match.start()}", hint="expected text in UTF-8 or Latin-1"
         )
 
 
@@ -157,20 +157,20 @@ def _items(path: Path) -> list[Any]:
 
 
 def _transposed(columns: dict[str, list[Any]], longest: int) -> list[dict[str, Any]]:
-    return [{key: values[place] for key, values in columns.items() if place < len(values)} for place in range(longest)]
+    return [{key: values[index] for key, values in columns.items() if index < len(values)} for index in range(longest)]
 
 
 def _lines(text: str, path: Path) -> Iterator[Any]:
     lines = [line for line in text.splitlines() if line.strip()]
-    for place, line in enumerate(lines, 1):
+    for line_number, line in enumerate(lines, 1):
         try:
             yield json.loads(line)
         except ValueError as error:
-            if place == len(lines) and place > 1:
+            if line_number == len(lines) and line_number > 1:
                 # The torn end of a file that was being written.
                 return
             raise NotImportable(
-                f"{path}:{place} is no JSON: {error}", hint="expected a JSON file, or an object a line"
+                f"{path}:{line_number} is no JSON: {error}", hint="expected a JSON file, or an object a line"
             ) from error
 
 

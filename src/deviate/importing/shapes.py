@@ -32,7 +32,7 @@ def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
     NotRuns
         If the columns are epochs or folds.
     BadOption
-        If the columns are runs, and of which metric was not said.
+        If the columns are runs, and no option names their metric.
     """
     columns = list(dict.fromkeys(name for row in rows for name in row))
     if {plain(name) for name in columns} == _TENSORBOARD_HEAD:
@@ -53,14 +53,15 @@ def shaped(rows: list[Row], stem: str, runs_of: str) -> list[Row]:
 
 def _check_columns(columns: list[str]) -> None:
     """Refuse a table that has folds, epochs or examples side by side."""
-    for what in ("folds", "iterations", "test examples"):
-        side_by_side = [name for name in columns if re.search(r"\d$", name) and counted_by(name) == what]
+    for counted in ("folds", "iterations", "test examples"):
+        side_by_side = [name for name in columns if re.search(r"\d$", name) and counted_by(name) == counted]
         if len(side_by_side) > 1:
-            named = f"the columns {side_by_side[0]!r} to {side_by_side[-1]!r} are {what}"
-            if what == "iterations":
-                raise NotRuns(f"{named} of one training each row", hint="write a row for each epoch: seed,epoch,acc")
-            row = f"seed,{'fold' if what == 'folds' else 'example'},acc"
-            raise refuse(what, named, f"write a row for each of them ({row}), and type --mean-over {row.split(',')[1]}")
+            evidence = f"the columns {side_by_side[0]!r} to {side_by_side[-1]!r} are {counted}"
+            if counted == "iterations":
+                raise NotRuns(f"{evidence} of one training each row", hint="write a row for each epoch: seed,epoch,acc")
+            head = f"seed,{'fold' if counted == 'folds' else 'example'},acc"
+            option = f"--mean-over {head.split(',')[1]}"
+            raise refuse(counted, evidence, f"write a row for each of them ({head}), and type {option}")
 
 
 def _unpivoted(rows: list[Row], metric: str) -> list[Row]:
@@ -74,14 +75,14 @@ def _unpivoted(rows: list[Row], metric: str) -> list[Row]:
 
 
 def _wandb_chart(rows: list[Row]) -> list[Row]:
-    found: list[Row] = []
+    unpivoted: list[Row] = []
     for row in rows:
         step = next((word for name, word in row.items() if plain(name) in ITERATIONS), "")
         for name, word in row.items():
             match = _WANDB_COLUMN.fullmatch(name)
             if match and not match["band"]:
-                found.append({RUN: match["run"], METRIC: match["metric"], VALUE: word, STEP: step})
-    return found
+                unpivoted.append({RUN: match["run"], METRIC: match["metric"], VALUE: word, STEP: step})
+    return unpivoted
 
 
 def _tensorboard(rows: list[Row], stem: str) -> list[Row]:

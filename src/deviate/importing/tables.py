@@ -29,7 +29,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
-    """Find the runs in tables: told apart by their column, or a file each.
+    """Find the runs in tables: one for each value of the run's column, or one for each file.
 
     Raises
     ------
@@ -45,10 +45,10 @@ def read_tables(tables: list[Table], options: TableOptions) -> ForeignResults:
     grouped = _is_grouping(every, roles, options)
     parts: dict[tuple[str, str], list[Row]] = {}
     for table in every:
-        _check_told_apart(table, roles, options)
-        for place, row in enumerate(table.rows, 1):
+        _check_rows_identified(table, roles, options)
+        for row_number, row in enumerate(table.rows, 1):
             group = row.get(roles.group, "") if grouped else ""
-            parts.setdefault((group, _label(table, place, row, roles, options, len(every))), []).append(row)
+            parts.setdefault((group, _label(table, row_number, row, roles, options, len(every))), []).append(row)
     metrics, notes = metric_columns(all_rows, roles), list(comma_notes(all_rows, roles))
     runs = [_run(label, group, rows, metrics, roles, options) for (group, label), rows in parts.items()]
     return ForeignResults(runs=runs, notes=[*notes, *_unused(every, roles, parts, grouped), *_trends(runs, options)])
@@ -67,13 +67,13 @@ def _equal(word: str | None, wanted: str) -> bool:
 
 
 def _check_counted(tables: list[Table], roles: Roles) -> None:
-    """Refuse rows that are there once for each fold or test example, unless the user has said what to do with them."""
-    for what, names in (("folds", roles.folds), ("test examples", roles.examples)):
+    """Refuse tables with a row for each fold or test example, unless an option says what to do with them."""
+    for counted, names in (("folds", roles.folds), ("test examples", roles.examples)):
         for name in names:
             values = {row[name] for table in tables for row in table.rows if name in row}
             if len(values) > 1:
-                found = f"column {name!r} counts {what}, {len(values)} of them"
-                raise refuse(what, found, _remedy(name, min(values), roles))
+                evidence = f"column {name!r} counts {counted}, {len(values)} of them"
+                raise refuse(counted, evidence, _remedy(name, min(values), roles))
 
 
 def _remedy(name: str, value: str, roles: Roles) -> str:
@@ -83,8 +83,8 @@ def _remedy(name: str, value: str, roles: Roles) -> str:
     return option if roles.run else f"{option} (each file is one run, for no column tells runs apart)"
 
 
-def _check_told_apart(table: Table, roles: Roles, options: TableOptions) -> None:
-    """Make sure that something tells what the rows of a table are.
+def _check_rows_identified(table: Table, roles: Roles, options: TableOptions) -> None:
+    """Make sure that a column or an option says what the rows of a table are.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def _check_told_apart(table: Table, roles: Roles, options: TableOptions) -> None
     )
 
 
-def _label(table: Table, place: int, row: Row, roles: Roles, options: TableOptions, files: int) -> str:
+def _label(table: Table, row_number: int, row: Row, roles: Roles, options: TableOptions, files: int) -> str:
     """Return what the source calls the run that `row` belongs to.
 
     Raises
@@ -114,12 +114,14 @@ def _label(table: Table, place: int, row: Row, roles: Roles, options: TableOptio
     if roles.run:
         missing = next((name for name in roles.run if name not in row), None)
         if missing:
-            raise NotRuns(f"{table.source}: row {place} has no {missing!r}, so its run is not known", hint="fill it in")
+            raise NotRuns(
+                f"{table.source}: row {row_number} has no {missing!r}, so its run is not known", hint="fill it in"
+            )
         return ", ".join(_named(name, row[name]) for name in roles.run)
     if options.rows == "runs":
         if roles.iteration:
             raise refuse("iterations", f"{table.source} has a column {roles.iteration!r}, so its rows are no runs")
-        return f"{table.source} row {place}" if files > 1 else f"row {place}"
+        return f"{table.source} row {row_number}" if files > 1 else f"row {row_number}"
     return table.source
 
 
@@ -128,7 +130,7 @@ def _named(column: str, word: str) -> str:
 
 
 def _is_grouping(tables: list[Table], roles: Roles, options: TableOptions) -> bool:
-    """Tell whether the column of groups makes experiments: the user said so, or it has several runs in each."""
+    """Tell whether each group is an experiment: an option says so, or each group has several runs."""
     if options.experiment:
         return True
     if not roles.group or not roles.run:
@@ -145,7 +147,7 @@ def _run(
     start = min((clock for row in rows if (clock := _clock(row, roles)) is not None), default=0.0)
     start = start if start > UNIX_SECONDS else 0.0
     readings = [
-        reading for place, row in enumerate(rows) for reading in _readings(row, place, metrics, roles, start, options)
+        reading for index, row in enumerate(rows) for reading in _readings(row, index, metrics, roles, start, options)
     ]
     if options.mean_over:
         readings = _averaged(readings)
@@ -163,20 +165,20 @@ def _clock(row: Row, roles: Roles) -> float | None:
 
 
 def _readings(
-    row: Row, place: int, metrics: list[str], roles: Roles, start: float, options: TableOptions
+    row: Row, index: int, metrics: list[str], roles: Roles, start: float, options: TableOptions
 ) -> Iterator[Reading]:
     clock = _clock(row, roles)
     elapsed = math.nan if clock is None else clock - start
-    iteration = _iteration(row, place, roles, options)
+    iteration = _iteration(row, index, roles, options)
     for column in metrics:
         value = number(row[column]) if column in row else None
         if value is not None:
             yield Reading(_metric_name(column, row, roles), iteration, value, elapsed)
 
 
-def _iteration(row: Row, place: int, roles: Roles, options: TableOptions) -> int:
+def _iteration(row: Row, index: int, roles: Roles, options: TableOptions) -> int:
     if not roles.iteration:
-        return place if options.rows == "iterations" else -1
+        return index if options.rows == "iterations" else -1
     counted = number(row.get(roles.iteration, ""))
     if counted is None or not counted.is_integer():
         raise NotImportable(
@@ -237,9 +239,9 @@ def _unused(tables: list[Table], roles: Roles, parts: dict[tuple[str, str], list
     for name in names:
         words = {row[name] for rows in parts.values() for row in rows[:1] if name in row}
         if 1 < len(words) < len(parts) and all(number(word) is None for word in words):
-            shown = ", ".join(sorted(words)[:3])
+            examples = ", ".join(sorted(words)[:3])
             yield (
-                f"Column {name!r} differs between runs ({shown}): if it is a setting, these are no identical runs; "
+                f"Column {name!r} differs between runs ({examples}): if it is a setting, these are no identical runs; "
                 f"--experiment-column {name!r} makes an experiment of each."
             )
 

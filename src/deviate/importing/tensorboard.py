@@ -42,18 +42,18 @@ def read_tensorboard(folders: list[Path]) -> ForeignResults:
     (Keras) belong to the run that is the folder above, and so do the folders ``add_scalars`` makes. A folder without a
     scalar is a run that failed, unless other runs are above or below it.
     """
-    runs: dict[str, _Folder] = {}
+    runs: dict[str, _RunEvents] = {}
     for root in folders:
         for folder in sorted({path.parent for path in _event_files(root)}):
             files = [root] if root.is_file() else _event_files(folder, deep=False)
             scalars = [scalar for path in files for scalar in read_events(path)]
             run, prefix = _owner(folder, {scalar.tag for scalar in scalars})
-            found = runs.setdefault(_label(run, root, folders), _Folder(folder=run))
-            found.files.extend(files)
-            found.named.extend((prefix(scalar.tag), scalar) for scalar in scalars)
-    around = {label: near for label, found in runs.items() if (near := _run_around(found, runs))}
+            events = runs.setdefault(_label(run, root, folders), _RunEvents(folder=run))
+            events.files.extend(files)
+            events.scalars.extend((prefix(scalar.tag), scalar) for scalar in scalars)
+    around = {label: near for label, events in runs.items() if (near := _run_around(events, runs))}
     return ForeignResults(
-        runs=in_order(_run(label, found) for label, found in runs.items() if label not in around),
+        runs=in_order(_run(label, events) for label, events in runs.items() if label not in around),
         notes=[
             "Times are counted from the first event of each run; TensorBoard stores values as 32-bit floats.",
             *(f"{label} is no run of its own, but goes with {near}: {_why_silent(runs[label].files)}."
@@ -62,20 +62,20 @@ def read_tensorboard(folders: list[Path]) -> ForeignResults:
     )  # fmt: skip
 
 
-class _Folder(msgspec.Struct):
+class _RunEvents(msgspec.Struct):
     """The event files of one run, and the scalars in them by name."""
 
     folder: Path
     files: list[Path] = []
-    named: list[tuple[str, Scalar]] = []
+    scalars: list[tuple[str, Scalar]] = []
 
 
-def _run_around(found: _Folder, runs: dict[str, _Folder]) -> str:
+def _run_around(events: _RunEvents, runs: dict[str, _RunEvents]) -> str:
     """Name the run that a folder without scalars is above or below; empty where it has scalars, or stands alone."""
-    if found.named:
+    if events.scalars:
         return ""
-    others = ((label, other.folder) for label, other in runs.items() if other.named)
-    near = (label for label, folder in others if folder in found.folder.parents or found.folder in folder.parents)
+    others = ((label, other.folder) for label, other in runs.items() if other.scalars)
+    near = (label for label, folder in others if folder in events.folder.parents or events.folder in folder.parents)
     return next(near, "")
 
 
@@ -104,7 +104,7 @@ class _Prefix(msgspec.Struct, frozen=True):
 
 
 def _owner(folder: Path, tags: set[str]) -> tuple[Path, _Prefix]:
-    """Return the folder that is the run, and how the tags found in `folder` are named in it."""
+    """Return the folder that is the run, and the prefix of the tags of `folder` in it."""
     if folder.name.lower() in ("train", "validation", "val", "valid", "test", "eval") and split_of(folder.name):
         return folder.parent, _Prefix(before=f"{folder.name}/")
     only = next(iter(tags)) if len(tags) == 1 else None
@@ -121,10 +121,10 @@ def _label(run: Path, root: Path, roots: list[Path]) -> str:
     return str(PurePosixPath(root.as_posix()) / inside)
 
 
-def _run(label: str, found: _Folder) -> ForeignRun:
-    if not found.named:
-        return ForeignRun(label=label, readings=[], broken=_why_silent(found.files))
-    ordered = sorted(found.named, key=lambda pair: pair[1].wall_time)
+def _run(label: str, events: _RunEvents) -> ForeignRun:
+    if not events.scalars:
+        return ForeignRun(label=label, readings=[], broken=_why_silent(events.files))
+    ordered = sorted(events.scalars, key=lambda pair: pair[1].wall_time)
     start = ordered[0][1].wall_time
     readings = [Reading(name, scalar.step, scalar.value, scalar.wall_time - start) for name, scalar in ordered]
     return ForeignRun(label=label, readings=readings)
@@ -140,14 +140,14 @@ def read_events(path: Path) -> Iterator[Scalar]:
 
 
 def _records(data: bytes) -> Iterator[bytes]:
-    place = 0
-    while place + HEAD <= len(data):
-        (length,) = struct.unpack_from("<Q", data, place)
-        start = place + HEAD
+    offset = 0
+    while offset + HEAD <= len(data):
+        (length,) = struct.unpack_from("<Q", data, offset)
+        start = offset + HEAD
         if start + length + TAIL > len(data):
             return
         yield data[start : start + length]
-        place = start + length + TAIL
+        offset = start + length + TAIL
 
 
 def _scalars(event: bytes) -> Iterator[Scalar]:
@@ -162,9 +162,9 @@ def _scalars(event: bytes) -> Iterator[Scalar]:
             summaries.append(inner(value))
     for summary in summaries:
         for number, value in fields(summary):
-            found = _scalar(inner(value)) if number == 1 else None
-            if found is not None:
-                yield Scalar(found[0], step, wall_time, found[1])
+            tag_and_value = _scalar(inner(value)) if number == 1 else None
+            if tag_and_value is not None:
+                yield Scalar(tag_and_value[0], step, wall_time, tag_and_value[1])
 
 
 def _scalar(message: bytes) -> tuple[str, float] | None:

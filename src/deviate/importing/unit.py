@@ -1,7 +1,7 @@
 """The unit is the run: what may stand for one, and what may not.
 
 Epochs, folds and test examples of one training are not independent trainings. Counted as runs they make an interval
-that is far too narrow, of a quantity nobody asked for.
+that is far too narrow, of another quantity.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WHY = {
 }
 
 #: Rank correlation of values with their order beyond which rows look like the epochs of one training, and the fewest
-#: rows that can be told.
+#: rows with which this can be seen.
 TREND, FEWEST_FOR_TREND = 0.9, 8
 
 
@@ -54,7 +54,7 @@ def counted_by(name: str) -> str:
     """
     word = re.sub(r"\d+$", "", plain(name))
     tables = {"iterations": ITERATIONS, "folds": FOLDS, "test examples": EXAMPLES}
-    return next((what for what, words in tables.items() if word in words), "")
+    return next((counted for counted, words in tables.items() if word in words), "")
 
 
 def check_run_column(name: str) -> None:
@@ -65,21 +65,22 @@ def check_run_column(name: str) -> None:
     NotRuns
         If it counts epochs, folds or test examples.
     """
-    what = counted_by(name)
-    if what:
+    counted = counted_by(name)
+    if counted:
         raise NotRuns(
-            f"column {name!r} counts {what}, and these are no runs: {_WHY[what]}",
+            f"column {name!r} counts {counted}, and these are no runs: {_WHY[counted]}",
             hint="name the column with the seed or the run: --run-column seed; or give one file a run",
         )
 
 
-def refuse(what: str, found: str, hint: str = "") -> NotRuns:
-    """Return the error for values that are there once for each of something other than a run.
+def refuse(counted: str, evidence: str, hint: str = "") -> NotRuns:
+    """Return the error for a table that has a value for each fold, iteration or test example.
 
-    `what` is what they are there for, `found` what shows it, `hint` what to type: by default, to name the iterations.
+    `counted` is what the table counts, a key of `_WHY`; `evidence` the sentence that shows it; `hint` what to type, by
+    default to name the iterations.
     """
     remedy = hint or "say which column counts them: --iteration-column COLUMN, or --rows iterations"
-    return NotRuns(f"{found}; {_WHY[what]}", hint=remedy)
+    return NotRuns(f"{evidence}; {_WHY[counted]}", hint=remedy)
 
 
 def trend(values: list[float]) -> float | None:

@@ -88,14 +88,14 @@ def _records(data: bytes) -> Iterator[bytes]:
     """Yield whole records of the log."""
     if not data.startswith(MAGIC):
         return
-    place, parts = FILE_HEAD, list[bytes]()
-    while place + CHUNK_HEAD <= len(data):
-        left = BLOCK - place % BLOCK
+    offset, parts = FILE_HEAD, list[bytes]()
+    while offset + CHUNK_HEAD <= len(data):
+        left = BLOCK - offset % BLOCK
         if left < CHUNK_HEAD:
-            place += left
+            offset += left
             continue
-        length, kind = struct.unpack_from("<HB", data, place + 4)
-        start = place + CHUNK_HEAD
+        length, kind = struct.unpack_from("<HB", data, offset + 4)
+        start = offset + CHUNK_HEAD
         if kind not in (FULL, FIRST, MIDDLE, LAST) or start + length > len(data):
             return
         if kind in (FULL, FIRST):
@@ -103,7 +103,7 @@ def _records(data: bytes) -> Iterator[bytes]:
         parts.append(data[start : start + length])
         if kind in (FULL, LAST):
             yield b"".join(parts)
-        place = start + length
+        offset = start + length
 
 
 def _history(message: bytes) -> Iterator[Reading]:
@@ -124,15 +124,15 @@ def _history(message: bytes) -> Iterator[Reading]:
 
 
 def _item(message: bytes) -> tuple[str, str]:
-    key, nested, stored = "", list[str](), ""
+    key, nested, text_value = "", list[str](), ""
     for number, value in fields(message):
         if number == 1:
             key = text(value)
         elif number == 2:
             nested.append(text(value))
         elif number == 16:
-            stored = text(value)
-    return "/".join(nested) or key, stored
+            text_value = text(value)
+    return "/".join(nested) or key, text_value
 
 
 def _parsed(text: str) -> object:
@@ -164,9 +164,9 @@ def _run_facts(message: bytes) -> dict[str, Any]:
 
 def _seeds(config: bytes) -> Iterator[object]:
     for number, value in fields(config):
-        key, stored = _item(inner(value)) if number == 1 else ("", "")
+        key, text_value = _item(inner(value)) if number == 1 else ("", "")
         if key.lower() in ("seed", "random_seed", "random-seed"):
-            yield _parsed(stored)
+            yield _parsed(text_value)
 
 
 def _exit_facts(message: bytes) -> dict[str, Any]:

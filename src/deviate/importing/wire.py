@@ -29,35 +29,35 @@ def fields(message: bytes) -> Iterator[tuple[int, Value]]:
     TornMessageError
         If the bytes are no whole message.
     """
-    place = 0
-    while place < len(message):
-        key, place = varint(message, place)
+    offset = 0
+    while offset < len(message):
+        key, offset = varint(message, offset)
         number, kind = key >> 3, key & 7
         if kind == VARINT:
-            integer, place = varint(message, place)
+            integer, offset = varint(message, offset)
             yield number, integer
             continue
         if kind == LENGTH:
-            length, place = varint(message, place)
+            length, offset = varint(message, offset)
         elif kind in (EIGHT_BYTES, FOUR_BYTES):
             length = 8 if kind == EIGHT_BYTES else 4
         else:
             raise TornMessageError
-        if place + length > len(message):
+        if offset + length > len(message):
             raise TornMessageError
-        yield number, message[place : place + length]
-        place += length
+        yield number, message[offset : offset + length]
+        offset += length
 
 
-def varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return the integer that begins at `place`, and where it ends."""
+def varint(data: bytes, offset: int) -> tuple[int, int]:
+    """Return the integer that begins at `offset`, and the offset of its end."""
     value = shift = 0
-    while place < len(data) and shift < 70:
-        byte = data[place]
+    while offset < len(data) and shift < 70:
+        byte = data[offset]
         value |= (byte & 0x7F) << shift
-        place, shift = place + 1, shift + 7
+        offset, shift = offset + 1, shift + 7
         if not byte & 0x80:
-            return value, place
+            return value, offset
     raise TornMessageError
 
 

@@ -1,1 +1,1 @@
-"""Turn findings into an overlay: the project's files with reported values wrapped in place."""
+"""Make an overlay from findings: the project's files with reported values wrapped on their lines."""

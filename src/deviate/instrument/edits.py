@@ -1,4 +1,4 @@
-"""What is done to a source, as data: edits, the ones left out, and the result."""
+"""Edits of a source as data: edits, skipped edits and the instrumented source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from deviate.experiment import Span
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
-    """A call put around the expression at `span`: `before` and `after` its text."""
+    """A call around the expression at `span`: the text `before` and the text `after` it."""
 
     span: Span
     #: ``__dv__(3, ``
@@ -63,6 +63,6 @@ class Instrumented(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def skip(edit: Edit, reason: str, detail: str = "") -> Skipped:
-    """Say that `edit` is not made for `reason`."""
+    """Return `edit` as skipped for `reason`."""
     message = SKIP_REASONS[reason] + (f" ({detail})" if detail else "")
     return Skipped(edit=edit, reason=reason, message=message)

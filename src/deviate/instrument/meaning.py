@@ -10,19 +10,19 @@ from deviate.instrument.preamble import PASS_THROUGH
 
 
 class RemoveWraps(ast.NodeTransformer):
-    """Take the wraps and the preamble out of a tree."""
+    """Remove the wraps and the preamble from a tree."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Put the wrapped expression in the place of the call."""
+        """Replace the call by the expression that it wraps."""
         self.generic_visit(node)
-        name = called(node.func)
+        name = wrap_name(node.func)
         if name not in PASS_THROUGH:
             return node
         return node.args[0 if name in ("__dv_loop__", "__dv_while__") else 1]
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Drop a statement of the preamble."""
-        if looked_up(node.value) is not None:
+        if lookup_name(node.value) is not None:
             return None
         return self.generic_visit(node)
 
@@ -40,13 +40,13 @@ class RemoveWraps(ast.NodeTransformer):
         return node
 
 
-def called(function: ast.expr) -> str | None:
-    """Return the name under which a wrap calls its function."""
-    return function.id if isinstance(function, ast.Name) else looked_up(function)
+def wrap_name(function: ast.expr) -> str | None:
+    """Return the name of the function that a call calls, directly or by a lookup; None for any other callee."""
+    return function.id if isinstance(function, ast.Name) else lookup_name(function)
 
 
-def looked_up(node: ast.expr) -> str | None:
-    """Return the function that ``builtins.__dict__.setdefault(name, ...)`` looks up, None for any other expression."""
+def lookup_name(node: ast.expr) -> str | None:
+    """Return the name that ``builtins.__dict__.setdefault(name, ...)`` looks up, None for any other expression."""
     match node:
         case ast.Call(
             func=ast.Attribute(value=ast.Attribute(attr="__dict__"), attr="setdefault"),
@@ -57,14 +57,14 @@ def looked_up(node: ast.expr) -> str | None:
 
 
 def parse(text: str) -> ast.Module:
-    """Parse `text` without a word about its escapes."""
+    """Parse `text` without warnings about its escapes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text.removeprefix("\ufeff"))
 
 
 def compiles(text: str) -> bool:
-    """Tell whether `text` is a module the interpreter takes."""
+    """Tell whether the interpreter compiles `text` as a module."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -1,4 +1,4 @@
-"""Wrap reported values in place: the source text of an overlay."""
+"""Wrap reported values on their lines: the source text of an overlay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def instrument_source(source: bytes | str, edits: Sequence[Edit]) -> Instrumente
     source : bytes or str
         A Python file.
     edits : sequence of Edit
-        Of two edits at one span the later becomes the outer call.
+        The later of two edits at one span becomes the outer call.
 
     Returns
     -------
@@ -28,28 +28,28 @@ def instrument_source(source: bytes | str, edits: Sequence[Edit]) -> Instrumente
         With every edit either done or skipped for a stated reason.
     """
     try:
-        read = read_source(source)
+        decoded = read_source(source)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-        return untouched(source, edits, "unreadable", str(error))
+        return unchanged(source, edits, "unreadable", str(error))
     try:
-        tree = index_tree(parse(read.text))
+        tree = index_tree(parse(decoded.text))
     except (SyntaxError, ValueError, RecursionError) as error:
-        return untouched(source, edits, "unparsable", str(error))
-    sites, skipped = locate_all(edits, read, tree)
-    text, done, refused = write(sites, read, tree)
-    return Instrumented(text=text, encoding=read.encoding, done=done, skipped=[*skipped, *refused])
+        return unchanged(source, edits, "unparsable", str(error))
+    sites, not_located = locate_all(edits, decoded, tree)
+    text, done, not_written = write(sites, decoded, tree)
+    return Instrumented(text=text, encoding=decoded.encoding, done=done, skipped=[*not_located, *not_written])
 
 
-def untouched(source: bytes | str, edits: Iterable[Edit], reason: str, detail: str) -> Instrumented:
-    """Return `source` as it is."""
-    # Latin-1 spells every byte, so that even a file in an unknown encoding is returned as it was.
+def unchanged(source: bytes | str, edits: Iterable[Edit], reason: str, detail: str) -> Instrumented:
+    """Return `source` as it is, with all edits skipped."""
+    # Latin-1 decodes every byte, so even a file in an unknown encoding is returned as it was.
     text, encoding = (source, "utf-8") if isinstance(source, str) else (source.decode("latin-1"), "latin-1")
     skipped = [skip(edit, reason, detail) for edit in edits]
     return Instrumented(text=text, encoding=encoding, done=[], skipped=skipped)
 
 
 def locate_all(edits: Iterable[Edit], source: Source, tree: Tree) -> tuple[list[Site], list[Skipped]]:
-    """Find the expression of each edit."""
+    """Return the site of each edit, and the edits without one."""
     sites: list[Site] = []
     skipped: list[Skipped] = []
     for edit in edits:
@@ -62,21 +62,21 @@ def locate_all(edits: Iterable[Edit], source: Source, tree: Tree) -> tuple[list[
 
 
 def write(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Edit], list[Skipped]]:
-    """Return the text with all of `sites` wrapped that can be, the edits done and the others."""
-    text, refused = compose(sites, source, tree)
+    """Return the text with every site wrapped that can be, the edits done and the edits skipped."""
+    text, skipped = compose(sites, source, tree)
     if means_the_same(source.text, text):
-        left_out = {skipped.edit for skipped in refused}
-        return text, [site.edit for site in sites if site.edit not in left_out], refused
-    return write_one_by_one(sites, source, tree)
+        not_written = {each.edit for each in skipped}
+        return text, [site.edit for site in sites if site.edit not in not_written], skipped
+    return write_singly(sites, source, tree)
 
 
-def write_one_by_one(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Edit], list[Skipped]]:
-    """Wrap site after site, leaving out each with which the text would mean something else."""
+def write_singly(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Edit], list[Skipped]]:
+    """Wrap one site after the other; skip each site whose wrap changes the meaning of the text."""
     text, wrapped, skipped = source.text, list[Site](), list[Skipped]()
     for site in sites:
-        candidate, refused = compose([*wrapped, site], source, tree)
-        if refused:
-            skipped += refused
+        candidate, not_written = compose([*wrapped, site], source, tree)
+        if not_written:
+            skipped += not_written
         elif means_the_same(source.text, candidate):
             text, wrapped = candidate, [*wrapped, site]
         else:
@@ -90,15 +90,15 @@ def compose(sites: list[Site], source: Source, tree: Tree) -> tuple[str, list[Sk
     changes: set[Change] = set()
     skipped: list[Skipped] = []
     functions: set[str] = set()
-    for number, site in enumerate(sites):
-        wrapped = wrap(site, number, source, tree.parents, self_reliant=slot is None)
-        if isinstance(wrapped, str):
-            skipped.append(skip(site.edit, wrapped))
+    for index, site in enumerate(sites):
+        wrapping = wrap(site, index, source, tree.parents, self_reliant=slot is None)
+        if isinstance(wrapping, str):
+            skipped.append(skip(site.edit, wrapping))
             continue
-        changes.update(wrapped)
+        changes.update(wrapping)
         functions.add(site.edit.function)
     if slot is not None and functions:
         preamble = slot.before + write_preamble(functions) + slot.after
-        # Of all that may start at this place, the preamble comes first.
+        # The preamble comes before every other change at this offset.
         changes.add(Change(slot.offset, slot.offset, preamble, (-2, 0, 0) if slot.after else (2, 0, 0)))
     return apply_changes(source.text, changes), skipped

@@ -1,4 +1,4 @@
-"""Turn findings into edits."""
+"""Plan the edits of each file from the findings."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ LOOP_FUNCTIONS = {"for": "__dv_loop__", "while": "__dv_while__"}
 def plan_edits(
     metrics: Sequence[Metric], main_loop: MainLoop | None, draws: Sequence[Draw] = ()
 ) -> dict[str, list[Edit]]:
-    """Return the edits of each file; the id of a metric or a draw is its place in `metrics` or `draws`.
+    """Return the edits of each file; the id of a metric or a draw is its index in `metrics` or `draws`.
 
     Parameters
     ----------
     metrics : sequence of Metric
-        All metrics of the experiment: those not selected and those of a framework are not wrapped.
+        All metrics of the experiment. Metrics that are not selected or that a framework reports are not wrapped.
     main_loop : MainLoop or None
         A framework's own loop (``call``) is not wrapped.
     draws : sequence of Draw
         All draws of the experiment.
     """
     edits: dict[str, list[Edit]] = {}
-    for number, metric in enumerate(metrics):
-        edit = metric_edit(number, metric)
+    for index, metric in enumerate(metrics):
+        edit = metric_edit(index, metric)
         if edit is not None:
             edits.setdefault(metric.file, []).append(edit)
     if main_loop is not None and main_loop.span is not None and main_loop.kind in LOOP_FUNCTIONS:
         header = Edit(span=main_loop.span, before=f"{LOOP_FUNCTIONS[main_loop.kind]}(")
         edits.setdefault(main_loop.file, []).append(header)
-    for number, draw in enumerate(draws):
+    for index, draw in enumerate(draws):
         if draw.span is not None:
-            edits.setdefault(draw.file, []).append(Edit(span=draw.span, before=f"__dv_draw__({number}, "))
+            edits.setdefault(draw.file, []).append(Edit(span=draw.span, before=f"__dv_draw__({index}, "))
     return edits
 
 
-def metric_edit(number: int, metric: Metric) -> Edit | None:
-    """Return the wrap that records `metric` under the id `number`, None where nothing is to be wrapped."""
+def metric_edit(index: int, metric: Metric) -> Edit | None:
+    """Return the wrap that records `metric` under the id `index`, None where nothing is to be wrapped."""
     capture = metric.capture
     if not metric.selected or capture.span is None:
         return None
@@ -47,11 +47,11 @@ def metric_edit(number: int, metric: Metric) -> Edit | None:
     label = f", lambda: {capture.label}" if capture.label else ""
     match capture.how:
         case "value":
-            return Edit(span=capture.span, before=f"__dv__({number}, ", after=f"{label})")
+            return Edit(span=capture.span, before=f"__dv__({index}, ", after=f"{label})")
         case "mapping":
-            return Edit(span=capture.span, before=f"__dv_map__({number}, ", after=f"{label})")
+            return Edit(span=capture.span, before=f"__dv_map__({index}, ", after=f"{label})")
         case "beside":
             after = f", lambda: {capture.beside}{label})"
-            return Edit(span=capture.span, before=f"__dv_beside__({number}, ", after=after)
+            return Edit(span=capture.span, before=f"__dv_beside__({index}, ", after=after)
         case "framework":
             return None

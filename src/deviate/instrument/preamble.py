@@ -1,7 +1,7 @@
 """Make an instrumented file work where the runtime is absent.
 
 The file puts functions that pass values through into `builtins`, unless the runtime has put its own there. That is
-one expression on a line that is there already; it binds no name in the module, as programs look at their ``globals()``.
+one expression on an existing line; it binds no name in the module, as programs look at their ``globals()``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RECORDS = "lambda i, v, *r: v"
 COUNTS = "lambda v: v"
 DRAWS = "lambda i, f: f"
 
-#: What each function is where the runtime is absent.
+#: Source of each function where the runtime is absent.
 PASS_THROUGH = {
     "__dv__": RECORDS,
     "__dv_map__": RECORDS,
@@ -50,7 +50,7 @@ COMPOUND = (
 
 @dataclass(frozen=True)
 class Slot:
-    """Where the preamble goes, with what joins it to the line."""
+    """The offset at which the preamble is inserted, with the text that joins it to the line."""
 
     offset: int
     before: str = ""
@@ -58,20 +58,20 @@ class Slot:
 
 
 def lookup(function: str, quote: str = "'") -> str:
-    """Return an expression for `function`, whether or not the runtime is there."""
+    """Return an expression that gives `function`, whether or not the runtime is present."""
     name, builtins = f"{quote}{function}{quote}", f"{quote}builtins{quote}"
     return f"__import__({builtins}).__dict__.setdefault({name}, {PASS_THROUGH[function]})"
 
 
 def write_preamble(functions: Iterable[str]) -> str:
-    """Return statements, on one line, that make `functions` known."""
+    """Return statements, on one line, that define `functions`."""
     return "; ".join(lookup(function) for function in sorted(set(functions)))
 
 
 def find_slot(module: ast.Module, source: Source, sites: Iterable[Site]) -> Slot | None:
-    """Return a place that is executed before any of `sites` and takes the preamble, None where there is none."""
+    """Return a slot that is executed before any of `sites`, None where there is none."""
     body = module.body
-    leading = [statement for place, statement in enumerate(body) if is_leading(statement, place, body)]
+    leading = [statement for index, statement in enumerate(body) if is_leading(statement, index, body)]
     if leading:
         return Slot(end_of(leading[-1], source), before="; ")
     starts = [site.start for site in sites]
@@ -87,9 +87,9 @@ def find_slot(module: ast.Module, source: Source, sites: Iterable[Site]) -> Slot
     return None
 
 
-def is_leading(statement: ast.stmt, place: int, body: list[ast.stmt]) -> bool:
-    """Tell whether `statement` is the docstring or a ``from __future__``, before which nothing may stand."""
-    if place == 0 and ast.get_docstring(ast.Module(body=body, type_ignores=[]), clean=False) is not None:
+def is_leading(statement: ast.stmt, index: int, body: list[ast.stmt]) -> bool:
+    """Tell whether `statement` is the docstring or a ``from __future__``, which must stay first."""
+    if index == 0 and ast.get_docstring(ast.Module(body=body, type_ignores=[]), clean=False) is not None:
         return True
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
@@ -101,7 +101,7 @@ def special_lines(source: Source) -> int:
 
 
 def slot_at(statement: ast.stmt, previous_line: int, source: Source, starts: list[int]) -> Slot | None:
-    """Return a place right before `statement`, or at the very start of its body where that is always executed."""
+    """Return a slot right before `statement`, or at the start of its body where that is always executed."""
     if not isinstance(statement, COMPOUND):
         return Slot(start_of(statement, source), after="; ")
     for number in range(previous_line + 1, first_line(statement)):
@@ -120,7 +120,7 @@ def slot_at(statement: ast.stmt, previous_line: int, source: Source, starts: lis
 
 
 def is_passed_over(statement: ast.stmt, source: Source, starts: list[int]) -> bool:
-    """Tell whether `statement` only defines a function, so that none of the edits in it is executed yet."""
+    """Tell whether `statement` only defines a function, so that no edit in it is executed yet."""
     if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     body = start_of(statement.body[0], source)
@@ -128,7 +128,7 @@ def is_passed_over(statement: ast.stmt, source: Source, starts: list[int]) -> bo
 
 
 def first_line(statement: ast.stmt) -> int:
-    """Return the line `statement` starts on, its decorators counted."""
+    """Return the first line of `statement`, decorators included."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 

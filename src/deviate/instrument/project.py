@@ -27,14 +27,16 @@ def instrument_project(
     root : Path
         The project, or a copy of it.
     metrics : sequence of Metric
-        A metric's id is its place.
+        The id of a metric is its index.
     main_loop : MainLoop or None
         Its header is wrapped too.
     draws : sequence of Draw
-        Calls that draw random numbers; a draw's id is its place.
+        Calls that draw random numbers; the id of a draw is its index.
     """
     edits = plan_edits(metrics, main_loop, draws)
-    return {file: instrument_source((root / file).read_bytes(), listed) for file, listed in sorted(edits.items())}
+    return {
+        file: instrument_source((root / file).read_bytes(), file_edits) for file, file_edits in sorted(edits.items())
+    }
 
 
 def skipped_edits(instrumented: Mapping[str, Instrumented]) -> list[str]:
@@ -42,11 +44,11 @@ def skipped_edits(instrumented: Mapping[str, Instrumented]) -> list[str]:
     lines: dict[tuple[str, str, str], list[int]] = {}
     for file, result in instrumented.items():
         for skipped in result.skipped:
-            what = DRAW_SKIPPED if skipped.edit.function == DRAW else METRIC_SKIPPED
-            lines.setdefault((what, file, skipped.message), []).append(skipped.edit.span.line)
+            effect = DRAW_SKIPPED if skipped.edit.function == DRAW else METRIC_SKIPPED
+            lines.setdefault((effect, file, skipped.message), []).append(skipped.edit.span.line)
     return [
-        f"{what}: {file}, line {', '.join(map(str, sorted(set(numbers))))}: {message}"
-        for (what, file, message), numbers in lines.items()
+        f"{effect}: {file}, line {', '.join(map(str, sorted(set(numbers))))}: {message}"
+        for (effect, file, message), numbers in lines.items()
     ]
 
 
@@ -58,9 +60,9 @@ def project_diff(root: Path, instrumented: Mapping[str, Instrumented]) -> Iterab
 
 
 def show_edits(project: Path, findings: Findings) -> Iterable[str]:
-    """Return how each file of the project is instrumented, as differences."""
-    chosen = [metric for metric in findings.metrics if metric.selected]
-    return project_diff(project, instrument_project(project, chosen, findings.main_loop, findings.draws))
+    """Yield the difference that instrumenting makes to each file of the project."""
+    selected = [metric for metric in findings.metrics if metric.selected]
+    return project_diff(project, instrument_project(project, selected, findings.main_loop, findings.draws))
 
 
 def unified_diff(path: str, before: str, after: str) -> str:

@@ -1,4 +1,4 @@
-"""Find the expression at a span and check that its text is really there."""
+"""Find the expression at a span, and check that the text at the span is that expression."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Parents = dict[ast.AST, ast.AST]
 LOOPS = ("__dv_loop__", "__dv_while__")
 DRAW = "__dv_draw__"
 
-#: Decorators whose compilers read the function's source or bytecode: a call to an unknown function breaks them, or
-#: makes them cut the code into other pieces.
+#: Decorators whose compilers read the function's source or bytecode. A call to an unknown function breaks them, or
+#: makes them split the code elsewhere.
 COMPILER = re.compile(rf"\b({'|'.join(pattern for each in FRAMEWORKS for pattern in each.compilers)})\b")
 
-#: Those that run the function to see what it does: they only meet what a draw gives.
+#: Decorators that trace the function by running it: they see only the value of a draw.
 TRACER = re.compile("|".join(pattern for framework in FRAMEWORKS for pattern in framework.tracers))
 
 
@@ -51,21 +51,21 @@ def index_tree(module: ast.Module) -> Tree:
     for parent in ast.walk(module):
         for child in ast.iter_child_nodes(parent):
             tree.parents[child] = parent
-        # A field of an f-string carries, before Python 3.12, the place of the whole string.
+        # Before Python 3.12 a field of an f-string has the span of the whole string.
         if isinstance(parent, ast.expr) and not isinstance(parent, ast.FormattedValue | ast.Slice):
             tree.expressions.setdefault(span_of(parent), []).append(parent)
     return tree
 
 
 def span_of(node: ast.expr | ast.stmt) -> Span:
-    """Return the place of `node`."""
+    """Return the span of `node`."""
     assert node.end_lineno is not None
     assert node.end_col_offset is not None
     return Span(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
 
 
 def locate(edit: Edit, source: Source, tree: Tree) -> Site | str:
-    """Return where `edit` applies, or the reason why it cannot."""
+    """Return the site of `edit`, or the slug of the reason why it has none."""
     nodes = tree.expressions.get(edit.span, [])
     if not nodes:
         return "no-expression"
@@ -78,12 +78,12 @@ def locate(edit: Edit, source: Source, tree: Tree) -> Site | str:
         return "position-inexact"
     if edit.function in LOOPS and not is_header(edit.function, node, tree.parents):
         return "not-a-loop-header"
-    around = ancestors(node, tree.parents)
+    enclosing = ancestors(node, tree.parents)
     if edit.function == DRAW and not is_callee(node, tree.parents):
         return "not-a-callee"
-    if any(is_compiled(parent, draws=edit.function == DRAW) for parent in around):
+    if any(is_compiled(parent, draws=edit.function == DRAW) for parent in enclosing):
         return "compiled"
-    fields = tuple(parent for parent in around if isinstance(parent, ast.FormattedValue))
+    fields = tuple(parent for parent in enclosing if isinstance(parent, ast.FormattedValue))
     return Site(edit, node, start, end, fields)
 
 
@@ -121,18 +121,18 @@ def is_header(function: str, node: ast.expr, parents: Parents) -> bool:
 
 
 def ancestors(node: ast.AST, parents: Parents) -> list[ast.AST]:
-    """Return the nodes around `node`, innermost first."""
-    around = []
+    """Return the nodes that enclose `node`, innermost first."""
+    enclosing = []
     while (parent := parents.get(node)) is not None:
-        around.append(parent)
+        enclosing.append(parent)
         node = parent
-    return around
+    return enclosing
 
 
 def is_callee(node: ast.expr, parents: Parents) -> bool:
-    """Tell whether `node` is what a call calls.
+    """Tell whether `node` is the callee of a call.
 
-    That of a decorator is none: Python before 3.9 knows decorators in one form only.
+    The callee of a decorator does not count: Python before 3.9 allows only a dotted name there.
     """
     call = parents[node]
     if not isinstance(call, ast.Call) or call.func is not node:
@@ -141,7 +141,7 @@ def is_callee(node: ast.expr, parents: Parents) -> bool:
 
 
 def is_compiled(node: ast.AST, draws: bool = False) -> bool:
-    """Tell whether `node` is a function that a decorator compiles; for `draws`, one that only traces it is left out."""
+    """Tell whether `node` is a function that a decorator compiles; with `draws`, decorators that trace do not count."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     decorators = [ast.unparse(decorator) for decorator in node.decorator_list]

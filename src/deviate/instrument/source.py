@@ -1,4 +1,4 @@
-"""A source text and the places in it, as `ast` counts them."""
+"""A source text, and offsets into it from the lines and columns of `ast`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NEWLINE = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True)
 class Source:
-    """Decoded text with its newlines as they are, and where its lines start."""
+    """Decoded text with its newlines as they are, and the offsets at which its lines start."""
 
     text: str
     encoding: str
     line_starts: tuple[int, ...]
 
     def offset(self, line: int, column: int) -> int:
-        """Return the index into `text` of a place given as line (from 1) and UTF-8 bytes into it."""
+        """Return the offset into `text` of a line (from 1) and a column in UTF-8 bytes."""
         start = self.line_starts[line - 1]
         end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         content = self.text[start:end]
@@ -31,7 +31,7 @@ class Source:
         return start + len(content.encode()[:column].decode())
 
     def range(self, span: Span) -> tuple[int, int]:
-        """Return the indices into `text` between which `span` lies."""
+        """Return the offsets into `text` of the start and the end of `span`."""
         return self.offset(span.line, span.column), self.offset(span.end_line, span.end_column)
 
     def line(self, number: int) -> str:
@@ -41,7 +41,7 @@ class Source:
 
 
 def read_source(source: bytes | str) -> Source:
-    """Decode `source` as the interpreter would; newlines stay as they are.
+    """Decode `source` as the interpreter does; newlines stay as they are.
 
     Raises
     ------

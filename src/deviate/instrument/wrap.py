@@ -1,4 +1,4 @@
-"""Say which characters go where, so that a call stands around an expression."""
+"""Wrap an expression in a call: the changes to the characters of the text."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Change:
     start: int
     end: int
     text: str
-    #: Orders changes at one place, smallest first.
+    #: Orders changes at one offset, smallest first.
     order: tuple[int, int, int] = (0, 0, 0)
 
 
-def wrap(site: Site, number: int, source: Source, parents: Parents, self_reliant: bool) -> list[Change] | str:
-    """Return the changes that wrap `site`, or the reason why they cannot be made.
+def wrap(site: Site, index: int, source: Source, parents: Parents, self_reliant: bool) -> list[Change] | str:
+    """Return the changes that wrap `site`, or the slug of the reason why they cannot be made.
 
     Parameters
     ----------
-    number : int
-        Place among the edits: of two wraps of one expression the later is the outer.
+    index : int
+        Index of the edit: the later of two wraps of one expression is the outer.
     self_reliant : bool
-        Write the call so that it finds its function itself, because no line can take a preamble.
+        The call looks its function up itself, because no line can take a preamble.
     """
     before = site.edit.before
     if self_reliant:
@@ -41,9 +41,8 @@ def wrap(site: Site, number: int, source: Source, parents: Parents, self_reliant
         if quote is None:
             return "no-quote"
         before = lookup(site.edit.function, quote) + before[len(site.edit.function) :]
-    opening, closing = brackets(site, parents)
-    inside = isinstance(site.node, ast.GeneratorExp) and shares_brackets(site.node, parents)
-    if inside:
+    left_bracket, right_bracket = brackets(site, parents)
+    if isinstance(site.node, ast.GeneratorExp) and shares_brackets(site.node, parents):
         # sum(x for x in y): the brackets at the span are the call's own
         start, end = site.start + 1, site.end - 1
     else:
@@ -51,8 +50,8 @@ def wrap(site: Site, number: int, source: Source, parents: Parents, self_reliant
     if re.match(r"\w", source.text[start - 1 : start]) or source.text[start - 1 : start] in ("'", '"'):
         before = " " + before  # return(a + b).c
     length = end - start
-    head = Change(start, start, before + opening, (1, -length, -number))
-    tail = Change(end, end, closing + site.edit.after, (-1, length, number))
+    head = Change(start, start, before + left_bracket, (1, -length, -index))
+    tail = Change(end, end, right_bracket + site.edit.after, (-1, length, index))
     fields = [rewrite_field(field, source) for field in site.fields]
     if None in fields:
         return "debug-field"
@@ -81,7 +80,7 @@ def free_quote(site: Site, source: Source) -> str | None:
     """Return a quote that no f-string around `site` contains."""
     if not site.fields:
         return "'"
-    string = site.fields[-1]  # the field has the place of its string before Python 3.12, and a part of it since
+    string = site.fields[-1]  # before Python 3.12 the field has the span of its string, since then a part of it
     assert string.end_lineno is not None
     assert string.end_col_offset is not None
     first = source.offset(string.lineno, 0)

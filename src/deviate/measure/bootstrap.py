@@ -83,10 +83,12 @@ def _bootstrap_all(
     every = [finite_sample(sample) for sample in samples]
     intervals_of = [Interval(level=level, method=METHOD, reason=_why_none(values)) for values in every]
     for size in sorted({values.size for values, none in zip(every, intervals_of, strict=True) if not none.reason}):
-        places = [place for place, values in enumerate(every) if values.size == size and not intervals_of[place].reason]
-        intervals = _bootstrap([every[place] for place in places], statistic, rng, level, resamples)
-        for place, interval in zip(places, intervals, strict=True):
-            intervals_of[place] = interval
+        indices = [
+            index for index, values in enumerate(every) if values.size == size and not intervals_of[index].reason
+        ]
+        intervals = _bootstrap([every[index] for index in indices], statistic, rng, level, resamples)
+        for index, interval in zip(indices, intervals, strict=True):
+            intervals_of[index] = interval
     return intervals_of
 
 
@@ -101,7 +103,7 @@ def _bootstrap(
     scaled = [unit_scale(values) for values in samples]
     table = np.stack([values for values, _ in scaled])
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
-        # Said below, as the interval's reason.
+        # The interval's reason says it, see `_interval`.
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         ends = stats.bootstrap(
             (table,),

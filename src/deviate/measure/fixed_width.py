@@ -54,7 +54,7 @@ def fixed_width(
     Parameters
     ----------
     sample : array_like of float, shape (n,)
-        One finite value per run, in the order in which runs were asked for. The order matters: the rule looks at the
+        One finite value per run, in the order in which runs were requested. The order matters: the rule looks at the
         first `least` runs, then after each further one.
     width : float
         Above 0: half-width wanted, in the unit of the values; a share of the mean (0.02 is 2 %) where `relative`.

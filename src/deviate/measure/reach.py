@@ -11,20 +11,20 @@ from deviate.measure.sample import Floats
 
 
 class Reached(msgspec.Struct, frozen=True, kw_only=True):
-    """Where on its way a run was when it got there; None where it never did."""
+    """The record at which a run reached a value; None where it never did."""
 
     #: Iteration of the record.
     iteration: int | None = None
     #: Seconds since the run started; None also where the times are not known.
     seconds: float | None = None
-    #: The value it had then.
+    #: Value of the record.
     value: float | None = None
 
 
 def reached_best(
     iterations: ArrayLike, values: ArrayLike, direction: Direction, elapsed: ArrayLike | None = None
 ) -> Reached:
-    """Tell when a run had its best value for the first time.
+    """Return the record at which a run first had its best value.
 
     Unknown where no value is a number.
 
@@ -55,17 +55,17 @@ def reached_best(
     curve = np.asarray(values, dtype=np.float64)
     if not (~np.isnan(curve)).any():
         return Reached()
-    place = int(np.nanargmax(curve) if direction == "higher" else np.nanargmin(curve))
-    return _at(place, iterations, curve, elapsed)
+    index = int(np.nanargmax(curve) if direction == "higher" else np.nanargmin(curve))
+    return _at(index, iterations, curve, elapsed)
 
 
 def reached_threshold(
     iterations: ArrayLike, values: ArrayLike, threshold: float, direction: Direction, elapsed: ArrayLike | None = None
 ) -> Reached:
-    """Tell when a run was as good as `threshold` for the first time.
+    """Return the record at which a run was first as good as `threshold`.
 
-    Unknown where the run never got there. Such runs are censored, not missing at random: a mean over the others is the
-    mean of those that arrived, and must be given together with how many did.
+    Unknown where the run never reached it. Such runs are censored, not missing at random: a mean over the others is the
+    mean of the runs that reached it, and must be given together with their number.
 
     Parameters
     ----------
@@ -87,14 +87,14 @@ def reached_threshold(
     """
     curve = np.asarray(values, dtype=np.float64)
     with np.errstate(invalid="ignore"):
-        there = curve >= threshold if direction == "higher" else curve <= threshold
-    return _at(int(np.argmax(there)), iterations, curve, elapsed) if there.any() else Reached()
+        reached = curve >= threshold if direction == "higher" else curve <= threshold
+    return _at(int(np.argmax(reached)), iterations, curve, elapsed) if reached.any() else Reached()
 
 
-def _at(place: int, iterations: ArrayLike, curve: Floats, elapsed: ArrayLike | None) -> Reached:
-    seconds = np.nan if elapsed is None else float(np.asarray(elapsed, dtype=np.float64)[place])
+def _at(index: int, iterations: ArrayLike, curve: Floats, elapsed: ArrayLike | None) -> Reached:
+    seconds = np.nan if elapsed is None else float(np.asarray(elapsed, dtype=np.float64)[index])
     return Reached(
-        iteration=int(np.asarray(iterations)[place]),
+        iteration=int(np.asarray(iterations)[index]),
         seconds=None if np.isnan(seconds) else seconds,
-        value=float(curve[place]),
+        value=float(curve[index]),
     )

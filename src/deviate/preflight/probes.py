@@ -18,7 +18,7 @@ from deviate.collect.tally import RunTallies
 from deviate.experiment import Run
 from deviate.factors import OBSERVED, SEEDED
 from deviate.preflight.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, open_trials
-from deviate.preflight.verdicts import Audit, AuditedFactor, Prints, Probe, assess_factor, digests, repeated_draws
+from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, Probe, assess_factor, digests, repeated_draws
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import make_executor
 from deviate.replicate.workspace.folders import RunFolder
@@ -90,11 +90,13 @@ class _Probing:
     def audit(self, *, quick: bool) -> Audit:
         """Make the probes and derive the audit."""
         observed = [self._probe(Run(variant=AS_IT_IS, index=index), "as it is") for index in (0, 1)]
-        controls: list[Prints] = [{}, {}]
-        varied: dict[str, Prints] = {}
+        controls: list[Fingerprints] = [{}, {}]
+        varied: dict[str, Fingerprints] = {}
         if not quick:
             controls = [self._probe(Run(variant=CONTROL, index=index), CONTROL) for index in (0, 1)]
-            present = [factor for factor in SEEDED if any(factor in prints for prints in (*observed, *controls))]
+            present = [
+                factor for factor in SEEDED if any(factor in fingerprints for fingerprints in (*observed, *controls))
+            ]
             varied = {factor: self._probe(Run(variant=factor, index=1), f"{factor} varied") for factor in present}
         first = self.runs[:2]
         seeds = given_seeds(first)
@@ -117,7 +119,7 @@ class _Probing:
             return msgspec.structs.replace(factor, verdict="unknown", why="a probe failed")
         return factor
 
-    def _probe(self, run: Run, name: str) -> Prints:
+    def _probe(self, run: Run, name: str) -> Fingerprints:
         # A program that fails at once fails in the other probes as well.
         if self.trials.stop.count or (len(self.probes) > 1 and all(probe.reason for probe in self.probes)):
             return {}
@@ -127,15 +129,15 @@ class _Probing:
         settled = Settled(folder, trial.source.metric_names, self.draws_expected)
         ended = trial.watch(self.limit, self.trials.stop, settled.look)
         run_files = read_run(folder)
-        prints = joined_fingerprints(run_files.processes, interrupted=ended.cause is not None)
+        fingerprints = joined_fingerprints(run_files.processes, interrupted=ended.cause is not None)
         self.runs.append(run_files)
-        self.probes.append(_result(name, trial, ended, prints, settled.tallies))
+        self.probes.append(_result(name, trial, ended, fingerprints, settled.tallies))
         if not self.draws_expected:
             self.draws_expected = drawn_in(run_files.processes)
-        return prints
+        return fingerprints
 
 
-def _result(name: str, trial: Trial, ended: Ended, prints: Prints, tallies: RunTallies) -> Probe:
+def _result(name: str, trial: Trial, ended: Ended, fingerprints: Fingerprints, tallies: RunTallies) -> Probe:
     outcome = trial.outcome(ended)
     problem = outcome if isinstance(outcome, Unfinished) and ended.cause is None else None
     tallies.look()
@@ -144,7 +146,7 @@ def _result(name: str, trial: Trial, ended: Ended, prints: Prints, tallies: RunT
         ended=trial.ending(ended),
         seconds=round(ended.seconds, 2),
         iterations=tallies.iterations,
-        fingerprints=digests(prints),
+        fingerprints=digests(fingerprints),
         reason=problem.reason if problem else "",
         hint=problem.hint if problem else "",
         stderr=problem.stderr if problem else [],
@@ -153,8 +155,8 @@ def _result(name: str, trial: Trial, ended: Ended, prints: Prints, tallies: RunT
 
 def drawn_in(processes: list[Process]) -> dict[str, int]:
     """Return in how many processes each factor was drawn for."""
-    prints = joined_fingerprints(processes)
-    return {factor: prints[factor].processes for factor in SEEDED if factor in prints}
+    fingerprints = joined_fingerprints(processes)
+    return {factor: fingerprints[factor].processes for factor in SEEDED if factor in fingerprints}
 
 
 class Settled:

@@ -17,7 +17,7 @@ from deviate.preflight.trial import Ending
 #: ``varies``: another in each probe. ``pinned``: the same in each. ``absent``: nothing is drawn for it.
 Verdict = Literal["varies", "pinned", "absent", "unknown"]
 
-Prints = Mapping[str, Fingerprint]
+Fingerprints = Mapping[str, Fingerprint]
 
 #: What the content of the first batches follows from.
 _IN_BATCHES = frozenset(("shuffle", "augment", DATA))
@@ -117,9 +117,9 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 def assess_factor(
     factor: str,
-    observed: Sequence[Prints],
-    controls: Sequence[Prints],
-    varied: Prints | None,
+    observed: Sequence[Fingerprints],
+    controls: Sequence[Fingerprints],
+    varied: Fingerprints | None,
     seeds: list[ReplacedSeed],
 ) -> AuditedFactor:
     """Say whether a factor varies, what pins it, and whether it can be held and varied.
@@ -127,8 +127,8 @@ def assess_factor(
     The fingerprints are of two probes of the program as it is, of two with everything held fixed, and of one with only
     this factor varied. `seeds` are where the program seeds itself.
     """
-    of_factor = [prints.get(factor) for prints in observed]
-    verdict, why = _verdict(of_factor, [prints.get(factor) for prints in controls])
+    of_factor = [fingerprints.get(factor) for fingerprints in observed]
+    verdict, why = _verdict(of_factor, [fingerprints.get(factor) for fingerprints in controls])
     first = next((each for each in of_factor if each is not None), None)
     held = agree(controls[0].get(factor), controls[1].get(factor))
     moved = agree(controls[0].get(factor), varied.get(factor)) if varied is not None else None
@@ -163,15 +163,15 @@ def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Finger
     return ("pinned" if same else "varies"), ""
 
 
-def _distinguishing_digests(prints: Sequence[Fingerprint | None]) -> list[str | None]:
+def _distinguishing_digests(fingerprints: Sequence[Fingerprint | None]) -> list[str | None]:
     """Return the digests of the first draws, unless only later draws differ."""
-    firsts = [each.first if each is not None else None for each in prints]
-    ended = [each.digest if each is not None else None for each in prints]
-    equal = firsts[0] == firsts[1] and agree(*prints) is False
+    firsts = [each.first if each is not None else None for each in fingerprints]
+    ended = [each.digest if each is not None else None for each in fingerprints]
+    equal = firsts[0] == firsts[1] and agree(*fingerprints) is False
     return ended if equal else firsts
 
 
-def _leaks(factor: str, controls: Sequence[Prints], varied: Prints) -> list[str]:
+def _leaks(factor: str, controls: Sequence[Fingerprints], varied: Fingerprints) -> list[str]:
     """Name what moved beside `factor` and what follows from it; what control itself does not hold is no leak."""
     names = [name for name in (*SEEDED, BATCHES) if name != factor]
     if factor in _IN_BATCHES:
@@ -184,15 +184,15 @@ def _leaks(factor: str, controls: Sequence[Prints], varied: Prints) -> list[str]
     ]
 
 
-def _pins(factor: str, prints: Prints, seeds: Iterable[ReplacedSeed]) -> list[Pin]:
+def _pins(factor: str, fingerprints: Fingerprints, seeds: Iterable[ReplacedSeed]) -> list[Pin]:
     """Return who seeded the generators that a factor drew from; where nobody is known, the libraries that may have."""
     libraries = {(seed.file, seed.line): seed for seed in seeds if seed.library}
     pins = {
         (source.file, source.line, source.call): _pin(source, libraries.get((source.file, source.line)))
-        for source in prints[factor].sources
+        for source in fingerprints[factor].sources
         if source.call
     }
-    return list(pins.values()) or list(_suspects(prints, libraries.values()))
+    return list(pins.values()) or list(_suspects(fingerprints, libraries.values()))
 
 
 def _pin(source: DrawSource, library: ReplacedSeed | None) -> Pin:
@@ -206,9 +206,9 @@ def _pin(source: DrawSource, library: ReplacedSeed | None) -> Pin:
     )
 
 
-def _suspects(prints: Prints, libraries: Iterable[ReplacedSeed]) -> Iterable[Pin]:
+def _suspects(fingerprints: Fingerprints, libraries: Iterable[ReplacedSeed]) -> Iterable[Pin]:
     """Yield the libraries' own seeds that no factor is known to draw from; those of generators of their own first."""
-    drawn = {(source.file, source.line) for each in prints.values() for source in each.sources}
+    drawn = {(source.file, source.line) for each in fingerprints.values() for source in each.sources}
     free = [seed for seed in libraries if (seed.file, seed.line) not in drawn]
     # Of a global generator it would have been seen who draws from it.
     for seed in [seed for seed in free if seed.call.endswith(_OWN)] or free:
@@ -245,6 +245,6 @@ def _start(process: Process) -> tuple[object, object]:
     return start.get("pid"), start.get("ppid")
 
 
-def digests(prints: Prints) -> dict[str, str]:
+def digests(fingerprints: Fingerprints) -> dict[str, str]:
     """Return the digests of a probe by name; final weights only of a probe that came to its end."""
-    return {name: each.digest for name, each in prints.items() if name != WEIGHTS or each.ended}
+    return {name: each.digest for name, each in fingerprints.items() if name != WEIGHTS or each.ended}

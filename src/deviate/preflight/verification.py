@@ -46,7 +46,7 @@ class UnforeseenName(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command yielded while it was tried out."""
+    """The results of the trial of a command."""
 
     schema: int = SCHEMA
     #: Selected metrics in the order they were found, and the names of those that yielded none.

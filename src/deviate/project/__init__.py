@@ -1,1 +1,1 @@
-"""What the user points at: the command with its entry, ``deviate.toml``, the chosen metrics."""
+"""The user's project: the command with its entry, ``deviate.toml``, the selected metrics."""

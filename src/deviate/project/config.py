@@ -138,18 +138,18 @@ def _table(metric: Metric) -> tomlkit.items.Table:
 
 def _bad_value(path: Path, text: str, problem: str, table: str) -> BadConfig:
     """Turn msgspec's message (``Expected `int`, got `str` - at `$.line```) into key and line."""
-    what, _, path_in_file = problem.partition(" - at ")
+    message, _, path_in_file = problem.partition(" - at ")
     *inner, key = [part for part in path_in_file.strip("`").removeprefix("$").split(".") if part] or [""]
     table = ".".join([part for part in (table, *inner) if part])
-    unknown = re.search(r"unknown field `(\w+)`", what)
+    unknown = re.search(r"unknown field `(\w+)`", message)
     if unknown:
         table, key = table or key, unknown.group(1)
     line = _line_of(text, table, key)
     name = ".".join(part for part in (table, key) if part)
     fields = {field.name: field.type for field in msgspec.structs.fields(_STRUCTS.get(table.partition("[")[0], Config))}
-    values = _values(fields.get(key)) if what.startswith("Invalid enum value") else []
+    values = _values(fields.get(key)) if message.startswith("Invalid enum value") else []
     allowed = f"values allowed there: {', '.join(values)}" if values else f"keys allowed there: {', '.join(fields)}"
-    return BadConfig(f"{path}:{line}: {name}: {what}", hint=allowed)
+    return BadConfig(f"{path}:{line}: {name}: {message}", hint=allowed)
 
 
 def _values(kind: Any) -> list[str]:

@@ -40,9 +40,9 @@ def apply_config(findings: Findings, config: Config, project: Path) -> Findings:
         return findings
     _refuse_equal_names(config.metric, project)
     listed = [_metric(index, entry, findings.metrics, project) for index, entry in enumerate(config.metric)]
-    taken = {_place(metric) for metric in listed}
+    taken = {_key(metric) for metric in listed}
     others = [
-        msgspec.structs.replace(metric, selected=False) for metric in findings.metrics if _place(metric) not in taken
+        msgspec.structs.replace(metric, selected=False) for metric in findings.metrics if _key(metric) not in taken
     ]
     return msgspec.structs.replace(findings, metrics=[*listed, *others])
 
@@ -70,7 +70,7 @@ def _refuse_equal_names(entries: Sequence[MetricEntry], project: Path) -> None:
         seen[entry.name] = index
 
 
-def _place(metric: Metric) -> tuple[str, int, str]:
+def _key(metric: Metric) -> tuple[str, int, str]:
     return metric.file, metric.line, squash(metric.expression)
 
 
@@ -80,8 +80,8 @@ def squash(expression: str) -> str:
 
 
 def _metric(index: int, entry: MetricEntry, metrics: Sequence[Metric], project: Path) -> Metric:
-    place = entry.file, squash(entry.expression)
-    same = [metric for metric in metrics if (metric.file, squash(metric.expression)) == place]
+    key = entry.file, squash(entry.expression)
+    same = [metric for metric in metrics if (metric.file, squash(metric.expression)) == key]
     at_line = [metric for metric in same if metric.line <= entry.line <= metric.end_line]
     # An edit above a metric moves its line; where the expression stands only once in the file, it is still the one.
     chosen = at_line or (same if len(same) == 1 else [])
@@ -188,8 +188,8 @@ def _set_factor(index: int, entry: DrawEntry, draw: Draw, project: Path) -> Draw
     if draw.why.endswith(COMPILED):
         problem = f"the factor of {draw.call} on line {draw.line} of {draw.file} cannot be set: {COMPILED}"
         raise bad_entry(f"draw[{index}]", project, problem, "delete the entry, or draw outside of the compiled code")
-    there = msgspec.structs.replace(entry, line=draw.line, call=draw.call)
-    span = draw.span or _added_draw(index, there, project).span
+    exact_entry = msgspec.structs.replace(entry, line=draw.line, call=draw.call)
+    span = draw.span or _added_draw(index, exact_entry, project).span
     return msgspec.structs.replace(draw, factor=entry.factor, why=f"set in {FILE_NAME}", span=span, by_hand=True)
 
 

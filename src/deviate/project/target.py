@@ -1,4 +1,4 @@
-"""What a command trains: the project, the folder the user stands in, and the entry script."""
+"""The target of a command: the project, the working directory, and the entry script."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     entry: str
 
 
-def find_target(command: Sequence[str], here: Path, entry: str | None, project: Path | None) -> Target:
-    """Find the project and the entry of `command`, typed in the folder `here`.
+def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: Path | None) -> Target:
+    """Find the project and the entry of `command`, typed in the folder `cwd`.
 
-    Without `project`, the project is `here`, or the folder of the same repository that also holds the entry and
+    Without `project`, the project is `cwd`, or the folder of the same repository that also holds the entry and
     what PYTHONPATH brings in: code outside the project is neither read nor copied.
 
     Raises
@@ -40,14 +40,14 @@ def find_target(command: Sequence[str], here: Path, entry: str | None, project: 
     CommandNotFound
         If the program is not there.
     BadOption
-        If `here` lies outside `project`.
+        If `cwd` lies outside `project`.
     """
-    here = here.resolve()
+    cwd = cwd.resolve()
     # Not resolve(): an entry that is a link belongs where the link is.
-    script = Path(os.path.abspath(find_entry(command, here, entry)))
-    root = project.resolve() if project else _root(here, script)
-    if not here.is_relative_to(root):
-        raise BadOption(f"you stand in {here}, outside the project {root}", hint=f"type: cd {root}")
+    script = Path(os.path.abspath(find_entry(command, cwd, entry)))
+    root = project.resolve() if project else _root(cwd, script)
+    if not cwd.is_relative_to(root):
+        raise BadOption(f"you stand in {cwd}, outside the project {root}", hint=f"type: cd {root}")
     if not script.is_relative_to(root):
         raise EntryNotFound(
             f"the entry {script} lies outside the project {root}",
@@ -56,16 +56,16 @@ def find_target(command: Sequence[str], here: Path, entry: str | None, project: 
     return Target(
         command=list(command),
         project=root,
-        folder=here.relative_to(root).as_posix(),
+        folder=cwd.relative_to(root).as_posix(),
         entry=script.relative_to(root).as_posix(),
     )
 
 
-def _root(here: Path, script: Path) -> Path:
-    repository = next((folder for folder in (here, *here.parents) if (folder / REPOSITORY_MARK).exists()), None)
+def _root(cwd: Path, script: Path) -> Path:
+    repository = next((folder for folder in (cwd, *cwd.parents) if (folder / REPOSITORY_MARK).exists()), None)
     if repository is None:
-        return here
+        return cwd
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sources = [script.parent, *(Path(here, entry).resolve() for entry in entries if entry)]
+    sources = [script.parent, *(Path(cwd, entry).resolve() for entry in entries if entry)]
     inside = [folder for folder in sources if folder.is_relative_to(repository) and folder.is_dir()]
-    return Path(os.path.commonpath([here, *inside]))
+    return Path(os.path.commonpath([cwd, *inside]))

@@ -219,7 +219,7 @@ class Listed(Dataset):
     """Text of two numbers, made when the data set is."""
 
     def __init__(self):
-        self.items = ["%d %d" % (random.randrange(100), random.randrange(100)) for _ in range(COUNT)]
+        self.items = [f"{random.randrange(100)} {random.randrange(100)}" for _ in range(COUNT)]
 
     def __len__(self):
         return len(self.items)

@@ -84,7 +84,7 @@ def test_what_is_wrong_is_said_with_a_hint(folder, command, problem):
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "hint"),
     [
         ("pyhton train.py", "did you mean python?"),
         ("nohup pyhton train.py", "did you mean python?"),
@@ -92,7 +92,7 @@ def test_what_is_wrong_is_said_with_a_hint(folder, command, problem):
         ("./trian.sh", "nothing is at "),
     ],
 )
-def test_a_program_that_is_not_there_is_told_from_one_that_shows_no_script(folder, monkeypatch, command, said):
+def test_a_missing_program_is_no_program_without_a_script(folder, monkeypatch, command, hint):
     program = folder / "bin" / "python"
     program.parent.mkdir()
     program.write_text("")
@@ -100,7 +100,7 @@ def test_a_program_that_is_not_there_is_told_from_one_that_shows_no_script(folde
     monkeypatch.setenv("PATH", str(program.parent))
     with pytest.raises(CommandNotFound, match="command not found: ") as caught:
         find_entry(command.split(), folder)
-    assert said in caught.value.hint
+    assert hint in caught.value.hint
 
 
 def test_entry_named_by_the_user_is_right_whatever_the_command(folder):

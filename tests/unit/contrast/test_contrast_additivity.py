@@ -11,11 +11,14 @@ REPEATS = 2000
 
 
 def test_one_source_beside_the_whole_is_the_classical_ratio_of_variances():
-    found = added_variances([A], B, 0.9)
+    effect = added_variances([A], B, 0.9)
     ratio = np.var(A, ddof=1) / np.var(B, ddof=1)
     low, high = ratio / stats.f(len(A) - 1, len(B) - 1).ppf([0.95, 0.05])
-    assert found.value == pytest.approx(ratio, rel=1e-12)
-    assert (found.interval.low, found.interval.high) == (pytest.approx(low, rel=1e-12), pytest.approx(high, rel=1e-12))
+    assert effect.value == pytest.approx(ratio, rel=1e-12)
+    assert (effect.interval.low, effect.interval.high) == (
+        pytest.approx(low, rel=1e-12),
+        pytest.approx(high, rel=1e-12),
+    )
 
 
 def test_the_interval_covers_the_ratio_as_often_as_it_says():
@@ -40,7 +43,7 @@ def test_the_unit_does_not_matter(scale):
     ("parts", "whole"), [([], A), ([[1.0]], A), ([A], [1.0]), ([[2.0, 2.0]], A), ([A], [2.0, 2.0, 2.0])]
 )
 def test_what_is_not_known_has_a_reason(parts, whole):
-    found = added_variances(parts, whole)
-    assert found.value is None
-    assert found.reason
-    assert not found.interval.known
+    effect = added_variances(parts, whole)
+    assert effect.value is None
+    assert effect.reason
+    assert not effect.interval.known

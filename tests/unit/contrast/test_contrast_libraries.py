@@ -38,28 +38,28 @@ def test_t_tests_and_interval(a, b):
     assert student_t(a, b).p == pytest.approx(compared.ttest_ind(usevar="pooled")[1], rel=1e-9, abs=1e-15)
     assert welch_t(a, b).p == pytest.approx(compared.ttest_ind(usevar="unequal")[1], rel=1e-9, abs=1e-15)
     low, high = compared.tconfint_diff(alpha=0.1, usevar="unequal")
-    found = mean_difference(a, b, 0.9).interval
-    assert (found.low, found.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
+    interval = mean_difference(a, b, 0.9).interval
+    assert (interval.low, interval.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
 
 
 @given(SAMPLES, SAMPLES)
 def test_brunner_munzel(a, b):
     a, b = varied(a, b)
-    found = brunner_munzel(a, b)
-    assume(found.p is not None)
+    test = brunner_munzel(a, b)
+    assume(test.p is not None)
     expected = rank_compare_2indep(a, b, use_t=True)
     assert p_superiority(a, b).value == pytest.approx(expected.prob1, abs=1e-12)
-    assert found.p == pytest.approx(expected.pvalue, rel=1e-6, abs=1e-12)
+    assert test.p == pytest.approx(expected.pvalue, rel=1e-6, abs=1e-12)
 
 
 @given(SAMPLES, SAMPLES)
 def test_tests_of_spread(a, b):
     a, b = varied(a, b)
     assert bartlett(a, b).p == pytest.approx(stats.bartlett(a, b).pvalue, rel=1e-9, abs=1e-15)
-    for found, center in ((brown_forsythe(a, b), "median"), (levene(a, b), "mean")):
-        assume(found.p is not None)
+    for test, center in ((brown_forsythe(a, b), "median"), (levene(a, b), "mean")):
+        assume(test.p is not None)
         expected = scale_oneway([a, b], method="equal", center=center, transform="abs")
-        assert found.p == pytest.approx(float(expected.pvalue), rel=1e-8, abs=1e-15)
+        assert test.p == pytest.approx(float(expected.pvalue), rel=1e-8, abs=1e-15)
 
 
 @given(SAMPLES, SAMPLES, st.floats(min_value=0.5, max_value=50))

@@ -46,11 +46,11 @@ def test_power_is_what_happens():
 def test_power_of_the_test_of_spread_is_what_happens():
     """Brown-Forsythe, normal values, SD ratio 2: 0.31, 0.56 and 0.90 in simulations of 2,000."""
     rng = np.random.default_rng(2)
-    found = [simulated_power(n, n, rng)(2.0, 0.05) for n in (10, 16, 30)]
-    assert found == pytest.approx([0.31, 0.56, 0.90], abs=0.035)
+    powers = [simulated_power(n, n, rng)(2.0, 0.05) for n in (10, 16, 30)]
+    assert powers == pytest.approx([0.31, 0.56, 0.90], abs=0.035)
     a, b = rng.standard_normal((300, 10)), 2 * rng.standard_normal((300, 10))
     ps = [stats.levene(x, y, center="median").pvalue for x, y in zip(a, b, strict=True)]
-    assert np.mean(np.array(ps) <= 0.05) == pytest.approx(found[0], abs=0.1)
+    assert np.mean(np.array(ps) <= 0.05) == pytest.approx(powers[0], abs=0.1)
 
 
 def test_runs_for_an_sd_ratio_reach_the_power():

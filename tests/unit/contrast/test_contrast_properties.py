@@ -54,10 +54,10 @@ def all_tests(a, b):
 def test_exchanging_the_sides_changes_no_p(a, b):
     a, b = varied(a, b)
     forth, back = all_tests(a, b), all_tests(b, a)
-    for name, found in forth.items():
-        assert (found.p is None) == (back[name].p is None), name
-        if found.p is not None:
-            assert found.p == pytest.approx(back[name].p, rel=1e-9, abs=1e-12), name
+    for name, test in forth.items():
+        assert (test.p is None) == (back[name].p is None), name
+        if test.p is not None:
+            assert test.p == pytest.approx(back[name].p, rel=1e-9, abs=1e-12), name
 
 
 @given(SAMPLES, SAMPLES)
@@ -69,23 +69,23 @@ def test_exchanging_the_sides_mirrors_statistics_and_effects(a, b):
     forth, back = mean_difference(a, b), mean_difference(b, a)
     assert (forth.value, forth.interval.low) == (pytest.approx(-back.value), pytest.approx(-back.interval.high))
     for effect in (cohen_d, hedges_g, cliff_delta):
-        one, other = effect(a, b), effect(b, a)
-        assert one.value == pytest.approx(-other.value)
-        if one.interval.known and other.interval.known:
-            assert one.interval.low == pytest.approx(-other.interval.high, rel=1e-6, abs=1e-6)
+        forth, back = effect(a, b), effect(b, a)
+        assert forth.value == pytest.approx(-back.value)
+        if forth.interval.known and back.interval.known:
+            assert forth.interval.low == pytest.approx(-back.interval.high, rel=1e-6, abs=1e-6)
     assert p_superiority(a, b).value == pytest.approx(1 - p_superiority(b, a).value)
 
 
 @given(LONGER, LONGER)
 def test_exchanging_the_sides_inverts_the_sd_ratio(a, b):
     a, b = varied(a, b)
-    one, other = sd_ratio(a, b), sd_ratio(b, a)
-    assert one.value == pytest.approx(1 / other.value)
-    assert one.interval.known == other.interval.known
-    if one.interval.known:
-        assert one.interval.low == pytest.approx(1 / other.interval.high, rel=1e-6)
-        assert one.interval.low < one.value * 1.5
-        assert one.interval.high > one.value / 1.5
+    forth, back = sd_ratio(a, b), sd_ratio(b, a)
+    assert forth.value == pytest.approx(1 / back.value)
+    assert forth.interval.known == back.interval.known
+    if forth.interval.known:
+        assert forth.interval.low == pytest.approx(1 / back.interval.high, rel=1e-6)
+        assert forth.interval.low < forth.value * 1.5
+        assert forth.interval.high > forth.value / 1.5
 
 
 @given(SAMPLES, SAMPLES, FACTORS, SHIFTS)
@@ -93,10 +93,10 @@ def test_a_change_of_unit_changes_no_p(a, b, factor, shift):
     """Also a reversal: p-values are two-sided."""
     a, b = varied(a, b)
     before, after = all_tests(a, b), all_tests(factor * a + shift, factor * b + shift)
-    for name, found in before.items():
-        assert (found.p is None) == (after[name].p is None), name
-        if found.p is not None:
-            assert found.p == pytest.approx(after[name].p, rel=1e-7, abs=1e-12), name
+    for name, test in before.items():
+        assert (test.p is None) == (after[name].p is None), name
+        if test.p is not None:
+            assert test.p == pytest.approx(after[name].p, rel=1e-7, abs=1e-12), name
 
 
 @given(SAMPLES, SAMPLES, FACTORS, SHIFTS)
@@ -178,10 +178,10 @@ def test_the_same_generator_gives_the_same_and_the_global_one_is_untouched():
 def test_drawn_arrangements_agree_with_all_of_them():
     """12 against 12: 2.7 million arrangements, of which 9,999 are drawn; the t test has almost their answer."""
     a, b = np.random.default_rng(6).normal(size=(2, 12))
-    found = permutation(a + 0.8, b, rng())
-    assert "random" in found.method
-    assert found.p == pytest.approx(student_t(a + 0.8, b).p, abs=0.02)
-    assert found.p >= 2 / 10_000
+    test = permutation(a + 0.8, b, rng())
+    assert "random" in test.method
+    assert test.p == pytest.approx(student_t(a + 0.8, b).p, abs=0.02)
+    assert test.p >= 2 / 10_000
 
 
 def test_brunner_munzel_is_unknown_where_the_sides_do_not_overlap():

@@ -40,9 +40,9 @@ R = {
 }
 
 
-@pytest.mark.parametrize(("found", "statistic", "p"), R.values(), ids=R)
-def test_statistic_and_p_are_those_of_r(found, statistic, p):
-    result = found()
+@pytest.mark.parametrize(("test", "statistic", "p"), R.values(), ids=R)
+def test_statistic_and_p_are_those_of_r(test, statistic, p):
+    result = test()
     assert result.statistic == pytest.approx(statistic, rel=1e-9)
     assert result.p == pytest.approx(p, rel=1e-9)
 
@@ -52,9 +52,9 @@ def test_statistic_and_p_are_those_of_r(found, statistic, p):
     [(False, -1.30250948817828, -0.272490511821704), (True, -1.21305611809203, -0.361943881907962)],
 )
 def test_interval_of_the_difference_is_that_of_r(paired, low, high):
-    found = mean_difference(A, B, paired=paired)
-    assert found.value == pytest.approx(-0.7875, rel=1e-12)
-    assert (found.interval.low, found.interval.high) == (pytest.approx(low, rel=1e-9), pytest.approx(high, rel=1e-9))
+    effect = mean_difference(A, B, paired=paired)
+    assert effect.value == pytest.approx(-0.7875, rel=1e-12)
+    assert (effect.interval.low, effect.interval.high) == (pytest.approx(low, rel=1e-9), pytest.approx(high, rel=1e-9))
 
 
 def test_standardised_differences_are_those_of_r():
@@ -85,10 +85,10 @@ def test_adjusted_p_values_are_those_of_r():
 
 
 def test_interval_of_superiority_is_newcombes_solved_in_r():
-    found = p_superiority(A, B)
-    assert found.value == 0.09375
-    assert found.interval.low == pytest.approx(0.0200601554427864, rel=1e-7)
-    assert found.interval.high == pytest.approx(0.3743474477500545, rel=1e-7)
+    effect = p_superiority(A, B)
+    assert effect.value == 0.09375
+    assert effect.interval.low == pytest.approx(0.0200601554427864, rel=1e-7)
+    assert effect.interval.high == pytest.approx(0.3743474477500545, rel=1e-7)
     low, high = newcombe_ends(1.0, 5, 5, 0.95)
     assert (low, high) == (pytest.approx(0.642702823931043, rel=1e-7), 1.0)
 
@@ -103,23 +103,23 @@ def test_probability_of_improvement_is_that_of_rliable():
 
 def test_interval_of_the_sd_ratio_is_that_of_statpsych():
     """statpsych 1.7 stops its iteration after 10 rounds, within 3e-6 of the solution."""
-    found = sd_ratio(RATIO_A, RATIO_B)
-    assert found.value == pytest.approx(0.8854257, rel=1e-7)
-    assert found.interval.low == pytest.approx(0.486279, rel=3e-6)
-    assert found.interval.high == pytest.approx(1.728396, rel=3e-6)
+    effect = sd_ratio(RATIO_A, RATIO_B)
+    assert effect.value == pytest.approx(0.8854257, rel=1e-7)
+    assert effect.interval.low == pytest.approx(0.486279, rel=3e-6)
+    assert effect.interval.high == pytest.approx(1.728396, rel=3e-6)
 
 
 def test_violation_ratio_is_that_of_deepsig():
     """deepsig 1.2.8 with ``dt=1e-5``: it sums over a grid, and leaves a first point of it out."""
     other = [96.2, 97.7, 96.5, 97.1, 96.0]
-    for first, second, ratio in (
+    for first, second, expected in (
         (A, B, 0.9999858845977893),
         (B, A, 0.0),
         (A, other, 0.11645450259311746),
         (other, A, 0.8835447430457322),
     ):
-        found = violation_ratio(np.array([first]), np.array([second]))[0]
-        assert found == pytest.approx(ratio, abs=2e-5)
+        ratio = violation_ratio(np.array([first]), np.array([second]))[0]
+        assert ratio == pytest.approx(expected, abs=2e-5)
 
 
 def test_almost_stochastic_order_is_that_of_deepsig():

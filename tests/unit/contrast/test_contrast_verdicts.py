@@ -75,8 +75,8 @@ def test_verdict(changes, verdict):
 
 
 def test_a_difference_of_unknown_direction_is_told_but_nobody_is_called_better():
-    found = judged(direction=None)
-    assert (found.verdict, found.differs) == ("no difference shown", True)
+    verdict = judged(direction=None)
+    assert (verdict.verdict, verdict.differs) == ("no difference shown", True)
     assert judged(p_adjusted=0.5, direction=None).differs is False
 
 
@@ -113,9 +113,9 @@ def test_a_side_of_one_value_repeated():
 
 
 def test_few_runs_have_no_interval_of_the_sd_ratio_and_no_stochastic_order():
-    found = sd_ratio([1.0, 2.0, 4.0, 8.0], [1.0, 2.0, 3.0, 4.0, 6.0])
-    assert found.value is not None
-    assert "5 runs" in found.interval.reason
+    effect = sd_ratio([1.0, 2.0, 4.0, 8.0], [1.0, 2.0, 3.0, 4.0, 6.0])
+    assert effect.value is not None
+    assert "5 runs" in effect.interval.reason
     assert "5 runs" in dominance([8.0], [5.0, 5.0, 8.0, 7.0, 8.0], rng()).reason
     assert p_superiority([1.0], [2.0, 3.0]).value is None
 
@@ -138,13 +138,13 @@ def test_pairing_is_chosen_only_where_most_runs_have_a_partner():
 def test_paired_contrast_uses_the_pairs():
     a = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     b = a[::-1] + np.array([0.5, 0.4, 0.6, 0.5, 0.45, 0.55])
-    found = contrast(a, b, rng(), pairs=[(k, 5 - k) for k in range(6)], margin=1.0)
-    assert found.paired
-    assert found.p == found.tests["paired_t"].p < 1e-4
-    assert found.tests["welch_t"].p > 0.5
-    assert found.correlation == pytest.approx(1, abs=0.01)
-    assert found.equivalence.p < 0.001
-    assert "cohen_dz" in found.effects
+    compared = contrast(a, b, rng(), pairs=[(k, 5 - k) for k in range(6)], margin=1.0)
+    assert compared.paired
+    assert compared.p == compared.tests["paired_t"].p < 1e-4
+    assert compared.tests["welch_t"].p > 0.5
+    assert compared.correlation == pytest.approx(1, abs=0.01)
+    assert compared.equivalence.p < 0.001
+    assert "cohen_dz" in compared.effects
 
 
 def test_wrong_arguments_are_refused():
@@ -160,10 +160,10 @@ def test_values_of_any_size_are_compared():
     """Squares of these overflow or vanish."""
     for factor in (1e300, 1e-300):
         a, b = factor * np.array([1.0, 2.0, 3.0, 4.0, 5.0]), factor * np.array([3.0, 4.0, 5.0, 6.0, 7.5])
-        found = contrast(a, b, rng(), margin=factor)
-        assert found.p == pytest.approx(contrast(a / factor, b / factor, rng()).p, rel=1e-9)
-        assert found.difference.value == pytest.approx(-2.1 * factor)
-        assert found.effects["cohen_d"].value == pytest.approx(-2.1 / np.sqrt((2.5 + 3.05) / 2))
+        compared = contrast(a, b, rng(), margin=factor)
+        assert compared.p == pytest.approx(contrast(a / factor, b / factor, rng()).p, rel=1e-9)
+        assert compared.difference.value == pytest.approx(-2.1 * factor)
+        assert compared.effects["cohen_d"].value == pytest.approx(-2.1 / np.sqrt((2.5 + 3.05) / 2))
 
 
 def test_ranking_of_equal_means_and_lower_is_better():

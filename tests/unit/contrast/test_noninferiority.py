@@ -15,27 +15,27 @@ ALL = [(k, k) for k in range(9)]
 
 @pytest.mark.parametrize("drop", [0.0, 0.5, 3.0])
 def test_welch_s_p_is_that_of_statsmodels(drop):
-    found = noninferiority(A, moved(B, drop, "higher", relative=False), "higher", 0.05)
+    test = noninferiority(A, moved(B, drop, "higher", relative=False), "higher", 0.05)
     _, (_, p_not_worse, _), _ = ttost_ind(A, B, -drop, 10.0, usevar="unequal")
-    assert found.p_not_worse == pytest.approx(p_not_worse)
-    assert found.p_worse == pytest.approx(1 - p_not_worse)
-    assert not found.paired
+    assert test.p_not_worse == pytest.approx(p_not_worse)
+    assert test.p_worse == pytest.approx(1 - p_not_worse)
+    assert not test.paired
 
 
 def test_the_paired_p_is_that_of_statsmodels():
-    found = noninferiority(A, moved(PAIRED_B, 0.2, "higher", relative=False), "higher", 0.05, pairs=ALL)
+    test = noninferiority(A, moved(PAIRED_B, 0.2, "higher", relative=False), "higher", 0.05, pairs=ALL)
     _, (_, p_not_worse, _), _ = ttost_paired(A, PAIRED_B, -0.2, 10.0)
-    assert found.paired
-    assert found.p_not_worse == pytest.approx(p_not_worse)
+    assert test.paired
+    assert test.p_not_worse == pytest.approx(p_not_worse)
 
 
 def test_the_ends_of_the_interval_are_one_sided_bounds():
     limit = moved(B, 0.5, "higher", relative=False)
     for alpha in (0.05, 0.2):
-        found = noninferiority(A, limit, "higher", alpha)
+        test = noninferiority(A, limit, "higher", alpha)
         bound = stats.ttest_ind(A, limit, equal_var=False, alternative="greater").confidence_interval(1 - alpha)
-        assert found.room.interval.low == pytest.approx(bound.low)
-        assert (found.room.interval.low > 0) == (found.p_not_worse < alpha)
+        assert test.room.interval.low == pytest.approx(bound.low)
+        assert (test.room.interval.low > 0) == (test.p_not_worse < alpha)
 
 
 def test_a_metric_where_lower_is_better_is_the_mirror_image():
@@ -65,9 +65,9 @@ def test_a_share_of_values_of_both_signs_is_refused():
 
 
 def outcome(a, b, drop, **changes):
-    found = noninferiority(a, moved(b, drop, "higher", relative=False), "higher", 0.05)
-    asked = {"alpha": 0.05, "p_worse_adjusted": found.p_worse, "allowed": drop > 0} | changes
-    return judge_gate(found, **asked)
+    test = noninferiority(a, moved(b, drop, "higher", relative=False), "higher", 0.05)
+    options = {"alpha": 0.05, "p_worse_adjusted": test.p_worse, "allowed": drop > 0} | changes
+    return judge_gate(test, **options)
 
 
 def test_every_outcome():
@@ -89,8 +89,8 @@ def test_the_runs_to_decide_do_so_in_four_of_five_cases():
     rng = np.random.default_rng(1)
     a, b = rng.normal(0, 1, 6), rng.normal(0, 1, 6)
     a, b = (a - a.mean()) / a.std(ddof=1), (b - b.mean()) / b.std(ddof=1)
-    found = noninferiority(a, b - 0.8, "higher", 0.05)
-    n = runs_to_decide(found, 0.05)
+    test = noninferiority(a, b - 0.8, "higher", 0.05)
+    n = runs_to_decide(test, 0.05)
     drawn = rng.normal(0, 1, (2, 4000, n))
     p = stats.ttest_ind(drawn[0], drawn[1] - 0.8, axis=1, equal_var=False, alternative="greater").pvalue
     assert np.mean(p <= 0.05) == pytest.approx(0.8, abs=0.03)

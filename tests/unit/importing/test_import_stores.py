@@ -18,13 +18,13 @@ from deviate.importing.wandb import BLOCK, read_wandb
 from deviate.importing.wire import TornMessageError, fields, signed, varint
 
 
-def curves(found):
+def curves(results):
     return {
         run.label: {
-            name: [(one.iteration, one.value) for one in run.readings if one.metric == name]
-            for name in {one.metric for one in run.readings}
+            name: [(reading.iteration, reading.value) for reading in run.readings if reading.metric == name]
+            for name in {reading.metric for reading in run.readings}
         }
-        for run in found.runs
+        for run in results.runs
     }
 
 
@@ -53,10 +53,12 @@ def test_scalars_are_those_the_tensorboard_package_reads(torch_writer, tmp_path)
             for value in event.summary.value
             if value.metadata.plugin_data.plugin_name == "scalars"
         ]
-        assert [(one.tag, one.step, one.wall_time, one.value) for one in read_events(path)] == expected
-    found = read_tensorboard([tmp_path])
-    assert [run.label for run in found.runs] == ["seed0", "seed1", "seed2"]
-    assert [one.elapsed_s >= 0 for run in found.runs for one in run.readings]
+        assert [
+            (reading.tag, reading.step, reading.wall_time, reading.value) for reading in read_events(path)
+        ] == expected
+    results = read_tensorboard([tmp_path])
+    assert [run.label for run in results.runs] == ["seed0", "seed1", "seed2"]
+    assert [reading.elapsed_s >= 0 for run in results.runs for reading in run.readings]
 
 
 def test_tensorflow_2_writes_tensors(tmp_path):
@@ -87,7 +89,7 @@ def test_a_torn_event_file_gives_what_is_whole(torch_writer, tmp_path):
     (path,) = tmp_path.glob("*tfevents*")
     whole = path.read_bytes()
     path.write_bytes(whole[:-7])
-    assert [one.value for one in read_events(path)] == [0.0, 0.25, 0.5]
+    assert [reading.value for reading in read_events(path)] == [0.0, 0.25, 0.5]
     path.write_bytes(whole[:5])
     assert list(read_events(path)) == []
 
@@ -101,8 +103,8 @@ def test_an_event_file_without_values_is_a_run_that_failed(torch_writer, tmp_pat
         (tmp_path / name / "events.out.tfevents.1.host").write_bytes(data)
     with torch_writer(tmp_path / "seed6") as writer:
         writer.add_text("note", "no number", 0)
-    found = read_tensorboard([tmp_path])
-    assert [(run.label, run.is_finished, run.broken) for run in found.runs] == [
+    results = read_tensorboard([tmp_path])
+    assert [(run.label, run.is_finished, run.broken) for run in results.runs] == [
         ("seed0", True, ""),
         ("seed1", True, ""),
         ("seed2", True, ""),
@@ -111,7 +113,7 @@ def test_an_event_file_without_values_is_a_run_that_failed(torch_writer, tmp_pat
         ("seed5", False, "the event file is empty"),
         ("seed6", False, "no scalar in the event file"),
     ]
-    assert len(found.notes) == 1
+    assert len(results.notes) == 1
 
 
 def test_a_folder_without_scalars_around_runs_is_no_run_and_is_named(torch_writer, tmp_path):
@@ -120,9 +122,9 @@ def test_a_folder_without_scalars_around_runs_is_no_run_and_is_named(torch_write
         writer.add_text("note", "no number", 0)
     with torch_writer(root / "seed0") as writer:
         writer.add_scalar("acc", 0.5, 0)
-    found = read_tensorboard([root])
-    assert [run.label for run in found.runs] == ["seed0"]
-    assert found.notes[1] == "logs is no run of its own, but goes with seed0: no scalar in the event file."
+    results = read_tensorboard([root])
+    assert [run.label for run in results.runs] == ["seed0"]
+    assert results.notes[1] == "logs is no run of its own, but goes with seed0: no scalar in the event file."
 
 
 # Protocol buffers
@@ -207,9 +209,9 @@ def test_offline_runs_of_wandb(tmp_path):
     write_wandb(tmp_path, 1, wandb_run(1))
     write_wandb(tmp_path, 2, wandb_run(2, exit_code=1))
     write_wandb(tmp_path, 3, wandb_run(3, exit_code=None))
-    found = read_wandb([tmp_path / "wandb"])
-    assert curves(found)["happy-1"] == {"acc": [(0, 0.0), (1, 0.25), (2, 0.5)]}
-    assert [(run.status, run.seconds) for run in found.runs] == [("finished", 9), ("crashed", 9), ("not ended", None)]
+    results = read_wandb([tmp_path / "wandb"])
+    assert curves(results)["happy-1"] == {"acc": [(0, 0.0), (1, 0.25), (2, 0.5)]}
+    assert [(run.status, run.seconds) for run in results.runs] == [("finished", 9), ("crashed", 9), ("not ended", None)]
 
 
 def test_records_longer_than_a_block_and_a_torn_end(tmp_path):
@@ -217,7 +219,7 @@ def test_records_longer_than_a_block_and_a_torn_end(tmp_path):
     path = write_wandb(tmp_path, 1, data)
     assert len(read_wandb([path]).runs[0].readings) == 6
     path.write_bytes(data[:-30_000])
-    assert [one.iteration for one in read_wandb([path]).runs[0].readings] == [0, 1, 2, 3]
+    assert [reading.iteration for reading in read_wandb([path]).runs[0].readings] == [0, 1, 2, 3]
 
 
 def test_a_wandb_file_without_values_is_a_run_that_failed(tmp_path):
@@ -226,8 +228,8 @@ def test_a_wandb_file_without_values_is_a_run_that_failed(tmp_path):
     folder = write_wandb(tmp_path, 3, b"").parent / "files"
     folder.mkdir()
     (folder / "wandb-summary.json").write_text(json.dumps({"acc": 0.5}))
-    found = read_wandb([tmp_path])
-    assert [(run.label, len(run.readings), run.broken) for run in found.runs] == [
+    results = read_wandb([tmp_path])
+    assert [(run.label, len(run.readings), run.broken) for run in results.runs] == [
         ("happy-1", 3, ""),
         ("id2", 0, "no value in run-id2.wandb"),
         ("offline-run-20260101_000003-id3", 1, ""),
@@ -240,12 +242,12 @@ def test_a_summary_alone_gives_one_value_a_metric(tmp_path):
         folder.mkdir(parents=True)
         summary = {"acc": 0.5 + seed, "loss": "NaN", "_step": 9, "_wandb": {"runtime": 7}, "best": {"acc": 1.0}}
         (folder / "wandb-summary.json").write_text(json.dumps(summary))
-    found = read_wandb([tmp_path])
-    assert curves(found)["run-1"]["acc"] == [(9, 1.5)]
-    assert math.isnan(curves(found)["run-1"]["loss"][0][1])
-    assert curves(found)["run-2"]["best/acc"] == [(9, 1.0)]
-    assert found.runs[0].seconds == 7
-    assert "only the summary" in found.notes[0]
+    results = read_wandb([tmp_path])
+    assert curves(results)["run-1"]["acc"] == [(9, 1.5)]
+    assert math.isnan(curves(results)["run-1"]["loss"][0][1])
+    assert curves(results)["run-2"]["best/acc"] == [(9, 1.0)]
+    assert results.runs[0].seconds == 7
+    assert "only the summary" in results.notes[0]
 
 
 def test_what_the_wandb_package_writes(tmp_path, monkeypatch):
@@ -257,10 +259,10 @@ def test_what_the_wandb_package_writes(tmp_path, monkeypatch):
     run.finish()
     # Its service writes the file in a process of its own.
     wandb.teardown()
-    (found,) = read_wandb([tmp_path]).runs
-    assert (found.label, found.status) == ("one (seed 17)", "finished")
-    assert [one.value for one in found.readings if one.metric == "acc"] == [0.0, 0.25, 0.5]
-    assert all(math.isnan(one.value) for one in found.readings if one.metric == "nested/loss")
+    (run_read,) = read_wandb([tmp_path]).runs
+    assert (run_read.label, run_read.status) == ("one (seed 17)", "finished")
+    assert [reading.value for reading in run_read.readings if reading.metric == "acc"] == [0.0, 0.25, 0.5]
+    assert all(math.isnan(reading.value) for reading in run_read.readings if reading.metric == "nested/loss")
 
 
 # MLflow
@@ -284,12 +286,12 @@ def test_the_folder_store_of_mlflow(tmp_path):
     (folder / "meta.yaml").write_text("name: digits\nexperiment_id: '123'\n")
     mlflow_run(folder, "fast-owl", [0.5, math.nan], seed=3)
     mlflow_run(folder, "slow-fox", [0.1], status=4)
-    found = read_mlflow([tmp_path / "mlruns"])
-    assert [(run.label, run.group, run.seconds, run.status) for run in found.runs] == [
+    results = read_mlflow([tmp_path / "mlruns"])
+    assert [(run.label, run.group, run.seconds, run.status) for run in results.runs] == [
         ("fast-owl (seed 3)", "digits", 4.0, "finished"),
         ("slow-fox", "digits", 4.0, "failed"),
     ]
-    first, second = found.runs[0].readings
+    first, second = results.runs[0].readings
     assert (first.metric, first.iteration, first.value, first.elapsed_s) == ("val/acc", 0, 0.5, 1.0)
     assert math.isnan(second.value)
 

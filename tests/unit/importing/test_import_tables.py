@@ -27,31 +27,31 @@ def table(tmp_path):
     return write
 
 
-def values(found, metric):
-    return {run.label: [one.value for one in run.readings if one.metric == metric] for run in found.runs}
+def values(results, metric):
+    return {run.label: [reading.value for reading in run.readings if reading.metric == metric] for run in results.runs}
 
 
 def test_a_row_a_run(table):
-    found = read(table("seed,test acc,test loss,lr\n0,0.91,0.3,0.1\n1,0.93,0.2,0.1\n"))
-    assert values(found, "test acc") == {"seed 0": [0.91], "seed 1": [0.93]}
-    assert {one.metric for run in found.runs for one in run.readings} == {"test acc", "test loss"}
+    results = read(table("seed,test acc,test loss,lr\n0,0.91,0.3,0.1\n1,0.93,0.2,0.1\n"))
+    assert values(results, "test acc") == {"seed 0": [0.91], "seed 1": [0.93]}
+    assert {reading.metric for run in results.runs for reading in run.readings} == {"test acc", "test loss"}
 
 
 def test_a_row_an_epoch_of_a_run(table):
-    found = read(table("seed,epoch,acc\n0,0,0.1\n0,1,0.2\n1,0,0.3\n1,1,0.4\n"))
-    assert [[one.iteration for one in run.readings] for run in found.runs] == [[0, 1], [0, 1]]
-    assert values(found, "acc") == {"seed 0": [0.1, 0.2], "seed 1": [0.3, 0.4]}
+    results = read(table("seed,epoch,acc\n0,0,0.1\n0,1,0.2\n1,0,0.3\n1,1,0.4\n"))
+    assert [[reading.iteration for reading in run.readings] for run in results.runs] == [[0, 1], [0, 1]]
+    assert values(results, "acc") == {"seed 0": [0.1, 0.2], "seed 1": [0.3, 0.4]}
 
 
 def test_a_long_table(table):
-    found = read(table("run,step,metric,value\na,0,acc,0.1\na,0,loss,2\nb,0,acc,0.2\nb,0,loss,nan\n"))
-    assert values(found, "acc") == {"a": [0.1], "b": [0.2]}
-    assert math.isnan(values(found, "loss")["b"][0])
+    results = read(table("run,step,metric,value\na,0,acc,0.1\na,0,loss,2\nb,0,acc,0.2\nb,0,loss,nan\n"))
+    assert values(results, "acc") == {"a": [0.1], "b": [0.2]}
+    assert math.isnan(values(results, "loss")["b"][0])
 
 
 def test_a_column_of_splits_names_the_metric(table):
-    found = read(table("seed,epoch,split,acc\n0,0,train,0.5\n0,0,val,0.4\n1,0,train,0.6\n1,0,val,0.3\n"))
-    assert values(found, "val acc") == {"seed 0": [0.4], "seed 1": [0.3]}
+    results = read(table("seed,epoch,split,acc\n0,0,train,0.5\n0,0,val,0.4\n1,0,train,0.6\n1,0,val,0.3\n"))
+    assert values(results, "val acc") == {"seed 0": [0.4], "seed 1": [0.3]}
 
 
 def test_semicolons_tabs_percentages_and_a_mark_of_byte_order(table):
@@ -61,25 +61,25 @@ def test_semicolons_tabs_percentages_and_a_mark_of_byte_order(table):
 
 def test_an_empty_cell_is_no_value_and_nan_is_one(table):
     """Lightning's CSVLogger leaves cells empty; a training that diverged writes nan."""
-    found = read(table("seed,epoch,train loss,val loss\n0,0,1.0,\n0,0,,nan\n1,0,2.0,\n1,0,,3.0\n"))
-    assert values(found, "train loss") == {"seed 0": [1.0], "seed 1": [2.0]}
-    assert math.isnan(values(found, "val loss")["seed 0"][0])
+    results = read(table("seed,epoch,train loss,val loss\n0,0,1.0,\n0,0,,nan\n1,0,2.0,\n1,0,,3.0\n"))
+    assert values(results, "train loss") == {"seed 0": [1.0], "seed 1": [2.0]}
+    assert math.isnan(values(results, "val loss")["seed 0"][0])
 
 
 def test_keras_csv_logger_is_a_file_a_run(table):
     first = table("epoch,accuracy,loss,val_accuracy\n0,0.5,1.0,0.4\n1,0.6,0.9,0.5\n", "seed1.csv")
     second = table("epoch,accuracy,loss,val_accuracy\n0,0.4,1.1,0.3\n", "seed2.csv")
-    found = read(first, second)
-    assert values(found, "val_accuracy") == {"seed1.csv": [0.4, 0.5], "seed2.csv": [0.3]}
+    results = read(first, second)
+    assert values(results, "val_accuracy") == {"seed1.csv": [0.4, 0.5], "seed2.csv": [0.3]}
 
 
 def test_mlflow_and_wandb_exports(table):
-    found = read(table("run_id,status,metrics.acc,params.lr,tags.user\na,FINISHED,0.9,0.1,me\nb,FAILED,0.2,0.1,me\n"))
-    assert values(found, "acc") == {"a": [0.9], "b": [0.2]}
-    assert [run.is_finished for run in found.runs] == [True, False]
-    found = read(table("Name,State,Runtime,val acc\nsunny-1,finished,12,0.9\nwindy-2,crashed,3,0.1\n"))
-    assert values(found, "val acc") == {"sunny-1": [0.9], "windy-2": [0.1]}
-    assert [run.seconds for run in found.runs] == [12.0, 3.0]
+    results = read(table("run_id,status,metrics.acc,params.lr,tags.user\na,FINISHED,0.9,0.1,me\nb,FAILED,0.2,0.1,me\n"))
+    assert values(results, "acc") == {"a": [0.9], "b": [0.2]}
+    assert [run.is_finished for run in results.runs] == [True, False]
+    results = read(table("Name,State,Runtime,val acc\nsunny-1,finished,12,0.9\nwindy-2,crashed,3,0.1\n"))
+    assert values(results, "val acc") == {"sunny-1": [0.9], "windy-2": [0.1]}
+    assert [run.seconds for run in results.runs] == [12.0, 3.0]
 
 
 def test_a_chart_of_wandb_and_a_curve_of_tensorboard(table):
@@ -89,16 +89,16 @@ def test_a_chart_of_wandb_and_a_curve_of_tensorboard(table):
         "b": [0.2],
     }
     curve = "Wall time,Step,Value\n1700000000.5,0,0.1\n1700000010.5,1,0.2\n"
-    found = read(table(curve, "run-seed1-tag-acc.csv"), table(curve, "run-seed2-tag-acc.csv"))
-    assert values(found, "acc") == {"seed1": [0.1, 0.2], "seed2": [0.1, 0.2]}
-    assert found.runs[0].readings[1].elapsed_s == 10.0
+    results = read(table(curve, "run-seed1-tag-acc.csv"), table(curve, "run-seed2-tag-acc.csv"))
+    assert values(results, "acc") == {"seed1": [0.1, 0.2], "seed2": [0.1, 0.2]}
+    assert results.runs[0].readings[1].elapsed_s == 10.0
 
 
 def test_the_time_of_the_last_record_is_not_that_of_the_run(table):
-    found = read(table("run,metric,iteration,elapsed_s,value\n0,acc,0,4.5,0.9\n1,acc,0,4.1,0.8\n"))
-    assert [(run.seconds, run.readings[0].elapsed_s) for run in found.runs] == [(None, 4.5), (None, 4.1)]
-    found = read(table("seed,epoch,elapsed,acc\n0,0,4,0.1\n0,1,9,0.2\n1,0,4,0.3\n1,1,8,0.4\n"))
-    assert [run.seconds for run in found.runs] == [None, None]
+    results = read(table("run,metric,iteration,elapsed_s,value\n0,acc,0,4.5,0.9\n1,acc,0,4.1,0.8\n"))
+    assert [(run.seconds, run.readings[0].elapsed_s) for run in results.runs] == [(None, 4.5), (None, 4.1)]
+    results = read(table("seed,epoch,elapsed,acc\n0,0,4,0.1\n0,1,9,0.2\n1,0,4,0.3\n1,1,8,0.4\n"))
+    assert [run.seconds for run in results.runs] == [None, None]
 
 
 def test_files_without_values_are_runs_that_failed(table):
@@ -107,8 +107,8 @@ def test_files_without_values_are_runs_that_failed(table):
         table(text, name) for text, name in (("", "seed2.csv"), ("epoch,acc\n\n", "seed4.csv"), ("\0\1\2", "seed5.csv"))
     )
     hollow = table("epoch,acc\n0,\n", "seed6.csv")
-    found = read(good[0], empty, good[1], head, garbage, hollow)
-    assert [(run.label, run.is_finished) for run in found.runs] == [
+    results = read(good[0], empty, good[1], head, garbage, hollow)
+    assert [(run.label, run.is_finished) for run in results.runs] == [
         ("seed1.csv", True),
         ("seed2.csv", False),
         ("seed3.csv", True),
@@ -116,7 +116,7 @@ def test_files_without_values_are_runs_that_failed(table):
         ("seed5.csv", False),
         ("seed6.csv", False),
     ]
-    reasons = [run.broken.replace(str(empty.parent), "") for run in found.runs if not run.is_finished]
+    reasons = [run.broken.replace(str(empty.parent), "") for run in results.runs if not run.is_finished]
     assert reasons == [
         "/seed2.csv has no row below its head",
         "/seed4.csv has no row below its head",
@@ -131,17 +131,21 @@ def test_files_without_values_are_runs_that_failed(table):
 
 def test_a_log_that_no_line_matches_is_a_run_that_failed(table):
     paths = [table(text, name) for name, text in (("a.log", "acc 0.1\0\n"), ("b.log", "error\n"), ("c.log", "\0"))]
-    found = read(*paths, patterns=["acc {acc}"])
-    assert [(run.label, run.is_finished) for run in found.runs] == [("a.log", True), ("b.log", False), ("c.log", False)]
-    assert "no line of" in found.runs[1].broken
-    assert "is no text" in found.runs[2].broken
+    results = read(*paths, patterns=["acc {acc}"])
+    assert [(run.label, run.is_finished) for run in results.runs] == [
+        ("a.log", True),
+        ("b.log", False),
+        ("c.log", False),
+    ]
+    assert "no line of" in results.runs[1].broken
+    assert "is no text" in results.runs[2].broken
 
 
 def test_a_file_that_cannot_be_told_to_a_group_is_named(table):
     rows = "".join(f"{net},{seed},0.{seed}\n" for net in ("a", "b") for seed in (1, 2))
-    found = read(table("model,seed,acc\n" + rows), table("", "lost.csv"))
-    assert {run.group for run in found.runs} == {"a", "b"}
-    assert "lost.csv" in found.notes[0]
+    results = read(table("model,seed,acc\n" + rows), table("", "lost.csv"))
+    assert {run.group for run in results.runs} == {"a", "b"}
+    assert "lost.csv" in results.notes[0]
 
 
 def test_columns_may_be_runs(table):
@@ -162,27 +166,27 @@ def test_columns_may_be_runs(table):
     ids=["keras history", "trainer state", "lines with a torn end", "nested"],
 )
 def test_json(table, text, suffix, expected):
-    found = read(table(text, f"history.{suffix}"))
+    results = read(table(text, f"history.{suffix}"))
     name = "acc" if expected else "eval/acc"
-    assert [one.value for one in found.runs[0].readings if one.metric == name] == [0.5, 0.75]
+    assert [reading.value for reading in results.runs[0].readings if reading.metric == name] == [0.5, 0.75]
 
 
 def test_logs_by_template_and_by_expression(table):
     path = table(
         "start\n[1] Epoch 3: loss 0.25, took 9 s, val acc: 91.5%\n[2] Epoch 4: loss nan, val acc: 92%\n", "a.log"
     )
-    found = read(path, patterns=["Epoch {epoch}: loss {loss}, ... val acc: {val acc}%"])
-    assert values(found, "val acc") == {"a.log": [91.5, 92.0]}
-    found = read(path, patterns=[r"Epoch (?P<epoch>\d+).*val acc: (?P<acc>[\d.]+)"])
-    assert values(found, "acc") == {"a.log": [91.5, 92.0]}
-    assert [one.iteration for one in found.runs[0].readings] == [3, 4]
+    results = read(path, patterns=["Epoch {epoch}: loss {loss}, ... val acc: {val acc}%"])
+    assert values(results, "val acc") == {"a.log": [91.5, 92.0]}
+    results = read(path, patterns=[r"Epoch (?P<epoch>\d+).*val acc: (?P<acc>[\d.]+)"])
+    assert values(results, "acc") == {"a.log": [91.5, 92.0]}
+    assert [reading.iteration for reading in results.runs[0].readings] == [3, 4]
 
 
 def test_a_log_of_several_runs_and_of_lines_without_an_epoch(table):
     path = table("seed 0\nacc 0.1\nacc 0.2\nseed 1\nacc 0.3\r acc 0.4\n", "all.log")
-    found = read(path, patterns=["seed {seed}", "acc {acc}"])
-    assert values(found, "acc") == {"seed 0": [0.1, 0.2], "seed 1": [0.4]}
-    assert [one.iteration for one in found.runs[0].readings] == [0, 1]
+    results = read(path, patterns=["seed {seed}", "acc {acc}"])
+    assert values(results, "acc") == {"seed 0": [0.1, 0.2], "seed 1": [0.4]}
+    assert [reading.iteration for reading in results.runs[0].readings] == [0, 1]
 
 
 def test_groups_are_experiments_where_each_has_several_runs(table):
@@ -196,8 +200,8 @@ def test_groups_are_experiments_where_each_has_several_runs(table):
 
 
 def test_a_setting_that_differs_between_runs_is_named(table):
-    found = read(table("seed,optim,acc\n0,adam,0.1\n1,adam,0.2\n2,sgd,0.3\n"))
-    assert "'optim' differs between runs" in found.notes[0]
+    results = read(table("seed,optim,acc\n0,adam,0.1\n1,adam,0.2\n2,sgd,0.3\n"))
+    assert "'optim' differs between runs" in results.notes[0]
 
 
 REFUSED = {
@@ -221,9 +225,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "options", "said"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_is_no_run_is_refused_with_the_reason(table, text, options, said):
-    with pytest.raises(NotRuns, match=said) as refused:
+@pytest.mark.parametrize(("text", "options", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_no_run_is_refused_with_the_reason(table, text, options, message):
+    with pytest.raises(NotRuns, match=message) as refused:
         read(table(text), **options)
     assert refused.value.hint
 
@@ -238,7 +242,7 @@ def test_one_fold_or_the_mean_over_folds_is_taken(table):
 def test_a_column_that_rows_are_taken_or_averaged_by_is_no_metric(table):
     path = table("seed,fold,acc\n0,0,0.1\n0,1,0.3\n1,0,0.5\n1,1,0.9\n")
     for options in ({"where": (("fold", "0"),)}, {"mean_over": ("fold",)}):
-        assert {one.metric for run in read(path, **options).runs for one in run.readings} == {"acc"}
+        assert {reading.metric for run in read(path, **options).runs for reading in run.readings} == {"acc"}
 
 
 def test_folds_without_a_seed_are_one_run_a_file(table):
@@ -256,8 +260,8 @@ def test_folds_without_a_seed_are_one_run_a_file(table):
 def test_numbers_with_a_decimal_comma_are_said_to_be(table):
     with pytest.raises(NotImportable, match="column 'acc' holds values with a decimal comma"):
         read(table("seed;acc\n0;0,91\n1;1\n"))
-    found = read(table("seed;acc;loss\n0;0,91;0.1\n1;0,92;0.2\n"))
-    assert "'acc' is left out" in found.notes[0]
+    results = read(table("seed;acc;loss\n0;0,91;0.1\n1;0,92;0.2\n"))
+    assert "'acc' is left out" in results.notes[0]
 
 
 def test_a_run_column_of_a_long_table_must_tell_runs_apart(table):
@@ -281,7 +285,7 @@ def test_a_folder_of_tables_is_answered_with_its_files(table, tmp_path):
 
 
 def test_rows_called_runs_that_climb_like_epochs_are_said_to(table):
-    climbing = "acc\n" + "".join(f"{0.5 + place / 50}\n" for place in range(10))
+    climbing = "acc\n" + "".join(f"{0.5 + row / 50}\n" for row in range(10))
     assert "as it does over the epochs" in read(table(climbing), rows="runs").notes[0]
     assert not read(table("acc\n" + "0.9\n0.7\n0.8\n0.95\n0.75\n0.85\n0.72\n0.88\n"), rows="runs").notes
 
@@ -296,9 +300,9 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("text", "options", "said"), BAD.values(), ids=BAD.keys())
-def test_what_cannot_be_read_says_so(table, text, options, said):
-    with pytest.raises(NotImportable, match=said) as refused:
+@pytest.mark.parametrize(("text", "options", "message"), BAD.values(), ids=BAD.keys())
+def test_what_cannot_be_read_says_so(table, text, options, message):
+    with pytest.raises(NotImportable, match=message) as refused:
         read(table(text), **options)
     assert refused.value.hint
 

@@ -6,8 +6,8 @@ from deviate.instrument.project import unified_diff
 
 
 def test_a_changed_line_is_shown_with_its_file() -> None:
-    shown = unified_diff("pkg/train.py", "a\nprint(x)\n", "a\nprint(__dv__(0, x))\n")
-    assert shown.splitlines() == [
+    diff = unified_diff("pkg/train.py", "a\nprint(x)\n", "a\nprint(__dv__(0, x))\n")
+    assert diff.splitlines() == [
         "--- a/pkg/train.py",
         "+++ b/pkg/train.py",
         "@@ -1,2 +1,2 @@",

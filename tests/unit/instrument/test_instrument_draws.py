@@ -27,9 +27,9 @@ PREAMBLE = "__import__('builtins').__dict__.setdefault('__dv_draw__', lambda i, 
 
 def drawn(source: str, *texts: str) -> Instrumented:
     """Wrap what unparses to one of `texts`."""
-    found = [node for text in texts for node in expressions(source) if ast.unparse(node) == text]
-    found.sort(key=lambda node: (node.lineno, node.end_col_offset))
-    edits = [Edit(span=span_of(node), before=f"__dv_draw__({number}, ") for number, node in enumerate(found)]
+    nodes = [node for text in texts for node in expressions(source) if ast.unparse(node) == text]
+    nodes.sort(key=lambda node: (node.lineno, node.end_col_offset))
+    edits = [Edit(span=span_of(node), before=f"__dv_draw__({number}, ") for number, node in enumerate(nodes)]
     return instrument_source(source, edits)
 
 
@@ -116,13 +116,13 @@ def test_wraps_nest_in_a_file_with_more_than_a_thousand_of_them() -> None:
 )
 def test_what_a_decorator_compiles_is_left_unless_it_only_traces(decorator: str, is_left: bool) -> None:
     result = drawn(f"{decorator}\ndef f(key):\n    return normal(key)\n", "normal")
-    assert [one.reason for one in result.skipped] == (["compiled"] if is_left else [])
+    assert [skipped.reason for skipped in result.skipped] == (["compiled"] if is_left else [])
 
 
 @pytest.mark.parametrize(("source", "text"), [("x = r", "r"), ("map(r, x)", "r"), ("@r(3)\ndef f(): pass", "r")])
 def test_only_what_is_called_in_an_expression_is_wrapped(source: str, text: str) -> None:
     result = drawn(source, text)
-    assert [one.reason for one in result.skipped] == ["not-a-callee"]
+    assert [skipped.reason for skipped in result.skipped] == ["not-a-callee"]
     assert result.text == source
 
 
@@ -204,10 +204,10 @@ def test_a_program_does_the_same_with_all_its_draws_wrapped(
     tmp_path: Path, builtins_as_they_were: None, runtime: Callable[..., Any] | None
 ) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
-    found = analyse_project(tmp_path, Path("train.py"))
-    result = instrument_project(tmp_path, found.metrics, found.main_loop, found.draws)["train.py"]
+    findings = analyse_project(tmp_path, Path("train.py"))
+    result = instrument_project(tmp_path, findings.metrics, findings.main_loop, findings.draws)["train.py"]
     assert not result.skipped
-    assert sum(edit.function == "__dv_draw__" for edit in result.done) == len(found.draws) == 9
+    assert sum(edit.function == "__dv_draw__" for edit in result.done) == len(findings.draws) == 9
     assert result.text.count("\n") == PROGRAM.count("\n")
     if runtime is not None:
         vars(builtins)["__dv_draw__"] = runtime

@@ -62,15 +62,15 @@ def test_an_expression_is_wrapped_in_place(before: str, text: str, after: str) -
     ],
 )
 def test_a_field_that_shows_its_own_text_goes_on_showing_it(before: str, after: str) -> None:
-    shown = wrapped(before, "x")
-    assert shown == after.replace(") :", ") :")
-    assert eval_print(before) == eval_print(shown)
+    text = wrapped(before, "x")
+    assert text == after.replace(") :", ") :")
+    assert eval_print(before) == eval_print(text)
 
 
 def eval_print(source: str) -> str:
-    said: list[str] = []
-    exec(source, {"x": 0.5, "print": said.append, "__dv__": lambda number, value: value})
-    return said[0]
+    output: list[str] = []
+    exec(source, {"x": 0.5, "print": output.append, "__dv__": lambda number, value: value})
+    return output[0]
 
 
 def test_wraps_of_one_expression_nest() -> None:
@@ -178,7 +178,7 @@ def test_bytes_outside_the_wraps_stay(encoding: str, cookie: str, newline: str) 
     assert ast.parse(result.data)
 
 
-PREAMBLE_PLACES = [
+PREAMBLE_SLOTS = [
     ("print(x)", "PRE; print(x)"),
     ("# note\n\nprint(x)", "# note\n\nPRE; print(x)"),
     ("'''doc'''\nprint(x)", "'''doc'''; PRE\nprint(x)"),
@@ -200,12 +200,12 @@ PREAMBLE_PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("before", "after"), PREAMBLE_PLACES)
+@pytest.mark.parametrize(("before", "after"), PREAMBLE_SLOTS)
 def test_the_preamble_goes_on_a_line_that_is_there(before: str, after: str) -> None:
     text = instrumented(before, "x").text
     assert PREAMBLE in text
-    shown = text.replace(PREAMBLE, "PRE").replace("__dv__(0, x)", "x").replace("__dv__(1, x)", "x")
-    assert shown == after
+    shortened = text.replace(PREAMBLE, "PRE").replace("__dv__(0, x)", "x").replace("__dv__(1, x)", "x")
+    assert shortened == after
 
 
 @pytest.mark.parametrize(

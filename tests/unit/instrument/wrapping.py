@@ -16,16 +16,16 @@ def parse(source: bytes | str) -> ast.Module:
 
 
 def expressions(source: bytes | str) -> list[ast.expr]:
-    """Return every expression that has a place, in the order of a walk."""
+    """Return every expression that has a span, in the order of a walk."""
     nodes = (node for node in ast.walk(parse(source)) if isinstance(node, ast.expr))
     return [node for node in nodes if isinstance(getattr(node, "ctx", ast.Load()), ast.Load)]
 
 
 def edits_at(source: bytes | str, *texts: str, function: str = "__dv__") -> list[Edit]:
     """Return a wrap for each expression that unparses to one of `texts`."""
-    found = [node for text in texts for node in expressions(source) if ast.unparse(node) == text]
-    opening = (lambda n: f"{function}({n}, ") if function == "__dv__" else (lambda n: f"{function}(")
-    return [Edit(span=span_of(node), before=opening(number)) for number, node in enumerate(found)]
+    nodes = [node for text in texts for node in expressions(source) if ast.unparse(node) == text]
+    before = (lambda n: f"{function}({n}, ") if function == "__dv__" else (lambda n: f"{function}(")
+    return [Edit(span=span_of(node), before=before(index)) for index, node in enumerate(nodes)]
 
 
 def instrumented(source: bytes | str, *texts: str, function: str = "__dv__") -> Instrumented:

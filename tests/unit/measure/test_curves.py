@@ -16,12 +16,12 @@ RUNS = st.lists(RUN.map(lambda values: (list(range(len(values))), values)), max_
 def test_agrees_with_pandas_grouped_quantiles(runs):
     rows = [(step, value) for steps, values in runs for step, value in zip(steps, values, strict=True)]
     grouped = pd.DataFrame(rows, columns=["step", "value"], dtype=float).dropna().groupby("step")["value"]
-    found = curve_band(runs, band=0.8)
+    band = curve_band(runs, band=0.8)
     expected = grouped.quantile([0.1, 0.5, 0.9]).unstack() if rows else pd.DataFrame(columns=[0.1, 0.5, 0.9])
-    assert found.iterations.tolist() == sorted(expected.index)
-    assert found.n.tolist() == grouped.count().tolist()
-    if found.iterations.size:
-        np.testing.assert_allclose(np.stack([found.low, found.median, found.high], axis=1), expected, atol=1e-9)
+    assert band.iterations.tolist() == sorted(expected.index)
+    assert band.n.tolist() == grouped.count().tolist()
+    if band.iterations.size:
+        np.testing.assert_allclose(np.stack([band.low, band.median, band.high], axis=1), expected, atol=1e-9)
 
 
 @given(RUNS, st.randoms(use_true_random=False))
@@ -32,14 +32,14 @@ def test_order_of_the_runs_does_not_matter(runs, random):
 
 
 def test_a_curve_is_not_extended_beyond_its_end():
-    found = curve_band([([0], [1.0]), ([0, 1], [3.0, 9.0])])
-    assert found.n.tolist() == [2, 1]
-    assert (found.low[1], found.median[1], found.high[1]) == (9.0, 9.0, 9.0)
+    band = curve_band([([0], [1.0]), ([0, 1], [3.0, 9.0])])
+    assert band.n.tolist() == [2, 1]
+    assert (band.low[1], band.median[1], band.high[1]) == (9.0, 9.0, 9.0)
 
 
 def test_of_several_values_at_one_iteration_the_last_finite_one_counts():
-    found = curve_band([([0, 0, 0], [1.0, 2.0, float("nan")])])
-    assert found.median.tolist() == [2.0]
+    band = curve_band([([0, 0, 0], [1.0, 2.0, float("nan")])])
+    assert band.median.tolist() == [2.0]
 
 
 def test_no_run_gives_an_empty_curve():
@@ -60,17 +60,17 @@ def test_runs_part_where_pandas_finds_the_first_range_beyond_the_tolerance(runs,
     grouped = pd.DataFrame(rows, columns=["step", "value"], dtype=float).dropna().groupby("step")["value"]
     ranges = (grouped.max() - grouped.min())[grouped.count() > 1]
     near = (ranges - tolerance).abs() < 1e-9 * (1 + ranges)
-    found = parting(runs, tolerance)
-    assert found.compared == len(ranges)
+    parted = parting(runs, tolerance)
+    assert parted.compared == len(ranges)
     if not near.any():
         beyond = ranges[ranges > tolerance]
-        assert found.iteration == (None if beyond.empty else beyond.index[0])
-        assert found.apart is None or found.apart == pytest.approx(beyond.iloc[0])
+        assert parted.iteration == (None if beyond.empty else beyond.index[0])
+        assert parted.apart is None or parted.apart == pytest.approx(beyond.iloc[0])
 
 
 def test_one_bit_parts_runs():
-    found = parting([([0, 1], [1.0, 0.5]), ([0, 1], [1.0, np.nextafter(0.5, 1)])])
-    assert (found.iteration, found.apart) == (1, np.nextafter(0.5, 1) - 0.5)
+    parted = parting([([0, 1], [1.0, 0.5]), ([0, 1], [1.0, np.nextafter(0.5, 1)])])
+    assert (parted.iteration, parted.apart) == (1, np.nextafter(0.5, 1) - 0.5)
 
 
 def test_runs_that_share_no_iteration_never_part():

@@ -13,8 +13,8 @@ VALUES = np.random.default_rng(5).normal(90, 1, 60)
 
 def t_half_width(values, level=0.95):
     """Reference: SciPy's own interval of a mean."""
-    found = stats.ttest_1samp(values, 0).confidence_interval(level)
-    return (found.high - found.low) / 2
+    interval = stats.ttest_1samp(values, 0).confidence_interval(level)
+    return (interval.high - interval.low) / 2
 
 
 def first_narrow(values, width, least):
@@ -30,9 +30,9 @@ def test_enough_are_two_runs_more_than_at_the_first_narrow_look():
 
 
 def test_the_interval_is_the_width_asked_for_once_it_is_met():
-    found = fixed_width(VALUES, 0.5, least=10)
-    assert (found.interval.low, found.interval.high) == pytest.approx((VALUES.mean() - 0.5, VALUES.mean() + 0.5))
-    assert found.half_width == pytest.approx(t_half_width(VALUES))
+    width = fixed_width(VALUES, 0.5, least=10)
+    assert (width.interval.low, width.interval.high) == pytest.approx((VALUES.mean() - 0.5, VALUES.mean() + 0.5))
+    assert width.half_width == pytest.approx(t_half_width(VALUES))
 
 
 def test_before_it_is_met_the_interval_is_the_t_interval_and_never_narrower_than_the_width():
@@ -50,18 +50,18 @@ def test_no_look_is_taken_before_the_first_one_allowed():
 
 
 def test_a_relative_width_is_a_share_of_the_absolute_mean():
-    found = fixed_width(VALUES, 0.005, relative=True, least=10)
-    assert found.wanted == pytest.approx(0.005 * VALUES.mean())
+    width = fixed_width(VALUES, 0.005, relative=True, least=10)
+    assert width.wanted == pytest.approx(0.005 * VALUES.mean())
     mirrored = fixed_width(-VALUES, 0.005, relative=True, least=10)
-    assert (mirrored.enough_at, mirrored.wanted) == (found.enough_at, pytest.approx(found.wanted))
-    assert mirrored.interval.low == pytest.approx(-found.interval.high)
+    assert (mirrored.enough_at, mirrored.wanted) == (width.enough_at, pytest.approx(width.wanted))
+    assert mirrored.interval.low == pytest.approx(-width.interval.high)
 
 
 def test_equal_values_are_never_enough():
-    found = fixed_width(np.full(30, 97.0), 0.5, least=10)
-    assert not found.met
-    assert not found.interval.known
-    assert "exactly the same value" in found.interval.reason
+    width = fixed_width(np.full(30, 97.0), 0.5, least=10)
+    assert not width.met
+    assert not width.interval.known
+    assert "exactly the same value" in width.interval.reason
 
 
 def test_looks_at_equal_values_are_passed_over():
@@ -88,9 +88,9 @@ def test_what_cannot_be_asked_is_refused(width, least):
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_too_few_values_have_no_interval(n):
-    found = fixed_width(VALUES[:n], 0.5, least=10)
-    assert (found.n, found.met, found.enough_at) == (n, False, None)
-    assert found.interval.known == (n > 1)
+    width = fixed_width(VALUES[:n], 0.5, least=10)
+    assert (width.n, width.met, width.enough_at) == (n, False, None)
+    assert width.interval.known == (n > 1)
 
 
 def test_stopped_samples_have_an_interval_about_their_mean_no_narrower_than_asked_for():
@@ -98,6 +98,6 @@ def test_stopped_samples_have_an_interval_about_their_mean_no_narrower_than_aske
     rng = np.random.default_rng(3)
     for sample in rng.normal(0, 1, (40, 26)):
         n = fixed_width(sample, 0.5, least=10).enough_at or 26
-        found = fixed_width(sample[:n], 0.5, least=10)
-        assert found.interval.high - found.interval.low >= 1 - 1e-12
-        assert abs(np.mean(sample[:n]) - (found.interval.high + found.interval.low) / 2) < 1e-12
+        width = fixed_width(sample[:n], 0.5, least=10)
+        assert width.interval.high - width.interval.low >= 1 - 1e-12
+        assert abs(np.mean(sample[:n]) - (width.interval.high + width.interval.low) / 2) < 1e-12

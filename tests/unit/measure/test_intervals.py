@@ -46,32 +46,32 @@ def test_sd_factors_are_those_of_the_tables(n, low, high):
 def test_mean_interval_has_the_half_width_of_the_tables(n, half):
     """Student's t: the half-width in units of the SD."""
     values = np.arange(n, dtype=float)
-    found = mean_interval(values)
-    assert (found.high - found.low) / 2 / values.std(ddof=1) == pytest.approx(half, abs=0.005)
+    interval = mean_interval(values)
+    assert (interval.high - interval.low) / 2 / values.std(ddof=1) == pytest.approx(half, abs=0.005)
 
 
 @given(SAMPLES, LEVELS)
 def test_mean_interval_inverts_the_t_test(values, level):
     """The ends are the means that a one-sample t test just rejects."""
-    found = mean_interval(varied(values), level)
-    for end in (found.low, found.high):
+    interval = mean_interval(varied(values), level)
+    for end in (interval.low, interval.high):
         assert stats.ttest_1samp(values, end).pvalue == pytest.approx(1 - level, rel=1e-6)
 
 
 @given(SAMPLES, LEVELS)
 def test_sd_interval_inverts_the_chi_square_test(values, level):
-    found = sd_interval(varied(values), level)
+    interval = sd_interval(varied(values), level)
     squares = (len(values) - 1) * np.var(values, ddof=1)
     tail = (1 - level) / 2
-    assert stats.chi2.cdf(squares / found.high**2, len(values) - 1) == pytest.approx(tail, rel=1e-6)
-    assert stats.chi2.sf(squares / found.low**2, len(values) - 1) == pytest.approx(tail, rel=1e-6)
+    assert stats.chi2.cdf(squares / interval.high**2, len(values) - 1) == pytest.approx(tail, rel=1e-6)
+    assert stats.chi2.sf(squares / interval.low**2, len(values) - 1) == pytest.approx(tail, rel=1e-6)
 
 
 def test_mean_interval_agrees_with_statsmodels():
     weightstats = pytest.importorskip("statsmodels.stats.weightstats")
     low, high = weightstats.DescrStatsW(ACCURACIES).tconfint_mean(alpha=0.1)
-    found = mean_interval(ACCURACIES, 0.9)
-    assert (found.low, found.high) == (pytest.approx(low, rel=1e-12), pytest.approx(high, rel=1e-12))
+    interval = mean_interval(ACCURACIES, 0.9)
+    assert (interval.low, interval.high) == (pytest.approx(low, rel=1e-12), pytest.approx(high, rel=1e-12))
 
 
 @BOOTSTRAPS
@@ -80,9 +80,9 @@ def test_bootstrap_agrees_with_scipy_on_the_same_draws(interval_of):
     expected = stats.bootstrap(
         (ACCURACIES,), statistic, method="BCa", rng=np.random.default_rng(5), n_resamples=2000, vectorized=False
     ).confidence_interval
-    found = interval_of(ACCURACIES, np.random.default_rng(5), resamples=2000)
-    assert found.low == pytest.approx(expected.low, rel=1e-9)
-    assert found.high == pytest.approx(expected.high, rel=1e-9)
+    interval = interval_of(ACCURACIES, np.random.default_rng(5), resamples=2000)
+    assert interval.low == pytest.approx(expected.low, rel=1e-9)
+    assert interval.high == pytest.approx(expected.high, rel=1e-9)
 
 
 @BOOTSTRAPS
@@ -103,17 +103,17 @@ def test_bootstrap_says_why_there_is_none(interval_of):
 
 
 @pytest.mark.parametrize(
-    ("one", "many"),
+    ("single", "joint"),
     [(bootstrap_mean_interval, bootstrap_mean_intervals), (bootstrap_sd_interval, bootstrap_sd_intervals)],
 )
-def test_several_samples_together_give_what_each_gives_alone(one, many):
+def test_several_samples_together_give_what_each_gives_alone(single, joint):
     """Samples of one length share their draws, so each is as if it were the first; others keep their reasons."""
     # So many that no resample is the sample itself: up to rounding it would tie, and the order of summing decide.
     drawn = np.random.default_rng(2).normal(size=(2, 25))
     samples = [drawn[0], [1.0], drawn[1], [2.0] * 6, [1.0, 2.0, 3.0]]
-    found = many(samples, np.random.default_rng(8), resamples=999)
-    for sample, interval in zip(samples, found, strict=True):
-        alone = one(sample, np.random.default_rng(8), resamples=999)
+    intervals = joint(samples, np.random.default_rng(8), resamples=999)
+    for sample, interval in zip(samples, intervals, strict=True):
+        alone = single(sample, np.random.default_rng(8), resamples=999)
         assert interval.reason == alone.reason
         if alone.known:
             assert interval.low == pytest.approx(alone.low, rel=1e-12)
@@ -165,9 +165,9 @@ def test_a_higher_level_gives_a_wider_interval_around_the_estimate(interval_of, 
     ],
 )
 def test_an_unknown_interval_says_why(interval_of, values, reason):
-    found = interval_of(values)
-    assert (found.low, found.high, found.known) == (None, None, False)
-    assert found.reason == reason
+    interval = interval_of(values)
+    assert (interval.low, interval.high, interval.known) == (None, None, False)
+    assert interval.reason == reason
 
 
 @BOTH

@@ -15,20 +15,20 @@ DIRECTIONS = st.sampled_from(["higher", "lower"])
 @given(CURVE, DIRECTIONS)
 def test_best_is_where_pandas_finds_it(values, direction):
     series = pd.Series(values, index=np.arange(len(values)) * 10, dtype=float)
-    found = reached_best(series.index, values, direction)
+    reached = reached_best(series.index, values, direction)
     if series.isna().all():
-        assert found == Reached()
+        assert reached == Reached()
     else:
-        assert found.iteration == (series.idxmax() if direction == "higher" else series.idxmin())
-        assert found.value == (series.max() if direction == "higher" else series.min())
+        assert reached.iteration == (series.idxmax() if direction == "higher" else series.idxmin())
+        assert reached.value == (series.max() if direction == "higher" else series.min())
 
 
 @given(CURVE, st.floats(min_value=-1e3, max_value=1e3), DIRECTIONS)
 def test_threshold_is_crossed_where_pandas_finds_it(values, threshold, direction):
     series = pd.Series(values, dtype=float)
-    there = series[series >= threshold] if direction == "higher" else series[series <= threshold]
-    found = reached_threshold(series.index, values, threshold, direction)
-    assert found.iteration == (None if there.empty else there.index[0])
+    crossed = series[series >= threshold] if direction == "higher" else series[series <= threshold]
+    reached = reached_threshold(series.index, values, threshold, direction)
+    assert reached.iteration == (None if crossed.empty else crossed.index[0])
 
 
 @given(CURVE, DIRECTIONS)

@@ -13,9 +13,9 @@ from deviate.measure.resolution import finite_test, resolution
 
 @given(st.integers(min_value=0, max_value=1000).map(lambda k: k / 1000), st.integers(min_value=1, max_value=10**6))
 def test_standard_error_is_that_of_a_binomial_share(accuracy, examples):
-    found = resolution(accuracy, examples)
-    assert found.standard_error == pytest.approx(stats.binom.std(examples, accuracy) / examples, rel=1e-9, abs=1e-12)
-    assert found.step == 1 / examples
+    limits = resolution(accuracy, examples)
+    assert limits.standard_error == pytest.approx(stats.binom.std(examples, accuracy) / examples, rel=1e-9, abs=1e-12)
+    assert limits.step == 1 / examples
 
 
 @given(st.integers(min_value=0, max_value=1000).map(lambda k: k / 1000), st.integers(min_value=1, max_value=10**6))
@@ -39,9 +39,9 @@ def test_independent_errors_never_spread_more_than_the_standard_error(shares, sd
     """The bound's proof, in numbers: sum q(1-q)/n² <= p(1-p)/n for any examples."""
     probabilities = np.asarray(shares)
     between_runs = math.sqrt(float(np.sum(probabilities * (1 - probabilities)))) / len(shares)
-    found = finite_test(sd, resolution(float(probabilities.mean()), len(shares)))
-    assert between_runs <= found.standard_error + 1e-12
-    assert 0 <= found.share_at_most <= 1
+    finite = finite_test(sd, resolution(float(probabilities.mean()), len(shares)))
+    assert between_runs <= finite.standard_error + 1e-12
+    assert 0 <= finite.share_at_most <= 1
 
 
 @given(st.floats(min_value=1e-3, max_value=10), st.floats(min_value=0.5, max_value=99.5))
@@ -55,8 +55,8 @@ def test_percent_and_share_give_the_same_comparison(sd, accuracy):
 def test_runs_whose_errors_are_coin_flips_spread_by_one_standard_error():
     rng = np.random.default_rng(0)
     accuracies = rng.binomial(1000, 0.9, 4000) / 1000
-    found = finite_test(accuracies.std(ddof=1), resolution(accuracies.mean(), 1000))
-    assert found.sd_in_errors == pytest.approx(1, abs=0.03)
+    finite = finite_test(accuracies.std(ddof=1), resolution(accuracies.mean(), 1000))
+    assert finite.sd_in_errors == pytest.approx(1, abs=0.03)
 
 
 def test_what_is_not_defined_is_unknown():

@@ -30,15 +30,15 @@ def bonett(values, level):
 @pytest.mark.parametrize("values", SAMPLES, ids=["normal", "skewed", "heavy", "tiny"])
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_it_is_bonett_s_interval(values, level):
-    found = robust_sd_interval(values, level)
-    assert (found.low, found.high) == pytest.approx(bonett(values.tolist(), level))
+    interval = robust_sd_interval(values, level)
+    assert (interval.low, interval.high) == pytest.approx(bonett(values.tolist(), level))
 
 
 @pytest.mark.parametrize("values", SAMPLES, ids=["normal", "skewed", "heavy", "tiny"])
 def test_the_cautious_one_holds_both(values):
-    found, normal, robust = cautious_sd_interval(values), sd_interval(values), robust_sd_interval(values)
-    assert found.low == min(normal.low, robust.low)
-    assert found.high == max(normal.high, robust.high)
+    cautious, normal, robust = cautious_sd_interval(values), sd_interval(values), robust_sd_interval(values)
+    assert cautious.low == min(normal.low, robust.low)
+    assert cautious.high == max(normal.high, robust.high)
 
 
 def test_tails_that_show_widen_it():

@@ -19,21 +19,21 @@ NUMBERS = ("mean", "sd", "min", "max", "range", "median", "iqr")
 @given(SAMPLES)
 def test_agrees_with_the_statistics_module(values):
     """Python's exact rational arithmetic is the reference."""
-    found = spread(values)
-    assert found.mean == pytest.approx(statistics.mean(values), rel=1e-9, abs=1e-9)
-    assert found.sd == pytest.approx(statistics.stdev(values), rel=1e-9, abs=1e-6)
-    assert found.median == pytest.approx(statistics.median(values), rel=1e-12)
+    measured = spread(values)
+    assert measured.mean == pytest.approx(statistics.mean(values), rel=1e-9, abs=1e-9)
+    assert measured.sd == pytest.approx(statistics.stdev(values), rel=1e-9, abs=1e-6)
+    assert measured.median == pytest.approx(statistics.median(values), rel=1e-12)
     lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")
-    assert found.iqr == pytest.approx(upper - lower, rel=1e-9, abs=1e-9)
-    assert (found.min, found.max, found.n) == (min(values), max(values), len(values))
+    assert measured.iqr == pytest.approx(upper - lower, rel=1e-9, abs=1e-9)
+    assert (measured.min, measured.max, measured.n) == (min(values), max(values), len(values))
 
 
 def test_agrees_with_a_certified_value():
     """NIST StRD data set NumAcc3: mean 1000000.2 and SD 0.1 exactly, where naive sums of squares fail."""
     values = [1000000.2] + [1000000.1, 1000000.3] * 500
-    found = spread(values)
-    assert found.mean == pytest.approx(1000000.2, rel=1e-15)
-    assert found.sd == pytest.approx(0.1, rel=1e-9)
+    measured = spread(values)
+    assert measured.mean == pytest.approx(1000000.2, rel=1e-15)
+    assert measured.sd == pytest.approx(0.1, rel=1e-9)
 
 
 @given(SAMPLES, st.floats(min_value=-1e6, max_value=1e6))
@@ -64,35 +64,35 @@ def test_order_of_the_runs_does_not_matter(values, random):
 @given(ANY_FINITE)
 def test_numbers_are_finite_or_withheld_with_a_reason(values):
     """No finite sample overflows, underflows to a false zero, or puts the mean outside the values."""
-    found = spread(values)
+    measured = spread(values)
     for name in (*NUMBERS, "cv"):
-        number = getattr(found, name)
-        assert (number is None) == (name in found.withheld)
+        number = getattr(measured, name)
+        assert (number is None) == (name in measured.withheld)
         assert number is None or math.isfinite(number)
-    assert found.min <= found.mean <= found.max
-    assert found.identical == (len(set(values)) == 1)
+    assert measured.min <= measured.mean <= measured.max
+    assert measured.identical == (len(set(values)) == 1)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(min_value=2, max_value=30))
 def test_equal_values_have_no_spread_at_all(value, n):
     """0.1 + 0.1 + 0.1 is not 0.3, but three runs at 0.1 have the mean 0.1 and the SD 0."""
-    found = spread([value] * n)
-    assert found.identical
-    assert (found.mean, found.sd, found.range, found.iqr) == (value, 0, 0, 0)
+    measured = spread([value] * n)
+    assert measured.identical
+    assert (measured.mean, measured.sd, measured.range, measured.iqr) == (value, 0, 0, 0)
 
 
 def test_one_run_has_a_location_and_no_spread():
-    found = spread([0.5])
-    assert (found.n, found.mean, found.median, found.min, found.max) == (1, 0.5, 0.5, 0.5, 0.5)
-    assert (found.sd, found.cv, found.range, found.iqr) == (None, None, None, None)
-    assert set(found.withheld) == {"sd", "cv", "range", "iqr"}
-    assert not found.identical
+    measured = spread([0.5])
+    assert (measured.n, measured.mean, measured.median, measured.min, measured.max) == (1, 0.5, 0.5, 0.5, 0.5)
+    assert (measured.sd, measured.cv, measured.range, measured.iqr) == (None, None, None, None)
+    assert set(measured.withheld) == {"sd", "cv", "range", "iqr"}
+    assert not measured.identical
 
 
 def test_no_run_has_nothing():
-    found = spread([])
-    assert found == Spread(n=0, withheld=found.withheld)
-    assert set(found.withheld) == {*NUMBERS, "cv"}
+    measured = spread([])
+    assert measured == Spread(n=0, withheld=measured.withheld)
+    assert set(measured.withheld) == {*NUMBERS, "cv"}
 
 
 @pytest.mark.parametrize(
@@ -105,24 +105,24 @@ def test_no_run_has_nothing():
     ],
 )
 def test_cv_is_withheld_where_it_means_nothing(values, reason):
-    found = spread(values)
-    assert found.cv is None
-    assert found.withheld["cv"] == reason
+    measured = spread(values)
+    assert measured.cv is None
+    assert measured.withheld["cv"] == reason
 
 
 def test_cv_of_a_known_ratio_scale_may_be_large():
-    found = spread([0.0, 0.0, 3.0], ratio_scale=True)
-    assert found.cv == pytest.approx(3**0.5)
+    measured = spread([0.0, 0.0, 3.0], ratio_scale=True)
+    assert measured.cv == pytest.approx(3**0.5)
     assert spread([-1.0, 3.0], ratio_scale=True).cv is None
     assert spread([0.0, 0.0], ratio_scale=True).cv is None
 
 
 @given(SAMPLES.map(lambda values: [abs(value) for value in values]))
 def test_cv_where_given_lies_between_0_and_1(values):
-    found = spread(values)
-    assume(found.cv is not None)
-    assert 0 <= found.cv <= 1
-    assert found.cv == pytest.approx(found.sd / found.mean)
+    measured = spread(values)
+    assume(measured.cv is not None)
+    assert 0 <= measured.cv <= 1
+    assert measured.cv == pytest.approx(measured.sd / measured.mean)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

@@ -28,9 +28,9 @@ def test_the_robust_rule_is_the_modified_z_score(values):
         return
     scores = np.abs(np.asarray(values) - np.median(values)) / mad
     clear = np.abs(scores - MAD_CUTOFF) > 1e-9
-    found = weak_by_mad(values)
-    assert [place for place in np.flatnonzero(scores > MAD_CUTOFF) if clear[place]] == [
-        place for place in found.places if clear[place]
+    weak = weak_by_mad(values)
+    assert [index for index in np.flatnonzero(scores > MAD_CUTOFF) if clear[index]] == [
+        index for index in weak.places if clear[index]
     ]
 
 
@@ -62,9 +62,9 @@ def test_mean_deviation_of_the_normal_distribution():
 
 
 def test_too_few_runs_are_not_judged_but_nan_is_weak():
-    found = weak_by_mad([1.0, 2.0, float("nan"), 99.0])
-    assert found.places == [2]
-    assert "5 finite values" in found.reason
+    weak = weak_by_mad([1.0, 2.0, float("nan"), 99.0])
+    assert weak.places == [2]
+    assert "5 finite values" in weak.reason
 
 
 @given(VALUES, st.floats(min_value=0.1, max_value=10), st.floats(min_value=-50, max_value=50))

@@ -35,19 +35,19 @@ def prints(name="init", digest="a", *, first=None, sources=(), processes=1, coun
     }  # fmt: skip
 
 
-def judged(one, other, controls=({}, {}), varied=None, seeds=()):
-    return assess_factor("init", [one, other], controls, varied, list(seeds))
+def judged(first, second, controls=({}, {}), varied=None, seeds=()):
+    return assess_factor("init", [first, second], controls, varied, list(seeds))
 
 
 def test_what_differs_between_two_probes_varies():
-    found = judged(prints(digest="a", sources=[SEED]), prints(digest="b"))
-    assert (found.verdict, found.pins, found.fingerprints) == ("varies", [], ["a", "b"])
+    audited = judged(prints(digest="a", sources=[SEED]), prints(digest="b"))
+    assert (audited.verdict, audited.pins, audited.fingerprints) == ("varies", [], ["a", "b"])
 
 
 def test_what_is_the_same_is_pinned_by_who_seeded_it():
-    found = judged(prints(sources=[SEED, DrawSource(generator="numpy")]), prints(sources=[SEED]))
-    assert found.verdict == "pinned"
-    (pin,) = found.pins
+    audited = judged(prints(sources=[SEED, DrawSource(generator="numpy")]), prints(sources=[SEED]))
+    assert audited.verdict == "pinned"
+    (pin,) = audited.pins
     assert (pin.call, pin.file, pin.line, pin.given, pin.library) == ("torch.manual_seed", "train.py", 12, "42", False)
 
 
@@ -68,15 +68,15 @@ def test_a_library_s_seed_that_nobody_is_seen_to_draw_from_is_suspected():
 
 
 def test_a_probe_that_was_ended_earlier_is_compared_by_its_first_draws():
-    found = judged(prints(digest="x", first="a", count=9), prints(digest="y", first="a", count=5))
-    assert (found.verdict, found.fingerprints) == ("pinned", ["a", "a"])
+    audited = judged(prints(digest="x", first="a", count=9), prints(digest="y", first="a", count=5))
+    assert (audited.verdict, audited.fingerprints) == ("pinned", ["a", "a"])
     # The first draws are the same and later ones are not.
-    found = judged(prints(digest="x", first="a"), prints(digest="y", first="a"))
-    assert (found.verdict, found.fingerprints) == ("varies", ["x", "y"])
+    audited = judged(prints(digest="x", first="a"), prints(digest="y", first="a"))
+    assert (audited.verdict, audited.fingerprints) == ("varies", ["x", "y"])
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "controls", "verdict"),
+    ("first", "second", "controls", "verdict"),
     [
         ({}, {}, ({}, {}), "absent"),
         ({}, {}, (prints(), prints()), "unknown"),
@@ -84,10 +84,10 @@ def test_a_probe_that_was_ended_earlier_is_compared_by_its_first_draws():
         (prints(), prints(digest="b", processes=3), ({}, {}), "unknown"),
     ],
 )
-def test_what_was_not_drawn_for_twice_is_not_guessed(one, other, controls, verdict):
-    found = judged(one, other, controls)
-    assert found.verdict == verdict
-    assert bool(found.why) == (verdict == "unknown")
+def test_what_was_not_drawn_for_twice_is_not_guessed(first, second, controls, verdict):
+    audited = judged(first, second, controls)
+    assert audited.verdict == verdict
+    assert bool(audited.why) == (verdict == "unknown")
 
 
 def test_control_that_does_not_hold_or_vary_is_told():
@@ -119,14 +119,14 @@ def test_what_moves_although_it_should_not_is_a_leak():
 def process(pid, ppid, digest=None):
     events = [{"event": "start", "pid": pid, "ppid": ppid}]
     if digest:
-        said = {"event": "fingerprint", "name": "augment", "moment": "first", "digest": digest, "count": 4}
-        events.append({**said, "sources": [{"generator": "numpy.Generator"}]})
+        event = {"event": "fingerprint", "name": "augment", "moment": "first", "digest": digest, "count": 4}
+        events.append({**event, "sources": [{"generator": "numpy.Generator"}]})
     return Process(f"{pid}-1", events, None)
 
 
 def test_workers_that_draw_the_same_are_counted():
-    found = repeated_draws([process(1, 0), process(2, 1, "aa"), process(3, 1, "aa"), process(4, 1, "bb")])
-    assert [(each.processes, each.sources[0].generator) for each in found] == [(2, "numpy.Generator")]
+    groups = repeated_draws([process(1, 0), process(2, 1, "aa"), process(3, 1, "aa"), process(4, 1, "bb")])
+    assert [(each.processes, each.sources[0].generator) for each in groups] == [(2, "numpy.Generator")]
     assert repeated_draws([process(1, 0, "aa"), process(2, 0, "aa")]) == []
 
 

@@ -49,9 +49,9 @@ def by_hand(draws: list[Draw]) -> list[tuple[int, str, str, str]]:
 
 
 def test_the_factor_is_the_one_that_was_set(draws):
-    found = draws(entry(4, "layers"))
-    assert by_hand(found) == [(4, "numpy.random.randn", "layers", "set in deviate.toml")]
-    assert len(found) == len(draws(""))
+    set_draws = draws(entry(4, "layers"))
+    assert by_hand(set_draws) == [(4, "numpy.random.randn", "layers", "set in deviate.toml")]
+    assert len(set_draws) == len(draws(""))
 
 
 def test_other_can_be_set_too(draws):
@@ -69,15 +69,15 @@ def test_a_draw_whose_line_moved_is_found_by_its_call(draws):
 
 
 def test_a_draw_in_a_comprehension_is_wrapped_once_its_factor_is_set(draws):
-    ((line, *_),) = by_hand(found := draws(entry(12)))
-    (draw,) = [one for one in found if one.by_hand]
+    ((line, *_),) = by_hand(set_draws := draws(entry(12)))
+    (draw,) = [draw for draw in set_draws if draw.by_hand]
     assert line == 12
     assert (draw.span.column, draw.span.end_column) == (8, 22)
 
 
 def test_a_call_that_the_analysis_does_not_know_is_added(draws):
-    found = draws(entry(14, more="call = 'my_library.mix'"))
-    (draw,) = [one for one in found if one.by_hand]
+    set_draws = draws(entry(14, more="call = 'my_library.mix'"))
+    (draw,) = [draw for draw in set_draws if draw.by_hand]
     assert (draw.line, draw.call, draw.factor, draw.function) == (14, "my_library.mix", "augment", "<module>")
     assert (draw.span.column, draw.span.end_column) == (8, 22)
 

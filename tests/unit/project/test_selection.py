@@ -18,7 +18,7 @@ def train():
 
 train()
 """
-FOUND = Metric(
+METRIC = Metric(
     name="loss", variable="loss", expression="loss", file="t.py", line=6, end_line=6, function="train", sink="print",
     kind="loss", direction="lower", aggregate="last", confidence=0.9, why="printed",
     capture=Capture(how="value", span=Span(6, 22, 6, 26)),
@@ -31,7 +31,7 @@ def applied(tmp_path):
 
     def apply(toml):
         (tmp_path / "deviate.toml").write_text(toml)
-        findings = Findings(entry="t.py", main_loop=None, metrics=[FOUND])
+        findings = Findings(entry="t.py", main_loop=None, metrics=[METRIC])
         return apply_config(findings, read_config(tmp_path), tmp_path)
 
     return apply
@@ -44,7 +44,7 @@ def entry(name="loss", line=6, expression="loss", file="t.py", more=""):
 def test_a_metric_is_renamed_and_given_an_aggregate(applied):
     (metric,) = applied(entry(name="my loss", more="aggregate = 'min'")).metrics
     assert (metric.name, metric.aggregate) == ("my loss", "min")
-    assert (metric.capture, metric.kind, metric.direction) == (FOUND.capture, "loss", "lower")
+    assert (metric.capture, metric.kind, metric.direction) == (METRIC.capture, "loss", "lower")
 
 
 def test_what_is_not_listed_is_dropped_but_still_known(applied):

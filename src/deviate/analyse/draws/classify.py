@@ -1,4 +1,4 @@
-"""All draws of a project, each with its factor: that of the first rule that tells."""
+"""All draws of a project, each with its factor: that of the first rule that applies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from deviate.experiment import Draw, MainLoop
 #: Why a draw in code that a compiler reads is not wrapped.
 COMPILED = "a compiler reads the code, so it is left as it is"
 
-#: Callers are followed so far for one that tells what they call is for.
+#: Callers are followed so far for one whose role is known.
 MAX_LEVELS = 2
 
 #: What is drawn before the training, by the name that it is assigned to.
@@ -57,7 +57,7 @@ def _draw(drawn: Drawn, classifier: Classifier, compiled: Compiled) -> Draw:
     return Draw(
         file=module.file,
         line=node.lineno,
-        function=drawn.unit.shown_name,
+        function=drawn.unit.display_name,
         call=re.sub(r"\s+", " ", drawn.call)[:120],
         factor=role.factor,
         why=why,
@@ -67,7 +67,7 @@ def _draw(drawn: Drawn, classifier: Classifier, compiled: Compiled) -> Draw:
 
 def _is_hot(drawn: Drawn) -> bool:
     """Whether a draw stands where it may run for each number of an array."""
-    return drawn.site.scope.kind in {"comprehension", "lambda"} or len(list(enclosing_loops(drawn.site.place))) >= 3
+    return drawn.site.scope.kind in {"comprehension", "lambda"} or len(list(enclosing_loops(drawn.site.nesting))) >= 3
 
 
 class Classifier:
@@ -95,19 +95,19 @@ class Classifier:
         return Role("shuffle", "it chooses what is learned from") if drawn.gives == "batch" else None
 
     def by_seed(self, drawn: Drawn) -> Role | None:
-        """Tell what becomes a seed."""
+        """Tell a draw whose value becomes a seed."""
         seeds = self.use_finder.uses(drawn).seeds
         return Role("seed", seeds) if seeds else None
 
     def by_learning(self, drawn: Drawn) -> Role | None:
-        """Tell a parameter: what is made one, is given to an optimiser or is updated by a gradient."""
+        """Tell a parameter: a value that is made one, is passed to an optimiser or is updated by a gradient."""
         if drawn.gives != "values" or self.moments.moment(drawn.site) == "during":
             return None
         learned = self.use_finder.uses(drawn).learned
         return Role("init", f"a parameter: {learned}") if learned else None
 
     def by_function(self, drawn: Drawn) -> Role | None:
-        """Tell by class and name of the nearest function that tells, from the draw's own through its callers."""
+        """Tell by class and name of the nearest function with a role, from the draw's own through its callers."""
         level, seen = [drawn.unit], {drawn.unit}
         for _ in range(MAX_LEVELS):
             roles = {unit: self.roles.by_class(unit, drawn.gives) or self.roles.by_name(unit) for unit in level}
@@ -127,7 +127,7 @@ class Classifier:
         return None
 
     def _in_time(self, role: Role, drawn: Drawn) -> Role:
-        """Take what is ordered only before the training for data, and data that are made anew in it for an order."""
+        """Correct a role by the moment: an order drawn only before the training is data, data drawn in it an order."""
         moment = self.moments.moment(drawn.site)
         if role.factor == "shuffle" and moment == "before":
             return Role("data", f"{role.why}, once before the training")
@@ -136,7 +136,7 @@ class Classifier:
         return role
 
     def by_moment(self, drawn: Drawn) -> Role | None:
-        """Tell what makes, orders or splits the data before the training, and what orders them while it trains."""
+        """Tell draws that make, order or split the data before the training, or that order them while it trains."""
         moment = self.moments.moment(drawn.site)
         if moment == "before":
             if drawn.gives == "order":
@@ -144,7 +144,7 @@ class Classifier:
             return _by_target(drawn)
         if drawn.gives != "order":
             return None
-        if drawn.into is not None and (moment == "during" or enclosing_loops(drawn.site.place)):
+        if drawn.into is not None and (moment == "during" or enclosing_loops(drawn.site.nesting)):
             return Role("shuffle", f"{dotted_text(drawn.into) or 'it'} is shuffled again and again")
         if drawn.call.rpartition(".")[2] in PERMUTATIONS and self.moments.once_an_iteration(drawn.site):
             return Role("shuffle", "an order is drawn in each iteration of the main loop")
@@ -167,7 +167,7 @@ class Rule(NamedTuple):
     apply: Callable[[Classifier, Drawn], Role | None]
 
 
-#: In the order in which they are asked.
+#: In the order in which they are tried.
 RULES = (
     Rule("call", Classifier.by_call),
     Rule("seed", Classifier.by_seed),
@@ -186,7 +186,7 @@ def _agreed(roles: list[Role]) -> Role:
 
 
 def _by_target(drawn: Drawn) -> Role | None:
-    """Tell what is drawn before the training by the names that it is assigned to."""
+    """Tell a draw before the training by the names that it is assigned to."""
     statement = drawn.site.statement
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     names = [target.id for target in targets if isinstance(target, ast.Name)]

@@ -69,7 +69,7 @@ class _Finder:
 
     def look(self, site: CallSite) -> Drawn | None:
         """Return the draw that a call is."""
-        if site.scope.module is not self.flow.program.entry and under_main_guard(site.place):
+        if site.scope.module is not self.flow.program.entry and under_main_guard(site.nesting):
             return None
         refs = self.flow.value(site.node.func, site.scope).refs
         if any(isinstance(ref, (Unit, ClassScope)) for ref in refs):
@@ -93,7 +93,7 @@ class _Finder:
         return Drawn(site, dotted, gives, into)
 
     def _method(self, site: CallSite, func: ast.Attribute) -> Drawn | None:
-        name, written = func.attr, text_of(func)
+        name, text = func.attr, text_of(func)
         if name in tables.FILLS:
             return Drawn(site, f"Tensor.{name}", "values", func.value)
         if self._is_own(site, func):
@@ -102,10 +102,10 @@ class _Finder:
             methods = tables.methods_of(maker)
             if methods is not None and name in methods:
                 into = site.node.args[0] if name == "shuffle" and site.node.args else None
-                return Drawn(site, written, methods[name], into)
+                return Drawn(site, text, methods[name], into)
             if name == "sample" and tables.BUFFERS.search(maker):
-                return Drawn(site, written, "batch")
-        return self._named_method(site, func, written) or self._augmenter(site)
+                return Drawn(site, text, "batch")
+        return self._named_method(site, func, text) or self._augmenter(site)
 
     def _is_own(self, site: CallSite, func: ast.Attribute) -> bool:
         """Whether the method is one of the project's own."""
@@ -114,37 +114,37 @@ class _Finder:
             isinstance(ref, Instance) and self.flow.program.method(self.flow, ref.cls, func.attr) for ref in refs
         )
 
-    def _named_method(self, site: CallSite, func: ast.Attribute, written: str) -> Drawn | None:
+    def _named_method(self, site: CallSite, func: ast.Attribute, text: str) -> Drawn | None:
         """Tell a method by its name and what it is called on, where the making of that is not found."""
         name, call = func.attr, site.node
         receiver = dotted_text(func.value).rpartition(".")[2]
         if name in tables.ANY_METHODS and tables.GENERATOR_NAMES.match(receiver):
             into = call.args[0] if name == "shuffle" and call.args else None
-            return Drawn(site, written, tables.ANY_METHODS[name], into)
+            return Drawn(site, text, tables.ANY_METHODS[name], into)
         if name == "sample" and receiver in _SPACES:
-            return Drawn(site, written, "action")
+            return Drawn(site, text, "action")
         if name == "rsample" or (name == "sample" and tables.DISTRIBUTION_NAMES.search(receiver)):
-            return Drawn(site, written, "values")
+            return Drawn(site, text, "values")
         if name == "sample" and {"frac", "random_state"} & {key.arg for key in call.keywords}:
-            return Drawn(site, written, "order")
+            return Drawn(site, text, "order")
         if name == "rvs":
-            return Drawn(site, written, "values")
+            return Drawn(site, text, "values")
         if name in {"multinomial", "bernoulli"}:
             return Drawn(site, f"Tensor.{name}", "integers" if name == "multinomial" else "values")
         if name == "train_test_split":
-            return Drawn(site, written, "data")
-        return self._keyed(site, func, written)
+            return Drawn(site, text, "data")
+        return self._keyed(site, func, text)
 
-    def _keyed(self, site: CallSite, func: ast.Attribute, written: str) -> Drawn | None:
+    def _keyed(self, site: CallSite, func: ast.Attribute, text: str) -> Drawn | None:
         """Find the parameters, and the stochastic layers, of a model that is handed its keys."""
         call = site.node
         if func.attr in {"init", "init_with_output"} and call.args:
             first = call.args[0]
             key = dotted_text(first.func if isinstance(first, ast.Call) else first).rpartition(".")[2]
             if tables.KEY_NAMES.search(key) or key in {"PRNGKey", "key", "next_rng_key"}:
-                return Drawn(site, written, "init")
+                return Drawn(site, text, "init")
         if func.attr == "apply" and any(key.arg == "rngs" for key in call.keywords):
-            return Drawn(site, written, "layers")
+            return Drawn(site, text, "layers")
         return None
 
     def _augmenter(self, site: CallSite) -> Drawn | None:

@@ -45,9 +45,10 @@ class Makers:
         if isinstance(expr, ast.Call):
             yield from self._of_call(expr, scope, depth)
         elif isinstance(expr, ast.Name):
-            binding = lookup(expr.id, scope)
-            if binding is not None:
-                yield from self._of_bindings(binding[1], (id(binding[0]), expr.id), depth)
+            definition = lookup(expr.id, scope)
+            if definition is not None:
+                home, bindings = definition
+                yield from self._of_bindings(bindings, (id(home), expr.id), depth)
         elif isinstance(expr, ast.Attribute):
             yield from self._of_attribute(expr, scope, depth)
         elif isinstance(expr, (ast.Subscript, ast.NamedExpr, ast.Starred, ast.Await)):
@@ -97,8 +98,8 @@ class Makers:
         if not isinstance(unit, Unit) or depth > MAX_DEPTH:
             return
         for site in self.flow.program.callers(self.flow, unit)[:MAX_WAYS]:
-            for given in passed_for(site.node, unit, binding.key):
-                yield from self.of(given, site.scope, depth + 1)
+            for argument in passed_for(site.node, unit, binding.key):
+                yield from self.of(argument, site.scope, depth + 1)
         yield from self.of(binding.value, unit.parent or unit, depth + 1)
 
     def _of_attribute(self, expr: ast.Attribute, scope: Scope, depth: int) -> Iterator[str]:
@@ -110,9 +111,9 @@ class Makers:
         if not refs:
             named = self.flow.program.attributes.get(expr.attr, [])
             owners = named if len(named) <= 2 else []
-            stored = scope.module.attribute_stores.get(expr.attr, [])
-            yield from self._of_bindings(stored, (id(scope.module), "." + expr.attr), depth)
+            bindings = scope.module.attribute_stores.get(expr.attr, [])
+            yield from self._of_bindings(bindings, (id(scope.module), "." + expr.attr), depth)
         for owner in owners[:MAX_WAYS]:
             for cls in self.flow.program.family(self.flow, owner):
-                kept = [*cls.attributes.get(expr.attr, []), *cls.bindings.get(expr.attr, [])]
-                yield from self._of_bindings(kept, (id(cls), "." + expr.attr), depth)
+                bindings = [*cls.attributes.get(expr.attr, []), *cls.bindings.get(expr.attr, [])]
+                yield from self._of_bindings(bindings, (id(cls), "." + expr.attr), depth)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.loops.phases import Phases
-from deviate.analyse.source.index import CallSite, Unit, enclosing_loops, stands_in
+from deviate.analyse.source.index import CallSite, Unit, enclosing_loops, is_within
 from deviate.experiment import MainLoop
 
 Moment = Literal["before", "during", ""]
@@ -31,24 +31,24 @@ class Moments:
             for unit, ways in phases.ways.items()
             for edge in self.graph.edges(unit)
             if edge.target not in phases.ways
-            and not stands_in(edge.place, phases.loop.node)
+            and not is_within(edge.nesting, phases.loop.node)
             and any(edge.line < line for line, _ in ways)
         ]
         return self.graph.closure(roots)
 
     def leads_to_loop(self, unit: Unit) -> bool:
         """Whether a function holds the main loop or calls what leads to it."""
-        return unit.shown_name == "<module>" or (self.phases is not None and self.phases.leads_to_loop(unit))
+        return unit.display_name == "<module>" or (self.phases is not None and self.phases.leads_to_loop(unit))
 
     def once_an_iteration(self, site: CallSite) -> bool:
         """Whether a call is made in no loop but the main loop: in its body, or in a function that this calls."""
         if self.phases is None:
             return False
-        around, loop = enclosing_loops(site.place), self.phases.loop.node
+        around, loop = enclosing_loops(site.nesting), self.phases.loop.node
         if around:
             return around[0] is loop
         called = (edge for edge in self.graph.edges(self.phases.unit) if edge.target is site.scope.unit)
-        return any(enclosing_loops(edge.place)[:1] == [loop] for edge in called)
+        return any(enclosing_loops(edge.nesting)[:1] == [loop] for edge in called)
 
     def moment(self, site: CallSite) -> Moment:
         """Say when a call runs."""
@@ -57,12 +57,12 @@ class Moments:
             return "before" if self._leads_to_call(unit, line) else ""
         ways = self.phases.ways.get(unit)
         if ways is not None:
-            if stands_in(site.place, self.phases.loop.node):
+            if is_within(site.nesting, self.phases.loop.node):
                 return "during"
             return "before" if ways and all(line <= at for at, _ in ways) else ""
-        # What a generator yields is drawn when it is asked for; so is what a loop without end hands to another process.
+        # A generator draws when its next value is requested; so does an endless loop that feeds another process.
         during = unit in self.phases.during or bool(unit.yields) or _is_endless(site)
-        if unit in self.before or unit.shown_name == "<module>":
+        if unit in self.before or unit.display_name == "<module>":
             return "" if during else "before"
         return "during" if during else ""
 
@@ -76,5 +76,5 @@ class Moments:
 
 
 def _is_endless(site: CallSite) -> bool:
-    tests = (loop.test for loop in enclosing_loops(site.place) if isinstance(loop, ast.While))
+    tests = (loop.test for loop in enclosing_loops(site.nesting) if isinstance(loop, ast.While))
     return any(isinstance(test, ast.Constant) and bool(test.value) for test in tests)

@@ -1,4 +1,4 @@
-"""What a function is for, as far as its draws go: by the class it belongs to, and by its name."""
+"""The factor that a function draws for, by its class and by its name."""
 
 from __future__ import annotations
 
@@ -84,15 +84,15 @@ class Roles:
         if owner is None:
             return None
         name, kind = unit.name, self._kind(owner)
-        for its_kind, methods, given, factor, why in _METHODS:
-            if its_kind == kind and methods.search(name) and (not given or gives in given):
+        for class_kind, methods, drawn, factor, why in _METHODS:
+            if class_kind == kind and methods.search(name) and (not drawn or gives in drawn):
                 return Role(factor, f"{owner.name}.{name} {why}")
         return None
 
     def by_name(self, unit: Unit) -> Role | None:
         """Return what the name of a function says, or of one that it stands in."""
         at: Unit | None = unit
-        while at is not None and at.shown_name != "<module>":
+        while at is not None and at.display_name != "<module>":
             name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", at.name).lower()
             for factor, pattern, why in _NAMES:
                 if pattern.search(name):

@@ -87,7 +87,7 @@ CALLS_BY_START: tuple[tuple[re.Pattern[str], Gives], ...] = (
     (re.compile(r"^(torchvision\.transforms|albumentations|imgaug|kornia\.augmentation)\..*\bget_params$"), "augment"),
 )
 
-#: Kinds of cross-validation that draw only where they are told to shuffle.
+#: Kinds of cross-validation that draw only with ``shuffle=True``.
 SHUFFLED_FOLDS = re.compile(r"^sklearn\.(model_selection|cross_validation)\.(Stratified|Group)*(KFold|GroupKFold)$")
 DRAWN_FOLDS = re.compile(r"^sklearn\.(model_selection|cross_validation)\.\w*Shuffle\w*Split$")
 

@@ -1,4 +1,4 @@
-"""What becomes of a drawn value within the function or class that draws it: a seed, or a parameter."""
+"""Uses of a drawn value within the function or class that draws it: as a seed, or as a parameter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STEP = re.compile(
 
 @dataclass
 class Uses:
-    """What becomes of a value; empty where that was not seen."""
+    """How a value is used, as text for people; empty where no such use was seen."""
 
     seeds: str = ""
     learned: str = ""
@@ -40,7 +40,7 @@ class UseFinder:
         self._parents: dict[ModuleIndex, dict[ast.AST, ast.AST]] = {}
 
     def uses(self, drawn: Drawn) -> Uses:
-        """Return what becomes of what a draw gives."""
+        """Return the uses of the value that a draw gives."""
         walk = _Walk(self.flow, self._parents_in(drawn.unit.module))
         walk.run(drawn)
         return walk.uses
@@ -72,16 +72,16 @@ class _Walk:
                 self._step(node, scope)
 
     def _step(self, node: ast.AST, scope: Scope) -> None:
-        """Look at what is done with the value of one expression."""
+        """Follow the value of one expression to the expression or statement around it."""
         parent = self.parents.get(node)
         match parent:
             case ast.Attribute():
                 call = self.parents.get(parent)
                 self.waiting.append((call if isinstance(call, ast.Call) and call.func is parent else parent, scope))
             case ast.Call() if parent.func is not node:
-                self._given(parent, "", scope)
+                self._passed_to(parent, "", scope)
             case ast.keyword():
-                self._given(self.parents[parent], parent.arg or "", scope)
+                self._passed_to(self.parents[parent], parent.arg or "", scope)
             case ast.Tuple() if isinstance(assign := self.parents.get(parent), ast.Assign):
                 for target in assign.targets:
                     self._assigned(_part(target, [part is node for part in parent.elts].index(True)), scope)
@@ -95,8 +95,8 @@ class _Walk:
             case ast.expr() if not (isinstance(parent, ast.Subscript) and parent.slice is node):
                 self.waiting.append((parent, scope))
 
-    def _given(self, call: ast.AST, keyword: str, scope: Scope) -> None:
-        """Look at a function that the value is handed to; what a library's function returns stands for the value."""
+    def _passed_to(self, call: ast.AST, keyword: str, scope: Scope) -> None:
+        """Look at a function that takes the value as an argument; the result of a library's function is followed."""
         if not isinstance(call, ast.Call):
             return
         name = called_name(call)
@@ -109,23 +109,24 @@ class _Walk:
             self.waiting.append((call, scope))
 
     def _assigned(self, target: ast.expr, scope: Scope) -> None:
-        """Follow what is assigned to."""
+        """Follow the target of an assignment."""
         match target:
             case ast.Tuple() | ast.List():
                 for part in target.elts:
                     self._assigned(part, scope)
             case ast.Subscript() | ast.Starred() | ast.Attribute(attr="data"):
                 self._assigned(target.value, scope)
-            case ast.Name() if (place := lookup(target.id, scope)) is not None:
-                home, bindings = place
-                self._stored(target.id, home, bindings, [home.unit])
+            case ast.Name() if (definition := lookup(target.id, scope)) is not None:
+                home, bindings = definition
+                self._follow_name(target.id, home, bindings, [home.unit])
             case ast.Attribute():
                 owner = scope.unit.enclosing_class
                 bindings = owner.attributes.get(target.attr, []) if owner is not None else []
-                self._stored(target.attr, scope.module, bindings, owner.methods.values() if owner else [scope.unit])
+                units = owner.methods.values() if owner is not None else [scope.unit]
+                self._follow_name(target.attr, scope.module, bindings, units)
 
-    def _stored(self, name: str, home: object, bindings: list[Binding], units: Iterable[Unit]) -> None:
-        """Note what a name tells, and a loop that changes what it holds; follow where it is read."""
+    def _follow_name(self, name: str, home: object, bindings: list[Binding], units: Iterable[Unit]) -> None:
+        """Note a use that the name or an update of it shows, and follow the expressions that read it."""
         if (home, name) in self.seen:
             return
         self.seen.add((home, name))

@@ -1,1 +1,1 @@
-"""What a value is made of: data flow through expressions, functions, classes and files."""
+"""Data flow: the origin of each value, through expressions, functions, classes and files."""

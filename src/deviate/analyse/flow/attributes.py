@@ -1,4 +1,4 @@
-"""What an attribute of a value is: of a module, of an object of the project, of something outside."""
+"""Values of attributes: of modules, of objects of the project, of objects outside."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def is_property(unit: Unit) -> bool:
 
 
 def _with_updates(base: Value, value: Value) -> Value:
-    """Put what this very object was given in the place of what any object of its class may be given.
+    """Replace the parameters of the class's methods by what this very object received.
 
     ``losses.update(loss)`` makes ``losses.avg`` the loss, whatever other meters hold.
     """

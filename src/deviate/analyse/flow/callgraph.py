@@ -1,4 +1,4 @@
-"""Who runs what: calls and function references, with the place they stand in."""
+"""Which function runs or names which, with the nesting of each call and reference."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import COMMON_METHODS, MAX_SAME_NAMED
 from deviate.analyse.flow.values import External
-from deviate.analyse.source.index import Place, Unit, stands_in
+from deviate.analyse.source.index import Nesting, Unit, is_within
 
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """A function that code at some place runs or names."""
+    """A function that code runs or names, with the nesting of that code."""
 
-    place: Place | None
+    nesting: Nesting | None
     target: Unit
     line: int
     #: False where it is only named.
@@ -40,9 +40,9 @@ class CallGraph:
     def _called(self, unit: Unit) -> list[Edge]:
         edges: list[Edge] = []
         for site in unit.calls:
-            if self.program.may_run(unit.module, site.place):
+            if self.program.may_run(unit.module, site.nesting):
                 targets = self.program.targets(self.flow, site) or self._by_method_name(site.node, unit)
-                edges.extend(Edge(site.place, target, site.node.lineno) for target in targets)
+                edges.extend(Edge(site.nesting, target, site.node.lineno) for target in targets)
         return edges
 
     def _by_method_name(self, call: ast.Call, unit: Unit) -> list[Unit]:
@@ -60,11 +60,11 @@ class CallGraph:
 
     def _mentioned(self, unit: Unit) -> list[Edge]:
         edges: list[Edge] = []
-        for node, scope, place in unit.loads:
+        for node, scope, nesting in unit.loads:
             if isinstance(node, ast.Name) or node.attr in self.program.methods:
                 refs = self.flow.value(node, scope).refs
                 edges.extend(
-                    Edge(place, ref, node.lineno, called=False)
+                    Edge(nesting, ref, node.lineno, called=False)
                     for ref in refs
                     if isinstance(ref, Unit) and ref is not unit
                 )
@@ -84,6 +84,6 @@ class CallGraph:
     def inside(self, unit: Unit, node: ast.AST) -> set[Unit]:
         """Return everything that runs within a statement of a function."""
         if node not in self._inside:
-            roots = [edge.target for edge in self.edges(unit) if stands_in(edge.place, node)]
+            roots = [edge.target for edge in self.edges(unit) if is_within(edge.nesting, node)]
             self._inside[node] = self.closure(roots)
         return self._inside[node]

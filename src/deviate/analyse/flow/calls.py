@@ -1,4 +1,4 @@
-"""What a call gives: of the project's own functions by substitution, of others by table."""
+"""Values of calls: of the project's own functions by substitution, of others by table."""
 
 from __future__ import annotations
 

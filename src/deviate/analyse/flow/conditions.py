@@ -1,4 +1,4 @@
-"""What the conditions around a report say: whether it is switched on, an alarm, and which part of the data it is of."""
+"""The conditions around a report: whether a setting switches it on, whether it is an alarm, its part of the data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import METRIC_ORIGINS, From
 from deviate.analyse.naming.words import split_of, words_of
-from deviate.analyse.source.index import Place, Scope, enclosing_branches
+from deviate.analyse.source.index import Nesting, Scope, enclosing_branches
 from deviate.analyse.source.syntax import text_of
 
 #: The process that reports for all; its condition holds in every run.
@@ -21,9 +21,9 @@ _NOT_FINITE = re.compile(r"nan\b|isinf|finite|overflow", re.IGNORECASE)
 _OTHER = {"train": "val", "val": "train", "test": "train", "eval": "train"}
 
 
-def switches(flow: Evaluator, place: Place | None, scope: Scope) -> int:
+def switches(flow: Evaluator, nesting: Nesting | None, scope: Scope) -> int:
     """Count the settings that must be chosen for code to run: ``if args.tensorboard``."""
-    return sum(_is_switch(flow, node.test, scope) for node, _ in enclosing_branches(place))
+    return sum(_is_switch(flow, node.test, scope) for node, _ in enclosing_branches(nesting))
 
 
 def _is_switch(flow: Evaluator, test: ast.expr, scope: Scope) -> bool:
@@ -38,9 +38,9 @@ def _is_switch(flow: Evaluator, test: ast.expr, scope: Scope) -> bool:
     )
 
 
-def is_alarm(place: Place | None) -> bool:
+def is_alarm(nesting: Nesting | None) -> bool:
     """Whether code is in a branch that ends the program because something went wrong: ``if not isfinite(loss)``."""
-    node, branch = next(enclosing_branches(place), (None, ""))
+    node, branch = next(enclosing_branches(nesting), (None, ""))
     return node is not None and _aborts(getattr(node, branch)[-1], text_of(node.test))
 
 
@@ -57,9 +57,9 @@ def _aborts(last: ast.stmt, test: str) -> bool:
     return not (isinstance(status, ast.Constant) and status.value == 0)
 
 
-def split_at(place: Place | None) -> str:
+def split_at(nesting: Nesting | None) -> str:
     """Find which part of the data the branches around code are for: ``if self.is_train: ... else: ...``."""
-    splits = ((_tested_split(node.test), branch) for node, branch in enclosing_branches(place))
+    splits = ((_tested_split(node.test), branch) for node, branch in enclosing_branches(nesting))
     return next((split if branch == "body" else _OTHER[split] for split, branch in splits if split), "")
 
 

@@ -24,7 +24,7 @@ from deviate.analyse.flow.values import (
 )
 from deviate.analyse.naming.words import is_settings_name
 from deviate.analyse.source.imports import name_below
-from deviate.analyse.source.index import Binding, ModuleIndex, Place, Scope, Unit, lookup
+from deviate.analyse.source.index import Binding, ModuleIndex, Nesting, Scope, Unit, lookup
 
 #: Of what callers pass for parameters, so much is remembered.
 MAX_RESOLVED_REFS = 8
@@ -181,21 +181,21 @@ class Flow:
             and not value.params()
             and isinstance(statement.op, (ast.Add, ast.Sub))
         ):
-            return of(From.LIVE) if self._decided_live(binding.place, binding.scope) else of(From.COUNT)
+            return of(From.LIVE) if self._decided_live(binding.nesting, binding.scope) else of(From.COUNT)
         if isinstance(statement.op, ast.Sub) and is_scaled_step(statement.value):
             return Value(value.origins | {From.LIVE})
         if isinstance(statement.op, ast.Sub) and value.has(From.CLOCK):
             return subtract(of(From.CLOCK), value)
         return Value(value.origins, value.refs, None, value.keys, element_of(value) if value.element else None)
 
-    def _decided_live(self, place: Place | None, scope: Scope) -> bool:
+    def _decided_live(self, nesting: Nesting | None, scope: Scope) -> bool:
         """Whether the code runs only when a value of the training decides it."""
-        while place is not None and not isinstance(place.node, (ast.For, ast.AsyncFor, ast.While)):
-            if isinstance(place.node, ast.If) and _compares_values(place.node.test):
-                test = self.resolved(place.node.test, scope)
+        while nesting is not None and not isinstance(nesting.node, (ast.For, ast.AsyncFor, ast.While)):
+            if isinstance(nesting.node, ast.If) and _compares_values(nesting.node.test):
+                test = self.resolved(nesting.node.test, scope)
                 if test.has(From.LIVE):
                     return True
-            place = place.outer
+            nesting = nesting.outer
         return False
 
     def returned(self, unit: Unit) -> Value:
@@ -211,7 +211,7 @@ class Flow:
 
 
 def _unpacked(value: Value, binding: Binding) -> Value:
-    """Take what one name gets where a value is unpacked."""
+    """Return the part of an unpacked value that a binding takes."""
     for position in binding.path:
         value = item_of(value, position)
     return value

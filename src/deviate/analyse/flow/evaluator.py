@@ -1,4 +1,4 @@
-"""What the rules of data flow need of the evaluator that calls them."""
+"""The interface of the evaluator that the rules of data flow use."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Evaluator(Valuation, Protocol):
         """Evaluate a module's global."""
 
     def binding(self, binding: Binding) -> Value:
-        """Evaluate what one binding gives."""
+        """Evaluate one binding."""
 
     def returned(self, unit: Unit) -> Value:
         """Join what a function returns or yields, its parameters symbolic."""

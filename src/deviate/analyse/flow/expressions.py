@@ -1,4 +1,4 @@
-"""What each kind of expression gives, from what its parts give."""
+"""The value of each kind of expression, from the values of its parts."""
 
 from __future__ import annotations
 

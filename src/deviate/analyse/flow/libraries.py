@@ -1,4 +1,4 @@
-"""What calls into libraries give, by dotted name or by the name of the method."""
+"""Values of calls into libraries, by dotted name or by the name of the method."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def known_origin(dotted: str) -> str | None:
 
 
 def external_call(dotted: str, args: list[Value]) -> Value:
-    """Say what calling something outside the project gives."""
+    """Evaluate a call of a function outside the project."""
     last = dotted.rpartition(".")[2]
     origin = known_origin(dotted)
     if origin == From.COUNT and not dotted.endswith(("id", "hash")):
@@ -73,7 +73,7 @@ def external_call(dotted: str, args: list[Value]) -> Value:
 
 
 def method_call(receiver: Value, name: str, args: list[Value]) -> Value:
-    """Say what calling a method of something outside the project gives."""
+    """Evaluate a call of a method of an object outside the project."""
     if receiver.has(From.CLOCK) and name in {"replace", "timestamp", "astimezone"}:
         return of(From.CLOCK)
     if name in _BY_METHOD:
@@ -106,7 +106,7 @@ def _combined(receiver: Value, passed: Value) -> Value:
 
 
 def attribute_of(receiver: Value, name: str) -> Value | None:
-    """Say what an attribute of something outside the project is; None when its name tells nothing."""
+    """Evaluate an attribute of an object outside the project; None when its name is not known."""
     origin = _BY_ATTRIBUTE.get(name)
     if origin is not None and not (origin == From.SCHEDULE and receiver.has(From.SETTING)):
         return of(origin)

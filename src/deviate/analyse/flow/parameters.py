@@ -7,7 +7,7 @@ import ast
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import Instance, Param
 from deviate.analyse.naming.words import word_lists
-from deviate.analyse.source.index import Binding, Place, Scope, Unit, lookup
+from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, lookup
 from deviate.analyse.source.syntax import called_name, unpacked
 
 MAX_DEPTH = 10
@@ -60,15 +60,15 @@ def _of_name(flow: Evaluator, node: ast.Name, scope: Scope, depth: int) -> Param
 def _in_force(node: ast.Name, bindings: list[Binding]) -> list[Binding]:
     """Leave out what a name was bound to before a statement that surely runs just before the name is read."""
     assigned = [binding for binding in bindings if binding.kind == "assign" and binding.line < node.lineno]
-    last = max((binding.line for binding in assigned if _is_around(binding.place, node)), default=0)
+    last = max((binding.line for binding in assigned if _is_around(binding.nesting, node)), default=0)
     return [binding for binding in bindings if binding.line >= last or binding.kind not in {"assign", "param"}]
 
 
-def _is_around(place: Place | None, node: ast.Name) -> bool:
+def _is_around(nesting: Nesting | None, node: ast.Name) -> bool:
     """Whether the branch that holds a statement holds a later expression too."""
-    if place is None:
+    if nesting is None:
         return True
-    branch = getattr(place.node, place.branch, None)
+    branch = getattr(nesting.node, nesting.branch, None)
     if not isinstance(branch, list) or not branch or not isinstance(branch[-1], ast.stmt):
         return False
     return node.lineno <= (branch[-1].end_lineno or 0)
@@ -125,8 +125,8 @@ def _of_call(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> Param
             return base if func.attr in _FORMS else None
         if func.attr == "join" and len(expr.args) == 1:
             return forwarded_param(flow, expr.args[0], scope, depth + 1)
-    has_one = len(expr.args) == 1 and not isinstance(expr.args[0], ast.Starred)
-    if has_one and _returns_argument(flow, expr, scope, depth):
+    is_single = len(expr.args) == 1 and not isinstance(expr.args[0], ast.Starred)
+    if is_single and _returns_argument(flow, expr, scope, depth):
         return forwarded_param(flow, expr.args[0], scope, depth + 1)
     return None
 

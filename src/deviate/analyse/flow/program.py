@@ -9,7 +9,7 @@ from pathlib import Path
 from deviate.analyse.flow.values import NOTHING, External, Instance, Param, Ref, Valuation
 from deviate.analyse.naming.words import word_lists
 from deviate.analyse.source.imports import Imports
-from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Place, Scope, Unit, under_main_guard
+from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Nesting, Scope, Unit, under_main_guard
 from deviate.analyse.source.syntax import called_name, passed_for
 
 #: A method name that more classes define tells nothing about an unknown receiver.
@@ -76,16 +76,16 @@ class Program:
         return aliases
 
     def set_reached(self, units: set[Unit]) -> None:
-        """Take what runs: only its calls count."""
+        """Set the functions that run; only their calls count."""
         self.reached = units
         self.calls, self._named = {}, {}
         for unit in self.running_units():
             for site in unit.calls:
                 self.calls.setdefault(called_name(site.node), []).append(site)
 
-    def may_run(self, module: ModuleIndex, place: Place | None) -> bool:
+    def may_run(self, module: ModuleIndex, nesting: Nesting | None) -> bool:
         """Whether code runs although it may stand under ``if __name__ == "__main__"``."""
-        return module is self.entry or not under_main_guard(place)
+        return module is self.entry or not under_main_guard(nesting)
 
     def running_units(self) -> list[Unit]:
         """List the functions that run, in the order of files and lines."""

@@ -46,7 +46,7 @@ class _Reach:
     def _registered(self, unit: Unit) -> bool:
         """Whether a decorator that is called registers the function for later."""
         is_called = any(isinstance(decorator, ast.Call) for decorator in unit.decorators)
-        return is_called and self.program.may_run(unit.module, unit.place)
+        return is_called and self.program.may_run(unit.module, unit.nesting)
 
     def _reach(self, unit: Unit) -> None:
         if unit not in self.units:
@@ -54,8 +54,8 @@ class _Reach:
             self.waiting.append(unit)
 
     def _follow(self, unit: Unit) -> None:
-        for node, scope, place in unit.loads:
-            if not self.program.may_run(unit.module, place):
+        for node, scope, nesting in unit.loads:
+            if not self.program.may_run(unit.module, nesting):
                 continue
             if isinstance(node, ast.Name):
                 self._name(node.id, scope)

@@ -1,4 +1,4 @@
-"""What is known of a value without running the program: where it comes from and what it may be."""
+"""Abstract values: the origins of a value and the objects that it may be, known without running the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deviate.analyse.source.index import ClassScope, ModuleIndex, Scope, Unit
 
 
 class From:
-    """Where a value comes from. The first three make a metric, the others do not."""
+    """Origins of values. The first three make a metric, the others do not."""
 
     LIVE = "live"  # computed from model, loss, gradients or another part of the training's state
     DURATION = "duration"  # difference of clock readings
@@ -176,7 +176,7 @@ def mixed(values: Iterable[Value]) -> Value:
 
 
 def element_of(value: Value) -> Value:
-    """Say what iterating over a value gives."""
+    """Return the element of a value that is iterated over."""
     if value.element is not None:
         return value.element
     if value.items is not None or value.keys:
@@ -200,7 +200,7 @@ def item_of(value: Value, position: int) -> Value:
 
 
 def subtract(left: Value, right: Value) -> Value:
-    """Say what a difference is: of two clock readings, a duration."""
+    """Evaluate a difference: two clock readings give a duration."""
     if (left.has(From.CLOCK) and right.has(From.CLOCK, From.UNKNOWN)) or right.has(From.CLOCK):
         return Value(frozenset({From.DURATION, *left.params(), *right.params()}))
     return mixed((left, right))

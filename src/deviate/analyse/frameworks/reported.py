@@ -131,7 +131,7 @@ def _metric(site: CallSite, name: str, sink: str, confidence: float) -> Metric:
         kind, direction = "speed", "higher"
     return Metric(
         name=name, variable=f"fit:{name}", expression=f"fit:{name}", file=site.scope.module.file, line=site.node.lineno,
-        end_line=site.node.end_lineno or site.node.lineno, function=site.scope.unit.shown_name, sink=sink, kind=kind,
+        end_line=site.node.end_lineno or site.node.lineno, function=site.scope.unit.display_name, sink=sink, kind=kind,
         direction=direction,
         aggregate=aggregate_of(kind),
         confidence=confidence, why=f"reported by {text_of(site.node.func)} itself", capture=Capture(how="framework"),

@@ -12,9 +12,9 @@ from typing import Literal
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.frameworks.fitting import is_fitting_call
-from deviate.analyse.loops.training import training_places
+from deviate.analyse.loops.training import training_signs
 from deviate.analyse.naming.words import word_lists, words_of
-from deviate.analyse.source.index import CallSite, Loop, Place, Unit, stands_in
+from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, is_within
 from deviate.analyse.source.syntax import called_name, span_of, text_of
 from deviate.experiment import MainLoop
 
@@ -94,7 +94,7 @@ class LoopFinder:
         self.flow = flow
         self.program = flow.program
         self.graph = graph
-        self._training = {unit: places for unit in self.program.reached if (places := training_places(unit))}
+        self._training = {unit: signs for unit in self.program.reached if (signs := training_signs(unit))}
         self.fitting = self._fitting_calls()
         #: Loops that train and do not repeat whole trainings, once the main loop was looked for.
         self.usable: list[Candidate] = []
@@ -104,12 +104,12 @@ class LoopFinder:
             site
             for unit in self.program.running_units()
             for site in unit.calls
-            if self.program.may_run(unit.module, site.place) and is_fitting_call(self.flow, site)
+            if self.program.may_run(unit.module, site.nesting) and is_fitting_call(self.flow, site)
         ]
 
     def _loops(self) -> Iterator[tuple[Unit, Loop]]:
         for unit in self.program.running_units():
-            yield from ((unit, loop) for loop in unit.loops if self.program.may_run(unit.module, loop.place))
+            yield from ((unit, loop) for loop in unit.loops if self.program.may_run(unit.module, loop.nesting))
 
     def find(self) -> MainLoop | None:
         """Return the main loop."""
@@ -122,18 +122,19 @@ class LoopFinder:
         return self._main(self.usable)
 
     def find_reporting(
-        self, places: list[tuple[Unit, Place | None]], counted: set[tuple[str, int, str]]
+        self, reporting: list[tuple[Unit, Nesting | None]], counted: set[tuple[str, int, str]]
     ) -> MainLoop | None:
         """Return the outermost loop that reports metrics and counts, where nothing is known to train."""
-        candidates = [self._reporting(unit, loop, places, counted) for unit, loop in self._loops()]
+        candidates = [self._reporting_candidate(unit, loop, reporting, counted) for unit, loop in self._loops()]
         return self._main([candidate for candidate in candidates if candidate is not None and not candidate.repeats])
 
-    def _reporting(
-        self, unit: Unit, loop: Loop, places: list[tuple[Unit, Place | None]], counted: set[tuple[str, int, str]]
+    def _reporting_candidate(
+        self, unit: Unit, loop: Loop, reporting: list[tuple[Unit, Nesting | None]], counted: set[tuple[str, int, str]]
     ) -> Candidate | None:
         inside = self.graph.inside(unit, loop.node)
         if not any(
-            reporting in inside or (reporting is unit and stands_in(place, loop.node)) for reporting, place in places
+            reporter in inside or (reporter is unit and is_within(nesting, loop.node))
+            for reporter, nesting in reporting
         ):
             return None
         candidate = Candidate(loop.node, unit, loop, inside, "", reports=True)
@@ -149,19 +150,19 @@ class LoopFinder:
         ]
 
     def _changes_weights(self, candidate: Candidate) -> bool:
-        own = [sign for place, sign in self._training.get(candidate.unit, []) if stands_in(place, candidate.node)]
+        own = [sign for nesting, sign in self._training.get(candidate.unit, []) if is_within(nesting, candidate.node)]
         called = [sign for unit in candidate.inside for _, sign in self._training.get(unit, [])]
         return not _GRADIENTS.issuperset((*own, *called))
 
     def _candidate(self, unit: Unit, loop: Loop) -> Candidate | None:
         inside = self.graph.inside(unit, loop.node)
-        signs = [sign for place, sign in self._training.get(unit, []) if stands_in(place, loop.node)]
+        signs = [sign for nesting, sign in self._training.get(unit, []) if is_within(nesting, loop.node)]
         training = sorted(inside & self._training.keys(), key=lambda unit: unit.position)
         signs.extend(self._training[trainer][0][1] for trainer in training)
         if signs:
             return Candidate(loop.node, unit, loop, inside, signs[0])
         for site in self.fitting:
-            if site.scope.unit in inside or (site.scope.unit is unit and stands_in(site.place, loop.node)):
+            if site.scope.unit in inside or (site.scope.unit is unit and is_within(site.nesting, loop.node)):
                 return Candidate(loop.node, unit, loop, inside, text_of(site.node.func), indirect=True)
         return None
 
@@ -180,8 +181,8 @@ class LoopFinder:
         score = 3.0 * candidate.counts_epochs + 1.5 * bool(candidate.words & _STEPS)
         score += 1.0 * (unit.module is self.program.entry) + 0.5 * isinstance(node, ast.While)
         score += min(len(candidate.inside), 10) * 0.15
-        score -= 2.5 * bool(_ASIDE.search(unit.shown_name) or _ASIDE.search(file.rpartition("/")[2]))
-        score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.shown_name))
+        score -= 2.5 * bool(_ASIDE.search(unit.display_name) or _ASIDE.search(file.rpartition("/")[2]))
+        score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
         score -= 1.5 * (isinstance(node, ast.Call))
         return -score, self.program.modules.index(unit.module), file, node.lineno
 
@@ -189,7 +190,7 @@ class LoopFinder:
 def _encloses(outer: Candidate, inner: Candidate) -> bool:
     if outer.loop is None:
         return False
-    if inner.unit is outer.unit and inner.loop is not None and stands_in(inner.loop.place, outer.node):
+    if inner.unit is outer.unit and inner.loop is not None and is_within(inner.loop.nesting, outer.node):
         return True
     if inner.loop is None and inner.unit is outer.unit:
         return any(node is inner.node for node in ast.walk(outer.node))
@@ -238,7 +239,7 @@ def _is_counted(loop: Loop) -> bool:
 
 def _makes_optimiser(unit: Unit, loop: ast.AST) -> bool:
     """Whether a function makes an optimiser outside its loop."""
-    return any(_OPTIMISER.search(called_name(site.node)) and not stands_in(site.place, loop) for site in unit.calls)
+    return any(_OPTIMISER.search(called_name(site.node)) and not is_within(site.nesting, loop) for site in unit.calls)
 
 
 def _advanced(loop: ast.While) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from deviate.analyse.flow.callgraph import CallGraph, Edge
 from deviate.analyse.flow.program import Program
-from deviate.analyse.source.index import Loop, Place, Unit, enclosing_loops, stands_in
+from deviate.analyse.source.index import Loop, Nesting, Unit, enclosing_loops, is_within
 from deviate.analyse.source.syntax import dotted_text
 
 _REGISTERING = re.compile(r"(^|[._])(on|register|hook|event|handler|handles|callback|listen|subscribe)([._]|er|$)")
@@ -34,8 +34,8 @@ class Phases:
         self.during = self._within(unit, loop) | self._closure(self._hooks())
         for trainer, its_loop in training:
             self.during |= {trainer} | self._within(trainer, its_loop)
-        #: Lines and places of the loop or of the calls that lead to it, in each function on the way to the loop.
-        self.ways: dict[Unit, list[tuple[int, Place | None]]] = {unit: [(loop.node.lineno, loop.place)]}
+        #: Lines and nestings of the loop or of the calls that lead to it, in each function on the way to the loop.
+        self.ways: dict[Unit, list[tuple[int, Nesting | None]]] = {unit: [(loop.node.lineno, loop.nesting)]}
         self._find_ways()
         self.during |= self._closure(self._callbacks())
         self.after = self._closure(self._called_later())
@@ -47,7 +47,7 @@ class Phases:
         return self.graph.closure(list(roots), constructors=False)
 
     def _within(self, unit: Unit, loop: Loop) -> set[Unit]:
-        return self._closure(edge.target for edge in self.graph.edges(unit) if stands_in(edge.place, loop.node))
+        return self._closure(edge.target for edge in self.graph.edges(unit) if is_within(edge.nesting, loop.node))
 
     def _hooks(self) -> list[Unit]:
         """List methods that nothing of the project calls by a name the analysis can follow: a library may."""
@@ -68,7 +68,7 @@ class Phases:
                     self.ways[caller] = []
                     waiting.append(caller)
                 if caller is not self.unit:
-                    self.ways[caller].append((edge.line, edge.place))
+                    self.ways[caller].append((edge.line, edge.nesting))
 
     def _callbacks(self) -> Iterable[Unit]:
         """Functions that are named and not called on the way to the loop: callbacks."""
@@ -79,12 +79,12 @@ class Phases:
     def _called_later(self) -> Iterable[Unit]:
         for unit in self.ways:
             for edge in self.graph.edges(unit):
-                if edge.target not in self.ways and self._is_later(unit, edge.line, edge.place):
+                if edge.target not in self.ways and self._is_later(unit, edge.line, edge.nesting):
                     yield edge.target
 
-    def _is_later(self, unit: Unit, line: int, place: Place | None) -> bool:
+    def _is_later(self, unit: Unit, line: int, nesting: Nesting | None) -> bool:
         """Whether code of a function on the way to the loop runs after it, or in a loop around it."""
-        around = enclosing_loops(place)
+        around = enclosing_loops(nesting)
         return any(
             line > at or any(loop in around for loop in enclosing_loops(way)) for at, way in self.ways.get(unit, [])
         )
@@ -93,19 +93,19 @@ class Phases:
         """Whether a function holds the main loop or calls what leads to it."""
         return unit in self.ways
 
-    def is_aside(self, unit: Unit, line: int, place: Place | None) -> bool:
+    def is_aside(self, unit: Unit, line: int, nesting: Nesting | None) -> bool:
         """Whether code neither runs within the main loop nor after it."""
         if unit in self.during or unit in self.after:
             return False
         if unit in self.ways:
-            return not (stands_in(place, self.loop.node) or self._is_later(unit, line, place))
+            return not (is_within(nesting, self.loop.node) or self._is_later(unit, line, nesting))
         return True
 
-    def is_after(self, unit: Unit, line: int, place: Place | None) -> bool:
+    def is_after(self, unit: Unit, line: int, nesting: Nesting | None) -> bool:
         """Whether code runs after the main loop and not within it."""
         if unit in self.ways:
             later = any(line > at for at, _ in self.ways[unit])
-            return later and not stands_in(place, self.loop.node)
+            return later and not is_within(nesting, self.loop.node)
         return unit in self.after and unit not in self.during
 
 

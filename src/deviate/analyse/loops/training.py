@@ -7,7 +7,7 @@ import re
 
 from deviate.analyse.flow.expressions import is_scaled_step
 from deviate.analyse.naming.words import word_lists
-from deviate.analyse.source.index import CallSite, Place, Unit
+from deviate.analyse.source.index import CallSite, Nesting, Unit
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 _CALLS = word_lists(__file__)["training calls"]
@@ -15,9 +15,9 @@ _OPTIMISERS = re.compile(r"(optim|(^|[._])opt($|[._\d])|scaler|solver|trainer$)"
 _TRAIN_OPS = re.compile(r"train|optim|(^|[._])opt|minimi[sz]|solver|update", re.IGNORECASE)
 
 
-def training_places(unit: Unit) -> list[tuple[Place | None, str]]:
+def training_signs(unit: Unit) -> list[tuple[Nesting | None, str]]:
     """Return where a function's own code trains, and by what."""
-    signs = [(site.place, sign) for site in unit.calls if (sign := sign_of_call(site))]
+    signs = [(site.nesting, sign) for site in unit.calls if (sign := sign_of_call(site))]
     if signs or not unit.loops:
         return signs
     return [*signs, *_manual_updates(unit)]
@@ -46,10 +46,10 @@ def _mentions_training(node: ast.expr) -> bool:
     return any(map(_TRAIN_OPS.search, names + [part.attr for part in nodes if isinstance(part, ast.Attribute)]))
 
 
-def _manual_updates(unit: Unit) -> list[tuple[Place | None, str]]:
+def _manual_updates(unit: Unit) -> list[tuple[Nesting | None, str]]:
     """``w -= lr * gradient`` and ``w = w - lr * gradient``."""
     return [
-        (Place(loop.node, "body", loop.place), "weight update")
+        (Nesting(loop.node, "body", loop.nesting), "weight update")
         for loop in unit.loops
         for node in ast.walk(loop.node)
         if (step := _subtracted(node)) is not None and is_scaled_step(step)

@@ -32,7 +32,7 @@ from deviate.analyse.metrics.verdict import Verdict, verdict_of
 from deviate.analyse.naming.words import UNNAMED, is_clock_part, meaning_of, split_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.reports import Reports
-from deviate.analyse.source.index import Place, Unit, enclosing_loops
+from deviate.analyse.source.index import Nesting, Unit, enclosing_loops
 from deviate.analyse.texts.reported import ReportedValue
 from deviate.experiment import Metric
 
@@ -69,13 +69,13 @@ class MetricFinder:
                     report, reported, variable, earlier if same or not meaning_of(variable) else "", same
                 )
                 if finding is not None:
-                    finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.place)
+                    finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.nesting)
                     self.findings.append(finding)
                 last = variable
 
-    def places(self) -> list[tuple[Unit, Place | None]]:
-        """Return where metrics are reported."""
-        return [(finding.unit, finding.report.place) for finding in self.findings]
+    def reporting(self) -> list[tuple[Unit, Nesting | None]]:
+        """Return the function that reports each metric, and the nesting of the report in it."""
+        return [(finding.unit, finding.report.nesting) for finding in self.findings]
 
     def counted(self) -> set[tuple[str, int, str]]:
         """Return file, line and name of reported counters."""
@@ -120,8 +120,8 @@ class MetricFinder:
         if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
             verdict = replace(verdict, meaning=meaning)
         finding = Finding(reported, report, verdict, variable, name, capture, verdict.confidence)
-        finding.alarm = is_alarm(report.place)
-        finding.switches = switches(self.flow, report.place, report.scope)
+        finding.alarm = is_alarm(report.nesting)
+        finding.switches = switches(self.flow, report.nesting, report.scope)
         return finding
 
     def _reject(self, report: Report, variable: str, reason: Reason) -> None:
@@ -133,16 +133,16 @@ class MetricFinder:
         param = self.reports.forwarded.get(reported)
         if param is not None and param in self.reports.served:
             return True
-        return reported.label is not None and self.reports.shows_stored(reported)
+        return reported.label is not None and self.reports.is_stored_elsewhere(reported)
 
     def _counted_cost(self, report: Report, reported: ReportedValue, verdict: Verdict) -> Verdict:
         """Accept a counter reported after a loop that stops on a condition: it measures how long that took."""
         if verdict.reason != "counter" or not isinstance(reported.expr, ast.Name):
             return verdict
-        around = enclosing_loops(report.place)
+        around = enclosing_loops(report.nesting)
         unit = report.scope.unit
         for loop in unit.loops:
-            if loop.node in around or loop.node.lineno > report.line or enclosing_loops(loop.place) != around:
+            if loop.node in around or loop.node.lineno > report.line or enclosing_loops(loop.nesting) != around:
                 continue
             if reported.expr.id in _counted_by(loop.node) and self._stops_on_value(loop.node, report):
                 return Verdict(0.6, "counts the iterations until a computed condition held", None)
@@ -171,7 +171,7 @@ class MetricFinder:
         return [msgspec.structs.replace(metric, name=name) for (metric, _), name in zip(listed, names, strict=True)]
 
     def rejections(self) -> list[Rejected]:
-        """Return the values that are no metrics, by place."""
+        """Return the values that are no metrics, by site."""
         taken = {(finding.report.scope.module.file, finding.report.line, finding.variable) for finding in self.findings}
         rejections = {(rejection.file, rejection.line, rejection.variable): rejection for rejection in self.rejected}
         return [rejections[key] for key in sorted(rejections) if key not in taken]
@@ -180,7 +180,7 @@ class MetricFinder:
 def _is_aside(finding: Finding, phases: Phases) -> bool:
     """Whether a value is reported beside the training; of a measured model, only where a function does."""
     unit = finding.unit
-    if not phases.is_aside(unit, finding.report.line, finding.report.place):
+    if not phases.is_aside(unit, finding.report.line, finding.report.nesting):
         return False
     meaning = finding.verdict.meaning
     if meaning is None or meaning.kind not in {"quality", "loss"}:
@@ -218,11 +218,11 @@ def _unreached_reports(program: Program, reports: Reports) -> Iterator[Report]:
 
 
 def _idle(program: Program) -> Iterator[Unit]:
-    """Functions that do not run, those of the files of which most runs first."""
+    """Yield the functions that do not run, first those of the files with the most functions that run."""
     modules = [(module, [unit for unit in module.units if unit in program.reached]) for module in program.modules]
     for module, running in sorted(modules, key=lambda entry: -len(entry[1])):
         for unit in module.units:
-            if unit not in running and unit.shown_name != "<module>":
+            if unit not in running and unit.display_name != "<module>":
                 yield unit
 
 

@@ -68,17 +68,17 @@ def where(finding: Finding, phases: Phases | None, *, trains: bool) -> str:
         return "where the training gives up"
     if finding.aside:
         return "by code that runs neither in the main loop nor after it"
-    if phases is not None and phases.is_after(finding.unit, finding.report.line, finding.report.place):
+    if phases is not None and phases.is_after(finding.unit, finding.report.line, finding.report.nesting):
         # Such as the accuracy of each class: one name, several values.
-        repeats = bool(enclosing_loops(finding.report.place))
+        repeats = bool(enclosing_loops(finding.report.nesting))
         return f"after the main loop{', again and again' if repeats else ''}"
     return "in the main loop" if trains else "outside the main loop"
 
 
 def hints_of(finding: Finding) -> list[str]:
     """List what tells two metrics of one name apart, in the order in which it is tried."""
-    split = finding.split or split_of(finding.unit.shown_name) or split_of(finding.variable)
-    return [split, plain_variable(finding.variable), finding.unit.shown_name, finding.unit.module.file]
+    split = finding.split or split_of(finding.unit.display_name) or split_of(finding.variable)
+    return [split, plain_variable(finding.variable), finding.unit.display_name, finding.unit.module.file]
 
 
 def metric_of(finding: Finding) -> Metric:
@@ -91,7 +91,7 @@ def metric_of(finding: Finding) -> Metric:
     if finding.aliases:
         why += f"; also reported as {', '.join(dict.fromkeys(finding.aliases))}"
     capture = finding.capture
-    file, line, end_line, function = _place(finding)
+    file, line, end_line, function = _site(finding)
     if capture is None:
         why += "; cannot be recorded: its text has no exact place, or a compiler traces the function"
     return Metric(
@@ -104,13 +104,13 @@ def metric_of(finding: Finding) -> Metric:
     )  # fmt: skip
 
 
-def _place(finding: Finding) -> tuple[str, int, int, str]:
-    """Where it is reported; where the value enters the text, when that is another file than the one that reports."""
+def _site(finding: Finding) -> tuple[str, int, int, str]:
+    """File, first and last line, and function of the report; of the value where that is in another file."""
     reported, report = finding.reported, finding.report
     if reported.scope.module is report.scope.module:
-        return reported.scope.module.file, report.line, report.end_line, report.scope.unit.shown_name
+        return reported.scope.module.file, report.line, report.end_line, report.scope.unit.display_name
     node = reported.expr
-    return reported.scope.module.file, node.lineno, node.end_lineno or node.lineno, reported.scope.unit.shown_name
+    return reported.scope.module.file, node.lineno, node.end_lineno or node.lineno, reported.scope.unit.display_name
 
 
 #: How a value reaches a sink, where "reported to" would not say it.

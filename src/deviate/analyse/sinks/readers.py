@@ -1,4 +1,4 @@
-"""What a reporting call reports: values under tags, mappings, several values in a row, tables."""
+"""The values that a reporting call reports: values under tags, mappings, several values in a row, tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One place of the program that reports, and the values it reports."""
+"""A call or an assignment that reports, and the values it reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From
 from deviate.analyse.sinks.readers import with_tag
 from deviate.analyse.sinks.rows import BY_CALL, OWN_FUNCTION, OWN_NAMES
-from deviate.analyse.source.index import CallSite, Place, Scope, Store
+from deviate.analyse.source.index import CallSite, Nesting, Scope, Store
 from deviate.analyse.source.syntax import called_name, dotted_text
 from deviate.analyse.texts.parts import take_apart
 from deviate.analyse.texts.reported import Part, ReportedValue, surround
@@ -23,12 +23,12 @@ _MAPPINGS = (("keras", re.compile(r"^logs$")), ("wandb", re.compile(r"\.summary$
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """One place of the program that reports."""
+    """A call or an assignment that reports."""
 
     sink: str
     values: list[ReportedValue]
     scope: Scope
-    place: Place | None
+    nesting: Nesting | None
     #: The call, or the assignment, that reports.
     node: ast.expr | ast.stmt
     #: Name and class of the project's object whose method reports.
@@ -51,9 +51,9 @@ def report_of_call(flow: Evaluator, site: CallSite) -> Report | None:
     name = called_name(call)
     for sink in BY_CALL.get(name, ()):
         if sink.matches(flow, call, scope) and (parts := sink.read(flow, call, scope)) is not None:
-            return Report(sink.name, surround(parts), scope, site.place, call)
+            return Report(sink.name, surround(parts), scope, site.nesting, call)
     if OWN_NAMES.search(name) and not name.startswith("_") and (parts := OWN_FUNCTION.read(flow, call, scope)):
-        return Report(OWN_FUNCTION.name, surround(parts), scope, site.place, call)
+        return Report(OWN_FUNCTION.name, surround(parts), scope, site.nesting, call)
     return None
 
 
@@ -68,4 +68,4 @@ def report_of_store(flow: Evaluator, store: Store) -> Report | None:
         name = dotted_text(target.value)
         sink = next((sink for sink, mapping in _MAPPINGS if mapping.search(name)), "")
         parts = with_tag(flow, target.slice, value, scope) if sink else None
-    return Report(sink, surround(parts), scope, store.place, store.statement) if parts is not None else None
+    return Report(sink, surround(parts), scope, store.nesting, store.statement) if parts is not None else None

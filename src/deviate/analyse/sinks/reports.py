@@ -63,7 +63,7 @@ class Reports:
         return self.collected
 
     def _runs(self, site: CallSite | Store) -> bool:
-        return self.program.may_run(site.scope.module, site.place)
+        return self.program.may_run(site.scope.module, site.nesting)
 
     def reports_in(self, unit: Unit) -> Iterator[Report]:
         """Yield what a function's own code reports, whether it runs or not."""
@@ -124,21 +124,21 @@ class Reports:
         reporting = {report.scope.module for report in reports}
         for unit in self.program.running_units():
             if unit.module in reporting or _has_text(unit):
-                for param, tag in self._stored_under_key(unit):
+                for param, tag in self._keyed_params(unit):
                     self.channels.setdefault(unit, []).append(Channel(param, "logger", tag))
                     self.storing[unit] = _keyed_attributes(unit)
 
-    def shows_stored(self, reported: ReportedValue) -> bool:
+    def is_stored_elsewhere(self, reported: ReportedValue) -> bool:
         """Whether a value under a name that varies was stored by its name elsewhere, and is reported there."""
         unit = reported.scope.unit
         if unit.owner is None or unit in self.storing:
             return False
         family = self.program.family(self.flow, unit.owner)
         served = {param.unit for param in self.served}
-        stored = [names for method, names in self.storing.items() if method.owner in family and method in served]
-        return any(names & _keyed_attributes(unit) for names in stored)
+        stores = [names for method, names in self.storing.items() if method.owner in family and method in served]
+        return any(names & _keyed_attributes(unit) for names in stores)
 
-    def _stored_under_key(self, unit: Unit) -> Iterator[tuple[str, str]]:
+    def _keyed_params(self, unit: Unit) -> Iterator[tuple[str, str]]:
         if unit.kwarg and _stores_by_key(unit, self.flow, unit.kwarg):
             yield unit.kwarg, ""
             return
@@ -168,7 +168,7 @@ class Reports:
                 self.served.add(Param(unit, channel.param))
                 receiver = receiver_text(site.node)
                 hint = f"{receiver} {unit.owner.name}" if unit.owner is not None else receiver
-                yield Report(channel.sink, values, site.scope, site.place, site.node, hint)
+                yield Report(channel.sink, values, site.scope, site.nesting, site.node, hint)
 
     def _passed(self, site: CallSite, unit: Unit, channel: Channel) -> list[Part]:
         call, scope = site.node, site.scope
@@ -204,7 +204,7 @@ class Reports:
             values = [replace(value, before="", after="") for value in surround(parts) if dotted_text(value.expr)]
             if values:
                 self.served.update(Param(init, channel.param) for channel in self.channels[init])
-                yield Report("print", values, site.scope, site.place, site.node)
+                yield Report("print", values, site.scope, site.nesting, site.node)
 
 
 def _has_text(unit: Unit) -> bool:

@@ -1,10 +1,10 @@
-"""What names and attributes are bound to: by assignment to targets, by filling what they hold."""
+"""Bindings of names and attributes: by assignment to targets, by method calls that fill an object."""
 
 from __future__ import annotations
 
 import ast
 
-from deviate.analyse.source.index import Binding, BindingKind, ModuleIndex, Place, Scope, Unit, bindings_of
+from deviate.analyse.source.index import Binding, BindingKind, ModuleIndex, Nesting, Scope, Unit, bindings_of
 
 _MUTATORS: dict[str, BindingKind] = {
     "append": "element", "add": "element", "appendleft": "element", "insert": "element", "push": "element",
@@ -23,23 +23,23 @@ class Binder:
         self._by_keyword: list[tuple[ast.expr, list[Binding]]] = []
 
     def finish(self) -> None:
-        """Add what is known only once the whole file was read."""
+        """Add the bindings that need the whole file."""
         for name, binding, scope in self._late:
             self._attach(name, binding, scope)
         for base, bindings in self._by_keyword:
             self._fill(base, bindings)
 
-    def bind_argument(self, func: ast.Attribute, call: ast.Call, scope: Scope, place: Place | None) -> None:
+    def bind_argument(self, func: ast.Attribute, call: ast.Call, scope: Scope, nesting: Nesting | None) -> None:
         """Bind what a method call puts into the object: ``losses.append(x)``."""
         if func.attr == "update" and call.keywords:
-            items = [Binding("key", key.value, (), scope, place, call.lineno, key=key.arg, statement=call)
+            items = [Binding("key", key.value, (), scope, nesting, call.lineno, key=key.arg, statement=call)
                      for key in call.keywords if key.arg]  # fmt: skip
             if items:
                 self._by_keyword.append((func.value, items))
         if func.attr in _MUTATORS and call.args:
             value = call.args[1] if func.attr == "insert" and len(call.args) > 1 else call.args[0]
             self._mutate(
-                func.value, Binding(_MUTATORS[func.attr], value, (), scope, place, call.lineno, statement=call)
+                func.value, Binding(_MUTATORS[func.attr], value, (), scope, nesting, call.lineno, statement=call)
             )
 
     def _fill(self, base: ast.expr, bindings: list[Binding]) -> None:
@@ -89,21 +89,21 @@ class Binder:
 
     def bind(self, target: ast.expr, binding: Binding, path: tuple[int, ...] = ()) -> None:
         """Bind a target of an assignment, and each one within a tuple of targets."""
-        here = Binding(binding.kind, binding.value, path, binding.scope, binding.place, binding.line,
+        bound = Binding(binding.kind, binding.value, path, binding.scope, binding.nesting, binding.line,
                        binding.key, binding.target, binding.statement)  # fmt: skip
         if isinstance(target, ast.Name):
-            binding.scope.bind(target.id, here)
+            binding.scope.bind(target.id, bound)
         elif isinstance(target, (ast.Tuple, ast.List)):
             for position, element in enumerate(target.elts):
                 self.bind(element, binding, (*path, position))
         elif isinstance(target, ast.Starred):
             self.bind(target.value, binding, path[:-1])
         elif isinstance(target, ast.Attribute):
-            self._store_attribute(target, here)
+            self._store_attribute(target, bound)
         elif isinstance(target, ast.Subscript):
             key = target.slice.value if isinstance(target.slice, ast.Constant) else None
-            here.kind, here.key = ("key", key) if isinstance(key, str) else ("element", "")
-            self._mutate(target.value, here)
+            bound.kind, bound.key = ("key", key) if isinstance(key, str) else ("element", "")
+            self._mutate(target.value, bound)
 
 
 def _makes_mapping(value: ast.expr | None) -> bool:

@@ -13,13 +13,13 @@ BindingKind = Literal[
 
 
 @dataclass(eq=False, slots=True, repr=False)
-class Place:
-    """A compound statement that encloses a piece of code, linked to the next one outwards."""
+class Nesting:
+    """The compound statement around a piece of code, linked to the next one outwards."""
 
     node: ast.AST
-    #: Field of the statement the code is in: ``body``, ``orelse``, ``test``, ...
+    #: Field of the statement that holds the code: ``body``, ``orelse``, ``handlers``, ...
     branch: str
-    outer: Place | None
+    outer: Nesting | None
 
 
 @dataclass(eq=False, slots=True, repr=False)
@@ -31,7 +31,7 @@ class Binding:
     #: Positions to take when the value is unpacked: ``a, (b, c) = value`` gives c the path (1, 1).
     path: tuple[int, ...]
     scope: Scope
-    place: Place | None
+    nesting: Nesting | None
     line: int
     #: Constant key of ``d["k"] = v``; dotted name of an import.
     key: str = ""
@@ -41,11 +41,11 @@ class Binding:
 
 @dataclass(eq=False, slots=True, repr=False)
 class CallSite:
-    """A call and where it stands."""
+    """A call, with its scope, nesting and statement."""
 
     node: ast.Call
     scope: Scope
-    place: Place | None
+    nesting: Nesting | None
     statement: ast.stmt | None
 
 
@@ -56,7 +56,7 @@ class Store:
     target: ast.Attribute | ast.Subscript
     value: ast.expr
     scope: Scope
-    place: Place | None
+    nesting: Nesting | None
     statement: ast.stmt
 
 
@@ -66,7 +66,7 @@ class Loop:
 
     node: ast.For | ast.AsyncFor | ast.While
     scope: Scope
-    place: Place | None
+    nesting: Nesting | None
 
 
 @dataclass(eq=False, repr=False)
@@ -110,7 +110,7 @@ class Unit(Scope):
     loops: list[Loop] = field(default_factory=list)
     returns: list[tuple[ast.expr, Scope]] = field(default_factory=list)
     yields: list[tuple[ast.expr, Scope]] = field(default_factory=list)
-    loads: list[tuple[ast.Name | ast.Attribute, Scope, Place | None]] = field(default_factory=list)
+    loads: list[tuple[ast.Name | ast.Attribute, Scope, Nesting | None]] = field(default_factory=list)
     #: Assignments to attributes and subscripts: targets a report can hide in (``bar.suffix = text``).
     stores: list[Store] = field(default_factory=list)
     owner: ClassScope | None = None
@@ -120,12 +120,12 @@ class Unit(Scope):
     defaults: dict[str, ast.expr] = field(default_factory=dict)
     vararg: str = ""
     kwarg: str = ""
-    place: Place | None = None
+    nesting: Nesting | None = None
     #: Names whose items are read by constant keys; None until they are needed.
     keyed_names: set[str] | None = None
 
     @property
-    def shown_name(self) -> str:
+    def display_name(self) -> str:
         """Bare name of the function, ``<module>`` for module-level code."""
         return self.name if isinstance(self.node, (ast.FunctionDef, ast.AsyncFunctionDef)) else "<module>"
 
@@ -187,7 +187,7 @@ class ModuleIndex:
     #: ``anything.name = value`` anywhere in the file.
     attribute_stores: dict[str, list[Binding]] = field(default_factory=dict)
     #: (name, level, dotted, names): import statements as written.
-    imports: list[tuple[ast.Import | ast.ImportFrom, Scope, Place | None]] = field(default_factory=list)
+    imports: list[tuple[ast.Import | ast.ImportFrom, Scope, Nesting | None]] = field(default_factory=list)
     stars: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -224,20 +224,20 @@ def only_binding(name: str, scope: Scope) -> Binding | None:
     return bindings[0] if len(bindings) == 1 else None
 
 
-def enclosing_branches(place: Place | None) -> Iterator[tuple[ast.If, str]]:
+def enclosing_branches(nesting: Nesting | None) -> Iterator[tuple[ast.If, str]]:
     """Yield the ``if`` statements around a piece of code and the branch it is in, innermost first."""
-    while place is not None:
-        if isinstance(place.node, ast.If) and place.branch in {"body", "orelse"}:
-            yield place.node, place.branch
-        place = place.outer
+    while nesting is not None:
+        if isinstance(nesting.node, ast.If) and nesting.branch in {"body", "orelse"}:
+            yield nesting.node, nesting.branch
+        nesting = nesting.outer
 
 
-def under_main_guard(place: Place | None) -> bool:
+def under_main_guard(nesting: Nesting | None) -> bool:
     """Whether code is under ``if __name__ == "__main__"``."""
-    while place is not None:  # a loop of its own: it is run for each call and each name
-        if isinstance(place.node, ast.If) and place.branch == "body" and _is_main_test(place.node.test):
+    while nesting is not None:  # a loop of its own: it is run for each call and each name
+        if isinstance(nesting.node, ast.If) and nesting.branch == "body" and _is_main_test(nesting.node.test):
             return True
-        place = place.outer
+        nesting = nesting.outer
     return False
 
 
@@ -248,20 +248,20 @@ def _is_main_test(test: ast.expr) -> bool:
     return "__name__" in names and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)
 
 
-def enclosing_loops(place: Place | None) -> list[ast.AST]:
+def enclosing_loops(nesting: Nesting | None) -> list[ast.AST]:
     """Loops around a piece of code within its unit, innermost first."""
     loops: list[ast.AST] = []
-    while place is not None:
-        if isinstance(place.node, (ast.For, ast.AsyncFor, ast.While)) and place.branch == "body":
-            loops.append(place.node)
-        place = place.outer
+    while nesting is not None:
+        if isinstance(nesting.node, (ast.For, ast.AsyncFor, ast.While)) and nesting.branch == "body":
+            loops.append(nesting.node)
+        nesting = nesting.outer
     return loops
 
 
-def stands_in(place: Place | None, node: ast.AST) -> bool:
-    """Whether a place is within a compound statement."""
-    while place is not None:
-        if place.node is node:
+def is_within(nesting: Nesting | None, node: ast.AST) -> bool:
+    """Whether code is within a compound statement."""
+    while nesting is not None:
+        if nesting.node is node:
             return True
-        place = place.outer
+        nesting = nesting.outer
     return False

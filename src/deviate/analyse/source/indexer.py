@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import get_args
 
 from deviate.analyse.source.binder import Binder
-from deviate.analyse.source.index import Binding, CallSite, ClassScope, Loop, ModuleIndex, Place, Scope, Store, Unit
+from deviate.analyse.source.index import Binding, CallSite, ClassScope, Loop, ModuleIndex, Nesting, Scope, Store, Unit
 from deviate.analyse.source.syntax import called_name
 
 _COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
@@ -26,9 +26,9 @@ _FIELDS: dict[type, list[str]] = {
     if isinstance(kind, type) and issubclass(kind, ast.AST)
 }
 
-_Place = Place | None
+_Nesting = Nesting | None
 _Statement = ast.stmt | None
-_Item = tuple[ast.AST, Scope, _Place, _Statement]
+_Item = tuple[ast.AST, Scope, _Nesting, _Statement]
 #: Nodes that one visitor takes.
 _Assign = ast.Assign | ast.AnnAssign | ast.NamedExpr
 _Loop = ast.For | ast.AsyncFor | ast.While
@@ -55,49 +55,49 @@ class _Indexer:
         self._push_all(self.module.tree.body, self.module.unit, None)
         stack, visitors = self.stack, self.visitors
         while stack:
-            node, scope, place, statement = stack.pop()
+            node, scope, nesting, statement = stack.pop()
             if isinstance(node, ast.stmt):
                 statement = node
             visit = visitors.get(type(node))
-            if visit is None or visit(node, scope, place, statement):
-                self._descend(node, scope, place, statement)
+            if visit is None or visit(node, scope, nesting, statement):
+                self._descend(node, scope, nesting, statement)
         self.binder.finish()
         return self.module
 
-    def _descend(self, node: ast.AST, scope: Scope, place: _Place, statement: _Statement) -> None:
+    def _descend(self, node: ast.AST, scope: Scope, nesting: _Nesting, statement: _Statement) -> None:
         """Put a node's children on the stack, the first one on top; most of the analysis' steps are taken here."""
         stack = self.stack
         compound = isinstance(node, _COMPOUND)
         for field in _FIELDS[type(node)]:
             value = getattr(node, field, None)
             if type(value) is list:
-                inside = Place(node, field, place) if compound else place
+                inside = Nesting(node, field, nesting) if compound else nesting
                 for child in reversed(value):
                     if isinstance(child, _VISITED):
                         stack.append((child, scope, inside, statement))
             elif isinstance(value, _VISITED):
-                stack.append((value, scope, place, statement))
+                stack.append((value, scope, nesting, statement))
 
-    def _push_all(self, nodes: list[ast.stmt], scope: Scope, place: Place | None) -> None:
-        self.stack.extend((node, scope, place, None) for node in reversed(nodes))
+    def _push_all(self, nodes: list[ast.stmt], scope: Scope, nesting: Nesting | None) -> None:
+        self.stack.extend((node, scope, nesting, None) for node in reversed(nodes))
 
     # Each visitor returns whether the generic descent into the node's children still has to happen.
 
-    def _load(self, node: ast.Name | ast.Attribute, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _load(self, node: ast.Name | ast.Attribute, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         if isinstance(node.ctx, ast.Load):
-            scope.unit.loads.append((node, scope, place))
+            scope.unit.loads.append((node, scope, nesting))
         return isinstance(node, ast.Attribute)
 
-    def _constant(self, node: ast.AST, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _constant(self, node: ast.AST, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         return False
 
-    def _call(self, node: ast.Call, scope: Scope, place: _Place, statement: _Statement) -> bool:
-        scope.unit.calls.append(CallSite(node, scope, place, statement))
+    def _call(self, node: ast.Call, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
+        scope.unit.calls.append(CallSite(node, scope, nesting, statement))
         if isinstance(node.func, ast.Attribute):
-            self.binder.bind_argument(node.func, node, scope, place)
+            self.binder.bind_argument(node.func, node, scope, nesting)
         return True
 
-    def _assign(self, node: _Assign, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _assign(self, node: _Assign, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if node.value is None:
             return True
@@ -107,62 +107,68 @@ class _Indexer:
         module = _imported_by_call(node.value)
         for target in targets:
             if module and isinstance(target, ast.Name):
-                home.bind(target.id, Binding("import", None, (), home, place, node.lineno, key=module, statement=node))
+                home.bind(
+                    target.id, Binding("import", None, (), home, nesting, node.lineno, key=module, statement=node)
+                )
                 continue
-            self.binder.bind(target, Binding("assign", node.value, (), home, place, node.lineno, statement=node))
+            self.binder.bind(target, Binding("assign", node.value, (), home, nesting, node.lineno, statement=node))
             if isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(node, ast.stmt):
-                scope.unit.stores.append(Store(target, node.value, scope, place, node))
+                scope.unit.stores.append(Store(target, node.value, scope, nesting, node))
         return True
 
-    def _augment(self, node: ast.AugAssign, scope: Scope, place: _Place, statement: _Statement) -> bool:
-        self.binder.bind(node.target, Binding("aug", node.value, (), scope, place, node.lineno, statement=node))
+    def _augment(self, node: ast.AugAssign, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
+        self.binder.bind(node.target, Binding("aug", node.value, (), scope, nesting, node.lineno, statement=node))
         if isinstance(node.target, (ast.Attribute, ast.Subscript)):
-            scope.unit.stores.append(Store(node.target, node.value, scope, place, node))
+            scope.unit.stores.append(Store(node.target, node.value, scope, nesting, node))
         return True
 
-    def _loop(self, node: _Loop, scope: Scope, place: _Place, statement: _Statement) -> bool:
-        scope.unit.loops.append(Loop(node, scope, place))
+    def _loop(self, node: _Loop, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
+        scope.unit.loops.append(Loop(node, scope, nesting))
         if not isinstance(node, ast.While):
-            inside = Place(node, "body", place)
+            inside = Nesting(node, "body", nesting)
             self.binder.bind(node.target, Binding("for", node.iter, (), scope, inside, node.lineno, statement=node))
         return True
 
-    def _with(self, node: ast.With | ast.AsyncWith, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _with(self, node: ast.With | ast.AsyncWith, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         for item in node.items:
             if item.optional_vars is not None:
-                binding = Binding("with", item.context_expr, (), scope, place, node.lineno, statement=node)
+                binding = Binding("with", item.context_expr, (), scope, nesting, node.lineno, statement=node)
                 self.binder.bind(item.optional_vars, binding)
         return True
 
-    def _except(self, node: ast.ExceptHandler, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _except(self, node: ast.ExceptHandler, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         if node.name:
-            scope.bind(node.name, Binding("opaque", None, (), scope, place, node.lineno, key="text"))
-        self._push_all(node.body, scope, Place(node, "body", place))
+            scope.bind(node.name, Binding("opaque", None, (), scope, nesting, node.lineno, key="text"))
+        self._push_all(node.body, scope, Nesting(node, "body", nesting))
         return False
 
-    def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope, place: _Place, statement: _Statement) -> bool:
-        self.module.imports.append((node, scope, place))
+    def _import(
+        self, node: ast.Import | ast.ImportFrom, scope: Scope, nesting: _Nesting, statement: _Statement
+    ) -> bool:
+        self.module.imports.append((node, scope, nesting))
         for alias in node.names:
             dotted, bound = _import_target(node, alias)
             if alias.name == "*":
                 self.module.stars.append(dotted)
             else:
-                scope.bind(bound, Binding("import", None, (), scope, place, node.lineno, key=dotted, statement=node))
+                scope.bind(bound, Binding("import", None, (), scope, nesting, node.lineno, key=dotted, statement=node))
         return False
 
-    def _function(self, node: _Function, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _function(self, node: _Function, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         owner = scope if isinstance(scope, ClassScope) else None
-        unit = Unit("function", node.name, node, scope, self.module, owner=owner, place=place)
+        unit = Unit("function", node.name, node, scope, self.module, owner=owner, nesting=nesting)
         self.module.units.append(unit)
-        scope.bind(node.name, Binding("def", None, (), scope, place, node.lineno, target=unit, statement=node))
+        scope.bind(node.name, Binding("def", None, (), scope, nesting, node.lineno, target=unit, statement=node))
         if owner is not None:
             owner.methods.setdefault(node.name, unit)
-        self._parameters(node.args, unit, scope, place, node)
+        self._parameters(node.args, unit, scope, nesting, node)
         self._push_all(node.body, unit, None)
-        self.stack.extend((decorator, scope, place, statement) for decorator in reversed(node.decorator_list))
+        self.stack.extend((decorator, scope, nesting, statement) for decorator in reversed(node.decorator_list))
         return False
 
-    def _parameters(self, args: ast.arguments, unit: Scope, scope: Scope, place: Place | None, node: ast.AST) -> None:
+    def _parameters(
+        self, args: ast.arguments, unit: Scope, scope: Scope, nesting: Nesting | None, node: ast.AST
+    ) -> None:
         plain = [*args.posonlyargs, *args.args]
         defaults = dict(zip([arg.arg for arg in plain[len(plain) - len(args.defaults) :]], args.defaults, strict=True))
         defaults.update(
@@ -177,43 +183,43 @@ class _Indexer:
             unit.parameters, unit.positional, unit.defaults = tuple(names), len(plain), defaults
             unit.vararg = args.vararg.arg if args.vararg else ""
             unit.kwarg = args.kwarg.arg if args.kwarg else ""
-        self.stack.extend((value, scope, place, None) for value in defaults.values())
+        self.stack.extend((value, scope, nesting, None) for value in defaults.values())
 
-    def _lambda(self, node: ast.Lambda, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _lambda(self, node: ast.Lambda, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         inner = Scope("lambda", "<lambda>", node, scope, self.module)
         self.module.inner[node] = inner
-        self._parameters(node.args, inner, scope, place, node)
-        self.stack.append((node.body, inner, place, statement))
+        self._parameters(node.args, inner, scope, nesting, node)
+        self.stack.append((node.body, inner, nesting, statement))
         return False
 
-    def _class(self, node: ast.ClassDef, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _class(self, node: ast.ClassDef, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         inner = ClassScope("class", node.name, node, scope, self.module, bases=list(node.bases))
         self.module.classes.append(inner)
-        scope.bind(node.name, Binding("class", None, (), scope, place, node.lineno, target=inner, statement=node))
-        self._push_all(node.body, inner, place)
-        self.stack.extend((decorator, scope, place, statement) for decorator in (*node.decorator_list, *node.bases))
+        scope.bind(node.name, Binding("class", None, (), scope, nesting, node.lineno, target=inner, statement=node))
+        self._push_all(node.body, inner, nesting)
+        self.stack.extend((decorator, scope, nesting, statement) for decorator in (*node.decorator_list, *node.bases))
         return False
 
-    def _comprehension(self, node: _Comprehension, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _comprehension(self, node: _Comprehension, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         inner = Scope("comprehension", "<comprehension>", node, scope, self.module)
         self.module.inner[node] = inner
         items: list[_Item] = []
         for generator in node.generators:
-            binding = Binding("for", generator.iter, (), inner, place, node.lineno, statement=node)
+            binding = Binding("for", generator.iter, (), inner, nesting, node.lineno, statement=node)
             self.binder.bind(generator.target, binding)
-            items.extend((expr, inner, place, statement) for expr in (generator.iter, *generator.ifs))
+            items.extend((expr, inner, nesting, statement) for expr in (generator.iter, *generator.ifs))
         parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
-        items.extend((part, inner, place, statement) for part in parts)
+        items.extend((part, inner, nesting, statement) for part in parts)
         self.stack.extend(reversed(items))
         return False
 
-    def _result(self, node: _Result, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _result(self, node: _Result, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         if node.value is not None:
             results = scope.unit.returns if isinstance(node, ast.Return) else scope.unit.yields
             results.append((node.value, scope))
         return True
 
-    def _declare(self, node: ast.Global | ast.Nonlocal, scope: Scope, place: _Place, statement: _Statement) -> bool:
+    def _declare(self, node: ast.Global | ast.Nonlocal, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         scope.outer_names.update(node.names)
         return False
 

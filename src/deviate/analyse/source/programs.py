@@ -82,6 +82,6 @@ ALIKE = 0.7
 def missing_hint(word: str, path: str | None = None) -> str:
     """Suggest what to type instead of `word`, which names no program in the folders of `path`, by default PATH."""
     near = difflib.get_close_matches(word, KNOWN, n=len(KNOWN), cutoff=ALIKE)
-    there = next((name for name in near if shutil.which(name, path=path)), None)
+    program = next((name for name in near if shutil.which(name, path=path)), None)
     shell = "the words after -- are started without a shell; for shell syntax use: bash -c '...'"
-    return f"did you mean {there}?" if there is not None else shell
+    return f"did you mean {program}?" if program is not None else shell

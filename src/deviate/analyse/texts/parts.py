@@ -122,7 +122,7 @@ def _fields(flow: Evaluator, fields: Iterable[str | Field], scope: Scope, depth:
 
 
 def _field(flow: Evaluator, field: str | Field, scope: Scope, depth: int) -> list[Part]:
-    """Take what fills a field of a format text apart."""
+    """Take the value of a field of a format text apart."""
     if isinstance(field, str):
         return [field]
     if field.spread or field.reads:
@@ -170,7 +170,7 @@ def tagged(flow: Evaluator, tag: str | None, value: ast.expr, scope: Scope, dept
 
 
 def as_mapping(parts: list[Part]) -> list[Part]:
-    """Take what is given where a mapping is expected for one, unless it was taken apart."""
+    """Mark the values of an argument that is a mapping as mappings, unless they were taken apart."""
     return change_values(parts, lambda value: value if value.tag else replace(value, mapping=True))
 
 

@@ -25,8 +25,8 @@ def start_runtime():
 
 def run_shadowed():
     """Run the user's own sitecustomize as the interpreter would have; it takes this module's place."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    further = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != here]
+    folder = os.path.dirname(os.path.abspath(__file__))
+    further = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != folder]
     # What importlib.machinery hands on; importing that itself would cost every start a millisecond.
     spec = _frozen_importlib_external.PathFinder.find_spec("sitecustomize", further)
     if spec is None or spec.loader is None:

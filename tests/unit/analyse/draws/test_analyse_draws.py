@@ -10,28 +10,30 @@ from drawing_projects import PROJECTS
 
 from deviate.analyse.findings import Findings
 
-_TOLD = re.compile(r"!(\w+)")
+_MARK = re.compile(r"!(\w+)")
 
 
-def factors(found: Findings) -> list[tuple[str, int, str]]:
-    return sorted((draw.file, draw.line, draw.factor) for draw in found.draws)
+def factors(findings: Findings) -> list[tuple[str, int, str]]:
+    return sorted((draw.file, draw.line, draw.factor) for draw in findings.draws)
 
 
-def told(files: dict[str, str]) -> list[tuple[str, int, str]]:
-    """Return the factors that comments at the ends of lines tell."""
+def marked_factors(files: dict[str, str]) -> list[tuple[str, int, str]]:
+    """Return the factors in the comments at the ends of lines."""
     return sorted(
         (f"{name}.py", number, factor)
         for name, text in files.items()
         for number, line in enumerate(text.split("\n"), 1)
-        for factor in _TOLD.findall(line)
+        for factor in _MARK.findall(line)
     )
 
 
 @pytest.mark.parametrize("name", PROJECTS)
 def test_each_draw_of_a_training_is_of_its_factor(tmp_path, name):
-    found = analyse(tmp_path, **PROJECTS[name])
-    assert factors(found) == told(PROJECTS[name]), [(draw.line, draw.factor, draw.why) for draw in found.draws]
-    assert all(draw.why and draw.call for draw in found.draws)
+    findings = analyse(tmp_path, **PROJECTS[name])
+    assert factors(findings) == marked_factors(PROJECTS[name]), [
+        (draw.line, draw.factor, draw.why) for draw in findings.draws
+    ]
+    assert all(draw.why and draw.call for draw in findings.draws)
 
 
 def in_loop(line: str, before: str = "") -> str:
@@ -81,8 +83,8 @@ def test_what_does_not_draw_here_is_no_draw(tmp_path, line):
 
 
 def test_the_span_is_that_of_the_callee(tmp_path):
-    found = analyse(tmp_path, train="import numpy as np\nx = 3 * np.random.randn(4).T\n")
-    (draw,) = found.draws
+    findings = analyse(tmp_path, train="import numpy as np\nx = 3 * np.random.randn(4).T\n")
+    (draw,) = findings.draws
     assert (draw.span.line, draw.span.column, draw.span.end_column) == (2, 8, 23)
 
 
@@ -212,5 +214,5 @@ def test_a_value_drawn_for_each_number_of_an_array_is_left_as_it_is(tmp_path):
 )
 def test_a_draw_that_becomes_a_seed_is_a_seed(tmp_path, line):
     head = "import random, jax\nimport numpy as np\nfrom sklearn.model_selection import train_test_split\n"
-    found = analyse(tmp_path, train=head + line + "\n")
-    assert [draw.factor for draw in found.draws if "train_test_split" not in draw.call] == ["seed"]
+    findings = analyse(tmp_path, train=head + line + "\n")
+    assert [draw.factor for draw in findings.draws if "train_test_split" not in draw.call] == ["seed"]

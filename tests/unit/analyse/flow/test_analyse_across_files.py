@@ -47,10 +47,10 @@ def run_epoch():
         a, b, n = run_epoch()
         print('%d %.3f %.3f %d' % (epoch, a, b, n))
     """
-    found = analyse(tmp_path, train=train, lib__engine=engine)
-    assert names(found) == {"a": "value", "b": "value"}
-    assert (found.main_loop.file, found.main_loop.variable) == ("train.py", "epoch")
-    assert {one.variable: one.reason for one in found.rejected}["n"] == "constant"
+    findings = analyse(tmp_path, train=train, lib__engine=engine)
+    assert names(findings) == {"a": "value", "b": "value"}
+    assert (findings.main_loop.file, findings.main_loop.variable) == ("train.py", "epoch")
+    assert {rejection.variable: rejection.reason for rejection in findings.rejected}["n"] == "constant"
 
 
 def test_meter_formatted_by_attribute_fields_is_read_beside(tmp_path):
@@ -67,9 +67,9 @@ def test_meters_shown_by_another_object(tmp_path):
         + BOARD
         + "losses = Average('l')\nspeed = Average('s')\nboard = Board([losses, speed])\nstart = time.time()"
     )
-    found = analyse(tmp_path, train=looped(report, before))
-    assert names(found) == {"losses": "beside", "speed": "beside"}
-    captures = {one.variable: one.capture for one in found.metrics}
+    findings = analyse(tmp_path, train=looped(report, before))
+    assert names(findings) == {"losses": "beside", "speed": "beside"}
+    captures = {metric.variable: metric.capture for metric in findings.metrics}
     assert (captures["losses"].beside, captures["losses"].reads) == ("losses", "avg")
 
 
@@ -94,9 +94,9 @@ class Logger:
         "log.update(loss=loss.item())\nprint('final {top.avg:.2f}'.format(top=log.acc1))\nprint(log)",
         logger + "log = Logger()",
     )
-    found = names(analyse(tmp_path, train=train))
-    assert found["loss"] == "value"
-    assert found["log.acc1"] == "beside"
+    captures = names(analyse(tmp_path, train=train))
+    assert captures["loss"] == "value"
+    assert captures["log.acc1"] == "beside"
 
 
 def test_attribute_set_by_a_trainer_and_read_by_a_callback(tmp_path):
@@ -125,15 +125,15 @@ class Trainer:
     trainer.callback = told
     trainer.run()
     """
-    found = analyse(tmp_path, train=train, lib__trainer=trainer)
-    assert names(found) == {"trainer.loss": "value"}
-    assert (found.main_loop.file, found.main_loop.kind) == ("lib/trainer.py", "while")
+    findings = analyse(tmp_path, train=train, lib__trainer=trainer)
+    assert names(findings) == {"trainer.loss": "value"}
+    assert (findings.main_loop.file, findings.main_loop.kind) == ("lib/trainer.py", "while")
 
 
 def test_functions_nobody_calls_are_not_reported(tmp_path):
     unused = "def other(x):\n    print('unused loss', model(x).mean().item())\n"
-    found = analyse(tmp_path, train=looped("print('loss', loss.item())", unused))
-    assert list(names(found)) == ["loss"]
+    findings = analyse(tmp_path, train=looped("print('loss', loss.item())", unused))
+    assert list(names(findings)) == ["loss"]
 
 
 def test_base_class_holds_the_loop_and_the_subclass_the_step(tmp_path):
@@ -162,9 +162,9 @@ class Own(Base):
 Own(model).train()
 """
     )
-    found = analyse(tmp_path, train=train, lib__base=base)
-    assert (found.main_loop.file, found.main_loop.variable) == ("lib/base.py", "epoch")
-    (metric,) = found.metrics
+    findings = analyse(tmp_path, train=train, lib__base=base)
+    assert (findings.main_loop.file, findings.main_loop.variable) == ("lib/base.py", "epoch")
+    (metric,) = findings.metrics
     assert (metric.variable, metric.capture.label, metric.name) == ("value", "key", "{key}")
 
 
@@ -175,7 +175,7 @@ def test_modules_found_through_path_edits_and_relative_imports(tmp_path):
     from pkg.sub import report
     from pkg import sub
     """
-    found = analyse(
+    findings = analyse(
         tmp_path,
         entry="tools/train.py",
         tools__train=train,
@@ -183,4 +183,4 @@ def test_modules_found_through_path_edits_and_relative_imports(tmp_path):
         pkg__sub="from . import deep\n",
         pkg__deep="x = 1\n",
     )
-    assert set(found.files) >= {"tools/train.py", "pkg/sub.py", "pkg/deep.py"}
+    assert set(findings.files) >= {"tools/train.py", "pkg/sub.py", "pkg/deep.py"}

@@ -13,16 +13,21 @@ FILLED = {
     "by a mapping": "stats = dict(epoch=epoch)\nstats.update({'loss': loss.item()})",
     "by addition": "stats = collections.defaultdict(float)\nstats['loss'] += loss.item()",
 }
-SHOWN = ["print(stats)", "out.write(json.dumps(stats) + '\\n')", "print(f'{stats}')", "logging.info('stats %s', stats)"]
+REPORTS = [
+    "print(stats)",
+    "out.write(json.dumps(stats) + '\\n')",
+    "print(f'{stats}')",
+    "logging.info('stats %s', stats)",
+]
 BEFORE = "import collections, json, logging\nout = open('log.txt', 'a')\n"
 
 
 @pytest.mark.parametrize("filled", FILLED.values(), ids=FILLED)
-@pytest.mark.parametrize("shown", SHOWN)
-def test_a_mapping_filled_in_the_loop_and_shown_whole_is_found(tmp_path, filled, shown):
-    found = analyse(tmp_path, train=looped(f"{filled}\n{shown}", BEFORE))
-    assert "loss" in {one.name for one in found.metrics if one.selected}
-    assert "counter" in {one.reason for one in found.rejected} or "epoch" not in filled
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_mapping_filled_in_the_loop_and_reported_whole_is_found(tmp_path, filled, report):
+    findings = analyse(tmp_path, train=looped(f"{filled}\n{report}", BEFORE))
+    assert "loss" in {metric.name for metric in findings.metrics if metric.selected}
+    assert "counter" in {rejection.reason for rejection in findings.rejected} or "epoch" not in filled
 
 
 def test_a_mapping_under_keys_that_vary_is_recorded_by_name(tmp_path):
@@ -57,8 +62,8 @@ def test_keywords_given_to_a_meter_do_not_make_it_a_mapping(tmp_path):
 
     meters = Meters()
     """
-    found = analyse(tmp_path, train=looped("meters.update(loss=loss.item())\nprint(meters)", dedent(meter)))
-    assert "mapping" not in names(found).values()
+    findings = analyse(tmp_path, train=looped("meters.update(loss=loss.item())\nprint(meters)", dedent(meter)))
+    assert "mapping" not in names(findings).values()
 
 
 def test_lists_written_whole_are_no_metrics(tmp_path):
@@ -69,8 +74,8 @@ def test_lists_written_whole_are_no_metrics(tmp_path):
 
 def test_settings_written_whole_are_no_metrics(tmp_path):
     before = BEFORE + "import library\nargs = library.Settings()\n"
-    found = analyse(tmp_path, train=looped("print('loss', loss.item())", before + "json.dump(args, out)\n"))
-    assert list(names(found)) == ["loss"]
+    findings = analyse(tmp_path, train=looped("print('loss', loss.item())", before + "json.dump(args, out)\n"))
+    assert list(names(findings)) == ["loss"]
 
 
 def test_numbers_of_things_and_lists_with_settings_are_no_metrics(tmp_path):

@@ -73,8 +73,8 @@ def test_a_function_registered_by_a_decorator_reports_while_training(tmp_path):
         print('val loss', state['loss'])
     """
     report = "for one in handlers:\n    one({'loss': loss.item()})"
-    found = analyse(tmp_path, train=looped(report, before))
-    assert [one.name for one in found.metrics if one.selected] == ["val loss"]
+    findings = analyse(tmp_path, train=looped(report, before))
+    assert [metric.name for metric in findings.metrics if metric.selected] == ["val loss"]
 
 
 def test_a_loss_divided_by_the_epoch_stays_a_metric_and_a_schedule_of_it_does_not(tmp_path):
@@ -84,9 +84,9 @@ def test_a_loss_divided_by_the_epoch_stays_a_metric_and_a_schedule_of_it_does_no
     decay = 1 / (epoch + 1)
     print('loss', scaled, 'after', decay)
     """
-    found = analyse(tmp_path, train=looped(report, helper))
-    assert list(names(found)) == ["scaled"]
-    assert {one.variable: one.reason for one in found.rejected}["decay"] == "counter"
+    findings = analyse(tmp_path, train=looped(report, helper))
+    assert list(names(findings)) == ["scaled"]
+    assert {rejection.variable: rejection.reason for rejection in findings.rejected}["decay"] == "counter"
 
 
 def test_objects_named_in_configuration_files_run(tmp_path):
@@ -105,8 +105,8 @@ def test_objects_named_in_configuration_files_run(tmp_path):
 
     make(yaml.safe_load(open('config.yaml'))['model'])
     """
-    found = analyse(tmp_path, train=train, nets__plain=net)
-    assert "nets/plain.py" in found.files
+    findings = analyse(tmp_path, train=train, nets__plain=net)
+    assert "nets/plain.py" in findings.files
 
 
 def test_a_while_loop_is_named_by_what_its_condition_reads(tmp_path):

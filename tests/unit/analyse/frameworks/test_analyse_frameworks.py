@@ -12,8 +12,8 @@ def test_keras_fit_reports_what_compile_names(tmp_path):
     model.compile(optimizer='adam', loss='mse', metrics=['accuracy', keras.metrics.AUC(name='auc')])
     model.fit(x, y, epochs=3, validation_data=(x, y))
     """
-    found = analyse(tmp_path, train=train)
-    assert set(names(found)) == {
+    findings = analyse(tmp_path, train=train)
+    assert set(names(findings)) == {
         "fit:loss",
         "fit:accuracy",
         "fit:auc",
@@ -21,8 +21,8 @@ def test_keras_fit_reports_what_compile_names(tmp_path):
         "fit:val_accuracy",
         "fit:val_auc",
     }
-    assert set(names(found).values()) == {"framework"}
-    assert (found.main_loop.kind, found.main_loop.line) == ("call", 5)
+    assert set(names(findings).values()) == {"framework"}
+    assert (findings.main_loop.kind, findings.main_loop.line) == ("call", 5)
 
 
 def test_hugging_face_trainer_reports_losses_and_computed_metrics(tmp_path):
@@ -33,8 +33,8 @@ def test_hugging_face_trainer_reports_losses_and_computed_metrics(tmp_path):
     trainer = transformers.Trainer(model=model, train_dataset=a, eval_dataset=b, compute_metrics=compute)
     trainer.train()
     """
-    found = names(analyse(tmp_path, train=train))
-    assert {"fit:loss", "fit:eval_loss", "fit:eval_f1"} <= set(found)
+    captures = names(analyse(tmp_path, train=train))
+    assert {"fit:loss", "fit:eval_loss", "fit:eval_f1"} <= set(captures)
 
 
 def test_lightning_logs_in_hooks_nobody_calls(tmp_path):
@@ -47,11 +47,11 @@ def test_lightning_logs_in_hooks_nobody_calls(tmp_path):
             return loss
     L.Trainer(max_epochs=2).fit(Net(), loader)
     """
-    found = analyse(tmp_path, train=train)
-    assert names(found) == {"loss": "framework"}
-    (metric,) = found.metrics
+    findings = analyse(tmp_path, train=train)
+    assert names(findings) == {"loss": "framework"}
+    (metric,) = findings.metrics
     assert (metric.name, metric.capture.key) == ("train_loss", "fit:train_loss")
-    assert found.main_loop.kind == "call"
+    assert findings.main_loop.kind == "call"
 
 
 def test_lightning_logs_under_a_name_made_at_run_time(tmp_path):
@@ -69,8 +69,8 @@ def test_lightning_logs_under_a_name_made_at_run_time(tmp_path):
             self.log_dict(metrics)
     L.Trainer(max_epochs=2).fit(Net(), loader)
     """
-    found = analyse(tmp_path, train=train)
-    assert {(one.variable, one.capture.key, one.capture.label) for one in found.metrics} == {
+    findings = analyse(tmp_path, train=train)
+    assert {(metric.variable, metric.capture.key, metric.capture.label) for metric in findings.metrics} == {
         ("loss", "fit:{stage}/loss", "stage"),
         ("metrics", "fit:{}", ""),
     }
@@ -93,7 +93,7 @@ def test_what_lightning_collected_is_not_listed_again(tmp_path):
     trainer.fit(Net(), loader)
     print(trainer.callback_metrics, trainer.callback_metrics['val_loss'].item())
     """
-    assert [one.capture.key for one in analyse(tmp_path, train=train).metrics] == ["fit:val_loss"]
+    assert [metric.capture.key for metric in analyse(tmp_path, train=train).metrics] == ["fit:val_loss"]
 
 
 def test_what_the_source_yields_is_known_under_the_framework_s_key_too(tmp_path):
@@ -105,8 +105,10 @@ def test_what_the_source_yields_is_known_under_the_framework_s_key_too(tmp_path)
     model.compile(optimizer='adam', loss='mse')
     model.fit(x, y, epochs=3, callbacks=[Margin()])
     """
-    found = {one.name: (one.capture.how, one.capture.key) for one in analyse(tmp_path, train=train).metrics}
-    assert found == {"loss": ("framework", ""), "val_margin": ("value", "fit:val_margin")}
+    captures = {
+        metric.name: (metric.capture.how, metric.capture.key) for metric in analyse(tmp_path, train=train).metrics
+    }
+    assert captures == {"loss": ("framework", ""), "val_margin": ("value", "fit:val_margin")}
 
 
 def test_a_loop_of_an_object_that_a_configuration_makes_is_the_main_loop(tmp_path):
@@ -129,9 +131,9 @@ def test_a_loop_of_an_object_that_a_configuration_makes_is_the_main_loop(tmp_pat
         return net
     """
     (tmp_path / "conf.yaml").write_text("trainer:\n  _target_: task.Trainer\n")
-    found = analyse(tmp_path, train=train, task=task)
-    assert (found.main_loop.file, found.main_loop.kind) == ("task.py", "for")
-    assert names(found) == {"loss": "value"}
+    findings = analyse(tmp_path, train=train, task=task)
+    assert (findings.main_loop.file, findings.main_loop.kind) == ("task.py", "for")
+    assert names(findings) == {"loss": "value"}
 
 
 def test_tf1_summaries_are_the_framework_s(tmp_path):
@@ -143,8 +145,10 @@ def test_tf1_summaries_are_the_framework_s(tmp_path):
             sess.run(train_op)
             print('acc', sess.run(model.accuracy))
     """
-    found = {one.variable: (one.capture.how, one.capture.key) for one in analyse(tmp_path, train=train).metrics}
-    assert found["model.xent"] == ("framework", "xent")
+    captures = {
+        metric.variable: (metric.capture.how, metric.capture.key) for metric in analyse(tmp_path, train=train).metrics
+    }
+    assert captures["model.xent"] == ("framework", "xent")
 
 
 def test_ignite_handlers(tmp_path):
@@ -157,9 +161,9 @@ def test_ignite_handlers(tmp_path):
         print(f"epoch {engine.state.epoch} accuracy {metrics['accuracy']:.2f}")
     trainer.run(loader, max_epochs=3)
     """
-    found = analyse(tmp_path, train=train)
-    assert names(found) == {"metrics['accuracy']": "value"}
-    assert found.main_loop.variable == "trainer.run"
+    findings = analyse(tmp_path, train=train)
+    assert names(findings) == {"metrics['accuracy']": "value"}
+    assert findings.main_loop.variable == "trainer.run"
 
 
 def test_numpy_loop_without_any_framework(tmp_path):
@@ -172,9 +176,9 @@ def test_numpy_loop_without_any_framework(tmp_path):
         w -= 0.1 * lr * X.T.dot(error)
         print(it, cost)
     """
-    found = analyse(tmp_path, train=train)
-    assert names(found) == {"cost": "value"}
-    assert found.main_loop.variable == "it"
+    findings = analyse(tmp_path, train=train)
+    assert names(findings) == {"cost": "value"}
+    assert findings.main_loop.variable == "it"
 
 
 def test_a_loop_over_seeds_is_not_the_main_loop(tmp_path):
@@ -199,6 +203,6 @@ def test_compiled_functions_are_not_wrapped(tmp_path):
     for epoch in range(3):
         step(x).backward()
     """
-    found = analyse(tmp_path, train=train)
-    assert names(found) == {}
-    assert "cannot be recorded" in found.metrics[0].why
+    findings = analyse(tmp_path, train=train)
+    assert names(findings) == {}
+    assert "cannot be recorded" in findings.metrics[0].why

@@ -10,8 +10,8 @@ from analysed_projects import analyse, looped
 HEAD = "wandb_log = False\nimport wandb\nwriter = library.Writer()\n"
 
 
-def selected(found):
-    return {one.name: one for one in found.metrics if one.selected}
+def selected(findings):
+    return {metric.name: metric for metric in findings.metrics if metric.selected}
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ def selected(found):
 )  # fmt: skip
 def test_a_value_printed_and_tracked_under_another_name_is_one_metric_with_an_alias(tmp_path, second):
     report = f"value = (model(x) > 0).float().mean()\nprint('Accuracy: %.2f' % (100. * value))\n{second}"
-    found = analyse(tmp_path, train=looped(report, HEAD))
-    (metric,) = selected(found).values()
+    findings = analyse(tmp_path, train=looped(report, HEAD))
+    (metric,) = selected(findings).values()
     alias = {"Accuracy": "test/accuracy", "test/accuracy": "Accuracy"}[metric.name]
     assert f"also reported as '{alias}'" in metric.why
 
@@ -33,8 +33,8 @@ def test_a_value_handed_to_the_only_logger_that_shows_it_is_one_metric(tmp_path)
         writer.add_scalar('training.loss', reduced, step)
     """
     report = "mean = loss.item()\nprint('Train loss {} {:.6f}'.format(i, mean))\nlog_training(mean, i)"
-    found = analyse(tmp_path, train=looped(report, HEAD + "\n" + dedent(log)))
-    assert [(one.name, one.kind) for one in selected(found).values()] == [("Train loss", "loss")]
+    findings = analyse(tmp_path, train=looped(report, HEAD + "\n" + dedent(log)))
+    assert [(metric.name, metric.kind) for metric in selected(findings).values()] == [("Train loss", "loss")]
 
 
 def test_two_names_given_equal_calls_are_two_metrics(tmp_path):
@@ -88,8 +88,8 @@ def test_what_branches_for_training_and_validation_report_is_told_apart(tmp_path
     log = Log()
     """
     report = "log.add(loss)\nlog.flush()"
-    found = analyse(tmp_path, train=looped(report, dedent(log)))
-    assert sorted(selected(found)) == ["train loss", "val loss"]
+    findings = analyse(tmp_path, train=looped(report, dedent(log)))
+    assert sorted(selected(findings)) == ["train loss", "val loss"]
 
 
 def test_what_is_stored_under_a_key_and_shown_later_is_one_metric(tmp_path):
@@ -108,8 +108,8 @@ def test_what_is_stored_under_a_key_and_shown_later_is_one_metric(tmp_path):
     logger = Logger()
     """
     report = "logger.store(LossPi=loss.item())\nlogger.show('LossPi')"
-    found = analyse(tmp_path, train=looped(report, dedent(log)))
-    assert list(selected(found)) == ["LossPi"]
+    findings = analyse(tmp_path, train=looped(report, dedent(log)))
+    assert list(selected(findings)) == ["LossPi"]
 
 
 def test_names_that_differ_in_case_alone_are_told_apart(tmp_path):
@@ -118,8 +118,8 @@ def test_names_that_differ_in_case_alone_are_told_apart(tmp_path):
         error = ((model(loader[0][0]) - 1) ** 2).mean()
         print('Loss {:.3f}'.format(error))
     """)  # fmt: skip
-    found = selected(analyse(tmp_path, train=train))
-    assert len({name.lower() for name in found}) == len(found) == 2
+    metrics = selected(analyse(tmp_path, train=train))
+    assert len({name.lower() for name in metrics}) == len(metrics) == 2
 
 
 def test_a_tag_loses_the_settings_that_stand_in_it(tmp_path):
@@ -164,7 +164,7 @@ def test_names_and_directions_follow_the_text_that_names_the_value_first(tmp_pat
     peak = torch.cuda.max_memory_allocated()
     print({text})
     """
-    found = selected(analyse(tmp_path, train=looped(report, dedent(meter))))
-    assert list(found) == names
-    assert {one.direction for one in found.values()} == directions
-    assert {one.kind for one in found.values()} <= {"quality", "resource", "speed"}
+    metrics = selected(analyse(tmp_path, train=looped(report, dedent(meter))))
+    assert list(metrics) == names
+    assert {metric.direction for metric in metrics.values()} == directions
+    assert {metric.kind for metric in metrics.values()} <= {"quality", "resource", "speed"}

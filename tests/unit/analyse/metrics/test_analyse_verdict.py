@@ -21,10 +21,10 @@ for epoch in range(epochs):
 
 
 def test_the_loop_that_reports_is_the_main_loop_where_nothing_trains(tmp_path):
-    found = analyse(tmp_path, train=PLAIN)
-    assert (found.main_loop.line, found.main_loop.variable, found.main_loop.kind) == (5, "epoch", "for")
-    assert "reports metrics" in found.main_loop.why
-    assert sorted(one.name for one in found.metrics if one.selected) == ["test accuracy", "train loss"]
+    findings = analyse(tmp_path, train=PLAIN)
+    assert (findings.main_loop.line, findings.main_loop.variable, findings.main_loop.kind) == (5, "epoch", "for")
+    assert "reports metrics" in findings.main_loop.why
+    assert sorted(metric.name for metric in findings.metrics if metric.selected) == ["test accuracy", "train loss"]
 
 
 def test_the_loop_that_reports_through_a_function_is_the_main_loop(tmp_path):
@@ -57,9 +57,9 @@ def test_a_weight_changed_by_a_gradient_is_training(tmp_path):
             weight -= 0.02 * gradient
         print('weight off by', abs(weight - 3))
     """
-    found = analyse(tmp_path, train=train)
-    assert "weight update" in found.main_loop.why
-    assert found.main_loop.line == 3
+    findings = analyse(tmp_path, train=train)
+    assert "weight update" in findings.main_loop.why
+    assert findings.main_loop.line == 3
 
 
 def test_steps_of_random_size_do_not_make_a_counter(tmp_path):
@@ -69,8 +69,8 @@ def test_steps_of_random_size_do_not_make_a_counter(tmp_path):
 
 @pytest.mark.parametrize("step", ["1", "len(x)", "x.size(0)", "x.numel()", "batch_size"])
 def test_steps_of_a_constant_or_a_size_make_a_counter(tmp_path, step):
-    found = analyse(tmp_path, train=looped(f"seen += {step}\nprint('so far', seen)", "seen = 0\nbatch_size = 4"))
-    assert {one.variable: one.reason for one in found.rejected}["seen"] in {"counter", "constant"}
+    findings = analyse(tmp_path, train=looped(f"seen += {step}\nprint('so far', seen)", "seen = 0\nbatch_size = 4"))
+    assert {rejection.variable: rejection.reason for rejection in findings.rejected}["seen"] in {"counter", "constant"}
 
 
 def test_aggregates_are_the_last_value_the_mean_time_and_the_largest_memory(tmp_path):
@@ -80,8 +80,8 @@ def test_aggregates_are_the_last_value_the_mean_time_and_the_largest_memory(tmp_
     print('took', time.time() - start)
     print('memory', torch.cuda.max_memory_allocated())
     """
-    found = analyse(tmp_path, train=looped(report, "start = time.time()")).metrics
-    assert {one.kind: one.aggregate for one in found} == {
+    metrics = analyse(tmp_path, train=looped(report, "start = time.time()")).metrics
+    assert {metric.kind: metric.aggregate for metric in metrics} == {
         "loss": "last", "quality": "last", "speed": "mean", "resource": "max",
     }  # fmt: skip
 
@@ -94,7 +94,7 @@ DIRECTIONS = {
 }
 
 
-KNOWN = [(key, one) for key, text in DIRECTIONS.items() for one in text.split()]
+KNOWN = [(key, word) for key, text in DIRECTIONS.items() for word in text.split()]
 
 
 @pytest.mark.parametrize(("direction", "name"), KNOWN)
@@ -111,8 +111,8 @@ def test_what_is_called_a_loss_is_to_be_lowered(name):
 def test_a_noun_after_the_value_names_it_where_a_preposition_precedes(tmp_path):
     stop = "if loss.item() < 1e-3:\n    break"
     script = looped(stop) + "\n    print('Loss: {:.6f} after {} batches'.format(loss.item(), i))\n"
-    found = {one.variable: one for one in analyse(tmp_path, train=script).metrics}
-    assert (found["i"].name, found["i"].aggregate, found["i"].kind) == ("batches", "last", "speed")
+    metrics = {metric.variable: metric for metric in analyse(tmp_path, train=script).metrics}
+    assert (metrics["i"].name, metrics["i"].aggregate, metrics["i"].kind) == ("batches", "last", "speed")
 
 
 def test_reports_of_code_that_only_prepares_are_listed_and_not_selected(tmp_path):
@@ -123,9 +123,9 @@ def test_reports_of_code_that_only_prepares_are_listed_and_not_selected(tmp_path
 
     check_memory()
     """
-    found = analyse(tmp_path, train=looped("print('loss', loss.item())", setup)).metrics
-    assert [(one.kind, one.selected) for one in found] == [("loss", True), ("resource", False)]
-    assert "neither in the main loop nor after it" in found[1].why
+    metrics = analyse(tmp_path, train=looped("print('loss', loss.item())", setup)).metrics
+    assert [(metric.kind, metric.selected) for metric in metrics] == [("loss", True), ("resource", False)]
+    assert "neither in the main loop nor after it" in metrics[1].why
 
 
 def test_it_is_said_whether_a_report_stands_in_the_main_loop_or_after_it(tmp_path):
@@ -134,11 +134,11 @@ def test_it_is_said_whether_a_report_stands_in_the_main_loop_or_after_it(tmp_pat
     for c, part in enumerate(parts(model)):
         print(f'class {c}: accuracy {part:.1f}')
     """
-    found = analyse(tmp_path, train=looped("print('train loss', loss.item())") + textwrap.dedent(after)).metrics
-    said = {one.name: one.why.split(";")[0] for one in found}
-    assert said["train loss"] == "printed in the main loop"
-    assert said["test loss"] == "printed after the main loop"
-    assert "printed after the main loop, again and again" in said.values()
+    metrics = analyse(tmp_path, train=looped("print('train loss', loss.item())") + textwrap.dedent(after)).metrics
+    reports = {metric.name: metric.why.split(";")[0] for metric in metrics}
+    assert reports["train loss"] == "printed in the main loop"
+    assert reports["test loss"] == "printed after the main loop"
+    assert "printed after the main loop, again and again" in reports.values()
 
 
 def test_reports_after_the_training_and_of_callbacks_are_selected(tmp_path):
@@ -155,8 +155,8 @@ def test_reports_after_the_training_and_of_callbacks_are_selected(tmp_path):
 
     hooks = [watch]
     """
-    found = analyse(tmp_path, train=looped("each(hooks)", before) + "\nfinal()\n").metrics
-    assert sorted(one.name for one in found if one.selected) == ["final accuracy", "watched score"]
+    metrics = analyse(tmp_path, train=looped("each(hooks)", before) + "\nfinal()\n").metrics
+    assert sorted(metric.name for metric in metrics if metric.selected) == ["final accuracy", "watched score"]
 
 
 def test_a_unit_in_the_text_makes_no_resource_of_a_value_that_is_not_measured_memory(tmp_path):
@@ -186,9 +186,11 @@ def test_a_loop_that_repeats_whole_trainings_is_not_the_main_loop(tmp_path):
 
 def test_what_functions_nobody_calls_would_report_is_unreached(tmp_path):
     dead = "def profile():\n    print('profiled loss', model(loader[0][0]).mean().item())\n"
-    found = analyse(tmp_path, train=looped("print('loss', loss.item())", dead))
-    assert [one.reason for one in found.rejected if one.variable.startswith("model")] == ["unreached"]
-    assert list(names(found)) == ["loss"]
+    findings = analyse(tmp_path, train=looped("print('loss', loss.item())", dead))
+    assert [rejection.reason for rejection in findings.rejected if rejection.variable.startswith("model")] == [
+        "unreached"
+    ]
+    assert list(names(findings)) == ["loss"]
 
 
 def test_the_length_of_an_episode_is_a_metric_although_it_counts(tmp_path):
@@ -212,15 +214,15 @@ def test_arguments_spread_by_a_star_keep_their_origin(tmp_path):
 @pytest.mark.parametrize("key", ["epoch", "global_step", "train/iteration", "n_parameters", "num_params"])
 def test_what_a_tracker_is_told_of_the_progress_is_no_metric_whatever_it_comes_from(tmp_path, key):
     report = f"stats = {{'loss': loss.item(), 'more': model(x)}}\nwandb.log({{'{key}': stats.get('{key}')}})"
-    found = analyse(tmp_path, train=looped(report, "import wandb\n"))
-    assert not [one for one in found.metrics if one.selected]
+    findings = analyse(tmp_path, train=looped(report, "import wandb\n"))
+    assert not [metric for metric in findings.metrics if metric.selected]
 
 
 def test_a_value_after_a_count_is_named_by_the_words_before_the_count(tmp_path):
     report = (
         "acc = (model(x) > 0).float().mean()\nprint(f'Accuracy of the network on {len(loader)} test images: {acc:.1f}')"
     )
-    (metric,) = [one for one in analyse(tmp_path, train=looped(report)).metrics if one.selected]
+    (metric,) = [metric for metric in analyse(tmp_path, train=looped(report)).metrics if metric.selected]
     assert (metric.name, metric.direction) == ("Accuracy of the network", "higher")
 
 

@@ -54,32 +54,32 @@ IDIOMS = {
 
 @pytest.mark.parametrize(("report", "before"), IDIOMS.values(), ids=IDIOMS.keys())
 def test_every_idiom_gives_the_loss_and_not_the_epoch(tmp_path, report, before):
-    found = names(analyse(tmp_path, train=looped(report, before)))
-    assert found == {"loss": "value"}
+    captures = names(analyse(tmp_path, train=looped(report, before)))
+    assert captures == {"loss": "value"}
 
 
 def test_values_that_are_no_metrics_are_rejected_with_the_reason(tmp_path):
-    found = analyse(
+    findings = analyse(
         tmp_path,
         train=looped(
             "print(epoch, i, args.lr, len(loader), path, optimizer.param_groups[0]['lr'], loss.item())",
             "import argparse, os\nargs = argparse.ArgumentParser().parse_args()\npath = os.path.join('a', 'b')\n",
         ),
     )
-    reasons = {one.variable: one.reason for one in found.rejected}
+    reasons = {rejection.variable: rejection.reason for rejection in findings.rejected}
     assert reasons["epoch"] == reasons["i"] == "counter"
     assert reasons["args.lr"] == reasons["optimizer.param_groups[0]['lr']"] == "setting"
     assert reasons["path"] == "path"
     assert reasons["loader"] == "constant"
-    assert list(names(found)) == ["loss"]
+    assert list(names(findings)) == ["loss"]
 
 
 def test_one_value_reported_twice_is_one_metric(tmp_path):
     report = "print(loss.item())\nw.add_scalar('loss', loss.item(), i)"
-    found = analyse(
+    findings = analyse(
         tmp_path, train=looped(report, "from torch.utils.tensorboard import SummaryWriter\nw = SummaryWriter()")
     )
-    assert len(found.metrics) == 1
+    assert len(findings.metrics) == 1
 
 
 def test_share_is_chosen_over_the_count_it_is_made_of(tmp_path):
@@ -100,8 +100,8 @@ def test_time_between_two_clock_readings_is_a_cost(tmp_path):
 
 def test_a_dictionary_logged_whole_is_captured_as_a_mapping(tmp_path):
     helper = "def evaluate(model):\n    return {k: v for k, v in library_metrics(model).items()}\n"
-    found = analyse(tmp_path, train=looped("stats = evaluate(model)\nwandb.log(stats)", "import wandb\n" + helper))
-    assert names(found) == {"stats": "mapping"}
+    findings = analyse(tmp_path, train=looped("stats = evaluate(model)\nwandb.log(stats)", "import wandb\n" + helper))
+    assert names(findings) == {"stats": "mapping"}
 
 
 def test_text_that_tells_series_apart_becomes_a_label(tmp_path):
@@ -109,23 +109,23 @@ def test_text_that_tells_series_apart_becomes_a_label(tmp_path):
     def report(split, score):
         print('%s score: %.2f' % (split, model(score).mean().item()))
     """
-    found = analyse(tmp_path, train=looped("report('train', x)\nreport('test', x)", text))
-    (metric,) = found.metrics
+    findings = analyse(tmp_path, train=looped("report('train', x)\nreport('test', x)", text))
+    (metric,) = findings.metrics
     assert metric.name == "{split} score"
     assert metric.capture.label == "split"
 
 
 def test_counter_shown_after_a_loop_that_converged_is_a_cost(tmp_path):
     script = looped("if loss.item() < 1e-3:\n    break") + "\n    print('done after', i, 'batches')\n"
-    metrics = {one.variable: one for one in analyse(tmp_path, train=script).metrics}
+    metrics = {metric.variable: metric for metric in analyse(tmp_path, train=script).metrics}
     assert metrics["i"].name == "batches"
 
 
 def test_names_are_unique(tmp_path):
     script = looped("train(x)\ntest(x)", "def train(x):\n    print('loss', model(x).mean().item())\n"
                     "def test(x):\n    print('loss', model(x).sum().item())\n")  # fmt: skip
-    found = [one.name for one in analyse(tmp_path, train=script).metrics]
-    assert sorted(found) == ["test loss", "train loss"]
+    reported_names = [metric.name for metric in analyse(tmp_path, train=script).metrics]
+    assert sorted(reported_names) == ["test loss", "train loss"]
 
 
 def test_results_are_the_same_each_time(tmp_path):
@@ -135,5 +135,5 @@ def test_results_are_the_same_each_time(tmp_path):
 
 def test_most_certain_first(tmp_path):
     script = looped("print('loss %.3f' % loss.item())") + "\nprint('score', library(model))\n"
-    confidences = [one.confidence for one in analyse(tmp_path, train=script).metrics]
+    confidences = [metric.confidence for metric in analyse(tmp_path, train=script).metrics]
     assert confidences == sorted(confidences, reverse=True)

@@ -55,15 +55,15 @@ def test_an_entry_that_does_not_parse_is_refused(tmp_path, data):
 
 
 def test_another_file_that_does_not_parse_is_listed(tmp_path):
-    found = analyse(tmp_path, train="import old\n" + looped("print(loss.item())"), old="x = 1\nprint 'two'\n")
-    assert [(one.file, one.line) for one in found.unreadable] == [("old.py", 2)]
-    assert "Python 2" in found.unreadable[0].error
-    assert list(names(found)) == ["loss"]
+    findings = analyse(tmp_path, train="import old\n" + looped("print(loss.item())"), old="x = 1\nprint 'two'\n")
+    assert [(file.file, file.line) for file in findings.unreadable] == [("old.py", 2)]
+    assert "Python 2" in findings.unreadable[0].error
+    assert list(names(findings)) == ["loss"]
 
 
 def test_empty_entry_has_no_metrics(tmp_path):
-    found = analyse(tmp_path, train="")
-    assert (found.metrics, found.main_loop, found.files) == ([], None, ["train.py"])
+    findings = analyse(tmp_path, train="")
+    assert (findings.metrics, findings.main_loop, findings.files) == ([], None, ["train.py"])
 
 
 def test_missing_entry_and_entry_that_is_no_python(tmp_path):
@@ -93,8 +93,8 @@ def test_no_bytes_crash_the_reader(data):
     try:
         parse_text(decode(data))
     except UnreadableSourceError as problem:
-        said = problem
+        error = problem
     else:
         return
-    assert said.line >= 0
-    assert said.reason
+    assert error.line >= 0
+    assert error.reason

@@ -1,10 +1,10 @@
-"""Put functions into the place of those of a library."""
+"""Replace functions of a library."""
 
 import functools
 
 
 def replaces(owner, name, *others):
-    """Return a decorator that puts a function into the place of ``owner.name``, and of the same name in `others`."""
+    """Return a decorator that replaces ``owner.name``, and the same name in `others`, by a function."""
 
     def decorate(function):
         functools.update_wrapper(function, getattr(owner, name))

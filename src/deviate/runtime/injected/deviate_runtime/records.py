@@ -65,9 +65,9 @@ class Records:
                 self.open()
             self.complain_if_deleted()
             self.look_at = now + CHECK_INTERVAL
-            written = os.write(self.descriptor, record)
-            if written != RECORD.size:
-                self.cut(written)
+            byte_count = os.write(self.descriptor, record)
+            if byte_count != RECORD.size:
+                self.cut(byte_count)
         except (OSError, ValueError) as error:
             self.fail(error, now)
 
@@ -87,11 +87,11 @@ class Records:
         if os.fstat(self.descriptor).st_nlink == 0:
             self.process.events.note("record-file-deleted", "the records file was deleted", self.path)
 
-    def cut(self, written):
-        """Take a part of a record off the end, so that the ones after it can be read."""
+    def cut(self, byte_count):
+        """Cut a partial record off the end of the file, so that later records can be read."""
         size = os.fstat(self.descriptor).st_size
         os.ftruncate(self.descriptor, size - size % RECORD.size)
-        raise OSError(errno.ENOSPC, "only %d of %d bytes could be written" % (written, RECORD.size))
+        raise OSError(errno.ENOSPC, "only %d of %d bytes could be written" % (byte_count, RECORD.size))
 
     def fail(self, error, now):
         """Note that records are being lost."""

@@ -1,10 +1,10 @@
-"""The function an overlay calls around what draws in the program's own files."""
+"""The function that an overlay calls around draws in the program's own files."""
 
 
 def make_draw(process):
-    """Return `__dv_draw__`, which makes a function draw for the factor that its place in the source stands for.
+    """Return `__dv_draw__`, which makes a function draw for the factor of its site.
 
-    A place without a factor is only noted: it draws for the boundary that the program is in.
+    A site without a factor is only noted: it draws for the boundary that the program is in.
     """
     streams = process.streams
     factors = [site["factor"] for site in process.config["draws"]]

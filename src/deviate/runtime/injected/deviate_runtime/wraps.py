@@ -26,10 +26,10 @@ def make_record(process):
         data = pack(metric, process.iteration, now - process.started, number)
         if now < records.look_at:
             try:
-                written = write(records.descriptor, data)
-                if written == size:
+                byte_count = write(records.descriptor, data)
+                if byte_count == size:
                     return
-                records.cut(written)
+                records.cut(byte_count)
             except OSError as error:
                 if raised_by_handler(error):
                     raise

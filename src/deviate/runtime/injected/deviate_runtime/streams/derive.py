@@ -15,7 +15,7 @@ except ImportError:
 #: NumPy's legacy seeding takes no more.
 SEED_BITS = 32
 
-#: A given seed this close to the clock's seconds, milliseconds, microseconds or nanoseconds was read off the clock.
+#: A seed this close to the clock's seconds, milliseconds, microseconds or nanoseconds was read off the clock.
 CLOCK_SECONDS = 60
 CLOCK_SCALES = (1, 1000, 1000000, 1000000000)
 
@@ -26,22 +26,22 @@ def mix(*parts):
     return int.from_bytes(digest[: SEED_BITS // 8], "little")
 
 
-def text_of(given):
+def text_of(seed):
     """Return a text that is equal for equal seeds: 0, 0.0, True and an array's 0 aside, each type its own."""
-    if hasattr(given, "tolist"):
-        given = given.tolist()
+    if hasattr(seed, "tolist"):
+        seed = seed.tolist()
     try:
-        return str(operator.index(given))
+        return str(operator.index(seed))
     except TypeError:
-        return repr(given)
+        return repr(seed)
 
 
-def is_clock(given):
-    """Tell whether `given` was read off the clock just now."""
-    if isinstance(given, bool) or not isinstance(given, (int, float)):
+def is_clock(seed):
+    """Tell whether `seed` was read off the clock just now."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, float)):
         return False
     now = time.time()
-    if any(abs(given - now * scale) < CLOCK_SECONDS * scale for scale in CLOCK_SCALES):
+    if any(abs(seed - now * scale) < CLOCK_SECONDS * scale for scale in CLOCK_SCALES):
         return True
     milliseconds = int(now * 1000) % 2**SEED_BITS
-    return abs(given - milliseconds) < CLOCK_SECONDS * 1000
+    return abs(seed - milliseconds) < CLOCK_SECONDS * 1000

@@ -39,7 +39,7 @@ class Fingerprint:
 class Fingerprints:
     """The fingerprints of one process."""
 
-    #: Factors of which libraries show content; their draws are written only where none did.
+    #: Factors whose content libraries show; their draws are written only where no library did.
     WITH_CONTENT = (INIT, SHUFFLE)
 
     def __init__(self, streams):

@@ -101,11 +101,11 @@ class Generator:
         self.keep()
 
     def keep(self):
-        """Take a place among the generators that are switched."""
+        """Join the generators that are switched."""
         self.streams.generators.append(self)
 
     def hand_out(self, token):
-        """Remember what the state stands for that the program is given: all factors' states, not just one."""
+        """Keep copies of all factors' states under the token of the state that the program receives."""
         if not self.streams.controls:
             return
         self.states[self.at] = self.live()
@@ -149,7 +149,7 @@ class Made:
         self.item = weakref.ref(item, lambda _: self.streams.made.pop(self.number, None))
 
     def keep(self):
-        """Take a place among the generators that are switched."""
+        """Join the generators that are switched."""
         self.streams.made[self.number] = self
 
 

@@ -168,8 +168,8 @@ def generator_class(plain, streams):
         def __init__(self, bit_generator):
             plain.__init__(self, bit_generator)
             # Of a bit generator only the state shows what it was seeded with.
-            given = ("state", mark(bit_generator))
-            make(streams, self, plain, type(bit_generator), "numpy.random.Generator", given, sys._getframe(1))
+            seed = ("state", mark(bit_generator))
+            make(streams, self, plain, type(bit_generator), "numpy.random.Generator", seed, sys._getframe(1))
 
     Generator.__module__, Generator.__qualname__ = "numpy.random", "Generator"
     return Generator
@@ -186,20 +186,20 @@ def wrap_default_rng(numpy_random, cls, streams):
             return generator
         item = made.__new__(made)
         cls.__init__(item, generator.bit_generator)
-        given = (seed.entropy, seed.spawn_key) if hasattr(seed, "entropy") else seed
+        seed_value = (seed.entropy, seed.spawn_key) if hasattr(seed, "entropy") else seed
         frame = sys._getframe(1)
-        make(streams, item, cls, type(generator.bit_generator), "numpy.random.default_rng", given, frame)
+        make(streams, item, cls, type(generator.bit_generator), "numpy.random.default_rng", seed_value, frame)
         return item
 
     return default_rng
 
 
-def make(streams, item, cls, bits, call, given, frame):
+def make(streams, item, cls, bits, call, seed, frame):
     """Begin to switch a generator the program made, or let it draw for the factor that makes it."""
-    seeded = streams.locate_seed(call, given, frame) if given is not None else None
-    if seeded is None and given is not None:
+    seeded = streams.locate_seed(call, seed, frame) if seed is not None else None
+    if seeded is None and seed is not None:
         return  # a library's own, by a seed of its own
-    key = streams.key(given, call)
+    key = streams.key(seed, call)
     if is_switched(streams):
         generator = MadeSwitched(streams, item, cls, bits, key)
         generator.seeded = seeded

@@ -141,13 +141,13 @@ def wrap_class(random, streams):
         return None
 
 
-def seed_made(random, streams, instance, given, plain, frame):
+def seed_made(random, streams, instance, seed, plain, frame):
     """Seed a generator of the program."""
     generator = streams.made.get(id(instance))
     if generator is not None:
-        return streams.reseed("random.Random.seed", given, [generator], plain, frame)
-    seeded = streams.locate_seed("random.Random", given, frame)
-    key = streams.key(given, "random.Random")
+        return streams.reseed("random.Random.seed", seed, [generator], plain, frame)
+    seeded = streams.locate_seed("random.Random", seed, frame)
+    key = streams.key(seed, "random.Random")
     if type(instance) is random.Random and is_switched(streams):
         plain()
         generator = MadeRandom(random, streams, instance, key)
@@ -169,7 +169,7 @@ def generator_of(streams, instance):
     return streams.made.get(id(instance))
 
 
-def is_librarys(streams, given, frame):
+def is_librarys(streams, seed, frame):
     """Tell whether a generator is a library's own, by a seed it chose or one that must not be derived.
 
     `tempfile` must not meet its own names again, so nothing of the standard library is derived.
@@ -180,4 +180,4 @@ def is_librarys(streams, given, frame):
     if streams.callers.is_program(frame):
         return False
     in_standard_library = os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == STANDARD_LIBRARY
-    return given is not None or in_standard_library
+    return seed is not None or in_standard_library

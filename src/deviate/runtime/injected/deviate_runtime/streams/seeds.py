@@ -16,33 +16,33 @@ class Derived(int):
     """A seed that was derived already."""
 
 
-def derived(streams, factor, given, unseeded="clock"):
-    """Return the seed of `factor` that takes the place of the one that the program gives."""
-    return Derived(streams.seed(factor, streams.key(given, unseeded)) % SEED_LIMIT)
+def derived(streams, factor, seed, unseeded="clock"):
+    """Return the seed of `factor` that replaces `seed`, which the program gives."""
+    return Derived(streams.seed(factor, streams.key(seed, unseeded)) % SEED_LIMIT)
 
 
 def keeps_seed(streams, factor):
-    """Tell whether seeds given for `factor` stay: the data are held fixed by the author's own."""
+    """Tell whether seeds for `factor` stay as they are: the author's own seeds hold the data fixed."""
     return not streams.controls or (factor == DATA and DATA not in streams.varying)
 
 
 def replaced(streams, factor, library, call, seed, frame):
-    """Record a seed that the program gives and return the one that takes its place; only integers are replaced."""
+    """Record a seed that the program gives, and return its replacement; only integers are replaced."""
     record_seed(streams, factor, library, call, seed, frame)
     return seed if keeps_seed(streams, factor) else derived(streams, factor, seed)
 
 
-def record_seed(streams, factor, generator, call, given, frame):
-    """Record that a seed given at a line decides draws of `factor`, however many libraries handed it on."""
+def record_seed(streams, factor, generator, call, seed, frame):
+    """Record that a seed at a line of the program decides draws of `factor`, however many libraries passed it on."""
     caller = program_frame(streams, frame)
     replaces = not keeps_seed(streams, factor)
-    seeded = streams.locate_seed(call, given, caller, replaces) if caller is not None else None
+    seeded = streams.locate_seed(call, seed, caller, replaces) if caller is not None else None
     record_source(streams, factor, generator, seeded)
-    streams.fingerprints.add_draw(factor, mix(text_of(given), *seed_parts(streams, factor)))
+    streams.fingerprints.add_draw(factor, mix(text_of(seed), *seed_parts(streams, factor)))
 
 
 def seed_parts(streams, factor):
-    """Return what a draw of `factor` depends on beside what the program gives."""
+    """Return what a draw of `factor` depends on beside the program's own seed."""
     return () if keeps_seed(streams, factor) else (streams.seeds[factor],)
 
 
@@ -69,7 +69,7 @@ def program_frame(streams, frame):
 
 
 def replace_everywhere(plain, function, library):
-    """Put `function` into the place of `plain` in the modules of `library` that have imported it by name."""
+    """Replace `plain` by `function` in the modules of `library` that have imported it by name."""
     name = plain.__name__
     for known, module in list(sys.modules.items()):
         if known.partition(".")[0] == library and vars(module).get(name) is plain:

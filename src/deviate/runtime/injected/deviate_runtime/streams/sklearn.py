@@ -55,9 +55,9 @@ def is_handed_on(streams, frame, seed):
     return len(owners) > 1 or (len(owners) == 1 and not is_equal(owners[0].random_state, seed))
 
 
-def is_equal(given, seed):
+def is_equal(first, second):
     """Tell whether two seeds are the same number."""
-    return is_number(given) and int(given) == int(seed)
+    return is_number(first) and int(first) == int(second)
 
 
 def factor_at(streams, frame):

@@ -132,26 +132,26 @@ class Streams:
             return int(key[1])
         return mix(self.seeds[factor], *key)
 
-    def key(self, given, unseeded="clock"):
-        """Return the key of a generator seeded with `given`."""
-        if given is None or is_clock(given):
+    def key(self, seed, unseeded="clock"):
+        """Return the key of a generator seeded with `seed`."""
+        if seed is None or is_clock(seed):
             return self.next_key(unseeded)
-        return ("given", text_of(given))
+        return ("given", text_of(seed))
 
     def next_key(self, source):
         """Return the next key for a generator that is seeded by `source`, which would differ from run to run."""
         count = self.counts[source] = self.counts.get(source, 0) + 1
         return (*self.lineage, source, count)
 
-    def reseed(self, call, given, generators, plain, frame):
+    def reseed(self, call, seed, generators, plain, frame):
         """Seed `generators` as the program wants it, each factor's state by a seed of its own.
 
         Parameters
         ----------
         call : str
             Name of the function the program calls.
-        given : object
-            The seed it gives.
+        seed : object
+            The seed that the program gives.
         generators : sequence of Generator
             All that the call seeds.
         plain : callable, optional
@@ -164,11 +164,11 @@ class Streams:
         object
             What `plain` returned, None where it was not called.
         """
-        seeded = self.locate_seed(call, given, frame)
+        seeded = self.locate_seed(call, seed, frame)
         for generator in generators:
             generator.seeded = seeded
         if self.controls and seeded is not None:
-            key = self.key(given)
+            key = self.key(seed)
             for generator in generators:
                 generator.reset(key)
             return None
@@ -178,7 +178,7 @@ class Streams:
         self.fingerprints.rebase(generators)
         return result
 
-    def locate_seed(self, call, given, frame, replaced=True):
+    def locate_seed(self, call, seed, frame, replaced=True):
         """Return where the program seeds, itself or through a library's function, and write it down once.
 
         None where a library seeds for its own purposes.
@@ -186,7 +186,7 @@ class Streams:
         location = self.callers.locate(frame)
         if location is None:
             return None
-        seeded = dict(location, call=call, given=repr(given)[:100])
+        seeded = dict(location, call=call, given=repr(seed)[:100])
         key = (call, location["file"], location["line"])
         if key not in self.reported and self.is_reporting():
             self.reported.add(key)

@@ -86,15 +86,15 @@ def keep_deterministic(torch, plain, process):
 def collect_warnings(process):
     """Write down which operations have no deterministic form, instead of what torch warns of them."""
     plain = warnings._showwarnmsg
-    written = set()
+    operations = set()
 
     def show(message):
         text = str(message.message)
         if WARNING not in text:
             return plain(message)
         operation = text.partition(WARNING)[0]
-        if operation not in written:
-            written.add(operation)
+        if operation not in operations:
+            operations.add(operation)
             process.events.write({"event": "nondeterministic", "operation": operation})
         return None
 

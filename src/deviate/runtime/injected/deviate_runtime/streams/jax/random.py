@@ -53,23 +53,24 @@ class Keys:
         self.streams = streams
         self.fold_in = jax_random.fold_in
         self.key_data = getattr(jax_random, "key_data", None)
-        #: Where keys were made of numbers, and what numbers these were.
+        #: Locations at which the program made keys of numbers.
         self.made = []
-        self.given = 0
+        #: Digest of these numbers.
+        self.seed_digest = 0
         self.reads = {}
 
-    def make(self, call, given, frame):
-        """Return the number that a key is made of; the clock's is no number to rely on."""
-        seeded = self.streams.locate_seed(call, given, frame)
+    def make(self, call, seed, frame):
+        """Return the number that a key is made of; a number read off the clock is replaced."""
+        seeded = self.streams.locate_seed(call, seed, frame)
         if seeded is None:
-            return given
+            return seed
         location = location_of(seeded)
         if len(self.made) < MAX_LOCATIONS and not any(location_of(known) == location for known in self.made):
             self.made.append(seeded)
-        if self.streams.controls and is_clock(given):
-            given = mix(*self.streams.next_key("jax")) % SEED_LIMIT
-        self.given = zlib.crc32(b"%d" % int(given), self.given)
-        return given
+        if self.streams.controls and is_clock(seed):
+            seed = mix(*self.streams.next_key("jax")) % SEED_LIMIT
+        self.seed_digest = zlib.crc32(b"%d" % int(seed), self.seed_digest)
+        return seed
 
     def fold(self, key, factor):
         """Return `key` with the seed of `factor` in it."""
@@ -98,7 +99,7 @@ class Keys:
         reads = self.reads[factor] = self.reads.get(factor, 0) + 1
         jax = sys.modules["jax"]
         if reads > READ_KEYS or isinstance(key, jax.core.Tracer):
-            return self.given
+            return self.seed_digest
         data = self.key_data(key) if self.key_data is not None else key
         return zlib.crc32(sys.modules["numpy"].asarray(data).tobytes())
 

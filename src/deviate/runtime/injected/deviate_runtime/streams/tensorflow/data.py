@@ -50,8 +50,8 @@ def wrap_shuffle(dataset, streams):
         factor = DATA if reshuffle_each_iteration is False else SHUFFLE
         if streams.current != OTHER and not by_keras:
             factor = streams.current
-        given = {} if reshuffle_each_iteration is None else {"reshuffle_each_iteration": reshuffle_each_iteration}
-        return streams.call(factor, plain, self, buffer_size, seed=seed, name=name, **given)
+        options = {} if reshuffle_each_iteration is None else {"reshuffle_each_iteration": reshuffle_each_iteration}
+        return streams.call(factor, plain, self, buffer_size, seed=seed, name=name, **options)
 
 
 def wrap_map(dataset, streams, passes):

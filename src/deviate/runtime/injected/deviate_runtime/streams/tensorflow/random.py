@@ -97,7 +97,7 @@ def wrap_get_seed(random_seed, streams, generator):
         seeded = None
         try:
             if op_seed is not None and not hasattr(op_seed, "dtype"):
-                seeded = given_at(streams, op_seed, frame)
+                seeded = locate_operation_seed(streams, op_seed, frame)
             if not is_derived(streams, generator, op_seed):
                 seeds = plain(op_seed)
             else:
@@ -109,8 +109,8 @@ def wrap_get_seed(random_seed, streams, generator):
         return seeds
 
 
-def given_at(streams, op_seed, frame):
-    """Return where the program gives an operation a seed; Keras hands on seeds that are recorded already."""
+def locate_operation_seed(streams, op_seed, frame):
+    """Return the location at which the program seeds an operation; seeds that Keras passes on are recorded already."""
     while frame is not None and frame.f_globals.get("__name__", "").startswith("tensorflow."):
         frame = frame.f_back
     if frame is None or frame.f_globals.get("__name__", "").startswith(("keras.", "tf_keras.")):

@@ -79,9 +79,9 @@ def replace_class(torch, streams, plain):
             hand_back(streams, streams.made.get(id(self)), new_state, again, sys._getframe(1))
             return self
 
-    def adopt(item, seeded, given):
+    def adopt(item, seeded, seed):
         """Begin to switch a generator, or have it draw for the factor that makes it."""
-        key = streams.key(given)
+        key = streams.key(seed)
         if streams.current != OTHER:
             streams.fingerprints.of(streams.current).sources["torch.Generator"] = seeded
         if is_switched(streams):

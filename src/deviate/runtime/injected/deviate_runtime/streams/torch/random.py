@@ -77,13 +77,13 @@ class Defaults:
             generator.start()
             self.of[kind].append(generator)
 
-    def reseed(self, call, given, generators, plain, frame, kinds=()):
+    def reseed(self, call, seed, generators, plain, frame, kinds=()):
         """Seed `generators`, and those of `kinds` that are to come."""
-        seeded = self.streams.locate_seed(call, given, frame)
-        result = self.streams.reseed(call, given, generators, plain, frame)
+        seeded = self.streams.locate_seed(call, seed, frame)
+        result = self.streams.reseed(call, seed, generators, plain, frame)
         if seeded is None or not self.streams.controls:
             return result
-        key = generators[0].key if generators else self.streams.key(given)
+        key = generators[0].key if generators else self.streams.key(seed)
         for kind in kinds:
             self.keys[kind] = (key, seeded)
         return key
@@ -110,8 +110,8 @@ def wrap_seeding(torch, streams, defaults):
     """Replace the functions that seed all devices, and that return the seed."""
     plain_manual_seed, plain_seed, plain_initial = torch.manual_seed, torch.seed, torch.initial_seed
 
-    def reseed(call, given, plain, frame):
-        key = defaults.reseed(call, given, defaults.all(), plain, frame, DEVICES)
+    def reseed(call, seed, plain, frame):
+        key = defaults.reseed(call, seed, defaults.all(), plain, frame, DEVICES)
         if isinstance(key, tuple):
             defaults.seed_others(key)
         return key
@@ -164,8 +164,8 @@ def wrap_device(torch, module, kind, defaults):
             return
         call = "torch.%s.%s" % (kind, name)
 
-        def reseed(given, again, frame):
-            defaults.reseed(call, given, generators(), again, frame, (kind,))
+        def reseed(seed, again, frame):
+            defaults.reseed(call, seed, generators(), again, frame, (kind,))
 
         if takes_seed:
 
