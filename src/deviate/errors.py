@@ -17,6 +17,7 @@
      │    ├── WorkspaceUnusable    workspace-unusable
      │    └── WorkspaceBusy        workspace-busy
      ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
+     ├── FirstRunFailed            first-run-failed; exit status 1: the job ran and could not begin
      └── MetricNotRecorded         metric-not-recorded; exit status 1: nor one of the requested metric
 
 Each slug has an entry in ``docs/messages.md``: what it means and what to do.
@@ -142,6 +143,12 @@ class NothingRecorded(DeviateError):  # noqa: N818
     """The first run ended and no metric yielded a record."""
 
     slug = "nothing-recorded"
+
+
+class FirstRunFailed(DeviateError):  # noqa: N818
+    """The first run failed before it recorded anything, for a reason that each further run would have."""
+
+    slug = "first-run-failed"
 
 
 class MetricNotRecorded(DeviateError):  # noqa: N818

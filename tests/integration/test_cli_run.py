@@ -167,6 +167,28 @@ def test_a_project_that_records_nothing_stops_after_its_first_run(project):
     assert [path.name for path in (project / ".deviate/experiments/train/runs").iterdir()] == ["algo+impl-0"]
 
 
+def test_a_project_that_misses_a_module_stops_after_its_first_run(project):
+    (project / "train.py").write_text("import not_installed_anywhere\n" + TRAIN)
+    done = deviate("run", "-n", "5", *COMMAND)
+    assert done.status == 1
+    assert "No module named 'not_installed_anywhere'  [first-run-failed]" in done.err
+    assert [path.name for path in (project / ".deviate/experiments/train/runs").iterdir()] == ["algo+impl-0"]
+    (project / "train.py").write_text(TRAIN)
+    assert deviate("run", "-n", "2", *COMMAND).status == 0
+
+
+def test_a_project_that_reaches_into_the_folders_above_it_runs(tmp_path, monkeypatch):
+    for folder in ("shared", "programs/other"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "numbers.py").write_text("factor = 2")
+    own = tmp_path / "programs" / "own"
+    own.mkdir()
+    imports = "import sys\nsys.path.append('../../')\nimport shared.numbers, programs.other.numbers\n"
+    (own / "train.py").write_text(imports + TRAIN)
+    monkeypatch.chdir(own)
+    assert deviate("run", "-n", "2", *COMMAND).status == 0
+
+
 def test_the_users_list_is_obeyed(project):
     deviate("extract", "train.py", "--write")
     text = (project / "deviate.toml").read_text().replace('name = "train loss"', 'name = "my loss"')

@@ -87,7 +87,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
         f"snapshot     {len(snapshot.digests)} files copied, {len(snapshot.linked)} linked",
         *(f"  left out   {item.path}  ({item.reason})" for item in snapshot.left_out if item.reason not in _DULL),
         *(f"  linked     {item.path}  ({item.reason})" for item in snapshot.linked),
-        *(f"  outside    {item.path}" for item in snapshot.outside),
+        *(f"  outside    {item.path}" for item in snapshot.outside if item.named),
         "",
         *(
             f"metric       {metric.name:28} {metric.aggregate:6} {metric.file}:{metric.line}"
@@ -129,13 +129,14 @@ _DULL = frozenset({"cache", "version control", "workspace of Deviate"})
 
 def _run_line(run: RunFiles) -> str:
     from deviate.cli.duration import show_duration
+    from deviate.collect.events import threads as threads_of
     from deviate.replicate.workspace.run_files import Unfinished
     from deviate.report.text.words import count
 
-    outcome, info = run.outcome, run.info
+    outcome, info, known = run.outcome, run.info, threads_of(run)
     if outcome is None:
         return f"run          {run.name:16} under way, or interrupted"
-    threads = count(info.threads, "thread") if info and info.threads else "threads as the program has them"
+    threads = count(known, "thread") if known else "threads as the program has them"
     seed = "derived seeds" if info and info.seeds is not None else "its own seeds"
     reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""
     took = show_duration(outcome.seconds or 0.0)

@@ -78,6 +78,9 @@ _GIVEN = frozenset({"variables.PYTHONHASHSEED", "variables.CUDA_VISIBLE_DEVICES"
 #: In the environment of every process that came to its end.
 _SAID_AT_THE_END = "threads"
 
+#: A switch that programs set themselves, after Deviate.
+_THREADS_SWITCH = "torch.set_num_threads"
+
 #: Beginnings of keys that differ on purpose between runs on emulated platforms.
 _EMULATED = ("variables.", "threads", "cpu_capability")
 
@@ -150,10 +153,19 @@ def reached_draws(runs: Iterable[RunFiles], draws: Sequence[Draw]) -> list[Reach
     ]
 
 
-def switches(runs: Iterable[RunFiles]) -> list[Switch]:
-    """Return the determinism switches that were set."""
+def switches(runs: Sequence[RunFiles]) -> list[Switch]:
+    """Return the determinism switches that were set, and that the program left as they were."""
+    taken_back = {run.name for run in runs if run.info is not None and threads(run) != run.info.threads}
     merged = _merge(runs, "switch", ("name", "value"))
-    return [Switch(name=str(name), value=str(value), runs=names) for (name, value), names in merged]
+    kept = [
+        Switch(
+            name=str(name),
+            value=str(value),
+            runs=[run for run in names if name != _THREADS_SWITCH or run not in taken_back],
+        )
+        for (name, value), names in merged
+    ]
+    return [switch for switch in kept if switch.runs]
 
 
 def notes(runs: Iterable[RunFiles]) -> list[RuntimeNote]:
@@ -174,6 +186,17 @@ def environment(run: RunFiles) -> dict[str, Any]:
     known = {"host": info.host, "system": info.system, "git": info.git, "installed_gpus": info.installed_gpus}
     variables = {**info.variables, **merged.get("variables", {})}
     return {**merged, **{key: value for key, value in known.items() if value}, "variables": variables}
+
+
+def threads(run: RunFiles) -> int | None:
+    """Return the number of threads of a run: what the program set itself, else what it was given.
+
+    None where it was given none, and may have taken another number in each run.
+    """
+    if run.info is None or run.info.threads is None:
+        return None
+    recorded = _process_environment(run).get("threads")
+    return recorded if isinstance(recorded, int) else run.info.threads
 
 
 #: Packages that take every GPU they find; the runtime learns of GPUs from torch only.

@@ -33,7 +33,7 @@ _TAIL_BYTES = 64 * 1024
 
 #: What messages about files put around a path, or a path that begins with a slash or a dot.
 _PATHS = (re.compile(r"['\"]([^'\"\n]{1,500})['\"]"), re.compile(r"(?<![\w./])((?:\.{0,2}/)[\w./@+-]{1,500})"))
-_MODULE = re.compile(r"No module named '([\w]+)")
+_MODULE = re.compile(r"No module named '([\w.]+)")
 
 
 def run_outcome(
@@ -97,7 +97,7 @@ def missing_path_hint(lines: Sequence[str], *, copy: Path, cwd: Path, snapshot: 
                 return _bring(original, project, snapshot)
         module = _MODULE.search(line)
         if module is not None and (where := _beside(project, module[1])) is not None:
-            return f"the module is outside the project, at {where}; start from {where.parent}, or add it to PYTHONPATH"
+            return f"the module is outside the project, in {where}; start from there, or add it to PYTHONPATH"
     return ""
 
 
@@ -119,12 +119,10 @@ def _bring(original: Path, project: Path, snapshot: Snapshot) -> str:
 
 
 def _beside(project: Path, module: str) -> Path | None:
-    """Return the module in the folders above the project that a program may have put on its path."""
-    for folder in project.parents[:2]:
-        for path in (folder / module / "__init__.py", folder / f"{module}.py"):
-            if path.is_file():
-                return folder / module if path.name == "__init__.py" else path
-    return None
+    """Return the folder above the project that has the module: a program may have put it on its path."""
+    path = module.replace(".", "/")
+    files = (f"{path}/__init__.py", f"{path}.py")
+    return next((folder for folder in project.parents[:2] if any((folder / file).is_file() for file in files)), None)
 
 
 def _how(status: int | None) -> dict[str, Any]:

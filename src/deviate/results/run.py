@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from deviate.collect.events import TurnedBit, turned_bit, used_gpu
+from deviate.collect.events import TurnedBit, threads, turned_bit, used_gpu
 from deviate.collect.fingerprints import Fingerprint
 from deviate.collect.runs import RunFiles
 from deviate.experiment import Run, Status
@@ -63,7 +63,7 @@ def run_result(run: RunFiles) -> RunResult:
         seeds=(info.seeds or {}) if info else {},
         prints=run.fingerprints,
         warnings=[*outcome.warnings, *hints],
-        threads=info.threads if info else None,
+        threads=threads(run),
         cores=(info.cores or []) if info else [],
         platform=(info.platform or "") if info else "",
         has_gpu=used_gpu(run),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 
 from deviate.collect.runs import read_run
-from deviate.errors import NothingRecorded
+from deviate.errors import FirstRunFailed, NothingRecorded
 from deviate.experiment import Run, Until
 from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_project
@@ -14,11 +15,16 @@ from deviate.replicate.events import Event, RunEnded
 from deviate.replicate.executors.registry import make_executor
 from deviate.replicate.loop import ReplicateOptions, replicate
 from deviate.replicate.workspace.folders import ExperimentFolder
-from deviate.replicate.workspace.run_files import Completed
+from deviate.replicate.workspace.run_files import Completed, Failed
 from deviate.study.events import FactorsSeen, StudyEvent, with_ordered_values
 from deviate.study.request import Request
 from deviate.study.resume import plan_runs, requested_runs
 from deviate.study.rounds import until_enough
+
+#: Errors by which a training ends that misses a module or a file, or whose source cannot be read.
+_MISSING = re.compile(
+    r"ModuleNotFoundError|ImportError|FileNotFoundError|NotADirectoryError|SyntaxError|IndentationError"
+)
 
 
 def make_runs(request: Request, folder: ExperimentFolder, until: Until | None) -> Iterator[StudyEvent]:
@@ -28,11 +34,15 @@ def make_runs(request: Request, folder: ExperimentFolder, until: Until | None) -
     ------
     NothingRecorded
         After the first run, where it completed and recorded no value: the others would not either.
+    FirstRunFailed
+        After the first run, where something that the training needs is missing: it would be in the others, too.
     """
     seen = False
     with closing(_rounds(request, folder, until)) as events:
         for event in events:
             yield event
+            if isinstance(event, RunEnded) and isinstance(event.outcome, Failed):
+                _require_beginning(folder, event.run, event.outcome)
             if isinstance(event, RunEnded) and isinstance(event.outcome, Completed):
                 _require_records(folder, event.run)
                 if not seen and (factors := factors_seen(folder, event.run)) is not None:
@@ -75,6 +85,21 @@ def _require_records(folder: ExperimentFolder, completed: Run) -> None:
         f"run {completed.folder} of {folder.name!r} completed and none of its metrics reported a value",
         hint=f"`deviate logs {folder.name} {completed.folder}` shows what it printed; "
         f"`deviate extract {folder.read_experiment().entry} --diff` what is recorded where",
+    )
+
+
+def _require_beginning(folder: ExperimentFolder, failed: Run, outcome: Failed) -> None:
+    done = [run for run in folder.runs() if run.is_done]
+    waiting = sum(folder.read_experiment().planned.values()) - len(done)
+    is_missing = any(_MISSING.match(line) for line in outcome.stderr[-1:])
+    if len(done) > 1 or not waiting or not is_missing or any(run.record_files() for run in done):
+        return
+    name, run = folder.name, failed.folder
+    raise FirstRunFailed(
+        f"{run} of {name!r} failed before it reported anything, and {waiting} more would as well: {outcome.stderr[-1]}",
+        hint=outcome.hint
+        or f"`deviate logs {name} {run}` shows all that it printed; once it is there, type the same command with "
+        "--retry-failed",
     )
 
 

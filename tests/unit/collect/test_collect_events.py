@@ -110,6 +110,15 @@ def test_another_commit_of_the_same_snapshot_is_no_difference_and_another_host_i
     assert [each.name for each in environment_differences(read(runs))] == ["host"]
 
 
+@pytest.mark.parametrize(("given", "recorded", "known"), [(2, 1, 1), (2, None, 2), (2, 2, 2), (None, 1, None)])
+def test_the_threads_of_a_run_are_those_that_the_program_left(tmp_path, given, recorded, known):
+    switch = {"event": "switch", "name": "torch.set_num_threads", "value": 2}
+    (run,) = made(tmp_path, [environment(threads=recorded), switch])
+    with_info(run, threads=given)
+    assert events.threads(read_run(run)) == known
+    assert bool(events.switches(read([run]))) == (known == given)
+
+
 def test_emulated_platforms_differ_on_purpose(tmp_path):
     folder = make_experiment(tmp_path, [metric("acc")], ["platform"])
     runs = [

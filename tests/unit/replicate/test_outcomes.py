@@ -97,8 +97,14 @@ def test_a_path_outside_the_project_is_named(project, copy):
 
 
 def test_a_module_beside_the_project_is_named(project, copy, tmp_path):
-    line = "ModuleNotFoundError: No module named 'common'"
-    assert str(tmp_path / "common.py") in missing_path_hint([line], copy=copy, cwd=copy, snapshot=describe(project))
+    (tmp_path / "package" / "inner").mkdir(parents=True)
+    (tmp_path / "package" / "inner" / "net.py").write_text("")
+    for module in ("common", "package.inner.net"):
+        line = f"ModuleNotFoundError: No module named '{module}'"
+        hint = missing_path_hint([line], copy=copy, cwd=copy, snapshot=describe(project))
+        assert f"outside the project, in {tmp_path};" in hint
+    line = "ModuleNotFoundError: No module named 'package.inner.absent'"
+    assert missing_path_hint([line], copy=copy, cwd=copy, snapshot=describe(project)) == ""
 
 
 def test_a_path_that_is_nowhere_gives_no_hint(project, copy):

@@ -172,6 +172,10 @@ def test_control_is_bit_identical_in_its_values_and_final_weights():
     assert "their final weights were not seen" in statement("control", same("control"), cases.completed("control", 3))
 
 
+def test_runs_without_a_value_are_not_called_identical():
+    assert statement("control", same("control", values=0)) == "3 runs recorded no value that could be compared."
+
+
 def test_the_first_record_that_differs_is_told_with_both_values():
     assert statement("control", parted("control")) == (
         "3 runs, of 2 kinds in what they reported; the first difference: test acc in iteration 4: 0.5 in control-2, "

@@ -99,15 +99,22 @@ def _links(project: Path, path: Path) -> Iterator[Path]:
 
 
 def _siblings(project: Path, above: Path) -> list[Path]:
-    """Return what lies in `above`, a folder above the project that is named as such (``sys.path.append("..")``)."""
+    """Return what lies beside the project, up to a folder `above` it that is named (``sys.path.append("../..")``).
+
+    Each folder in between is made anew for a run, so it gets its other members, too.
+    """
     if project == above or not project.is_relative_to(above):
         return []
+    between = [folder for folder in project.parents if folder.is_relative_to(above)]
+    beside = [path for folder in between for path in _members(folder) if not project.is_relative_to(path)]
+    return beside if len(beside) <= SIBLINGS_LIMIT else []
+
+
+def _members(folder: Path) -> list[Path]:
     try:
-        names = [name for name in os.listdir(above) if not name.startswith(".")]
+        return [folder / name for name in os.listdir(folder) if not name.startswith(".")]
     except OSError:
         return []
-    beside = [above / name for name in names if not project.is_relative_to(above / name)]
-    return beside if len(beside) <= SIBLINGS_LIMIT else []
 
 
 def _outside(project: Path, path: Path, rules: SnapshotRules) -> Outside:

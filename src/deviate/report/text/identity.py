@@ -31,6 +31,8 @@ def identity_statement(facts: VariantProof) -> str:
 
 
 def _same(identity: Identity, weights: Evidence | None) -> str:
+    if not identity.values:
+        return f"{count(len(identity.runs), 'run')} recorded no value that could be compared."
     seen = weights is not None and weights.found == "identical"
     end = " and final weights" if seen else "; their final weights were not seen"
     return f"{count(len(identity.runs), 'run')} bit-identical in {count(identity.values, 'recorded value')}{end}."

@@ -68,6 +68,17 @@ def test_the_folder_above_named_alone_brings_what_lies_beside(project):
     assert not found["../lib"].named
 
 
+def test_each_folder_up_to_one_that_is_named_brings_its_other_members(project, tmp_path):
+    (project.parent / "beside").mkdir()
+    (project.parent / "beside" / "load.py").write_text("x = 1")
+    (project / "train.py").write_text("sys.path.append('../../')")
+    snapshot, copy = copied(project)
+    assert {"../../shared", "../beside"} <= {each.path for each in snapshot.outside}
+    assert (copy / "../../shared").is_dir()
+    assert (copy / "../beside/load.py").read_text() == "x = 1"
+    assert os.listdir(copy.parent / "project") == os.listdir(copy)
+
+
 def test_a_copy_has_the_same_surroundings(project, tmp_path):
     (tmp_path / "home" / "group" / "data" / "x").write_text("7")
     (project / "train.py").write_text("open('../data/x'); save('../results/y')")
