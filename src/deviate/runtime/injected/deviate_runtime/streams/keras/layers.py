@@ -14,7 +14,7 @@ def patch_layer(module, streams):
     """Have layers called for their purpose and, in Keras 3, built for `init`."""
     if not hasattr(module.Layer.__call__, "_deviate"):
         wrap_call(module.Layer, streams)
-        if not module.__name__.startswith("tf_keras."):
+        if module.__name__ == "keras.src.layers.layer":
             wrap_new(module.Layer, streams)
 
 
