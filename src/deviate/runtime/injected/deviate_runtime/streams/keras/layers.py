@@ -66,10 +66,11 @@ def wrap_new(cls, streams):
 def patch_arrays(module, streams):
     """Have arrays given to `fit` shuffled for `shuffle`."""
     cls = module.ArrayDataAdapter
-    plain = cls._get_iterator
+    name = "_get_iterator" if hasattr(cls, "_get_iterator") else "get_numpy_iterator"  # up to Keras 3.0
+    plain = getattr(cls, name)
 
-    @replaces(cls, "_get_iterator")
-    def _get_iterator(self, *args, **kwargs):
+    @replaces(cls, name)
+    def batches(self, *args, **kwargs):
         return iterate(streams, SHUFFLE, plain(self, *args, **kwargs))
 
 
