@@ -1,10 +1,11 @@
-"""One cell of the matrix: an environment, what runs in it, and what came of it."""
+"""One cell of the matrix: an environment, what runs in it, and the outcome."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -58,8 +59,8 @@ def run_cell(cell: dict[str, Any], interpreter: str | None, scratch: Path) -> di
 
 
 def ran(cell: dict[str, Any]) -> str:
-    """Return what a cell runs, in words."""
-    return " ".join([*cell.get("tests", []), *cell.get("trainings", [])])
+    """Return what a cell runs, as a shell takes it."""
+    return shlex.join([*cell.get("tests", []), *cell.get("trainings", [])])
 
 
 def make_environment(cell: dict[str, Any], interpreter: str, folder: Path) -> Path:

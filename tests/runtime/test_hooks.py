@@ -98,3 +98,56 @@ def test_a_switch_of_the_table_is_set_and_written_down(run: Run, tmp_path: Path,
         ("tensorflow.config.experimental.enable_op_determinism", True)
     ]
     assert run("import tensorflow", python=python, path=(library.parent,)).stdout == ""
+
+
+LEGACY_BACKEND = """
+class RandomGenerator:
+    def __init__(self, seed=None, rng_type=None):
+        self.seed, self._built = seed, False
+    def _create_seed(self, seed):
+        return seed
+    def _maybe_init(self):
+        self._built = True
+"""
+INITIALIZERS = """
+class Uniform:
+    def __init__(self, seed):
+        self.generator = RandomGenerator(seed)
+"""
+
+
+def write_module(folder: Path, name: str, source: str) -> None:
+    path = folder.joinpath(*name.split(".")).with_suffix(".py")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source)
+    for parent in path.relative_to(folder).parents[:-1]:
+        (folder / parent / "__init__.py").touch()
+
+
+@pytest.mark.parametrize("package", ["keras", "keras.src", "tf_keras.src"])
+def test_seeds_of_keras_2_are_their_holders(run: Run, tmp_path: Path, python: str, package: str) -> None:
+    write_module(tmp_path / "libraries", f"{package}.backend", LEGACY_BACKEND)
+    importing = f"from {package}.backend import RandomGenerator\n"
+    write_module(tmp_path / "libraries", f"{package}.initializers", importing + INITIALIZERS)
+    source = f"from {package}.initializers import Uniform\nprint(int(Uniform(3).generator.seed))"
+
+    def printed(**other: int) -> str:
+        seeds = {**dict.fromkeys(FACTORS, 1), **other}
+        outcome = run(source, python=python, path=(tmp_path / "libraries",), control="streams", seeds=seeds)
+        assert outcome.status == 0, outcome.stderr
+        assert not outcome.of("note")
+        return outcome.stdout
+
+    assert printed() == printed(shuffle=2) != printed(init=2)
+
+
+@pytest.mark.parametrize(("module", "noted"), [("keras.src.backend.common", 0), ("keras.src.backend", 1)])
+def test_hooks_of_keras_2_pass_keras_3_over(run: Run, tmp_path: Path, python: str, module: str, noted: int) -> None:
+    """There the backend is a folder; a file without what Keras 2 draws with is of a version that is not known."""
+    write_module(tmp_path / "libraries", module, "")
+    write_module(tmp_path / "libraries", "keras.src.optimizers.optimizer", "class Optimizer: pass\n")
+    source = f"import {module}, keras.src.optimizers.optimizer"
+    seeds = dict.fromkeys(FACTORS, 1)
+    outcome = run(source, python=python, path=(tmp_path / "libraries",), control="streams", seeds=seeds)
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert len(outcome.notes("library-unattended")) == noted

@@ -9,12 +9,15 @@ y = (x.sum(1) > 0).astype(float)
 weights = {"hidden": jax.random.normal(init_key, (8, 16)) * 0.3, "out": jnp.zeros(16)}
 
 
+def dropout(hidden, key):
+    return jnp.where(jax.random.bernoulli(key, 0.7, hidden.shape), hidden, 0.0)
+
+
 @jax.jit
 def train_step(weights, inputs, targets, key):
     def loss_of(weights):
-        hidden = jax.nn.relu(inputs @ weights["hidden"])
-        dropout = jax.random.bernoulli(key, 0.7, hidden.shape)
-        return ((jnp.where(dropout, hidden, 0.0) @ weights["out"] - targets) ** 2).mean()
+        hidden = dropout(jax.nn.relu(inputs @ weights["hidden"]), key)
+        return ((hidden @ weights["out"] - targets) ** 2).mean()
 
     gradients = jax.grad(loss_of)(weights)
     return {name: weights[name] - 0.1 * gradients[name] for name in weights}

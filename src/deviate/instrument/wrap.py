@@ -37,7 +37,7 @@ def wrap(site: Site, index: int, source: Source, parents: Parents, self_reliant:
     """
     before = site.edit.before
     if self_reliant:
-        quote = free_quote(site, source)
+        quote = free_quote(site, source, parents)
         if quote is None:
             return "no-quote"
         before = lookup(site.edit.function, quote) + before[len(site.edit.function) :]
@@ -76,15 +76,20 @@ def shares_brackets(node: ast.GeneratorExp, parents: Parents) -> bool:
     return (call.end_lineno, call.end_col_offset) == (node.end_lineno, node.end_col_offset)
 
 
-def free_quote(site: Site, source: Source) -> str | None:
-    """Return a quote that no f-string around `site` contains."""
+def free_quote(site: Site, source: Source, parents: Parents) -> str | None:
+    """Return a quote that the outermost f-string around `site` has neither at its start nor up to `site`.
+
+    The training's Python may be older than 3.12, and allows no other.
+    """
     if not site.fields:
         return "'"
-    string = site.fields[-1]  # before Python 3.12 the field has the span of its string, since then a part of it
-    assert string.end_lineno is not None
-    assert string.end_col_offset is not None
+    field = site.fields[-1]  # before Python 3.12 it has the span of its string, since then its own
+    string = parents[field]
+    assert isinstance(string, ast.JoinedStr)
+    assert field.end_lineno is not None
+    assert field.end_col_offset is not None
     first = source.offset(string.lineno, 0)
-    last = source.offset(string.end_lineno, string.end_col_offset) + 3
+    last = source.offset(field.end_lineno, field.end_col_offset) + 3
     text = source.text[first:last]
     return next((quote for quote in "'\"" if quote not in text), None)
 

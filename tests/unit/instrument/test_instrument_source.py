@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import textwrap
 
 import pytest
@@ -109,14 +110,14 @@ def test_the_header_of_a_loop_is_wrapped(before: str, text: str, after: str) -> 
         ("'''doc'''", "'doc'", "__dv__", "not-a-value"),
         ("x: y = 1", "y", "__dv__", "not-a-value"),
         ("print(*x)", "*x", "__dv__", "not-a-value"),
-        ("print(f'{a, b}')", "(a, b)", "__dv__", "position-inexact"),
         ("x = [y for y in z]", "z", "__dv_loop__", "not-a-loop-header"),
         ("async def f():\n  async for x in y: pass", "y", "__dv_loop__", "not-a-loop-header"),
         ("if x: pass", "x", "__dv_while__", "not-a-loop-header"),
         ("@numba.njit(parallel=True)\ndef f():\n  print(x)", "x", "__dv__", "compiled"),
         ("@partial(jax.jit, static_argnums=0)\ndef f():\n  print(x)", "x", "__dv__", "compiled"),
         ("@torch.compile\ndef f():\n  def g():\n    print(x)", "x", "__dv__", "compiled"),
-        ("if f'{x}' f\"{y}\": pass", "x", "__dv__", "no-quote"),
+        ("if f'\"{x}': pass", "x", "__dv__", "no-quote"),
+        ("if f'\"\\\n{x} more': pass", "x", "__dv__", "no-quote"),
         ("print(f'''{x\n=}''')", "x", "__dv__", "debug-field"),
     ],
 )
@@ -128,6 +129,30 @@ def test_what_cannot_be_wrapped_is_left_out_with_its_reason(source: str, text: s
     assert [skipped.reason for skipped in result.skipped] == [reason] * len(edits)
     assert result.text == source
     assert SKIP_REASONS[reason] in result.skipped[0].message
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "reason", "after"),
+    [
+        ("print(f'{a, b}')", "(a, b)", "position-inexact", "print(f'{__dv__(0, (a, b))}')"),
+        ("if f'{x}' f\"{y}\": pass", "x", "no-quote", "if f'{WRAP(0, x)}' f\"{y}\": pass"),
+    ],
+)
+def test_what_f_strings_do_not_show_before_python_312_is_wrapped_since(
+    source: str, text: str, reason: str, after: str
+) -> None:
+    result = instrumented(source, text)
+    if sys.version_info < (3, 12):
+        assert [skipped.reason for skipped in result.skipped] == [reason]
+        assert result.text == source
+    else:
+        assert not result.skipped
+        assert result.text.replace(f"{PREAMBLE}; ", "").replace(PREAMBLE.replace("'", '"'), "WRAP") == after
+
+
+def test_a_wrap_in_an_f_string_has_other_quotes_than_those_that_the_string_begins_with() -> None:
+    result = instrumented("if f'\\\n{x} more': pass", "x")
+    assert result.text == f"if f'\\\n{{{PREAMBLE.replace(chr(39), chr(34))}(0, x)}} more': pass"
 
 
 def test_a_span_that_is_assigned_to_is_left_out() -> None:

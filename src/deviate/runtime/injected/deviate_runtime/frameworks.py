@@ -212,6 +212,27 @@ FRAMEWORKS = (
         keyed=("keras.",),
     ),
     Framework(
+        # Under its own name, as TensorFlow brings it up to 2.15; below `keras.src` from 2.13 on.
+        "keras 2",
+        hooks=(
+            ("keras.backend", "streams.keras.random:patch_backend"),
+            ("keras.engine.base_layer", "streams.keras.layers:patch_layer"),
+            ("keras.utils.tf_utils", "streams.keras.random:patch_seeding"),
+            ("keras.optimizers.optimizer_experimental.optimizer", "streams.keras.weights:watch_optimizers"),
+            ("keras.optimizers.optimizer", "streams.keras.weights:watch_optimizers"),
+            ("keras.src.backend", "streams.keras.random:patch_backend"),
+            ("keras.src.engine.base_layer", "streams.keras.layers:patch_layer"),
+            ("keras.src.utils.tf_utils", "streams.keras.random:patch_seeding"),
+            ("keras.src.optimizers.optimizer", "streams.keras.weights:watch_optimizers"),
+        ),
+        boundaries=(
+            ("keras.engine.base_layer", "Layer.add_weight", INIT, ALL_BUT_DATA),
+            ("keras.engine.data_adapter", "TensorLikeDataAdapter.__init__", SHUFFLE, OUTSIDE),
+            ("keras.src.engine.base_layer", "Layer.add_weight", INIT, ALL_BUT_DATA),
+            ("keras.src.engine.data_adapter", "TensorLikeDataAdapter.__init__", SHUFFLE, OUTSIDE),
+        ),
+    ),
+    Framework(
         "tf_keras",
         hooks=(
             ("tf_keras.src.backend", "streams.keras.random:patch_backend"),

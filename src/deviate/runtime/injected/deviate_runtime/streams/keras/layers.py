@@ -14,7 +14,7 @@ def patch_layer(module, streams):
     """Have layers called for their purpose and, in Keras 3, built for `init`."""
     if not hasattr(module.Layer.__call__, "_deviate"):
         wrap_call(module.Layer, streams)
-        if not module.__name__.startswith("tf_keras."):
+        if module.__name__ == "keras.src.layers.layer":
             wrap_new(module.Layer, streams)
 
 
@@ -66,15 +66,16 @@ def wrap_new(cls, streams):
 def patch_arrays(module, streams):
     """Have arrays given to `fit` shuffled for `shuffle`, and take down what they hold."""
     cls = module.ArrayDataAdapter
-    plain, plain_init = cls._get_iterator, cls.__init__
+    name = "_get_iterator" if hasattr(cls, "_get_iterator") else "get_numpy_iterator"  # up to Keras 3.0
+    plain, plain_init = getattr(cls, name), cls.__init__
 
     @replaces(cls, "__init__")
     def __init__(self, *args, **kwargs):
         streams.examples.add_arrays((args[:2], kwargs.get("x"), kwargs.get("y")))
         plain_init(self, *args, **kwargs)
 
-    @replaces(cls, "_get_iterator")
-    def _get_iterator(self, *args, **kwargs):
+    @replaces(cls, name)
+    def batches(self, *args, **kwargs):
         return iterate(streams, SHUFFLE, plain(self, *args, **kwargs))
 
 

@@ -14,6 +14,9 @@ from ..seeds import Derived, derived, keeps_seed, program_frame, record_seed, re
 #: Frames between a seed and what holds it.
 MAX_FRAMES = 12
 
+#: Where Keras 2 has the generator that its seeds come from.
+LEGACY = ("keras.backend", "keras.src.backend", "tf_keras.src.backend")
+
 #: The generators that ``set_random_seed`` seeds; PyTorch where it is the backend.
 SEEDED = ("random", "numpy", "tensorflow")
 
@@ -148,17 +151,20 @@ def generator_for_init(given):
 
 
 def patch_backend(module, streams):
-    """Have the generators of ``tf_keras``, Keras 2, begin with a seed of the factor of what holds them."""
+    """Have the generators of Keras 2 begin with a seed of the factor of what holds them."""
+    if hasattr(module, "__path__"):
+        return  # A folder, as in Keras 3; in Keras 2 the backend is one file.
     cls = module.RandomGenerator
     if hasattr(cls.__init__, "_deviate"):
         return
+    call = "seed of %s" % module.__name__.partition(".")[0]
     plain_init, plain_seed, plain_start = cls.__init__, cls._create_seed, cls._maybe_init
 
     @replaces(cls, "__init__")
     def __init__(self, seed=None, rng_type=None, **kwargs):
         frame = sys._getframe(1)
         factor = holder(frame, streams)
-        plain_init(self, replaced_seed(streams, factor, "seed of tf_keras", seed, frame), rng_type, **kwargs)
+        plain_init(self, replaced_seed(streams, factor, call, seed, frame), rng_type, **kwargs)
         self._deviate_factor = factor
 
     @replaces(cls, "_create_seed")
@@ -211,7 +217,8 @@ def forget_globals():
     for name in list(vars(tracker)) if tracker is not None else ():
         if name.startswith("global_seed_generator"):
             state.set_global_attribute(name, None)
-    legacy = sys.modules.get("tf_keras.src.backend")
-    if legacy is not None:
-        # A generator of its own, the same for all factors; without it seeds are drawn from `random`.
-        legacy._SEED_GENERATOR.generator = None
+    for name in LEGACY:
+        generator = getattr(sys.modules.get(name), "_SEED_GENERATOR", None)
+        if generator is not None:
+            # One for all factors; without it seeds are drawn from `random`.
+            generator.generator = None

@@ -10,8 +10,8 @@ from ...patching import replaces
 
 def watch_optimizers(module, streams):
     """Look at the weights of each optimizer as it is built, and at the end."""
-    cls = getattr(module, "BaseOptimizer", None) or module._BaseOptimizer
-    if hasattr(cls.build, "_deviate"):
+    cls = getattr(module, "BaseOptimizer", None) or getattr(module, "_BaseOptimizer", None)
+    if cls is None or hasattr(cls.build, "_deviate"):
         return
     weights = Weights(streams)
     plain = cls.build

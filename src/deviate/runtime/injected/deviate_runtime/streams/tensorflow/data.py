@@ -24,6 +24,9 @@ STATELESS = {
     "random_shuffle": lambda ops, seed, value: shuffle(ops, seed, value),
 }
 
+#: Modules of Keras that shuffle data sets for the program.
+KERAS = ("keras.utils.", "keras.src.utils.", "tf_keras.src.utils.")
+
 #: Graphs within that of a mapped function which may use its tensors.
 BRANCHES = ("CondBranchFuncGraph", "WhileCondFuncGraph", "WhileBodyFuncGraph")
 
@@ -46,7 +49,7 @@ def wrap_shuffle(dataset, streams):
 
     @replaces(dataset, "shuffle")
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None, name=None):
-        by_keras = sys._getframe(1).f_globals.get("__name__", "").startswith(("keras.src.utils", "tf_keras.src.utils"))
+        by_keras = sys._getframe(1).f_globals.get("__name__", "").startswith(KERAS)
         factor = DATA if reshuffle_each_iteration is False else SHUFFLE
         if streams.current != OTHER and not by_keras:
             factor = streams.current
