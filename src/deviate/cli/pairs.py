@@ -18,10 +18,10 @@ def named_values(option: str, texts: tuple[str, ...], read: Callable[[str], Valu
     BadOption
         If a text has no name or no value.
     """
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for text in texts:
         name, sign, value = text.rpartition("=")
         if not sign or not name.strip() or not value.strip():
             raise BadOption(f"{option} {text!r} is not NAME=VALUE", hint=f"type for example {option} {example}")
-        found[name.strip()] = read(value.strip())
-    return found
+        values[name.strip()] = read(value.strip())
+    return values

@@ -67,7 +67,7 @@ def joined_fingerprints(processes: Iterable[Process], *, interrupted: bool = Fal
         length += process.record_file.stat().st_size // RECORD.itemsize if process.record_file is not None else 0
         for name, drawn in _drawn(process, interrupted=interrupted).items():
             by_name.setdefault(name, []).append(drawn)
-    order = {name: place for place, name in enumerate(NAMES)}
+    order = {name: rank for rank, name in enumerate(NAMES)}
     names = sorted(by_name, key=lambda name: (order.get(name, len(order)), name))
     joined = {name: _joined(name, by_name[name], length) for name in names}
     # Sets that were drawn anew in each pass are no data: nothing is left of them.

@@ -120,8 +120,8 @@ def read_series(path: Path, passed_over: Sequence[str] = ()) -> dict[str, Series
     iterations = numbers(table.column("iteration"))
     values = numbers(table.column("value"))
     series = {}
-    for place, word in enumerate(words):
-        positions = np.flatnonzero(indices == place)
+    for index, word in enumerate(words):
+        positions = np.flatnonzero(indices == index)
         if word != TICK_NAME and word not in passed_over and len(positions):
             series[word] = Series(iterations[positions], values[positions], positions)
     return series
@@ -133,20 +133,20 @@ def _first(run: str, series: Mapping[str, Series], other: str, reference: Mappin
     candidates = []
     for metric in {**reference, **series}:
         ours, theirs = series.get(metric, empty), reference.get(metric, empty)
-        place = theirs.first_difference(ours)
-        if place is not None:
-            longer = theirs if place < len(theirs.values) else ours
-            candidates.append((int(longer.positions[place]), metric, place, int(longer.iterations[place])))
-    _, metric, place, iteration = min(candidates)
+        index = theirs.first_difference(ours)
+        if index is not None:
+            longer = theirs if index < len(theirs.values) else ours
+            candidates.append((int(longer.positions[index]), metric, index, int(longer.iterations[index])))
+    _, metric, index, iteration = min(candidates)
     return Difference(
         run=run,
         other=other,
         metric=metric,
         iteration=iteration,
-        value=_value(series.get(metric, empty), place),
-        other_value=_value(reference.get(metric, empty), place),
+        value=_value(series.get(metric, empty), index),
+        other_value=_value(reference.get(metric, empty), index),
     )
 
 
-def _value(series: Series, place: int) -> float | None:
-    return float(series.values[place]) if place < len(series.values) else None
+def _value(series: Series, index: int) -> float | None:
+    return float(series.values[index]) if index < len(series.values) else None

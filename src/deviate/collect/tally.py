@@ -55,8 +55,8 @@ class GrowingRecords:
                     yield int(identifier), Tally(count=len(values), first=float(values[0]), last=float(values[-1]))
 
 
-def _read_at(file: BinaryIO, place: int) -> bytes:
-    file.seek(place)
+def _read_at(file: BinaryIO, offset: int) -> bytes:
+    file.seek(offset)
     return file.read(CHUNK * RECORD.itemsize)
 
 

@@ -181,7 +181,7 @@ def _variant(variant: str, curves: dict[int, Curve], budget: int, band: float) -
     longest = max(steps.size for steps, _ in curves.values())
     # Half of the points that a run gets go to the band of all of them, and never less than it needs to be seen.
     most = max(budget // max(min(longest, RUN_POINTS), 1), 1)
-    drawn = [indices[place] for place in evenly(len(indices), most)]
+    drawn = [indices[position] for position in evenly(len(indices), most)]
     each = max(budget // len(drawn), FEWEST_POINTS)
     pairs = list(curves.values())
     return VariantCurves(
@@ -198,8 +198,8 @@ def _variant(variant: str, curves: dict[int, Curve], budget: int, band: float) -
 def _run(variant: str, index: int, curve: Curve, points: int) -> RunCurve:
     steps, values = curve
     kept = thinned(values, points)
-    shown = [rounded(value) for value in values[kept]]
-    return RunCurve(run=f"{variant}-{index}", index=index, iterations=steps[kept].tolist(), values=shown)
+    drawn = [rounded(value) for value in values[kept]]
+    return RunCurve(run=f"{variant}-{index}", index=index, iterations=steps[kept].tolist(), values=drawn)
 
 
 def _band(curves: list[Curve], share: float, points: int) -> Band:
@@ -242,8 +242,8 @@ def _pieces(curves: list[Curve]) -> Iterator[list[Curve]]:
         return
     for start in range(0, grid.size, width):
         low, high = grid[start], grid[min(start + width, grid.size) - 1]
-        places = [slice(np.searchsorted(steps, low), np.searchsorted(steps, high, "right")) for steps, _ in curves]
-        yield [(steps[place], values[place]) for (steps, values), place in zip(curves, places, strict=True)]
+        windows = [slice(np.searchsorted(steps, low), np.searchsorted(steps, high, "right")) for steps, _ in curves]
+        yield [(steps[window], values[window]) for (steps, values), window in zip(curves, windows, strict=True)]
 
 
 def rounded(value: float) -> float | None:

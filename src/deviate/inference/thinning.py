@@ -63,7 +63,7 @@ def evenly(total: int, wanted: int) -> list[int]:
     >>> evenly(3, 8), evenly(10, 4), evenly(10, 1)
     ([0, 1, 2], [0, 3, 6, 9], [0])
     """
-    return sorted({int(place) for place in np.linspace(0, total - 1, min(total, wanted)).round()})
+    return sorted({int(position) for position in np.linspace(0, total - 1, min(total, wanted)).round()})
 
 
 def _stretched(values: Any, width: int, filling: float | bool) -> Any:

@@ -72,15 +72,15 @@ def markdown_prose(text: str) -> str:
     `python a_b.py *` gave a_loss\|\*
     """
     pieces = enumerate(code_pieces(text))
-    return "".join(f"`{piece}`" if place % 2 else markdown(piece) for place, piece in pieces)
+    return "".join(f"`{piece}`" if index % 2 else markdown(piece) for index, piece in pieces)
 
 
 def markdown_code(lines: list[str]) -> list[str]:
     """Return a fenced block that no line of `lines` can close."""
-    shown = [clean(line) for line in lines]
-    longest = max((len(run) for line in shown for run in re.findall(r"`+", line)), default=0)
+    cleaned = [clean(line) for line in lines]
+    longest = max((len(run) for line in cleaned for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    return [f"{fence}text", *shown, fence]
+    return [f"{fence}text", *cleaned, fence]
 
 
 def encodable(text: str) -> str:

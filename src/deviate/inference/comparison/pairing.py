@@ -74,7 +74,7 @@ def _is_shared(name: str, a: Side, b: Side, indices: Sequence[int]) -> bool:
     first, second = ([side.prints[index].get(name) for index in indices] for side in (a, b))
     if len(indices) < 2 or not _varies(first) or not _varies(second):
         return False
-    return all(agree(one, other) is True for one, other in zip(first, second, strict=True))
+    return all(agree(left, right) is True for left, right in zip(first, second, strict=True))
 
 
 def _varies(prints: Sequence[Fingerprint | None]) -> bool:

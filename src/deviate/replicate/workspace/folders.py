@@ -208,10 +208,10 @@ class Workspace:
     project: Path
 
     @classmethod
-    def nearest(cls, here: Path) -> Workspace:
+    def nearest(cls, start: Path) -> Workspace:
         """Return the workspace of the nearest folder, from `here` upward, that has one; of `here` where none has."""
-        here = here.resolve()
-        return cls(next((each for each in (here, *here.parents) if (each / FOLDER / "experiments").is_dir()), here))
+        start = start.resolve()
+        return cls(next((each for each in (start, *start.parents) if (each / FOLDER / "experiments").is_dir()), start))
 
     @property
     def path(self) -> Path:

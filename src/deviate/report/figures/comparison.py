@@ -64,8 +64,8 @@ def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> 
     zero, known = metric.b.spread.mean, metric.contrast.difference.value is not None
     names = [pair.a, pair.b, *([DIFFERENCE] if known else [])]
     ends = _ends(metric)
-    place = {"y": rows(names), "yOffset": offset()}
-    sides = _side_views(quantitative(ends, axis_title(metric.name, metric.unit)), place, order)
+    position = {"y": rows(names), "yOffset": offset()}
+    sides = _side_views(quantitative(ends, axis_title(metric.name, metric.unit)), position, order)
     data = {"runs": _runs(metric, pair), "means": _means(metric, pair)}
     if not known or zero is None:
         return chart(data, sides, ROW * len(names))
@@ -73,7 +73,7 @@ def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> 
     data |= {"difference": [_difference(metric)], "margin": [{"from": -margin, "to": margin}] if margin else []}
     title = axis_title("difference", metric.unit)
     above = quantitative([end - zero for end in ends], title, orient="top", grid=False)
-    both = [{"layer": sides}, {"layer": _difference_views(above, place)}]
+    both = [{"layer": sides}, {"layer": _difference_views(above, position)}]
     return chart(data, both, ROW * len(names), resolve={"scale": {"x": "independent"}})
 
 
@@ -125,11 +125,15 @@ def _means(metric: MetricComparison, pair: PairComparison) -> list[dict[str, Any
     ]
 
 
-def _side_views(x: dict[str, Any], place: dict[str, Any], order: list[str]) -> list[dict[str, Any]]:
-    coloured_place = {**place, "color": coloured(order)}
-    bar = {"x": number("low", **x), "x2": {"field": "high"}, **coloured_place}
-    mean = {**coloured_place, "tooltip": tips(the_variant="side", mean="mean", sd="SD")}
-    run = {**coloured_place, "shape": shaped(order), "tooltip": tips(the_variant="side", the_run="run", value="value")}
+def _side_views(x: dict[str, Any], position: dict[str, Any], order: list[str]) -> list[dict[str, Any]]:
+    coloured_position = {**position, "color": coloured(order)}
+    bar = {"x": number("low", **x), "x2": {"field": "high"}, **coloured_position}
+    mean = {**coloured_position, "tooltip": tips(the_variant="side", mean="mean", sd="SD")}
+    run = {
+        **coloured_position,
+        "shape": shaped(order),
+        "tooltip": tips(the_variant="side", the_run="run", value="value"),
+    }
     return [
         view(
             "runs",
@@ -154,13 +158,13 @@ def _difference(metric: MetricComparison) -> dict[str, Any]:
     return {"variant": DIFFERENCE, "lane": 0.5, "difference": difference.value, **ends, "zero": 0}
 
 
-def _difference_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str, Any]]:
+def _difference_views(x: dict[str, Any], position: dict[str, Any]) -> list[dict[str, Any]]:
     """Draw the difference with its interval, the line of no difference, and the smallest difference that matters."""
     known = [only("isValid(datum.low) && isValid(datum.high)")]
-    line = {"x": number("low", **x), "x2": {"field": "high"}, **place}
+    line = {"x": number("low", **x), "x2": {"field": "high"}, **position}
     point = {
         "x": number("difference", **x),
-        **place,
+        **position,
         "tooltip": tips(difference="difference", low="CI from", high="CI to"),
     }
     margin = {"x": number("from", **x), "x2": {"field": "to"}}
@@ -172,7 +176,7 @@ def _difference_views(x: dict[str, Any], place: dict[str, Any]) -> list[dict[str
             view(
                 "difference",
                 "tick",
-                {"x": number(end, **x), **place},
+                {"x": number(end, **x), **position},
                 transform=known,
                 style="ink",
                 orient="vertical",

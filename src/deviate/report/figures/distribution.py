@@ -72,16 +72,16 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
     # In low rows marks of full size would cover each other.
     small = min(1.0, row / ROW_WITHOUT_BOX)
     x = quantitative(_ends(measured), title)
-    place = {"y": rows(names), "yOffset": offset()}
+    position = {"y": rows(names), "yOffset": offset()}
     data = {"runs": _runs(measured), "boxes": _boxes(measured), "means": _means(measured)}
     layers = [
-        *(_box_views(x, place, small) if data["boxes"] else []),
+        *(_box_views(x, position, small) if data["boxes"] else []),
         view(
             "runs",
             "point",
             {
                 "x": number("value", **x),
-                **place,
+                **position,
                 "color": coloured(order),
                 "shape": shaped(order),
                 "tooltip": tips(the_run="run", value="value"),
@@ -94,7 +94,7 @@ def distribution_chart(measured: Sequence[Row], order: Sequence[str], title: str
             size=round(34 * small),
             opacity=0.75,
         ),
-        *(_mean_views(x, {**place, "color": coloured(order)}, small) if data["means"] else []),
+        *(_mean_views(x, {**position, "color": coloured(order)}, small) if data["means"] else []),
     ]
     return chart(data, layers, round(row * len(measured)))
 
@@ -128,18 +128,18 @@ def _quartiles(metric: MetricSpread) -> dict[str, float]:
     return {"min": min(metric.values), "q1": low, "median": middle, "q3": high, "max": max(metric.values)}
 
 
-def _box_views(x: dict[str, Any], place: dict[str, Any], small: float) -> list[dict[str, Any]]:
+def _box_views(x: dict[str, Any], position: dict[str, Any], small: float) -> list[dict[str, Any]]:
     """Draw the middle half of the runs, their median, and a line from the smallest to the largest."""
     tooltips = tips(min="smallest", q1="quartile", median="median", q3="quartile", max="largest")
-    whole = {"x": number("min", **x), "x2": {"field": "max"}, **place}
-    half = {"x": number("q1", **x), "x2": {"field": "q3"}, **place, "tooltip": tooltips}
+    whole = {"x": number("min", **x), "x2": {"field": "max"}, **position}
+    half = {"x": number("q1", **x), "x2": {"field": "q3"}, **position, "tooltip": tooltips}
     return [
         view("boxes", "rule", whole, style="soft"),
         view("boxes", "rule", half, style="soft", strokeWidth=round(9 * small), opacity=0.45),
         view(
             "boxes",
             "tick",
-            {"x": number("median", **x), **place},
+            {"x": number("median", **x), **position},
             style="ink",
             orient="vertical",
             thickness=2,
@@ -163,9 +163,9 @@ def _means(measured: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _mean_views(x: dict[str, Any], place: dict[str, Any], small: float) -> list[dict[str, Any]]:
+def _mean_views(x: dict[str, Any], position: dict[str, Any], small: float) -> list[dict[str, Any]]:
     known = [only("isValid(datum.low) && isValid(datum.high)")]
-    line = {"x": number("low", **x), "x2": {"field": "high"}, **place}
+    line = {"x": number("low", **x), "x2": {"field": "high"}, **position}
     tooltips = tips(mean="mean", low="CI from", high="CI to")
     return [
         view("means", "rule", line, transform=known, strokeWidth=2),
@@ -173,7 +173,7 @@ def _mean_views(x: dict[str, Any], place: dict[str, Any], small: float) -> list[
             view(
                 "means",
                 "tick",
-                {"x": number(end, **x), **place},
+                {"x": number(end, **x), **position},
                 transform=known,
                 orient="vertical",
                 thickness=2,
@@ -184,7 +184,7 @@ def _mean_views(x: dict[str, Any], place: dict[str, Any], small: float) -> list[
         view(
             "means",
             "point",
-            {"x": number("mean", **x), **place, "tooltip": tooltips},
+            {"x": number("mean", **x), **position, "tooltip": tooltips},
             shape="diamond",
             size=round(60 * small),
             opacity=1,

@@ -139,7 +139,7 @@ def offset() -> dict[str, Any]:
 
 
 def _cycled(values: Sequence[Any], variants: Sequence[str]) -> list[Any]:
-    return [values[place % len(values)] for place in range(len(variants))]
+    return [values[index % len(values)] for index in range(len(variants))]
 
 
 def _legend(named: Sequence[str], symbol: str) -> dict[str, Any] | None:

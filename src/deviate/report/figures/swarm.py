@@ -25,13 +25,13 @@ def lanes(values: Sequence[float]) -> list[float]:
         return [0.5] * array.size
     # Halved before they are subtracted: the difference of two large floats may overflow.
     low, high = array.min() / 2, array.max() / 2
-    places = np.zeros(array.size, dtype=int)
+    stretches = np.zeros(array.size, dtype=int)
     if high > low:
-        places = np.minimum(((array / 2 - low) / (high - low) * STRETCHES).astype(int), STRETCHES - 1)
-    fullest = int(np.bincount(places).max())
+        stretches = np.minimum(((array / 2 - low) / (high - low) * STRETCHES).astype(int), STRETCHES - 1)
+    fullest = int(np.bincount(stretches).max())
     width = 1 / max(fullest, 4) if fullest > 1 else 1.0
     result = np.full(array.size, 0.5)
-    for place in np.unique(places):
-        here = np.flatnonzero(places == place)
-        result[here] = 0.5 + (np.arange(here.size) - (here.size - 1) / 2) * width
+    for stretch in np.unique(stretches):
+        members = np.flatnonzero(stretches == stretch)
+        result[members] = 0.5 + (np.arange(members.size) - (members.size - 1) / 2) * width
     return [round(float(lane), 4) for lane in result]

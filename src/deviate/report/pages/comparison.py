@@ -102,10 +102,10 @@ def _low(interval: Interval) -> float | None:
     return interval.low if interval.known else None
 
 
-def _rows(metrics: Iterable[MetricComparison], pair: PairComparison, alpha: float, *shown: str) -> list[Row]:
+def _rows(metrics: Iterable[MetricComparison], pair: PairComparison, alpha: float, *names: str) -> list[Row]:
     """Return a row a metric with the cells that are `shown`."""
     cells = (_cells(metric, pair, alpha) for metric in metrics)
-    return [Row(cells=[each[name] for name in shown]) for each in cells]
+    return [Row(cells=[each[name] for name in names]) for each in cells]
 
 
 # ------------------------------------------------------------------------------------------------------ a screen
@@ -314,7 +314,7 @@ def _tests_table(metric: MetricComparison, name: str, comparison: Comparison) ->
 def _effects_table(metric: MetricComparison, name: str, text: MetricCells) -> Table:
     contrast = metric.contrast
     effects = zip(text.effects.items(), contrast.effects.values(), strict=True)
-    rows = [Row(cells=[Cell(effect), number(shown, each.value)]) for (effect, shown), each in effects]
+    rows = [Row(cells=[Cell(effect), number(value, each.value)]) for (effect, value), each in effects]
     orders = (("first over second", contrast.a_over_b), ("second over first", contrast.b_over_a))
     for sides, order in orders:
         epsilon = UNKNOWN if order.epsilon is None else f"{order.epsilon:.2g}"

@@ -73,7 +73,7 @@ def latex(text: str) -> str:
     """
     pieces = _OTHER.split(encodable(clean(text)))
     # Every second piece is a match of `_OTHER`.
-    return "".join(_others(piece) if place % 2 else _known(piece) for place, piece in enumerate(pieces))
+    return "".join(_others(piece) if index % 2 else _known(piece) for index, piece in enumerate(pieces))
 
 
 def latex_prose(text: str) -> str:
@@ -85,12 +85,12 @@ def latex_prose(text: str) -> str:
     \texttt{python a\_b.py} has divisor $n-1$ and $p<1.5\times10^{-7}$.
     """
     pieces = enumerate(code_pieces(text))
-    return "".join(rf"\texttt{{{latex(piece)}}}" if place % 2 else _with_maths(piece) for place, piece in pieces)
+    return "".join(rf"\texttt{{{latex(piece)}}}" if index % 2 else _with_maths(piece) for index, piece in pieces)
 
 
 def _with_maths(text: str) -> str:
     # Every second piece is a match of `_MATHS`.
-    return "".join(_math(piece) if place % 2 else latex(piece) for place, piece in enumerate(_MATHS.split(text)))
+    return "".join(_math(piece) if index % 2 else latex(piece) for index, piece in enumerate(_MATHS.split(text)))
 
 
 def _math(number: str) -> str:

@@ -65,6 +65,6 @@ def packed(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _column(values: Sequence[Any]) -> Any:
     if values and all(isinstance(value, str) for value in values):
-        levels = {text: place for place, text in enumerate(dict.fromkeys(values))}
+        levels = {text: code for code, text in enumerate(dict.fromkeys(values))}
         return {"levels": list(levels), "codes": [levels[text] for text in values]}
     return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]
