@@ -174,6 +174,8 @@ class Streams:
             generator.planted = False
         result = plain() if plain is not None else None
         self.fingerprints.rebase(generators)
+        for generator in generators:
+            self.fingerprints.add_seeding(generator.name, "plain", text_of(given))
         return result
 
     def locate_seed(self, call, given, frame, replaced=True):
