@@ -34,11 +34,19 @@ def replaced(streams, factor, library, call, seed, frame):
 
 def record_seed(streams, factor, generator, call, given, frame):
     """Record that a seed given at a line decides draws of `factor`, however many libraries handed it on."""
+    record_source(streams, factor, generator, located_seed(streams, factor, call, given, frame))
+    streams.fingerprints.add_draw(factor, number_of(streams, factor, given))
+
+
+def located_seed(streams, factor, call, given, frame):
+    """Return where the program gives a seed that decides draws of `factor`, None where a library does."""
     caller = program_frame(streams, frame)
-    replaces = not keeps_seed(streams, factor)
-    seeded = streams.locate_seed(call, given, caller, replaces) if caller is not None else None
-    record_source(streams, factor, generator, seeded)
-    streams.fingerprints.add_draw(factor, mix(text_of(given), *seed_parts(streams, factor)))
+    return streams.locate_seed(call, given, caller, not keeps_seed(streams, factor)) if caller is not None else None
+
+
+def number_of(streams, factor, given):
+    """Return what stands for the draws that a given seed decides."""
+    return mix(text_of(given), *seed_parts(streams, factor))
 
 
 def seed_parts(streams, factor):
