@@ -56,3 +56,20 @@ def test_observed_a_program_draws_as_it_would_alone(run: Run) -> None:
     assert not outcome.of("note")
     assert outcome.stdout == run(SOURCE, runtime=False, environment=QUIET).stdout
     assert not any(event["replaced"] for event in outcome.of("seed"))
+
+
+UNUSED = textwrap.dedent("""
+    import keras, numpy as np
+    never_called, zero = keras.layers.Dropout(0.5, seed=3), keras.layers.Dropout(0.0, seed=4)
+    rates = [keras.layers.LSTM(2, dropout=rate) for rate in RATES]
+    for layer in (zero, *rates):
+        layer(np.ones((2, 3, 1), "float32"), training=True)
+    """)
+
+
+def test_a_seed_that_nothing_is_drawn_from_is_no_draw(run: Run) -> None:
+    require("tensorflow")
+    for rates, drawn in (("[0.0]", set()), ("[0.0, 0.5]", {"layers"})):
+        outcome = run(UNUSED.replace("RATES", rates), control="observe", seeds=None, varying=[], environment=QUIET)
+        assert outcome.status == 0, outcome.stderr
+        assert {event["name"] for event in outcome.of("fingerprint")} - {"init"} == drawn

@@ -36,6 +36,17 @@ class DrawSource(msgspec.Struct, frozen=True, kw_only=True, order=True):
     given: str = ""
 
 
+class Seeding(msgspec.Struct, frozen=True, kw_only=True):
+    """What the generators of one process were seeded with for one factor."""
+
+    #: The factor's own seed.
+    seed: str
+    #: How many were seeded, the digest of all, and those after 1, 2, 4, 8, … of them.
+    count: int
+    digest: str
+    series: list[str]
+
+
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     """What the processes of one run drew under one name."""
 
@@ -44,7 +55,7 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     #: Over all processes, each with its first draws only.
     first: str
-    #: How often it was seen that the factor was drawn for; of many draws not each is looked at.
+    #: How often the factor was seen to have drawn. Of many draws not each is looked at: no count of draws.
     count: int
     processes: int
     #: Processes that came to their end.
@@ -54,6 +65,10 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     sources: list[DrawSource] = []
     #: Of `EXAMPLES`, sketches by part, see `sketches`.
     parts: dict[str, list[str]] = {}
+    #: Of each process the digests after 1, 2, 4, 8, … times; empty where one of them has none.
+    series: list[list[str]] = []
+    #: Of the only process; None where there are several, or where a draw came from something that is not switched.
+    seeding: Seeding | None = None
 
 
 def joined_fingerprints(processes: Iterable[Process], *, interrupted: bool = False) -> dict[str, Fingerprint]:
@@ -89,9 +104,24 @@ class _Drawn:
         return max((count for count in counts if isinstance(count, int)), default=0)
 
     @property
+    def latest(self) -> dict[str, Any]:
+        return self.moments.get("end") or self.moments.get("first") or {}
+
+    @property
     def sources(self) -> list[DrawSource]:
-        latest = self.moments.get("end") or self.moments.get("first") or {}
-        return [_source(source) for source in latest.get("sources") or [] if isinstance(source, dict)]
+        return [_source(source) for source in self.latest.get("sources") or [] if isinstance(source, dict)]
+
+    @property
+    def series(self) -> list[str]:
+        written = self.latest.get("series")
+        return [str(digest) for digest in written] if isinstance(written, list) else []
+
+    @property
+    def seeding(self) -> Seeding | None:
+        try:
+            return msgspec.convert(self.latest.get("seeded"), Seeding)
+        except msgspec.ValidationError:
+            return None
 
     @property
     def parts(self) -> dict[str, list[str]]:
@@ -133,6 +163,8 @@ def _joined(name: str, drawn: Sequence[_Drawn], length: int) -> Fingerprint:
         length=length,
         sources=sorted({source for each in drawn for source in each.sources}),
         parts=joined_parts([each.parts for each in drawn]),
+        series=[each.series for each in drawn] if all(each.series for each in drawn) else [],
+        seeding=drawn[0].seeding if len(drawn) == 1 else None,
     )
 
 
@@ -144,8 +176,9 @@ def _crc(digests: Iterable[str]) -> str:
 def agree(one: Fingerprint | None, other: Fingerprint | None) -> bool | None:
     """Tell whether two runs drew the same.
 
-    Where one run went on for longer than the other, their first draws tell. None where nothing does: a run drew in
-    other processes than the other, or did not draw at all.
+    Where one run went on for longer, or drew more often, what both drew tells: from the same seeds the same numbers
+    come, and else the last digest that both have. None where nothing does: a run drew in other processes than the
+    other, or did not draw at all.
     """
     if one is None or other is None:
         return None
@@ -155,9 +188,24 @@ def agree(one: Fingerprint | None, other: Fingerprint | None) -> bool | None:
         return same_examples(one.parts, other.parts)
     if one.processes != other.processes:
         return None
+    if _seeded_alike(one.seeding, other.seeding):
+        return True
     if (one.count, one.ended, one.length) == (other.count, other.ended, other.length):
         return False
+    length = min((len(series) for series in (*one.series, *other.series)), default=0)
+    if one.series and other.series and length:
+        return sorted(s[length - 1] for s in one.series) == sorted(s[length - 1] for s in other.series)
     return one.first == other.first
+
+
+def _seeded_alike(one: Seeding | None, other: Seeding | None) -> bool:
+    """Tell whether two processes drew from equal seeds, as far as both seeded."""
+    if one is None or other is None or one.seed != other.seed:
+        return False
+    if one.count == other.count:
+        return one.digest == other.digest
+    length = min(len(one.series), len(other.series))
+    return length > 0 and one.series[length - 1] == other.series[length - 1]
 
 
 def classes(

@@ -64,6 +64,10 @@ class Series:
         """Return what is equal for equal series."""
         return hashlib.blake2b(self.iterations.tobytes() + self.values.tobytes(), digest_size=16).digest()
 
+    def head(self, count: int) -> Series:
+        """Return the first values."""
+        return Series(self.iterations[:count], self.values[:count], self.positions[:count])
+
     def first_difference(self, other: Series) -> int | None:
         """Return the place of the first value that differs; None where there is none."""
         common = min(len(self.values), len(other.values))
@@ -113,7 +117,11 @@ def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
 def read_series(path: Path, passed_over: Sequence[str] = ()) -> dict[str, Series]:
     """Return the values of a run's table by metric."""
     # pq.read_table would import pandas.
-    table = pq.ParquetFile(path).read(columns=["metric", "iteration", "value"])
+    return table_series(pq.ParquetFile(path).read(columns=["metric", "iteration", "value"]), passed_over)
+
+
+def table_series(table: pa.Table, passed_over: Sequence[str] = ()) -> dict[str, Series]:
+    """Return the values of a table of records by metric."""
     if not len(table):
         return {}
     words, indices = metric_indices(table)
@@ -125,6 +133,21 @@ def read_series(path: Path, passed_over: Sequence[str] = ()) -> dict[str, Series
         if word != TICK_NAME and word not in passed_over and len(positions):
             series[word] = Series(iterations[positions], values[positions], positions)
     return series
+
+
+def first_difference(
+    run: str, series: Mapping[str, Series], other: str, reference: Mapping[str, Series], *, ended: bool
+) -> Difference | None:
+    """Return the first value in which a run is not as the other; None where there is none.
+
+    Unless both have `ended`, they are compared as far as both went.
+    """
+    if not ended:
+        common = {metric: min(len(series[metric].values), len(reference[metric].values)) for metric in series.keys()
+                  & reference.keys()}  # fmt: skip
+        series = {metric: series[metric].head(count) for metric, count in common.items()}
+        reference = {metric: reference[metric].head(count) for metric, count in common.items()}
+    return _first(run, series, other, reference) if _digest(series) != _digest(reference) else None
 
 
 def _first(run: str, series: Mapping[str, Series], other: str, reference: Mapping[str, Series]) -> Difference:

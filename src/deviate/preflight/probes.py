@@ -1,22 +1,33 @@
 """Look before compute is spent: which factors of nondeterminism a command has, which are pinned, and by what.
 
-Short probes are compared by their fingerprints: two of the program as it is, two with every factor held fixed, and one
-for each factor that is there, with only that factor varied.
+Short probes are compared by their fingerprints and by the values they report: two of the program as it is, two with
+every factor held fixed, and one for each factor that is there, with only that factor varied. Where values differ that
+no draw explains, or may differ elsewhere, more probes look for the cause.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
+from deviate.analyse.naming.words import meaning_of
+from deviate.analyse.unseen import Suspect, find_suspects
+from deviate.collect.agreement import MACHINES
+from deviate.collect.columns import run_table
 from deviate.collect.events import given_seeds, notes, reached_draws, used_gpu
 from deviate.collect.fingerprints import joined_fingerprints
-from deviate.collect.processes import Process, processes
+from deviate.collect.identity import Series, table_series
 from deviate.collect.runs import RunFiles, read_run
 from deviate.collect.tally import RunTallies
-from deviate.experiment import Run
+from deviate.experiment import Metric, Run
 from deviate.factors import OBSERVED, SEEDED
+from deviate.preflight.causes import NOTHING, Cause, Conditions, Outcome, differ, value_difference
+from deviate.preflight.search import Search
+from deviate.preflight.settled import Settled, drawn_in
 from deviate.preflight.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, open_trials
 from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, Probe, assess_factor, digests, repeated_draws
 from deviate.replicate.executors.executor import Executor
@@ -25,15 +36,13 @@ from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.run_files import Ended, Unfinished
 from deviate.study.request import Request, prepare_request
 
-#: What a probe has to go through: in two whole iterations of the main loop each factor of it has been drawn for.
-ITERATIONS = 3
-
-#: Seconds without a new fingerprint, seed or draw after which no more are waited for: after those iterations; in a main
-#: loop that has begun; and where no main loop is known. At least as much as this share of the time up to the last one.
-QUIET_AFTER, QUIET_WITHIN, QUIET_WITHOUT = 1.0, 4.0, 10.0
-QUIET_SHARE = 0.5
-
 AS_IT_IS, CONTROL = OBSERVED.name, "control"
+
+#: A probe that looks for a cause may take so many times as long as the longest one of the program as it is, and more.
+LONGER, MORE = 3.0, 10.0
+
+#: What the runtime reads, see `fixing` there.
+FIXED_VARIABLE = "DEVIATE_FIXED"
 
 #: Is given the name of each probe when it begins.
 Announce = Callable[[str], None]
@@ -71,45 +80,48 @@ def audit(
     check_limit(limit)
     prepared = prepare_request(request, measured=False)
     executor = executor or make_executor(request.executor, 1)
+    suspects = find_suspects(prepared.target.project, prepared.findings.files)
     with open_trials(prepared, executor, ["audit"], [AS_IT_IS, CONTROL]) as trials:
-        return _Probing(trials, limit, announce).audit(quick=quick)
+        return _Probing(trials, limit, announce, suspects).audit(quick=quick)
 
 
 class _Probing:
     """The probes of one command."""
 
-    def __init__(self, trials: Trials, limit: float, announce: Announce) -> None:
+    def __init__(self, trials: Trials, limit: float, announce: Announce, suspects: Sequence[Suspect]) -> None:
         self.trials = trials
         self.limit = limit
         self.announce = announce
+        self.suspects = suspects
         self.probes: list[Probe] = []
         self.runs: list[RunFiles] = []
-        #: How many processes the first probe drew in, by factor: later ones need not go on for longer.
+        #: How many processes the first probe drew in, by factor, and its iterations: later ones need no more.
         self.draws_expected: dict[str, int] = {}
+        self.iterations_expected = 0
 
     def audit(self, *, quick: bool) -> Audit:
         """Make the probes and derive the audit."""
         observed = [self._probe(Run(variant=AS_IT_IS, index=index), "as it is") for index in (0, 1)]
-        controls: list[Fingerprints] = [{}, {}]
-        varied: dict[str, Fingerprints] = {}
+        controls, varied = [NOTHING, NOTHING], dict[str, Fingerprints]()
         if not quick:
             controls = [self._probe(Run(variant=CONTROL, index=index), CONTROL) for index in (0, 1)]
-            present = [
-                factor for factor in SEEDED if any(factor in fingerprints for fingerprints in (*observed, *controls))
-            ]
-            varied = {factor: self._probe(Run(variant=factor, index=1), f"{factor} varied") for factor in present}
+            present = [factor for factor in SEEDED if any(factor in each.prints for each in (*observed, *controls))]
+            varied = {f: self._probe(Run(variant=f, index=1), f"{f} varied").prints for f in present}
         first = self.runs[:2]
         seeds = given_seeds(first)
+        as_it_is, held = [each.prints for each in observed], [each.prints for each in controls]
+        factors = [self._checked(assess_factor(n, as_it_is, held, varied.get(n), seeds)) for n in SEEDED]
         experiment = self.trials.source.experiment
         return Audit(
             command=experiment.command,
-            factors=[self._checked(assess_factor(n, observed, controls, varied.get(n), seeds)) for n in SEEDED],
+            factors=factors,
             workers=repeated_draws(first[0].processes),
             seeds=seeds,
             draws_left=[draw for draw in reached_draws(first, experiment.draws) if draw.factor == "other"],
             gpu=used_gpu(first[0]),
+            causes=self._causes(factors, observed, controls, quick=quick),
             probes=self.probes,
-            notes=list(dict.fromkeys([*self.trials.skipped, *(note.message for note in notes(self.runs))])),
+            notes=list(dict.fromkeys(self._notes(observed))),
             quick=quick,
         )
 
@@ -119,22 +131,92 @@ class _Probing:
             return msgspec.structs.replace(factor, verdict="unknown", why="a probe failed")
         return factor
 
-    def _probe(self, run: Run, name: str) -> Fingerprints:
+    def _notes(self, observed: Sequence[Outcome]) -> Iterator[str]:
+        yield from self.trials.skipped
+        yield from (note.message for note in notes(self.runs))
+        if all(outcome.usable and not outcome.series for outcome in observed):
+            yield "no metric was recorded, so the values of the probes were not compared"
+
+    def _causes(
+        self, factors: Sequence[AuditedFactor], observed: list[Outcome], controls: list[Outcome], *, quick: bool
+    ) -> list[Cause]:
+        """Return what no draw explains: differences between probes that drew the same, and those to come elsewhere."""
+        search = Search(self._attempt, self.suspects)
+        drew_alike = all(factor.verdict in ("pinned", "absent") for factor in factors)
+        apart = drew_alike and differ(*observed)
+        if quick:
+            unknown = Cause(kind="unknown", lines=list(self.suspects), difference=None, tried=False)
+            return [msgspec.structs.replace(unknown, difference=value_difference(*observed))] if apart else []
+        held = not differ(*controls) if all(outcome.usable for outcome in controls) else None
+        causes = search.explain(observed, controlled=False, held=held) if apart else []
+        explained = any(cause.kind != "hash" for cause in causes)
+        if held is False and not explained and all(factor.held is not False for factor in factors):
+            causes += search.explain(controls, controlled=True, held=False)
+        if held:
+            given = bool(self.trials.source.environment.get("PYTHONHASHSEED"))
+            known = [cause.kind for cause in causes]
+            causes += search.elsewhere(controls[0], known, hash_seed_given=given)
+        return causes
+
+    def _attempt(self, controlled: bool, conditions: Conditions) -> Outcome:
+        """Run the command once more, with something fixed."""
+        variant, base = (CONTROL, CONTROL) if controlled else (AS_IT_IS, "as it is")
+        return self._probe(Run(variant=variant, index=len(self.probes)), f"{base}, {_named(conditions)}", conditions)
+
+    def _probe(self, run: Run, name: str, conditions: Conditions | None = None) -> Outcome:
         # A program that fails at once fails in the other probes as well.
         if self.trials.stop.count or (len(self.probes) > 1 and all(probe.reason for probe in self.probes)):
-            return {}
+            return NOTHING
         self.announce(name)
-        trial = self.trials.prepare(run)
-        folder = trial.ready.folder
-        settled = Settled(folder, trial.source.metric_names, self.draws_expected)
-        ended = trial.watch(self.limit, self.trials.stop, settled.look)
+        trial = self._prepare(run, conditions or Conditions())
+        folder, names = trial.ready.folder, trial.source.metric_names
+        settled = Settled(folder, names, self.draws_expected, self.iterations_expected)
+        ended = trial.watch(self._limit(conditions), self.trials.stop, settled.look)
         run_files = read_run(folder)
-        fingerprints = joined_fingerprints(run_files.processes, interrupted=ended.cause is not None)
-        self.runs.append(run_files)
-        self.probes.append(_result(name, trial, ended, fingerprints, settled.tallies))
+        prints = joined_fingerprints(run_files.processes, interrupted=ended.cause is not None)
+        if conditions is None:
+            self.runs.append(run_files)
+        self.probes.append(_result(name, trial, ended, prints, settled.tallies))
         if not self.draws_expected:
             self.draws_expected = drawn_in(run_files.processes)
-        return fingerprints
+            self.iterations_expected = settled.tallies.iterations
+        return Outcome(
+            name=name,
+            prints=prints,
+            series=values(folder, trial.source.experiment.metrics),
+            ended=ended.status == 0 and ended.cause is None,
+            usable=not self.probes[-1].reason,
+            copy=trial.ready.copy,
+            left=tuple(left_files(trial.ready.copy, trial.source.folder.snapshot)) if conditions is None else (),
+        )
+
+    def _prepare(self, run: Run, conditions: Conditions) -> Trial:
+        fixed = conditions.fixed - {"hash"}
+        variables = {FIXED_VARIABLE: ",".join(sorted(fixed))} if fixed else {}
+        if conditions.hash_seed:
+            variables["PYTHONHASHSEED"] = conditions.hash_seed
+        trial = self.trials.prepare(run, variables, threads=1 if "threads" in fixed else None)
+        if conditions.after is not None and conditions.after.copy is not None:
+            for name in conditions.after.left:
+                target = trial.ready.copy / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(conditions.after.copy / name, target)
+        return trial
+
+    def _limit(self, conditions: Conditions | None) -> float:
+        """Return the seconds a probe may take: what fixes threads may make one wait for ever."""
+        if conditions is None:
+            return self.limit
+        return min(self.limit, MORE + LONGER * max(probe.seconds for probe in self.probes[:2]))
+
+
+def _named(conditions: Conditions) -> str:
+    """Name what is fixed in a probe."""
+    if conditions.after is not None:
+        return "after another run"
+    if conditions.hash_seed and not conditions.fixed:
+        return f"hash seed {conditions.hash_seed}"
+    return f"{', '.join(sorted(conditions.fixed))} fixed"
 
 
 def _result(name: str, trial: Trial, ended: Ended, fingerprints: Fingerprints, tallies: RunTallies) -> Probe:
@@ -153,42 +235,23 @@ def _result(name: str, trial: Trial, ended: Ended, fingerprints: Fingerprints, t
     )
 
 
-def drawn_in(processes: list[Process]) -> dict[str, int]:
-    """Return in how many processes each factor was drawn for."""
-    fingerprints = joined_fingerprints(processes)
-    return {factor: fingerprints[factor].processes for factor in SEEDED if factor in fingerprints}
+def values(folder: RunFolder, metrics: Sequence[Metric]) -> Mapping[str, Series]:
+    """Return the values that a probe reported by metric, without those that measure the machine."""
+    kinds = {metric.name: metric.kind for metric in metrics}
+    series = table_series(run_table(folder, [metric.name for metric in metrics]))
+    return {name: each for name, each in series.items() if _kind(name, kinds) not in MACHINES}
 
 
-class Settled:
-    """Tells when a probe has shown what it has to show.
+def _kind(name: str, kinds: Mapping[str, str]) -> str:
+    meaning = meaning_of(name)
+    return kinds.get(name) or (meaning.kind if meaning is not None else "quality")
 
-    `draws_expected` is by factor the number of processes that draw for it; empty where it is not known: then the probe
-    has to grow quiet.
-    """
 
-    def __init__(self, folder: RunFolder, metrics: list[str], draws_expected: dict[str, int]) -> None:
-        self.folder = folder
-        self.draws_expected = draws_expected
-        self.tallies = RunTallies(folder, metrics)
-        self._news = 0
-        #: Seconds at which the last news came.
-        self._heard = 0.0
-
-    def look(self, seconds: float) -> bool:
-        """Tell whether all was seen, `seconds` after the start."""
-        run_processes = processes(self.folder)
-        if self.draws_expected:
-            drawn = drawn_in(run_processes)
-            return all(drawn.get(factor, 0) >= number for factor, number in self.draws_expected.items())
-        events = (event["event"] for process in run_processes for event in process.events)
-        news = sum(event in ("start", "seed", "draw", "fingerprint") for event in events)
-        if news != self._news:
-            self._news, self._heard = news, seconds
-        return any(drawn_in(run_processes)) and seconds - self._heard >= self._patience()
-
-    def _patience(self) -> float:
-        self.tallies.look()
-        if self.tallies.iterations >= ITERATIONS:
-            return QUIET_AFTER
-        least = QUIET_WITHIN if self.tallies.iterations else QUIET_WITHOUT
-        return max(least, QUIET_SHARE * self._heard)
+def left_files(copy: Path, snapshot: Path) -> list[str]:
+    """Return the files in a copy that are not in what it was made of, relative to it."""
+    found = []
+    for folder, folders, names in os.walk(copy):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        relative = Path(folder).relative_to(copy)
+        found += [str(relative / name) for name in names if not os.path.lexists(snapshot / relative / name)]
+    return sorted(found)

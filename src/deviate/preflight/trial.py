@@ -6,15 +6,18 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
+
+import msgspec
 
 from deviate.errors import BadOption, CommandNotFound, WorkspaceUnusable
 from deviate.experiment import Run
 from deviate.instrument.project import instrument_project, skipped_edits
+from deviate.replicate.environment.variables import VARIABLES
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.interrupts import StopRequests, listening
 from deviate.replicate.loop import end_leftover, note_start
@@ -116,9 +119,19 @@ class Trials:
     #: What could not be instrumented.
     skipped: list[str]
 
-    def prepare(self, run: Run) -> Trial:
-        """Make a run ready."""
-        return Trial(self.source, prepare_run(self.source, run, self.executor.slot(0)), self.executor)
+    def prepare(self, run: Run, variables: Mapping[str, str] | None = None, threads: int | None = None) -> Trial:
+        """Make a run ready, with variables of its environment set last, and the number of threads where it is given."""
+        slot = self.executor.slot(0)
+        source = self.source
+        if threads is not None:
+            slot = msgspec.structs.replace(slot, threads=threads)
+            alone = dict.fromkeys(VARIABLES, str(threads))
+            source = replace(source, environment={**source.environment, **alone})
+        ready = prepare_run(source, run, slot)
+        if variables:
+            environment = {**ready.launch.environment, **variables}
+            ready = replace(ready, launch=msgspec.structs.replace(ready.launch, environment=environment))
+        return Trial(source, ready, self.executor)
 
 
 @dataclass(eq=False)

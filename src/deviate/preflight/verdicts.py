@@ -12,6 +12,7 @@ from deviate.collect.fingerprints import BATCHES, WEIGHTS, DrawSource, Fingerpri
 from deviate.collect.processes import Process
 from deviate.experiment import SCHEMA
 from deviate.factors import DATA, SEEDED
+from deviate.preflight.causes import Cause
 from deviate.preflight.trial import Ending
 
 #: ``varies``: another in each probe. ``pinned``: the same in each. ``absent``: nothing is drawn for it.
@@ -108,11 +109,14 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     #: True: it was not tried which factors can be held and varied.
     quick: bool = False
+    #: What makes values differ, or would, though nothing is drawn for it.
+    causes: list[Cause] = []
 
     @property
     def failed(self) -> bool:
-        """Tell whether a probe failed, or Deviate does not control a factor that is there."""
-        return any(probe.reason for probe in self.probes) or any(each.uncontrolled for each in self.factors)
+        """Tell whether a probe failed, or Deviate does not control a factor or a cause that is there."""
+        uncontrolled = any(each.uncontrolled for each in self.factors) or any(c.held is False for c in self.causes)
+        return uncontrolled or any(probe.reason for probe in self.probes)
 
 
 def assess_factor(
@@ -160,7 +164,18 @@ def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Finger
             "unknown",
             f"it was drawn for in {first.processes} processes of one probe and {second.processes} of the other",
         )
-    return ("pinned" if same else "varies"), ""
+    return ("pinned", "") if same else ("varies", _seeded_anew(first, second))
+
+
+def _seeded_anew(first: Fingerprint, second: Fingerprint) -> str:
+    """Name the seed that a line gives which is another in each run; empty where there is none."""
+    given = {(source.call, source.file, source.line): source.given for source in second.sources}
+    for source in first.sources:
+        again = given.get((source.call, source.file, source.line), source.given)
+        if source.call and again != source.given:
+            where = f"{source.call} at {source.file}:{source.line}"
+            return f"{where} is given another seed in each run: {source.given}, {again}"
+    return ""
 
 
 def _distinguishing_digests(fingerprints: Sequence[Fingerprint | None]) -> list[str | None]:

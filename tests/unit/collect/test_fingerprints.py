@@ -3,7 +3,7 @@
 import pytest
 from made import make_experiment, make_run, metric, read, write_process
 
-from deviate.collect.fingerprints import Fingerprint, agree, classes, joined_fingerprints
+from deviate.collect.fingerprints import Fingerprint, Seeding, agree, classes, joined_fingerprints
 from deviate.collect.processes import processes
 from deviate.collect.runs import read_run
 from deviate.collect.warned import warned_operations
@@ -97,6 +97,51 @@ def test_events_of_another_shape_are_passed_over(tmp_path, broken):
 )
 def test_agreement_is_told_as_far_as_it_can_be(other, expected):
     assert agree(fingerprint(), other) is expected
+
+
+def seeding(count=3, digest="s", series=("p", "q"), seed="f"):
+    return Seeding(seed=seed, count=count, digest=digest, series=list(series))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        # From the same seeds: how often was drawn followed from something else.
+        ({"seeding": seeding()}, {"seeding": seeding()}, True),
+        # One seeded once more, as it had an episode more.
+        ({"seeding": seeding()}, {"seeding": seeding(4, "t", ("p", "q", "t"))}, True),
+        ({"seeding": seeding()}, {"seeding": seeding(4, "t", ("p", "x", "t"))}, False),
+        ({"seeding": seeding()}, {"seeding": seeding(digest="t")}, False),
+        ({"seeding": seeding()}, {"seeding": seeding(seed="g")}, False),
+        ({"seeding": seeding()}, {}, False),
+        # Each went on as far as it did: what both drew tells, not the first few draws only.
+        ({"series": [["1", "2", "3"]]}, {"series": [["1", "2"]], "count": 3}, True),
+        ({"series": [["1", "2", "3"]]}, {"series": [["1", "4"]], "count": 3}, False),
+        ({"series": [["1", "2"], ["3", "4"]]}, {"series": [["3"], ["1", "2", "5"]], "count": 9}, True),
+        # Equally long, so every draw counts.
+        ({"series": [["1", "2", "3"]]}, {"series": [["1", "2", "3"]]}, False),
+    ],
+)
+def test_runs_are_compared_as_far_as_both_drew(one, other, expected):
+    assert agree(fingerprint(**one), fingerprint("b", **other)) is expected
+
+
+def test_the_digests_at_powers_of_two_are_read_of_each_process(tmp_path):
+    found = printed(
+        tmp_path,
+        [
+            said(
+                "other", "00000001", series=["1", "2"], seeded={"seed": "f", "count": 1, "digest": "d", "series": ["d"]}
+            )
+        ],
+        [said("init", "00000002", series=["3"])],
+        [said("init", "00000003", series=["4", "5"])],
+        [said("layers", "00000003", series="torn", seeded=[])],
+    )
+    assert found["other"].series == [["1", "2"]]
+    assert found["other"].seeding == seeding(1, "d", ["d"])
+    assert (found["init"].series, found["init"].seeding) == ([["3"], ["4", "5"]], None)
+    assert (found["layers"].series, found["layers"].seeding) == ([], None)
 
 
 def test_runs_that_drew_the_same_are_put_together():

@@ -10,7 +10,7 @@ from deviate.collect.events import ReachedDraw, ReplacedSeed
 from deviate.collect.fingerprints import DrawSource, Fingerprint
 from deviate.collect.processes import Process
 from deviate.experiment import Run
-from deviate.preflight.probes import ITERATIONS, QUIET_AFTER, QUIET_WITHIN, QUIET_WITHOUT, Settled
+from deviate.preflight.settled import ITERATIONS, QUIET_AFTER, QUIET_WITHIN, QUIET_WITHOUT, Settled
 from deviate.preflight.verdicts import Audit, Probe, assess_factor, repeated_draws
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.records import RECORD, TICK

@@ -116,10 +116,33 @@ def test_two_runs_that_drew_the_same_are_named():
 
 
 def test_a_factor_that_is_not_there_is_said_and_warned_of_where_it_alone_was_to_vary():
-    said = remarks(document("augment", cases.proven("augment", 3), values=(0.5, 0.5, 0.5)))
-    assert "these runs repeat those of control" in said["factor-absent"].message
+    runs, values = cases.proven("augment", 3), (0.5, 0.5, 0.5)
+    same = Identity(runs=[run.name for run in runs], values=30, classes=[[run.name for run in runs]])
+    said = remarks(document("augment", runs, same, values))
+    assert "these runs are bit-identical in every recorded value" in said["factor-absent"].message
     assert "runs-identical" not in said
+    unknown = remarks(document("augment", runs, values=values))["factor-absent"].message
+    assert "whether these runs are equal cannot be told" in unknown
     assert "factor-absent" not in remarks(document("algo", cases.proven("algo", 3)))
+
+
+@pytest.mark.parametrize("factor", ["augment", "other"])
+def test_runs_that_differ_though_nothing_was_drawn_have_an_unseen_cause(factor):
+    runs = cases.proven(factor, 2)
+    first = Difference(run=runs[1].name, other=runs[0].name, metric="loss", iteration=3, value=0.5, other_value=0.25)
+    names = [run.name for run in runs]
+    parted = Identity(runs=names, values=30, differences=[first], classes=[[name] for name in names])
+    said = remarks(document(factor, runs, parted, (0.5, 0.25)))
+    assert "factor-absent" not in said
+    message = said["unseen-cause"].message
+    assert "yet these runs differ: the first difference: loss in iteration 3: 0.5" in message
+    assert ("PYTHONHASHSEED" in message) == (factor == "other")
+
+
+def test_equal_values_after_other_draws_are_no_pinned_seed():
+    said = remarks(document("init", cases.proven("init", 3), values=(0.5, 0.5, 0.5)))["runs-identical"]
+    assert "What they drew differs, as fingerprints show" in said.message
+    assert said.severity == "note"
 
 
 def test_two_factors_of_which_one_is_there_are_not_absent():

@@ -31,6 +31,7 @@ from deviate.report.text.preflight import (
     VERDICTS,
     audit_answer,
     audit_method,
+    cause_text,
     control_text,
     digests_text,
     factor_notes,
@@ -60,6 +61,7 @@ def audit_page(audit: Audit, reader: Reader) -> Page:
 
 def _brief(audit: Audit) -> Iterator[Section]:
     yield Section(slug="sources", blocks=[_sources(audit)])
+    yield Section(slug="causes", blocks=_causes(audit))
     yield Section(slug="workers", blocks=_workers(audit))
     yield Section(slug="draws", blocks=_draws(audit))
     yield Section(slug="failures", blocks=_failures(audit, LINES_SHOWN))
@@ -68,6 +70,7 @@ def _brief(audit: Audit) -> Iterator[Section]:
 
 def _full(audit: Audit) -> Iterator[Section]:
     yield Section(slug="answer", title="In short", blocks=[Answer(sentences=list(audit_answer(audit)))])
+    yield Section(slug="causes", title="What is not drawn", blocks=_causes(audit))
     yield Section(slug="workers", title="Worker processes that draw the same", blocks=_workers(audit))
     yield Section(slug="sources", title="Sources of nondeterminism", blocks=[_sources(audit)])
     yield Section(slug="seeds", title="Seeds and draws", blocks=[*_seeds(audit), *_draws(audit)])
@@ -104,6 +107,11 @@ def _cells(factor: AuditedFactor) -> list[Cell]:
         Cell(digests_text(factor)),
         Cell(control_text(factor), emphasis="bad" if factor.uncontrolled else "plain"),
     ]
+
+
+def _causes(audit: Audit) -> list[Block]:
+    remarks = [Remark(message=cause_text(cause)) for cause in audit.causes]
+    return [Remarks(remarks=remarks)] if remarks else []
 
 
 def _workers(audit: Audit) -> list[Block]:

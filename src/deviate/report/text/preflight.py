@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from deviate.preflight.causes import Cause, CauseKind
 from deviate.preflight.trial import Ending
 from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, Probe, RepeatedDraws, Verdict
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
 from deviate.report.numbers import show_seconds
+from deviate.report.text.identity import place_text
 from deviate.report.text.words import count, joined, seed_text
 
 VERDICTS: dict[Verdict, str] = {
@@ -43,15 +45,75 @@ def audit_answer(audit: Audit) -> Iterator[str]:
         yield f"Not present: {joined(names['absent'])}."
     if names["unknown"]:
         yield f"Cannot tell: {joined(names['unknown'])}."
+    if apart := [cause_name(cause) for cause in audit.causes if cause.here]:
+        yield f"Values differ between runs by what is not drawn: {joined(apart)}."
+    if elsewhere := [cause_name(cause) for cause in audit.causes if not cause.here]:
+        yield f"Values would differ elsewhere by: {joined(elsewhere)}."
     yield from _controlled(audit)
 
 
 def _controlled(audit: Audit) -> Iterator[str]:
     tried = [factor for factor in audit.factors if factor.held is not None or factor.moved is not None]
-    if uncontrolled := [factor.factor for factor in tried if factor.uncontrolled]:
+    uncontrolled = [factor.factor for factor in tried if factor.uncontrolled]
+    uncontrolled += [cause_name(cause) for cause in audit.causes if cause.held is False]
+    if uncontrolled:
         yield f"Deviate cannot hold, or cannot vary alone: {joined(uncontrolled)}."
     elif tried:
         yield "Deviate can hold each source that is present, and vary it alone."
+
+
+#: What each cause is called in a sentence.
+CAUSES: dict[CauseKind, str] = {
+    "hash": "hashes of strings (PYTHONHASHSEED)",
+    "clock": "the time",
+    "entropy": "random bytes of the system",
+    "files": "the order in which files are listed",
+    "threads": "the order in which threads finish",
+    "memory": "memory that is read before it is written",
+    "leftovers": "files of an earlier run",
+    "unknown": "an unknown cause",
+}
+
+#: Lines of a cause that are named.
+LINES_NAMED = 5
+
+
+def cause_name(cause: Cause) -> str:
+    """Name a cause."""
+    return CAUSES[cause.kind]
+
+
+def cause_text(cause: Cause) -> str:
+    """Say what makes values differ, where it enters, and whether Deviate holds it."""
+    lines = [f"`{line.text}` at {line.file}:{line.line}" for line in cause.lines[:LINES_NAMED]]
+    if len(cause.lines) > LINES_NAMED:
+        lines.append(f"{len(cause.lines) - LINES_NAMED} more lines")
+    where = f"{'suspected: ' if cause.kind == 'unknown' else ''}{joined(lines)}"
+    parts = [f"{_effect(cause)}{f' ({where})' if lines else ''}."]
+    if cause.difference is not None:
+        parts.append(f"The first difference: {place_text(cause.difference)}.")
+    if cause.kind == "hash":
+        parts.append("Deviate holds them, and varies them with `other`.")
+    elif cause.kind == "leftovers":
+        parts.append("Deviate gives each run a folder of its own.")
+    elif cause.held is False:
+        parts.append("Runs differ by it under Deviate, too.")
+    if not cause.tried:
+        parts.append("Without --quick, audit looks for the cause.")
+    return " ".join(parts)
+
+
+def _effect(cause: Cause) -> str:
+    if cause.kind == "unknown":
+        still = "; holding still what Deviate can hold does not help" if cause.tried else ""
+        return f"Two probes drew the same and report other values, by an unknown cause{still}"
+    if cause.kind == "leftovers":
+        return f"In a folder that was used before, values differ: a run finds {joined(cause.files[:LINES_NAMED])}"
+    if cause.kind == "files":
+        return "On another machine, values may differ by the order in which files are listed"
+    if not cause.here:
+        return f"Values depend on {cause_name(cause)}"
+    return f"Values differ between runs by {cause_name(cause)}"
 
 
 def control_text(factor: AuditedFactor) -> str:
@@ -116,11 +178,13 @@ def seed_lines(audit: Audit) -> list[str]:
 def audit_method(audit: Audit) -> str:
     """Say how an audit was made, for a paper."""
     names = [probe.name for probe in audit.probes]
+    searching = sum(", " in name for name in names)
     observed, control = names.count("as it is"), names.count("control")
     parts = [f"{observed} as it is"] if observed else []
     parts += [f"{control} with every source held fixed"] if control else []
-    varied = len(names) - observed - control
+    varied = len(names) - observed - control - searching
     parts += [f"{varied} with one source varied"] if varied else []
+    parts += [f"{searching} with something else held still or changed"] if searching else []
     return (
         f"The sources of nondeterminism were read off the fingerprints of {count(len(names), 'short probe run')}: "
         f"{joined(parts)}."

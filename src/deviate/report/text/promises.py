@@ -10,6 +10,7 @@ from deviate.factors import DESCRIBED, IMPLEMENTATION, SEEDED, Variant, find_var
 from deviate.inference.evidence import Evidence
 from deviate.inference.proof import VariantProof
 from deviate.report.text.caveat import Caveat, Severity
+from deviate.report.text.identity import difference_text
 from deviate.report.text.words import count, listed
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def promise_caveats(facts: VariantFacts) -> Iterable[Caveat]:
     yield from _absent(facts, variant)
     yield from _sameness(facts, variant)
     if variant.disturbed == "bit" and not any(run.bit for run in facts.runs):
-        message = "No weight was changed: no framework showed the model's weights, and runs repeat those of control."
+        message = f"No weight was changed: no framework showed the model's weights; {_seen(facts)}"
         yield Caveat(slug="bit-not-turned", message=message, variant=facts.variant)
     if variant.controlled and not facts.evidence:
         message = "No fingerprint was taken, so nothing proves what was held fixed and what varied."
@@ -84,12 +85,27 @@ def _absent(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     if not facts.evidence or variant.disturbed or not variant.controlled:
         return
     absent = [each.name for each in facts.evidence if each.name in variant.drawn and each.found == "absent"]
-    if absent and set(absent) == set(variant.varying):
-        # In the same words for each variant, so that they can be said together.
-        message = (
-            "Nothing was drawn for what was to vary, where Deviate can see it: these runs repeat those of control."
-        )
+    if not absent or set(absent) != set(variant.varying):
+        return
+    # In the same words for each variant, so that they can be said together.
+    nothing = "Nothing was drawn for what was to vary, where Deviate can see it"
+    if facts.identity is None or facts.identity.identical:
+        message = f"{nothing}; {_seen(facts)}"
         yield Caveat(slug="factor-absent", message=message, severity="note", variant=facts.variant)
+        return
+    hashes = " Sets of strings have another order in each of them (PYTHONHASHSEED)." if "other" in absent else ""
+    message = f"{nothing}, yet {_seen(facts)}{hashes} `deviate audit` looks for the cause."
+    yield Caveat(slug="unseen-cause", message=message, variant=facts.variant)
+
+
+def _seen(facts: VariantProof) -> str:
+    """Say whether runs are equal, by the values that they reported."""
+    identity = facts.identity
+    if identity is None or not identity.values:
+        return "whether these runs are equal cannot be told."
+    if identity.identical:
+        return "these runs are bit-identical in every recorded value."
+    return f"these runs differ: {difference_text(identity.differences[0])}."
 
 
 def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
@@ -128,6 +144,12 @@ def _control(facts: VariantFacts, measured: list[MetricSpread], same: list[str])
     yield Caveat(slug="control-differs", message=message, variant=facts.variant)
 
 
+def _drew_otherwise(facts: VariantFacts, variant: Variant) -> bool:
+    """Tell whether fingerprints prove that all that was drawn for and was to vary did so."""
+    drawn = [each for each in facts.evidence if each.name in variant.drawn and each.found != "absent"]
+    return bool(drawn) and all(each.found == "varied" for each in drawn)
+
+
 def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     severity: Severity = "note"
     absent = (each.name in SEEDED and each.found == "absent" and each.meant == "varies" for each in facts.evidence)
@@ -143,6 +165,8 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
         return  # there was nothing to vary, or no noise: said elsewhere
     elif variant.varying == {"other"}:
         why = "Nothing that is trained depends on the other draws: they are a library's own, for instance."
+    elif _drew_otherwise(facts, variant):
+        why = "What they drew differs, as fingerprints show; nothing that is reported depends on it."
     else:
         why = "Runs that were to vary did not: a seed seems to be pinned where Deviate does not reach."
         severity = "warning"

@@ -8,6 +8,8 @@ Environment variable ``DEVIATE_RUNTIME``
     Path of a JSON file; absent: nothing is done.
 Environment variables ``RANK``, ``OMPI_COMM_WORLD_RANK``, ``PMI_RANK``, ``SLURM_PROCID``, ``LOCAL_RANK``
     The first that is set is this process's rank.
+Environment variable ``DEVIATE_FIXED``
+    What no generator decides and is held still, only in trial runs that look for a cause: see `fixing`.
 ``runtime.json``
     ``records``    folder that this process appends its files to
     ``original``   the project, and ``overlay``, the copy of it that this run works on: imports under the one come from

@@ -71,6 +71,10 @@ class Process:
             self.streams = Streams(self)
         install(self)
         watch.install(self)
+        if os.environ.get("DEVIATE_FIXED"):
+            from .fixing import fix
+
+            fix(self)
         atexit.register(self.end)
 
     def describe(self):
@@ -103,8 +107,10 @@ class Process:
         self.iteration += 1
         if self.rank is None and self.iteration < rank.READS:
             self.learn_rank()
-        if self.iteration == 1 and self.streams is not None:
-            self.streams.fingerprints.flush()
+        if self.streams is not None and not self.iteration & (self.iteration - 1):
+            self.streams.fingerprints.look()
+            if self.iteration == 1:
+                self.streams.fingerprints.flush()
 
     def learn_rank(self):
         """Read the rank, which the process may have got since it started."""

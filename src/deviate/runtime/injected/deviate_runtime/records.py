@@ -74,6 +74,8 @@ class Records:
     def open(self):
         """Open the file under a high descriptor."""
         if self.path is None:
+            if self.process.streams is not None:
+                self.process.streams.fingerprints.look()
             if not self.process.events.begun:
                 self.process.events.begin()
             self.path = own_path(self.folder, "records", self.process.events.stem, "bin")

@@ -63,5 +63,5 @@ def disregard_own_draws(module, streams):
 def disregard_all_draws(module, streams):
     """Leave out what a library drew as it was imported, also from shared generators unless the program drew before."""
     disregard_own_draws(module, streams)
-    if streams.current == OTHER and not streams.fingerprints.of(OTHER).moved:
+    if streams.current == OTHER and not streams.fingerprints.of(OTHER).count:
         streams.fingerprints.rebase(streams.generators)

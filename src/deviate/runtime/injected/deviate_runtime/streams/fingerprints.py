@@ -3,9 +3,14 @@
 A factor's digest is that of the states its generators reach: equal digests mean that the same generators moved from the
 same seeds by the same draws. Where a library shows what the factor decided (initial weights, the order of the data) its
 content takes the place of the draws.
+
+Two runs need not draw equally often: how many episodes there are may follow from what is trained. So a digest is kept
+after each power of two of movements, and, where the factors' states are Deviate's own, one of all that generators were
+seeded with: from equal seeds the same numbers are drawn, as far as both runs draw.
 """
 
 import operator
+import threading
 import zlib
 
 from ..frameworks import INIT, SHUFFLE
@@ -21,19 +26,42 @@ SAMPLES = 32
 by_name = operator.itemgetter(0)
 
 
-class Fingerprint:
-    """The draws of one factor so far."""
+class Series:
+    """A digest of parts, with those after 1, 2, 4, 8, … of them."""
 
-    __slots__ = ("digest", "moved", "samples", "sources", "is_written", "has_content")
+    __slots__ = ("digest", "count", "series")
 
     def __init__(self):
         self.digest = 0
-        self.moved = 0
+        self.count = 0
+        self.series = []
+
+    def add(self, data):
+        """Take `data` into the digest."""
+        self.digest = zlib.crc32(data, self.digest)
+        self.count += 1
+        if not self.count & (self.count - 1):
+            self.series.append(self.digest)
+
+    def describe(self):
+        """Return what is written of it."""
+        return {"count": self.count, "digest": "%08x" % self.digest, "series": ["%08x" % one for one in self.series]}
+
+
+class Fingerprint(Series):
+    """The draws of one factor so far; `count` is the number of movements that were seen."""
+
+    __slots__ = ("samples", "sources", "is_written", "has_content", "is_seeded")
+
+    def __init__(self):
+        Series.__init__(self)
         self.samples = 0
         #: Where the generators that moved were seeded, by generator.
         self.sources = {}
         self.is_written = False
         self.has_content = False
+        #: True: all that was drawn came from states that Deviate seeded and switches.
+        self.is_seeded = True
 
 
 class Fingerprints:
@@ -48,6 +76,8 @@ class Fingerprints:
         self.factors = {}
         #: Last mark of each generator, for each factor; of all factors together where nothing is switched.
         self.marks = {}
+        #: What generators were seeded with; None once one of them is in a state that is not known.
+        self.seedings = Series()
         #: Called before the last digests are written: what libraries show at the end of a process.
         self.at_end = []
         #: What takes down content, and begins anew in a child process.
@@ -60,6 +90,16 @@ class Fingerprints:
         return self.factors[factor]
 
     # Draws
+
+    def look(self):
+        """Sample the current factor, which may never give way to another one: then no switch would."""
+        if threading.get_ident() != self.streams.thread:
+            return
+        current = self.streams.current
+        try:
+            self.sample(current)
+        except Exception as error:
+            self.streams.process.events.note("draws-not-seen", "%s: %r" % (current, error), current)
 
     def sample(self, factor):
         """Update the digest of `factor`, which gives way to another one, if this switch is one to be sampled."""
@@ -81,8 +121,7 @@ class Fingerprints:
         if moved:
             # of one name, in the order in which the program made them
             moved.sort(key=by_name)
-            fingerprint.digest = zlib.crc32(repr(moved).encode(), fingerprint.digest)
-            self.count(factor, fingerprint)
+            self.add(factor, fingerprint, repr(moved).encode())
 
     def slot(self, generator, factor):
         """Return the key of a mark: where nothing is switched, all factors share a state."""
@@ -110,35 +149,42 @@ class Fingerprints:
     def add_draw(self, factor, number):
         """Take a draw into the digest that no switched generator makes."""
         fingerprint = self.of(factor)
-        fingerprint.digest = zlib.crc32(b"%d" % number, fingerprint.digest)
-        self.count(factor, fingerprint)
+        fingerprint.is_seeded = False
+        self.add(factor, fingerprint, b"%d" % number)
 
-    def count(self, factor, fingerprint):
+    def add(self, factor, fingerprint, data):
         """Count a movement; after the first few the digest is written."""
-        fingerprint.moved += 1
-        if fingerprint.moved == FIRST and factor not in self.WITH_CONTENT:
+        fingerprint.add(data)
+        if fingerprint.count == FIRST and factor not in self.WITH_CONTENT:
             self.write(factor, fingerprint, "first")
+
+    def add_seeding(self, name, *key):
+        """Take down what a generator begins with."""
+        if self.seedings is not None:
+            self.seedings.add(repr((name, key)).encode("utf-8", "backslashreplace"))
 
     def restart(self, generator):
         """Begin anew with a generator that was seeded."""
+        self.add_seeding(generator.name, *generator.key)
         for slot in [slot for slot in self.marks if slot[0] == id(generator)]:
             del self.marks[slot]
 
     # Content
 
-    def write_content(self, name, digest, count, moment, **more):
+    def write_content(self, name, digest, count, moment, series=(), **more):
         """Write what a factor decided, where a library shows it."""
         fingerprint = self.of(name)
         fingerprint.has_content = True
         if self.streams.is_reporting():
-            self.events.write(dict(self.event(name, digest, count, moment, fingerprint.sources), **more))
+            event = self.event(name, digest, count, moment, fingerprint.sources)
+            self.events.write(dict(event, series=["%08x" % each for each in series], **more))
 
     # Events
 
     def flush(self):
         """Write what was drawn so far and is not written yet; the main loop goes on, so initialisation is over."""
         for factor, fingerprint in list(self.factors.items()):
-            if fingerprint.moved and not (fingerprint.is_written or fingerprint.has_content):
+            if fingerprint.count and not (fingerprint.is_written or fingerprint.has_content):
                 self.write(factor, fingerprint, "first")
 
     def finish(self):
@@ -149,10 +195,11 @@ class Fingerprints:
             except Exception as error:
                 self.events.note("fingerprint-missing", repr(error), finish)
         current = self.streams.current
+        self.of(current)
         for factor, fingerprint in list(self.factors.items()):
             if factor == current or (self.streams.controls and fingerprint.samples):
                 self.update(factor, fingerprint)
-            if fingerprint.moved and not fingerprint.has_content:
+            if fingerprint.count and not fingerprint.has_content:
                 self.write(factor, fingerprint, "end")
 
     def end_of_child(self):
@@ -167,7 +214,10 @@ class Fingerprints:
         """Write the digest of a factor's draws."""
         fingerprint.is_written = True
         if self.streams.is_reporting():
-            event = self.event(factor, fingerprint.digest, fingerprint.moved, moment, fingerprint.sources)
+            event = self.event(factor, fingerprint.digest, fingerprint.count, moment, fingerprint.sources)
+            event["series"] = fingerprint.describe()["series"]
+            if self.streams.controls and fingerprint.is_seeded and self.seedings is not None:
+                event["seeded"] = dict(self.seedings.describe(), seed="%08x" % self.streams.seed(factor, ("factor",)))
             self.events.write(event)
 
     def event(self, name, digest, count, moment, sources):
@@ -186,6 +236,8 @@ class Fingerprints:
         """Begin anew in a child process, with generators in the states they are in now."""
         self.factors = {}
         self.marks = {}
+        # What it inherits stands where its parent had come to.
+        self.seedings = None
         self.at_end = []
         for source in self.content_sources:
             source.forget()

@@ -131,6 +131,7 @@ class Generator:
             self.streams.process.events.note(
                 "state-unknown", "%s: a state of another process is restored for one factor only" % self.name, self.name
             )
+            self.streams.fingerprints.seedings = None
             return False
         factor, self.key, self.planted, copies = snapshot
         if jump:

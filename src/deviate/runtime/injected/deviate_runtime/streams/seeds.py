@@ -34,11 +34,19 @@ def replaced(streams, factor, library, call, seed, frame):
 
 def record_seed(streams, factor, generator, call, seed, frame):
     """Record that a seed at a line of the program decides draws of `factor`, however many libraries passed it on."""
+    record_source(streams, factor, generator, located_seed(streams, factor, call, seed, frame))
+    streams.fingerprints.add_draw(factor, number_of(streams, factor, seed))
+
+
+def located_seed(streams, factor, call, seed, frame):
+    """Return where the program gives a seed that decides draws of `factor`, None where a library does."""
     caller = program_frame(streams, frame)
-    replaces = not keeps_seed(streams, factor)
-    seeded = streams.locate_seed(call, seed, caller, replaces) if caller is not None else None
-    record_source(streams, factor, generator, seeded)
-    streams.fingerprints.add_draw(factor, mix(text_of(seed), *seed_parts(streams, factor)))
+    return streams.locate_seed(call, seed, caller, not keeps_seed(streams, factor)) if caller is not None else None
+
+
+def number_of(streams, factor, seed):
+    """Return what stands for the draws that a seed of the program decides."""
+    return mix(text_of(seed), *seed_parts(streams, factor))
 
 
 def seed_parts(streams, factor):

@@ -176,6 +176,8 @@ class Streams:
             generator.planted = False
         result = plain() if plain is not None else None
         self.fingerprints.rebase(generators)
+        for generator in generators:
+            self.fingerprints.add_seeding(generator.name, "plain", text_of(seed))
         return result
 
     def locate_seed(self, call, seed, frame, replaced=True):

@@ -1,7 +1,8 @@
 """Keras: seed generators, initialisers, and the function that seeds.
 
 Keras draws from states that begin with a seed: given by the program, or drawn from `random`. A seed belongs to the
-purpose of what holds it: an initialiser, a layer, a layer that transforms data.
+purpose of what holds it: an initialiser, a layer, a layer that transforms data. Many layers make a generator and never
+draw from it, as their rate is 0 or they are not trained; so a seed counts as drawn where its generator first is.
 """
 
 import functools
@@ -9,7 +10,18 @@ import sys
 
 from ...frameworks import AUGMENT, INIT, LAYERS, OTHER
 from ...patching import replaces
-from ..seeds import Derived, derived, keeps_seed, program_frame, record_seed, replace_everywhere
+from ..derive import mix
+from ..seeds import (
+    Derived,
+    derived,
+    keeps_seed,
+    located_seed,
+    number_of,
+    program_frame,
+    record_seed,
+    record_source,
+    replace_everywhere,
+)
 
 #: Frames between a seed and what holds it.
 MAX_FRAMES = 12
@@ -25,8 +37,9 @@ def patch_generators(module, streams):
     """Attend to ``keras.src.random.seed_generator``, before others import its functions by name."""
     if hasattr(module.SeedGenerator.__init__, "_deviate"):
         return
-    wrap_seed_generator(module.SeedGenerator, streams)
-    wrap_default_seed(module, streams)
+    defaults = Defaults(streams, module.make_default_seed)
+    wrap_seed_generator(module.SeedGenerator, streams, defaults)
+    replace_everywhere(defaults.plain, defaults.make_default_seed, "keras")
     wrap_draw_seed(module, streams)
     wrap_global(module, streams)
 
@@ -58,21 +71,75 @@ def holder(frame, streams):
     return streams.current
 
 
-def wrap_seed_generator(cls, streams):
+class Defaults:
+    """Seeds that the program does not give: drawn for the factor of their holder."""
+
+    def __init__(self, streams, plain):
+        self.streams = streams
+        self.plain = plain
+        #: None, or a list that takes the seeds that a generator is made with: they count once it is drawn from.
+        self.waiting = None
+
+    def make_default_seed(self):
+        """Return a seed."""
+        streams, waiting = self.streams, self.waiting
+        if waiting is None:
+            return Derived(streams.call(holder(sys._getframe(1), streams), self.plain))
+        factor = streams.current
+        streams.fingerprints.update(factor, streams.fingerprints.of(factor))
+        seed = Derived(self.plain())
+        generators = [generator for generator in streams.generators if generator.name == "random"]
+        streams.fingerprints.rebase(generators)
+        waiting.append((seed, generators[0].seeded if generators else None))
+        return seed
+
+
+class First:
+    """What counts as drawn once a seed generator is drawn from."""
+
+    __slots__ = ("factor", "name", "seeded", "number")
+
+    def __init__(self, factor, name, seeded, number):
+        self.factor = factor
+        self.name = name
+        self.seeded = seeded
+        self.number = number
+
+    def count(self, streams):
+        """Count the draw, with who gave the seed."""
+        record_source(streams, self.factor, self.name, self.seeded)
+        streams.fingerprints.add_draw(self.factor, self.number)
+
+
+def wrap_seed_generator(cls, streams, defaults):
     """Have each seed generator begin with a seed of its holder's factor."""
-    plain = cls.__init__
+    plain, plain_next = cls.__init__, cls.next
 
     @replaces(cls, "__init__")
     def __init__(self, seed=None, *args, **kwargs):
         frame = sys._getframe(1)
         factor = holder(frame, streams)
-        used = replaced_seed(streams, factor, "seed of keras.random.SeedGenerator", seed, frame)
-        before = streams.enter(factor)
+        used = seed
+        if type(seed) is int:
+            seeded = located_seed(streams, factor, "seed of keras.random.SeedGenerator", seed, frame)
+            self._deviate_first = First(factor, "keras", seeded, number_of(streams, factor, seed))
+            used = Derived(seed) if keeps_seed(streams, factor) else derived(streams, factor, seed)
+        before, outer, defaults.waiting = streams.enter(factor), defaults.waiting, []
         try:
             plain(self, used, *args, **kwargs)
+            for drawn, seeded in defaults.waiting:
+                self._deviate_first = First(factor, "random", seeded, mix(drawn))
         finally:
+            defaults.waiting = outer
             streams.leave(before)
         self._initial_seed = seed
+
+    @replaces(cls, "next")
+    def next(self, *args, **kwargs):
+        first = self.__dict__.pop("_deviate_first", None)
+        if first is not None:
+            first.count(streams)
+        return plain_next(self, *args, **kwargs)
 
 
 def replaced_seed(streams, factor, call, seed, frame):
@@ -81,17 +148,6 @@ def replaced_seed(streams, factor, call, seed, frame):
         return seed
     record_seed(streams, factor, "keras", call, seed, frame)
     return Derived(seed) if keeps_seed(streams, factor) else derived(streams, factor, seed)
-
-
-def wrap_default_seed(module, streams):
-    """Draw seeds that are not given for the factor of their holder."""
-    plain = module.make_default_seed
-
-    @functools.wraps(plain)
-    def make_default_seed():
-        return Derived(streams.call(holder(sys._getframe(1), streams), plain))
-
-    replace_everywhere(plain, make_default_seed, "keras")
 
 
 def wrap_draw_seed(module, streams):

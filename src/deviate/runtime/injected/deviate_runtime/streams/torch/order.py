@@ -6,7 +6,7 @@ import functools
 import zlib
 
 from ...patching import replaces
-from ..fingerprints import FIRST, SAMPLES
+from ..fingerprints import FIRST, SAMPLES, Series
 
 #: Bytes of each tensor of a batch that are read.
 MAX_BYTES = 4 << 20
@@ -15,7 +15,7 @@ MAX_BYTES = 4 << 20
 MAX_DEPTH = 4
 
 
-class Digest:
+class Digest(Series):
     """A digest of content, and of how many parts."""
 
     def __init__(self, streams):
@@ -25,8 +25,7 @@ class Digest:
 
     def forget(self):
         """Begin anew."""
-        self.digest = 0
-        self.count = 0
+        Series.__init__(self)
 
 
 class Order(Digest):
@@ -37,8 +36,7 @@ class Order(Digest):
 
     def take(self, index):
         """Take the indices of a batch."""
-        self.digest = zlib.crc32(bytes_of(index), self.digest)
-        self.count += 1
+        self.add(bytes_of(index))
         if self.count == 1:
             self.streams.fingerprints.at_end.append(functools.partial(self.write, "end"))
         if self.count == FIRST:
@@ -46,7 +44,7 @@ class Order(Digest):
 
     def write(self, moment):
         """Write the digest."""
-        self.streams.fingerprints.write_content("shuffle", self.digest, self.count, moment)
+        self.streams.fingerprints.write_content("shuffle", self.digest, self.count, moment, self.series)
 
 
 class Epoch:

@@ -1,0 +1,82 @@
+"""Why two probes report other values though they drew the same: a cause that no fingerprint shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from deviate.analyse.unseen import Hidden, Suspect
+from deviate.collect.fingerprints import WEIGHTS, Fingerprint, agree
+from deviate.collect.identity import Difference, Series, first_difference
+
+#: ``unknown``: holding still what can be held still does not help, or it was not tried.
+CauseKind = Literal[Hidden, "unknown"]
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """What makes runs report other values though they draw the same."""
+
+    kind: CauseKind
+    #: Lines where it may enter; empty where the source shows none.
+    lines: list[Suspect] = []
+    #: The first value that differs; None where only the final weights do.
+    difference: Difference | None = None
+    #: True: runs of the program as it is differ by it; False: they would on another machine, or in a used folder.
+    here: bool = True
+    #: False: runs differ by it under control, too; null: not tried.
+    held: bool | None = None
+    #: False: what helps was not tried.
+    tried: bool = True
+    #: Files that an earlier run left, which later ones find.
+    files: list[str] = []
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a probe showed."""
+
+    name: str
+    prints: Mapping[str, Fingerprint]
+    series: Mapping[str, Series]
+    #: It ran to its end.
+    ended: bool
+    #: It ran, and did not fail.
+    usable: bool
+    #: Its copy of the project, and the files that it left there, relative to it.
+    copy: Path | None = None
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What is held still, or turned round, in a probe."""
+
+    #: Kinds of causes, and what the runtime calls turned round: ``files-reversed``, ``memory-filled``.
+    fixed: frozenset[str] = frozenset()
+    #: PYTHONHASHSEED; empty: as the program has it.
+    hash_seed: str = ""
+    #: Begin with the files that this probe left.
+    after: Outcome | None = None
+
+
+#: Outcome of a probe that was not made, or from which nothing follows.
+NOTHING = Outcome("", {}, {}, ended=False, usable=False)
+
+
+def value_difference(one: Outcome, other: Outcome) -> Difference | None:
+    """Return the first value in which two probes differ, as far as both went."""
+    whole = one.ended and other.ended
+    return first_difference(other.name, other.series, one.name, one.series, ended=whole)
+
+
+def differ(one: Outcome, other: Outcome) -> bool:
+    """Tell whether two probes reported other values, or ended with other weights; False where nothing tells."""
+    if not (one.usable and other.usable):
+        return False
+    if value_difference(one, other) is not None:
+        return True
+    return one.ended and other.ended and agree(one.prints.get(WEIGHTS), other.prints.get(WEIGHTS)) is False

@@ -1,0 +1,98 @@
+"""Look for the cause of a difference that no draw explains, by probes in which one usual cause is fixed.
+
+What holding it still makes equal, or what turning it round makes differ, is a cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from deviate.analyse.unseen import Hidden, Suspect
+from deviate.preflight.causes import Cause, Conditions, Outcome, differ, value_difference
+
+#: What can be held still, in the order in which it is tried; what the source shows a line of comes first.
+KINDS: tuple[Hidden, ...] = ("hash", "threads", "clock", "entropy", "memory", "files")
+
+#: Probes that must agree before a cause is named, as two that race may agree by chance.
+AGREEING = 3
+
+#: Probes that must agree to say that something among all that is held still helps.
+TRYING = 2
+
+#: Hash seeds that are tried in turn: a set of two strings has the same order under every other one.
+HASH_SEEDS = ("1", "2", "3", "4")
+
+#: What turns each kind round, one after the other until values differ.
+TURNED: dict[Hidden, tuple[str, ...]] = {"files": ("files-reversed", "files"), "memory": ("memory-filled", "memory")}
+
+#: What may be another on another machine, or in a folder that was used before.
+ELSEWHERE: tuple[Hidden, ...] = ("hash", "files", "memory", "leftovers")
+
+#: Runs the command once, under control or as it is, on conditions.
+Attempt = Callable[[bool, Conditions], Outcome]
+
+
+class Search:
+    """Finds causes, given how to run a command on conditions and where its source may let them in."""
+
+    def __init__(self, attempt: Attempt, suspects: Sequence[Suspect]) -> None:
+        self.attempt = attempt
+        self.suspects = suspects
+
+    def lines(self, kinds: Iterable[str]) -> list[Suspect]:
+        """Return the lines of the source that are suspected of `kinds`."""
+        wanted = set(kinds)
+        return [suspect for suspect in self.suspects if suspect.kind in wanted]
+
+    def explain(self, pair: Sequence[Outcome], *, controlled: bool, held: bool | None) -> list[Cause]:
+        """Return what makes two probes differ that drew the same; `held`: two under control do not differ."""
+        difference = value_difference(*pair)
+        # Under control each process has the same hash seed anyhow.
+        kinds = [kind for kind in self._in_order() if not (controlled and kind == "hash")]
+        if self._varies(controlled, kinds, TRYING):
+            return [Cause(kind="unknown", difference=difference, held=held)]
+        causes = [next((kind for kind in kinds if not self._varies(controlled, [kind], AGREEING)), None)]
+        if causes == [None]:
+            causes = [kind for kind in kinds if self._varies(controlled, set(kinds) - {kind}, TRYING)]
+        if not causes:
+            return [Cause(kind="unknown", difference=difference, held=held)]
+        return [Cause(kind=k, lines=self.lines([k]), difference=difference, held=held) for k in causes if k is not None]
+
+    def _in_order(self) -> list[Hidden]:
+        suspected = {suspect.kind for suspect in self.suspects}
+        return sorted(KINDS, key=lambda kind: kind not in suspected)
+
+    def _varies(self, controlled: bool, kinds: Iterable[str], count: int) -> bool:
+        """Tell whether probes differ in which `kinds` are held still; one that fails tells nothing in its favour."""
+        conditions = Conditions(fixed=frozenset(kinds), hash_seed="0" if "hash" in kinds else "")
+        first = self.attempt(controlled, conditions)
+        if not first.usable:
+            return True
+        rest = (self.attempt(controlled, conditions) for _ in range(count - 1))
+        return any(not outcome.usable or differ(first, outcome) for outcome in rest)
+
+    def elsewhere(self, control: Outcome, known: Iterable[str], *, hash_seed_given: bool) -> list[Cause]:
+        """Return what would make runs differ that are equal here; `control` is a probe that others repeat.
+
+        Causes that are `known` are not looked for again. Where the user gives no hash seed, each run has its own.
+        """
+        found = []
+        for kind in ELSEWHERE:
+            if kind not in known and (lines := self.lines([kind])):
+                outcome = next((o for o in self._turned(kind, control) if differ(control, o)), None)
+                if outcome is not None:
+                    difference = value_difference(control, outcome)
+                    here = kind == "hash" and not hash_seed_given
+                    files = list(control.left) if kind == "leftovers" else []
+                    found.append(
+                        Cause(kind=kind, lines=lines, difference=difference, here=here, held=True, files=files)
+                    )
+        return found
+
+    def _turned(self, kind: Hidden, control: Outcome) -> Iterable[Outcome]:
+        """Yield probes in which a kind of cause is another than in `control`."""
+        if kind == "hash":
+            return (self.attempt(True, Conditions(hash_seed=seed)) for seed in HASH_SEEDS)
+        if kind == "leftovers":
+            return (self.attempt(True, Conditions(after=control)) for _ in control.left[:1])
+        return (self.attempt(True, Conditions(fixed=frozenset([name]))) for name in TURNED[kind])

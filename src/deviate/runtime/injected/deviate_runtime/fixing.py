@@ -1,0 +1,264 @@
+"""Hold still, or turn round, what no generator decides: in trial runs that look for the cause of a difference.
+
+Nothing of it is done in a run that is measured. ``DEVIATE_FIXED`` names, with commas, what is fixed:
+
+``clock``           the time goes on by a millisecond each time it is read
+``entropy``         what the system makes up is the same in every process
+``files``           files are listed by name; ``files-reversed``: the other way round
+``threads``         threads run one after another, and are waited for in the order they were started
+``memory``          arrays that are not filled hold zeros; ``memory-filled``: another number
+"""
+
+import itertools
+import os
+import sys
+import time
+
+from .streams.derive import mix
+
+VARIABLE = "DEVIATE_FIXED"
+
+#: Seconds since 1970 at which the clock begins, and those that pass between two looks.
+BEGINNING, STEP = 1700000000, 0.001
+
+#: Seconds that one thread is waited for; one that waits for others goes on beside them.
+PATIENCE = 0.3
+
+#: What is in arrays that are not filled, by what is fixed.
+FILLED = {"memory": 0, "memory-filled": 77}
+
+
+def fixed():
+    """Return what is fixed in this process."""
+    return [name for name in os.environ.get(VARIABLE, "").split(",") if name]
+
+
+def fix(process):
+    """Fix what needs no library; the rest is done as libraries are imported, see `hooks`."""
+    for name in fixed():
+        try:
+            if name == "clock":
+                fix_clock()
+            elif name == "entropy":
+                fix_entropy()
+            elif name.startswith("files"):
+                fix_files(reverse=name == "files-reversed")
+            elif name == "threads":
+                fix_threads()
+        except Exception as error:
+            process.events.note("not-fixed", "%s: %r" % (name, error), name)
+
+
+def hooks():
+    """Yield the modules after whose import something is done, each with the function that does it."""
+    names = fixed()
+    if any(name in FILLED for name in names):
+        yield "numpy", "fixing:fill_numpy"
+        yield "torch", "fixing:fill_torch"
+    if "threads" in names:
+        yield "concurrent.futures._base", "fixing:wait_in_order"
+        yield "concurrent.futures.thread", "fixing:work_at_once"
+        yield "multiprocessing.pool", "fixing:yield_in_order"
+
+
+# The clock
+
+
+def fix_clock():
+    """Let each look at the time be a step later than the one before."""
+    steps = itertools.count(1)
+
+    def seconds():
+        return BEGINNING + STEP * next(steps)
+
+    def nanoseconds():
+        return BEGINNING * 10**9 + int(STEP * 10**9) * next(steps)
+
+    # Not `monotonic`, by which the interpreter itself waits.
+    time.time = time.perf_counter = time.process_time = seconds
+    time.time_ns = time.perf_counter_ns = nanoseconds
+    fix_dates()
+
+
+def fix_dates():
+    """Have dates read that clock."""
+    import datetime
+
+    class Meta(type):
+        """Answers for the class of C."""
+
+        def __instancecheck__(cls, instance):
+            return isinstance(instance, cls.__base__)
+
+    class Moment(datetime.datetime, metaclass=Meta):
+        """A moment by the clock that is fixed."""
+
+        @classmethod
+        def now(cls, tz=None):
+            """Return the moment."""
+            return cls.fromtimestamp(time.time(), tz)
+
+        @classmethod
+        def utcnow(cls):
+            """Return the moment, as the clock of Greenwich has it."""
+            return cls.fromtimestamp(time.time(), datetime.timezone.utc).replace(tzinfo=None)
+
+        @classmethod
+        def today(cls):
+            """Return the moment."""
+            return cls.now()
+
+    Moment.__name__ = Moment.__qualname__ = "datetime"
+    Moment.__module__ = "datetime"
+    datetime.datetime = Moment
+
+
+# What the system makes up
+
+
+def fix_entropy():
+    """Let the system's random bytes be those of a stream that is the same in every process."""
+    numbers = itertools.count()
+
+    def urandom(size):
+        parts = (mix("entropy", next(numbers)).to_bytes(4, "little") for _ in range(-(-size // 4)))
+        return b"".join(parts)[:size]
+
+    os.urandom = urandom
+    random = sys.modules.get("random")
+    if random is None:
+        import random
+    random._urandom = os.urandom
+
+
+# Files
+
+
+def fix_files(reverse):
+    """List files by name."""
+    plain_list, plain_scan = os.listdir, os.scandir
+
+    def listdir(*args, **kwargs):
+        return sorted(plain_list(*args, **kwargs), reverse=reverse)
+
+    def scandir(*args, **kwargs):
+        with plain_scan(*args, **kwargs) as entries:
+            return Listing(sorted(entries, key=lambda entry: entry.name, reverse=reverse))
+
+    os.listdir, os.scandir = listdir, scandir
+
+
+class Listing:
+    """What stands for the iterator that `os.scandir` returns."""
+
+    def __init__(self, entries):
+        self.entries = iter(entries)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self.entries)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def close(self):
+        """Yield no more."""
+        self.entries = iter(())
+
+
+# Threads
+
+
+def fix_threads():
+    """Let a thread that was started run before the program goes on."""
+    import threading
+
+    sys.setswitchinterval(1000.0)
+    plain = threading.Thread.start
+
+    def start(self):
+        plain(self)
+        self.join(PATIENCE)
+
+    threading.Thread.start = start
+
+
+def work_at_once(module, process):
+    """Have pools of threads do what they are given at once."""
+
+    def submit(self, fn, *args, **kwargs):
+        future = module._base.Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+    module.ThreadPoolExecutor.submit = submit
+
+
+def wait_in_order(module, process):
+    """Have what was submitted waited for in the order it is given in."""
+
+    def as_completed(fs, timeout=None):
+        for future in list(fs):
+            module.wait([future], timeout)
+            yield future
+
+    module.as_completed = as_completed
+    package = sys.modules.get("concurrent.futures")
+    if hasattr(package, "as_completed"):
+        package.as_completed = as_completed
+
+
+def yield_in_order(module, process):
+    """Have pools yield results in the order of their tasks."""
+    module.Pool.imap_unordered = module.Pool.imap
+
+
+# Memory
+
+
+def fill_numpy(module, process):
+    """Fill arrays of NumPy that would hold what was in the memory."""
+    value = filling()
+    for name in ("empty", "empty_like"):
+        plain = getattr(module, name)
+        setattr(module, name, filled(plain, lambda array: array.dtype.hasobject or array.fill(value)))
+
+
+def fill_torch(module, process):
+    """Fill tensors that would hold what was in the memory."""
+    value = filling()
+
+    def fill(tensor):
+        with module.no_grad():
+            tensor.fill_(value)
+
+    for name in ("empty", "empty_like"):
+        setattr(module, name, filled(getattr(module, name), fill))
+    module.Tensor.new_empty = filled(module.Tensor.new_empty, fill)
+
+
+def filling():
+    """Return the number that arrays are filled with."""
+    return next(FILLED[name] for name in fixed() if name in FILLED)
+
+
+def filled(plain, fill):
+    """Return a function that makes an array and fills it."""
+
+    def make(*args, **kwargs):
+        array = plain(*args, **kwargs)
+        try:
+            fill(array)
+        except Exception:
+            return array  # of a kind that takes no number
+        return array
+
+    return make

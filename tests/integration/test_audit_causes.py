@@ -1,0 +1,103 @@
+"""``deviate audit`` on what no generator decides: each planted cause is named by its line, and nothing else is.
+
+In each program of ``audited/causes``, ``# cause: KIND [FILES]`` stands on the lines where its only cause enters. Those
+of ``audited/clean`` have none, though they look as if they had: ``# varies:`` and ``# pinned:`` list their factors.
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from cli_tool import deviate
+
+AUDITED = Path(__file__).parent / "audited"
+
+#: Causes by which runs of the program do not differ here; and those that Deviate does not hold.
+ELSEWHERE = {"files", "memory", "leftovers"}
+NOT_HELD = {"clock", "entropy", "threads", "unknown"}
+
+
+def programs(folder):
+    return [pytest.param(path, id=path.stem) for path in sorted((AUDITED / folder).glob("*.py"))]
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for name in ("PYTHONPATH", "PYTHONHASHSEED"):
+        monkeypatch.delenv(name, raising=False)
+    return project
+
+
+def audited(project, path, *options):
+    shutil.copy(path, project / "train.py")
+    return deviate("audit", "--json", *options, "--", sys.executable, "train.py")
+
+
+def planted(path):
+    """Return the kind of a program's cause, the lines it enters at, and the files that have to do with it."""
+    lines, kinds, files = [], set(), []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if found := re.search(r"# cause: (\w+) ?(.*)$", line):
+            lines.append(number)
+            kinds.add(found[1])
+            files += found[2].split()
+    (kind,) = kinds
+    return kind, [] if kind == "unknown" else lines, files
+
+
+@pytest.mark.parametrize("path", programs("causes"))
+def test_a_cause_that_is_not_drawn_is_named_with_its_line(project, path):
+    kind, lines, files = planted(path)
+    done = audited(project, path)
+    (cause,) = done.json["causes"]
+    assert cause["kind"] == kind
+    assert [line["line"] for line in cause["lines"]] == lines
+    assert {line["file"] for line in cause["lines"]} <= {"train.py"}
+    assert (cause["here"], cause["held"]) == (kind not in ELSEWHERE, kind not in NOT_HELD)
+    assert (cause["difference"]["metric"], cause["files"]) == ("loss", files)
+    assert done.status == int(kind in NOT_HELD)
+
+
+@pytest.mark.parametrize("path", programs("clean"))
+def test_nothing_is_wrong_with_a_program_that_only_looks_so(project, path):
+    done = audited(project, path)
+    assert done.status == 0, done.out
+    assert done.json["causes"] == []
+    assert [factor for factor in done.json["factors"] if factor["leaks"] or factor["held"] is False] == []
+    text = path.read_text()
+    for verdict in ("varies", "pinned"):
+        wanted = re.search(rf"^# {verdict}: (.+)$", text, re.M)
+        found = {each["factor"] for each in done.json["factors"] if each["verdict"] == verdict}
+        assert found == set(wanted[1].split() if wanted else ()), verdict
+
+
+def test_without_more_probes_the_lines_are_suspected(project):
+    done = audited(project, AUDITED / "causes" / "hash_order.py", "--quick")
+    (cause,) = done.json["causes"]
+    assert (cause["kind"], cause["tried"], [line["line"] for line in cause["lines"]]) == ("unknown", False, [7])
+    assert len(done.json["probes"]) == 2
+
+
+def test_a_seed_read_off_the_clock_is_named(project):
+    done = audited(project, AUDITED / "clock_seed.py", "--quick")
+    data = next(factor for factor in done.json["factors"] if factor["factor"] == "data")
+    assert data["why"].startswith("numpy.random.default_rng at train.py:7 is given another seed in each run: ")
+
+
+def test_the_page_says_what_values_differ_by(project):
+    shutil.copy(AUDITED / "causes" / "clock_value.py", project / "train.py")
+    done = deviate("audit", "--format", "md", "--", sys.executable, "train.py")
+    assert "Values differ between runs by the time (`time.time()` at train.py:8)." in done.out
+    assert "Deviate cannot hold, or cannot vary alone: the time." in done.out
+
+
+def test_values_that_are_not_recorded_are_not_compared_and_that_is_said(project):
+    (project / "train.py").write_text("print('done')\n")
+    done = deviate("audit", "--json", "--quick", "--", sys.executable, "train.py")
+    assert done.json["notes"] == ["no metric was recorded, so the values of the probes were not compared"]

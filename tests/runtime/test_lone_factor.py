@@ -1,0 +1,81 @@
+"""A program that draws for one factor only, which never gives way to another, has a fingerprint all the same."""
+
+from __future__ import annotations
+
+import pytest
+from programs import FACTORS, Outcome, Run
+
+LOOP = "for epoch in __dv_loop__(range(4)):\n    __dv__(0, float(DRAW))\n"
+DRAWS = {
+    "random": ("import random\n", "random.random()"),
+    "numpy": ("import numpy as np\n", "np.random.randn()"),
+    "default_rng": ("import numpy as np\nrng = np.random.default_rng(3)\n", "rng.normal()"),
+    "RandomState": ("import numpy as np\nrng = np.random.RandomState(3)\n", "rng.rand()"),
+    "Random": ("import random\nrng = random.Random(3)\n", "rng.random()"),
+}
+END = "import os\nos._exit(0)\n"
+
+
+def prints(outcome: Outcome) -> dict[str, list[str]]:
+    named: dict[str, list[str]] = {}
+    for event in outcome.of("fingerprint"):
+        named.setdefault(event["name"], []).append(event["digest"])
+    return named
+
+
+def control(run: Run, source: str, other: int = 7) -> dict[str, list[str]]:
+    seeds = {**dict.fromkeys(FACTORS, 7), "other": other}
+    return prints(run(source, "program.py", control="streams", seeds=seeds, varying=[]))
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_one_factor_alone_is_seen_held_and_varied(run: Run, name: str) -> None:
+    head, draw = DRAWS[name]
+    source = head + LOOP.replace("DRAW", draw)
+    first, again, varied = control(run, source), control(run, source), control(run, source, other=8)
+    assert set(first) == {"other"}
+    assert first == again
+    assert set(varied["other"]).isdisjoint(first["other"])
+
+
+def test_a_process_that_is_ended_has_written_what_it_drew(run: Run) -> None:
+    source = "import random\n" + LOOP.replace("DRAW", "random.random()") + END
+    assert set(control(run, source)) == {"other"}
+
+
+def test_without_a_main_loop_the_end_tells(run: Run) -> None:
+    assert set(control(run, "import random\nprint(random.random())\n")) == {"other"}
+
+
+def test_a_program_that_draws_nothing_has_none(run: Run) -> None:
+    assert control(run, "import random\n" + LOOP.replace("DRAW", "1.0")) == {}
+
+
+EPISODES = """
+import random
+actions = 0
+for episode in __dv_loop__(range(40)):
+    for step in range(__dv_draw__(0, random.randint)(1, 9)):
+        actions += random.random()
+    __dv__(0, float(actions))
+"""
+
+
+def test_what_generators_were_seeded_with_is_equal_however_often_was_drawn(run: Run) -> None:
+    def of_other(init: int) -> dict[str, object]:
+        seeds = {**dict.fromkeys(FACTORS, 7), "init": init}
+        draws = [{"factor": "init", "file": "program.py", "line": 5, "call": ""}]
+        outcome = run(EPISODES, "program.py", control="streams", seeds=seeds, varying=[], draws=draws)
+        return [event for event in outcome.of("fingerprint") if event["name"] == "other"][-1]
+
+    one, two = of_other(1), of_other(2)
+    assert one["digest"] != two["digest"]
+    assert one["seeded"] == two["seeded"]
+    assert len(one["series"]) >= 5
+
+
+def test_without_control_nothing_tells_what_generators_were_seeded_with(run: Run) -> None:
+    outcome = run("import random\nrandom.seed(1)\nrandom.random()\n", "program.py", control="observe", seeds=None)
+    (event,) = outcome.of("fingerprint")
+    assert "seeded" not in event
+    assert len(event["series"]) == 1
