@@ -195,6 +195,19 @@ def test_control_is_bit_identical_in_its_values_and_final_weights():
     assert "their final weights were not seen" in statement("control", same("control"), cases.completed("control", 3))
 
 
+def test_equal_aggregates_of_other_values_are_not_called_bit_identical():
+    runs = cases.proven("other", 3)
+    said = remarks(document("other", runs, parted("other"), values=(0.5, 0.5, 0.5)))["runs-identical"].message
+    assert "the same value of every metric" in said
+    assert "what they reported before it differs" in said
+
+
+def test_no_seed_is_suspected_of_a_metric_that_is_constant():
+    samples = {"algo+impl": {"test acc": [0.1, 0.2, 0.3], "memory": [0.0, 0.0, 0.0]}}
+    said = remarks(cases.document(samples, runs=cases.proven("algo+impl", 3)))["metric-identical"].message
+    assert "What varies does not reach them, or they are too coarse" in said
+
+
 def test_runs_without_a_value_are_not_called_identical():
     assert statement("control", same("control", values=0)) == "3 runs recorded no value that could be compared."
 

@@ -1,5 +1,7 @@
 """What a project reaches beyond itself: relative paths like ``../data`` in its source, its settings and its command.
 
+Folders above the project that its source reaches from ``__file__`` (``Path(__file__).parents[2]``) are such paths, too.
+
 Each run's copy of the project gets the same surroundings, by links, so that such paths mean there what they mean in the
 project. Whatever else a program builds its paths from cannot be seen here; a run that then fails names the path.
 """
@@ -25,6 +27,9 @@ SIBLINGS_LIMIT = 1000
 #: ``../a/b``; also without what follows, if it is quoted (``sys.path.append("..")``).
 _RELATIVE = re.compile(r"(?<![\w./\\-])((?:\.\./)+(?:[\w.+@-]+(?:/[\w.+@-]+)*)?)")
 _QUOTED = re.compile(r"""["']((?:\.\./)*\.\.)/?["']""")
+
+#: A step from a path to the folder that it lies in.
+_PARENT = re.compile(r"\.parents\[(\d)\]|\.parent\b|\bdirname\(")
 
 
 class Outside(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +57,7 @@ def outside_reach(
     named = {path for word in words for path in _paths(word, (start,))}
     named |= {Path(os.path.normpath(project / pattern)) for pattern in rules.include if pattern.startswith("../")}
     for name, text in _texts(project, files):
-        named |= set(_paths(text, (start, project, (project / name).parent)))
+        named |= {*_paths(text, (start, project, (project / name).parent)), *_above_file(text, project / name)}
     direct = {link for path in named for link in _links(project, path)}
     beside = {link for path in named for link in _siblings(project, path)} - direct
     return [
@@ -84,6 +89,15 @@ def _paths(text: str, bases: Iterable[Path]) -> Iterator[Path]:
         named.add(text)
     for base in bases:
         yield from (Path(os.path.normpath(base / name)) for name in named)
+
+
+def _above_file(text: str, file: Path) -> Iterator[Path]:
+    """Yield the folders above a source file that it reaches from its own path, a line at a time."""
+    for line in text.splitlines() if "__file__" in text else ():
+        if "__file__" in line:
+            levels = [int(match[1]) + 1 if match[1] else 1 for match in _PARENT.finditer(line)]
+            if 0 < sum(levels) <= len(file.parents):
+                yield file.parents[sum(levels) - 1]
 
 
 def _links(project: Path, path: Path) -> Iterator[Path]:

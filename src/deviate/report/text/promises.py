@@ -118,14 +118,14 @@ def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
         yield from _all_identical(facts, variant)
     elif same and not variant.controlled:
         message = (
-            f"Bit-identical in all runs: {listed(same)}; the other metrics are not. The program seeds what these "
-            "depend on, and not all else: `deviate audit` shows which draws."
+            f"Bit-identical in all runs: {listed(same)}; the other metrics are not. What differs between the runs does "
+            "not reach these, or they are too coarse to show it."
         )
         yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
     elif same and variant.drawn:
         message = (
-            f"Bit-identical in all runs although seeds vary: {listed(same)}. Either the metric is too coarse to show a "
-            "difference, or it draws from a seed that is pinned where Deviate does not reach."
+            f"Bit-identical in all runs although seeds vary: {listed(same)}. What varies does not reach them, or they "
+            "are too coarse to show it."
         )
         yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
 
@@ -151,10 +151,19 @@ def _drew_otherwise(facts: VariantFacts, variant: Variant) -> bool:
 
 
 def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
+    if facts.identity is not None and not facts.identity.identical:
+        message = (
+            f"All {facts.completed} runs give the same value of every metric, time aside; what they reported before it "
+            "differs."
+        )
+        yield Caveat(slug="runs-identical", message=message, severity="note", variant=facts.variant)
+        return
     severity: Severity = "note"
     absent = (each.name in SEEDED and each.found == "absent" and each.meant == "varies" for each in facts.evidence)
     if not variant.controlled:
-        why = "The program seeds itself; --vary algo+impl shows what other seeds would change."
+        pinned = any(each.name in SEEDED and each.found == "identical" for each in facts.evidence)
+        seeded = "The program seeds itself" if pinned else "No draw was seen that differs between them"
+        why = f"{seeded}; --vary algo+impl shows what other seeds would change."
     elif variant.disturbed == "bit":
         if not any(run.bit for run in facts.runs):
             return  # that no weight was changed is said elsewhere
@@ -164,7 +173,7 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     elif variant.varying == {IMPLEMENTATION} or any(absent):
         return  # there was nothing to vary, or no noise: said elsewhere
     elif variant.varying == {"other"}:
-        why = "Nothing that is trained depends on the other draws: they are a library's own, for instance."
+        why = "Nothing that is reported depends on the other draws: they are a library's own, for instance."
     elif _drew_otherwise(facts, variant):
         why = "What they drew differs, as fingerprints show; nothing that is reported depends on it."
     else:

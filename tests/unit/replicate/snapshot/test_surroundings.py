@@ -68,6 +68,19 @@ def test_the_folder_above_named_alone_brings_what_lies_beside(project):
     assert not found["../lib"].named
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "Path(__file__).absolute().parents[1]",
+        "pathlib.Path(__file__).parent.parent",
+        "dirname(os.path.dirname(__file__))",
+    ],
+)
+def test_a_folder_above_that_is_reached_from_the_file_brings_its_members(project, expression):
+    assert {"../data", "../lib"} <= set(reach(project, f"open({expression} / 'data' / 'x')"))
+    assert reach(project, "open(Path(__file__).parents[0] / 'x')\nPath(__file__).parent") == {}
+
+
 def test_each_folder_up_to_one_that_is_named_brings_its_other_members(project, tmp_path):
     (project.parent / "beside").mkdir()
     (project.parent / "beside" / "load.py").write_text("x = 1")
