@@ -2,12 +2,16 @@
 
 import sys
 
+from ..frameworks import INIT, LAYERS, OTHER
 from ..patching import replaces
 from .seeds import program_frame
 
 
 def patch_seeding(seeding, streams):
-    """Replace the seed of an environment or of a space by one of the factor that draws."""
+    """Replace the seed of an environment or of a space by one of the factor that draws.
+
+    It initializes no parameters and is no layer, also where a module makes it in its constructor: that is `other`.
+    """
     plain = seeding.np_random
     if hasattr(plain, "_deviate"):
         return
@@ -23,5 +27,6 @@ def patch_seeding(seeding, streams):
         if not streams.controls:
             return plain(seed)
         # The second value is the seed that was used: the program gets the one that it gave.
-        generator, used = plain(streams.seed(streams.current, streams.key(seed, call)))
+        factor = OTHER if streams.current in (INIT, LAYERS) else streams.current
+        generator, used = plain(streams.seed(factor, streams.key(seed, call)))
         return generator, used if seed is None else seed

@@ -1,0 +1,49 @@
+"""Generators of environments draw for the training, wherever an environment is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from installed import require
+from programs import FACTORS, Run
+
+#: What `gymnasium.utils.seeding` does.
+SEEDING = """
+import numpy as np
+def np_random(seed=None):
+    sequence = np.random.SeedSequence(seed)
+    return np.random.Generator(np.random.PCG64(sequence)), sequence.entropy
+"""
+
+AGENT = """
+import torch
+from gymnasium.utils import seeding
+class Environment:
+    def __init__(self):
+        self.generator, _ = seeding.np_random()
+class Agent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(2, 1)
+        self.environment = Environment()
+agent = Agent()
+print([float(value) for value in agent.environment.generator.random(3)], agent.net.weight.tolist())
+"""
+
+
+def test_an_environment_that_a_module_makes_draws_for_other(run: Run, tmp_path: Path) -> None:
+    require("torch")
+    libraries = tmp_path / "site-packages"
+    package = libraries / "gymnasium" / "utils"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").write_text("")
+    (package / "__init__.py").write_text("")
+    (package / "seeding.py").write_text(SEEDING)
+    seeds = dict.fromkeys(FACTORS, 5)
+    states, weights = {}, {}
+    for name, changed in {"control": {}, "init": {"init": 6}, "other": {"other": 6}}.items():
+        outcome = run(AGENT, seed=5, path=(libraries,), seeds={**seeds, **changed})
+        drawn, _, weight = outcome.stdout.strip().partition("] ")
+        states[name], weights[name] = drawn, weight
+    assert states["init"] == states["control"] != states["other"]
+    assert weights["other"] == weights["control"] != weights["init"]
