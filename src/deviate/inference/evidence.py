@@ -51,7 +51,13 @@ def evidence_of(variant: Variant | None, runs: Sequence[RunResult]) -> list[Evid
         return []
     # Not every program shows its examples and inputs, and earlier versions did not look at them.
     names = [name for name in NAMES if name not in (EXAMPLES, INPUT) or any(name in run.prints for run in completed)]
-    return [_evidence(name, variant, completed) for name in names]
+    return [_evidence(name, variant, completed, fixed=_same_examples(completed)) for name in names]
+
+
+def _same_examples(runs: Sequence[RunResult]) -> bool:
+    """Tell whether all runs are known to have had the same examples."""
+    prints = [run.prints[EXAMPLES] for run in runs if EXAMPLES in run.prints]
+    return len(prints) == len(runs) and len(classes([""] * len(prints), prints)) == 1
 
 
 def broken(evidence: Sequence[Evidence], name: str) -> Evidence | None:
@@ -59,7 +65,7 @@ def broken(evidence: Sequence[Evidence], name: str) -> Evidence | None:
     return next((each for each in evidence if each.name == name and each.broken), None)
 
 
-def _evidence(name: str, variant: Variant, runs: Sequence[RunResult]) -> Evidence:
+def _evidence(name: str, variant: Variant, runs: Sequence[RunResult], *, fixed: bool) -> Evidence:
     seen = [run for run in runs if name in run.prints]
     groups = classes([run.name for run in seen], [run.prints[name] for run in seen])
     meant, shown = _meant(name, variant), _shown(groups, len(seen), len(runs))
@@ -68,7 +74,7 @@ def _evidence(name: str, variant: Variant, runs: Sequence[RunResult]) -> Evidenc
         meant=meant,
         found=shown,
         groups=groups,
-        broken=_is_broken(name, meant, shown, variant),
+        broken=_is_broken(name, meant, shown, variant, fixed=fixed),
         unequal=len({(run.prints[name].count, run.prints[name].length) for run in seen}) > 1,
     )
 
@@ -94,7 +100,10 @@ def _shown(groups: list[list[str]], seen: int, runs: int) -> Shown:
     return "varied" if len(groups) == seen else "partly"
 
 
-def _is_broken(name: str, meant: Meant, shown: Shown, variant: Variant) -> bool:
+def _is_broken(name: str, meant: Meant, shown: Shown, variant: Variant, *, fixed: bool) -> bool:
+    if meant == "held" and name in (BATCHES, INPUT) and variant.varying and not fixed:
+        # A buffer of what an agent met, for instance, follows from its weights.
+        return False
     if meant == "held":
         # Weights that another processor's instructions draw differ in their last bits, and so do those with a bit
         # turned over.

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from deviate.collect.events import ReachedDraw, ReplacedSeed
-from deviate.collect.fingerprints import BATCHES, WEIGHTS, DrawSource, Fingerprint, agree, joined_fingerprints
+from deviate.collect.fingerprints import BATCHES, EXAMPLES, WEIGHTS, DrawSource, Fingerprint, agree, joined_fingerprints
 from deviate.collect.processes import Process
 from deviate.experiment import SCHEMA
 from deviate.factors import DATA, SEEDED
@@ -189,7 +189,8 @@ def _distinguishing_digests(fingerprints: Sequence[Fingerprint | None]) -> list[
 def _leaks(factor: str, controls: Sequence[Fingerprints], varied: Fingerprints) -> list[str]:
     """Name what moved beside `factor` and what follows from it; what control itself does not hold is no leak."""
     names = [name for name in (*SEEDED, BATCHES) if name != factor]
-    if factor in _IN_BATCHES:
+    # Without a set of examples, batches may follow from anything: a buffer of what an agent met, from its weights.
+    if factor in _IN_BATCHES or agree(controls[0].get(EXAMPLES), varied.get(EXAMPLES)) is not True:
         names.remove(BATCHES)
     return [
         name

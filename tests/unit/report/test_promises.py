@@ -86,13 +86,17 @@ def test_runs_on_the_data_that_were_promised_are_called_identical(variant, sets)
 def test_the_first_input_follows_from_what_makes_it():
     def is_broken(variant):
         runs = [
-            structs.replace(run, prints=cases.prints(variant, run.index, input=f"input-{run.index}"))
+            structs.replace(run, prints={**cases.prints(variant, run.index, input=f"input-{run.index}"), **shown})
             for run in cases.completed(variant, 3)
         ]
         return found(variant, runs)["input"].broken
 
     variants = ("control", "init", "layers", "impl", "shuffle", "augment", "other", "data", "algo+impl")
+    shown = {"examples": examples("abcd")}
     assert list(filter(is_broken, variants)) == ["control", "init", "layers", "impl"]
+    # A buffer of what an agent met follows from its weights.
+    shown = {}
+    assert list(filter(is_broken, variants)) == ["control"]
 
 
 def test_a_run_that_drew_more_often_is_compared_by_its_first_draws():
