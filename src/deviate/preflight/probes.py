@@ -19,7 +19,7 @@ from deviate.analyse.unseen import Suspect, find_suspects
 from deviate.collect.agreement import MACHINES
 from deviate.collect.columns import run_table
 from deviate.collect.events import given_seeds, notes, reached_draws, used_gpu
-from deviate.collect.fingerprints import joined_fingerprints
+from deviate.collect.fingerprints import is_constant, joined_fingerprints
 from deviate.collect.identity import Series, table_series
 from deviate.collect.runs import RunFiles, read_run
 from deviate.collect.tally import RunTallies
@@ -105,7 +105,9 @@ class _Probing:
         controls, varied = [NOTHING, NOTHING], dict[str, Prints]()
         if not quick:
             controls = [self._probe(Run(variant=CONTROL, index=index), CONTROL) for index in (0, 1)]
-            present = [factor for factor in SEEDED if any(factor in each.prints for each in (*observed, *controls))]
+            present = [
+                factor for factor in SEEDED if is_drawn(factor, [each.prints for each in (*observed, *controls)])
+            ]
             varied = {f: self._probe(Run(variant=f, index=1), f"{f} varied").prints for f in present}
         first = self.runs[:2]
         seeds = given_seeds(first)
@@ -208,6 +210,12 @@ class _Probing:
         if conditions is None:
             return self.limit
         return min(self.limit, MORE + LONGER * max(probe.seconds for probe in self.probes[:2]))
+
+
+def is_drawn(factor: str, probes: Sequence[Prints]) -> bool:
+    """Tell whether a factor is there: it was drawn for, or its content differs."""
+    prints = [probe[factor] for probe in probes if factor in probe]
+    return bool(prints) and not is_constant(prints)
 
 
 def _named(conditions: Conditions) -> str:

@@ -98,17 +98,32 @@ def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
         yield from _control(facts, measured, same)
     elif measured and len(same) == len(measured):
         yield from _all_identical(facts, variant)
-    elif same and not variant.controlled:
-        message = (
-            f"Bit-identical in all runs: {listed(same)}; the other metrics are not. The program seeds what these "
-            "depend on, and not all else: `deviate audit` shows which draws."
-        )
-        yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
+    elif not variant.controlled:
+        yield from _as_they_are(facts, same)
     elif same and variant.drawn:
+        coarse = "the metric is too coarse to show a difference, or"
+        why = f"Either {coarse} it draws from a seed that is pinned where Deviate does not reach."
+        if _drew_otherwise(facts, variant):
+            why = f"Fingerprints show that other numbers were drawn: {coarse} does not depend on them."
+        message = f"Bit-identical in all runs although seeds vary: {listed(same)}. {why}"
+        yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
+
+
+def _as_they_are(facts: VariantFacts, same: list[str]) -> Iterable[Caveat]:
+    """Say of runs of the program as it is why some metrics are equal, or why runs differ that drew the same."""
+    drawn = [each for each in facts.evidence if each.name in SEEDED and each.found != "absent"]
+    alike = bool(facts.evidence) and all(each.found == "identical" for each in drawn)
+    if alike and facts.identity is not None and not facts.identity.identical:
         message = (
-            f"Bit-identical in all runs although seeds vary: {listed(same)}. Either the metric is too coarse to show a "
-            "difference, or it draws from a seed that is pinned where Deviate does not reach."
+            f"All that these runs drew is identical, as fingerprints show, yet {_seen(facts)} `deviate audit` looks "
+            "for the cause: the order of sets of strings, threads, the time."
         )
+        yield Caveat(slug="unseen-cause", message=message, variant=facts.variant)
+    if same:
+        why = "They may be too coarse to show a difference."
+        if not alike:
+            why = "The program seeds what these depend on, and not all else: `deviate audit` shows which draws."
+        message = f"Bit-identical in all runs: {listed(same)}; the other metrics are not. {why}"
         yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
 
 
@@ -121,7 +136,7 @@ def _control(facts: VariantFacts, measured: list[MetricSpread], same: list[str])
     what = f"{len(differing)} of {count(len(measured), 'metric')} {verb} between runs: {listed(differing)}"
     message = (
         f"Everything was held fixed, yet {what if differing else 'the final weights differ between runs'}. The "
-        "implementation is not deterministic, or something draws without a seed."
+        "implementation is not deterministic, or something draws without a seed: `deviate audit` looks for the cause."
     )
     yield Caveat(slug="control-differs", message=message, variant=facts.variant)
 
