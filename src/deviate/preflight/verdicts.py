@@ -9,7 +9,6 @@ import msgspec
 
 from deviate.collect.events import ReachedDraw, ReplacedSeed
 from deviate.collect.fingerprints import (
-    BATCHES,
     WEIGHTS,
     DrawSource,
     Fingerprint,
@@ -21,7 +20,7 @@ from deviate.collect.fingerprints import (
 )
 from deviate.collect.processes import Process
 from deviate.experiment import SCHEMA
-from deviate.factors import DATA, SEEDED
+from deviate.factors import SEEDED
 from deviate.preflight.causes import Cause
 from deviate.preflight.trial import Ending
 
@@ -29,9 +28,6 @@ from deviate.preflight.trial import Ending
 Verdict = Literal["varies", "pinned", "absent", "unknown"]
 
 Prints = Mapping[str, Fingerprint]
-
-#: What the content of the first batches follows from.
-_IN_BATCHES = frozenset(("shuffle", "augment", DATA))
 
 #: Ends of the calls that seed a generator of one's own.
 _OWN = ("Generator.manual_seed", "default_rng", "RandomState", "random.Random", "Generator.from_seed", "PRNGKey", "key")
@@ -209,14 +205,15 @@ def _distinguishing_digests(prints: Sequence[Fingerprint | None]) -> list[str | 
 
 
 def _leaks(factor: str, controls: Sequence[Prints], varied: Prints) -> list[str]:
-    """Name what moved beside `factor` and what follows from it; what control itself does not hold is no leak."""
-    names = [name for name in (*SEEDED, BATCHES) if name != factor]
-    if factor in _IN_BATCHES:
-        names.remove(BATCHES)
+    """Name the factors that moved beside `factor`; what control itself does not hold is no leak.
+
+    Batches are none: what an agent sees follows from its weights.
+    """
     return [
         name
-        for name in names
-        if agree(controls[0].get(name), varied.get(name)) is False
+        for name in SEEDED
+        if name != factor
+        and agree(controls[0].get(name), varied.get(name)) is False
         and agree(controls[0].get(name), controls[1].get(name)) is not False
     ]
 

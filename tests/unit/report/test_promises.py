@@ -138,7 +138,34 @@ def test_runs_as_they_are_that_drew_the_same_and_differ_have_an_unseen_cause(see
     samples = {"as-is": {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}}
     said = remarks(cases.document(samples, runs=alike, identities={"as-is": parted}))
     assert ("unseen-cause" in said) == (seed == "same")
-    assert ("audit` shows which draws" in said["metric-identical"].message) == (seed == "other")
+    assert ("the program seeds" in said["metric-identical"].message) == (seed == "other")
+
+
+def test_an_equal_metric_of_runs_as_they_are_is_laid_to_what_is_pinned():
+    runs = cases.proven("as-is", 2)
+    pinned = {**runs[1].prints, "init": runs[0].prints["init"]}
+    samples = {"as-is": {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}}
+    said = remarks(cases.document(samples, runs=[runs[0], structs.replace(runs[1], prints=pinned)]))
+    assert "depend only on what the program seeds (init" in said["metric-identical"].message
+
+
+def test_runs_that_end_alike_and_differ_on_the_way_are_not_bit_identical():
+    runs = cases.proven("init", 2)
+    first = Difference(run="init-1", other="init-0", metric="test acc", iteration=0, value=0.5, other_value=0.25)
+    parted = Identity(runs=["init-0", "init-1"], values=9, differences=[first], classes=[["init-0"], ["init-1"]])
+    said = remarks(document("init", runs, parted, (0.5, 0.5)))
+    assert "runs-identical" not in said
+    assert "yet these runs differ: the first difference: test acc in iteration 0" in said["metric-identical"].message
+
+
+def test_batches_that_follow_from_the_weights_break_no_promise():
+    runs = cases.proven("init", 2)
+    other = structs.replace(runs[1].prints["batches"], digest="other", first="other")
+    runs[1] = structs.replace(runs[1], prints={**runs[1].prints, "batches": other})
+    assert (found("init", runs)["batches"].found, found("init", runs)["batches"].broken) == ("varied", False)
+    runs = cases.proven("control", 2)
+    runs[1] = structs.replace(runs[1], prints={**runs[1].prints, "batches": other})
+    assert found("control", runs)["batches"].broken
 
 
 def test_two_factors_of_which_one_is_there_are_not_absent():

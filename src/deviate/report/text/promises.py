@@ -120,9 +120,10 @@ def _as_they_are(facts: VariantFacts, same: list[str]) -> Iterable[Caveat]:
         )
         yield Caveat(slug="unseen-cause", message=message, variant=facts.variant)
     if same:
-        why = "They may be too coarse to show a difference."
-        if not alike:
-            why = "The program seeds what these depend on, and not all else: `deviate audit` shows which draws."
+        pinned = [each.name for each in drawn if each.found == "identical"]
+        why = "They may be too coarse to show a difference, or depend on nothing that is drawn."
+        if pinned and not alike:
+            why = f"They may be too coarse, or depend only on what the program seeds ({listed(pinned)})."
         message = f"Bit-identical in all runs: {listed(same)}; the other metrics are not. {why}"
         yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
 
@@ -167,5 +168,9 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     else:
         why = "Runs that were to vary did not: a seed seems to be pinned where Deviate does not reach."
         severity = "warning"
+    if facts.identity is not None and not facts.identity.identical:
+        message = f"All {facts.completed} runs have the same value of every metric, time aside, yet {_seen(facts)}"
+        yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
+        return
     message = f"All {facts.completed} runs are bit-identical in every metric, time aside. {why}"
     yield Caveat(slug="runs-identical", message=message, severity=severity, variant=facts.variant)
