@@ -222,9 +222,8 @@ def _named(conditions: Conditions) -> str:
     """Name what is fixed in a probe."""
     if conditions.after is not None:
         return "after another run"
-    if conditions.hash_seed and not conditions.fixed:
-        return f"hash seed {conditions.hash_seed}"
-    return f"{', '.join(sorted(conditions.fixed))} fixed"
+    seed = [f"hash seed {conditions.hash_seed}"] if conditions.hash_seed and "hash" not in conditions.fixed else []
+    return " and ".join([*sorted(conditions.fixed), *seed]) + (" fixed" if conditions.fixed else "")
 
 
 def _result(name: str, trial: Trial, ended: Ended, prints: Prints, tallies: RunTallies) -> Probe:
