@@ -4,6 +4,7 @@ In each program of ``audited/causes``, ``# cause: KIND [FILES]`` stands on the l
 of ``audited/clean`` have none, though they look as if they had: ``# varies:`` and ``# pinned:`` list their factors.
 """
 
+import importlib.util
 import re
 import shutil
 import sys
@@ -20,7 +21,12 @@ NOT_HELD = {"clock", "entropy", "threads", "unknown"}
 
 
 def programs(folder):
-    return [pytest.param(path, id=path.stem) for path in sorted((AUDITED / folder).glob("*.py"))]
+    for path in sorted((AUDITED / folder).glob("*.py")):
+        torch = "import torch" in path.read_text()
+        missing = torch and importlib.util.find_spec("torch") is None
+        marks = [pytest.mark.slow] if torch else []
+        marks += [pytest.mark.skip(reason="torch is not installed")] if missing else []
+        yield pytest.param(path, id=path.stem, marks=marks)
 
 
 @pytest.fixture
@@ -51,7 +57,7 @@ def planted(path):
     return kind, [] if kind == "unknown" else lines, files
 
 
-@pytest.mark.parametrize("path", programs("causes"))
+@pytest.mark.parametrize("path", list(programs("causes")))
 def test_a_cause_that_is_not_drawn_is_named_with_its_line(project, path):
     kind, lines, files = planted(path)
     done = audited(project, path)
@@ -64,7 +70,7 @@ def test_a_cause_that_is_not_drawn_is_named_with_its_line(project, path):
     assert done.status == int(kind in NOT_HELD)
 
 
-@pytest.mark.parametrize("path", programs("clean"))
+@pytest.mark.parametrize("path", list(programs("clean")))
 def test_nothing_is_wrong_with_a_program_that_only_looks_so(project, path):
     done = audited(project, path)
     assert done.status == 0, done.out

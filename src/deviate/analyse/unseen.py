@@ -36,8 +36,7 @@ _CALLS: dict[str, Hidden] = {
     "threading.Thread": "threads", "concurrent.futures.ThreadPoolExecutor": "threads",
     "concurrent.futures.as_completed": "threads", "multiprocessing.pool.ThreadPool": "threads",
     "multiprocessing.dummy.Pool": "threads",
-    "numpy.empty": "memory", "numpy.empty_like": "memory", "numpy.ndarray": "memory", "torch.empty": "memory",
-    "torch.empty_like": "memory", "torch.Tensor": "memory", "torch.FloatTensor": "memory",
+    "numpy.empty": "memory", "numpy.empty_like": "memory", "torch.empty": "memory", "torch.empty_like": "memory",
     "os.path.exists": "leftovers", "os.path.isfile": "leftovers", "os.path.isdir": "leftovers",
     "hash": "hash",
 }  # fmt: skip

@@ -69,6 +69,14 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     series: list[list[str]] = []
     #: Of the only process; None where there are several, or where a draw came from something that is not switched.
     seeding: Seeding | None = None
+    #: Where the digest is of content (initial weights, the order of data): that of the draws it was made with, empty
+    #: where nothing was drawn for it. None: the digest is that of draws itself.
+    drawn: str | None = None
+
+    @property
+    def is_undrawn(self) -> bool:
+        """Tell whether it is content that nothing was drawn for: weights from a file, a fixed order."""
+        return self.drawn == ""
 
 
 def joined_fingerprints(processes: Iterable[Process], *, interrupted: bool = False) -> dict[str, Fingerprint]:
@@ -115,6 +123,13 @@ class _Drawn:
     def series(self) -> list[str]:
         written = self.latest.get("series")
         return [str(digest) for digest in written] if isinstance(written, list) else []
+
+    @property
+    def drawn(self) -> str | None:
+        draws = self.latest.get("drawn")
+        if not isinstance(draws, dict):
+            return None
+        return str(draws.get("digest")) if draws.get("count") else ""
 
     @property
     def seeding(self) -> Seeding | None:
@@ -165,7 +180,16 @@ def _joined(name: str, drawn: Sequence[_Drawn], length: int) -> Fingerprint:
         parts=joined_parts([each.parts for each in drawn]),
         series=[each.series for each in drawn] if all(each.series for each in drawn) else [],
         seeding=drawn[0].seeding if len(drawn) == 1 else None,
+        drawn=_joined_draws([each.drawn for each in drawn]),
     )
+
+
+def _joined_draws(draws: Sequence[str | None]) -> str | None:
+    """Return one digest for what several processes drew; empty where none drew."""
+    known = [each for each in draws if each is not None]
+    if len(known) < len(draws):
+        return None
+    return _crc(known) if any(known) else ""
 
 
 def _crc(digests: Iterable[str]) -> str:
@@ -192,10 +216,21 @@ def agree(one: Fingerprint | None, other: Fingerprint | None) -> bool | None:
         return True
     if (one.count, one.ended, one.length) == (other.count, other.ended, other.length):
         return False
+    first, second = common_digests(one, other)
+    return first == second
+
+
+def common_digests(one: Fingerprint, other: Fingerprint) -> tuple[str, str]:
+    """Return the last digests that both runs have after equally many draws; those of the first draws where none is."""
     length = min((len(series) for series in (*one.series, *other.series)), default=0)
-    if one.series and other.series and length:
-        return sorted(s[length - 1] for s in one.series) == sorted(s[length - 1] for s in other.series)
-    return one.first == other.first
+    if not (one.series and other.series and length):
+        return one.first, other.first
+    return _at(one.series, length - 1), _at(other.series, length - 1)
+
+
+def _at(series: Sequence[Sequence[str]], place: int) -> str:
+    digests = [each[place] for each in series]
+    return digests[0] if len(digests) == 1 else _crc(digests)
 
 
 def _seeded_alike(one: Seeding | None, other: Seeding | None) -> bool:
@@ -206,6 +241,17 @@ def _seeded_alike(one: Seeding | None, other: Seeding | None) -> bool:
         return one.digest == other.digest
     length = min(len(one.series), len(other.series))
     return length > 0 and one.series[length - 1] == other.series[length - 1]
+
+
+def is_constant(prints: Sequence[Fingerprint]) -> bool:
+    """Tell whether runs have the same content and none of them drew for it."""
+    return bool(prints) and all(each.is_undrawn and agree(prints[0], each) is not False for each in prints)
+
+
+def is_replaced(prints: Sequence[Fingerprint]) -> bool:
+    """Tell whether each run drew something else for its content, so that equal content was not drawn: it was read."""
+    draws = {each.drawn for each in prints}
+    return len(prints) > 1 and None not in draws and len(draws) == len(prints)
 
 
 def classes(

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.collect.fingerprints import BATCHES, EXAMPLES, INPUT, NAMES, classes
+from deviate.collect.fingerprints import BATCHES, EXAMPLES, INPUT, NAMES, classes, is_constant, is_replaced
 from deviate.factors import DATA, SEEDED, Variant
 from deviate.results.run import RunResult
 
@@ -67,14 +67,18 @@ def broken(evidence: Sequence[Evidence], name: str) -> Evidence | None:
 
 def _evidence(name: str, variant: Variant, runs: Sequence[RunResult], *, fixed: bool) -> Evidence:
     seen = [run for run in runs if name in run.prints]
+    if is_constant([run.prints[name] for run in seen]):
+        seen = []
     groups = classes([run.name for run in seen], [run.prints[name] for run in seen])
     meant, shown = _meant(name, variant), _shown(groups, len(seen), len(runs))
+    # Weights that are read from a file take the place of what was drawn.
+    replaced = shown == "identical" and is_replaced([run.prints[name] for run in seen])
     return Evidence(
         name=name,
         meant=meant,
         found=shown,
         groups=groups,
-        broken=_is_broken(name, meant, shown, variant, fixed=fixed),
+        broken=_is_broken(name, meant, shown, variant, fixed=fixed) and not replaced,
         unequal=len({(run.prints[name].count, run.prints[name].length) for run in seen}) > 1,
     )
 

@@ -19,7 +19,7 @@ from deviate.analyse.unseen import Suspect, find_suspects
 from deviate.collect.agreement import MACHINES
 from deviate.collect.columns import run_table
 from deviate.collect.events import given_seeds, notes, reached_draws, used_gpu
-from deviate.collect.fingerprints import joined_fingerprints
+from deviate.collect.fingerprints import is_constant, joined_fingerprints
 from deviate.collect.identity import Series, table_series
 from deviate.collect.runs import RunFiles, read_run
 from deviate.collect.tally import RunTallies
@@ -105,7 +105,9 @@ class _Probing:
         controls, varied = [NOTHING, NOTHING], dict[str, Fingerprints]()
         if not quick:
             controls = [self._probe(Run(variant=CONTROL, index=index), CONTROL) for index in (0, 1)]
-            present = [factor for factor in SEEDED if any(factor in each.prints for each in (*observed, *controls))]
+            present = [
+                factor for factor in SEEDED if is_drawn(factor, [each.prints for each in (*observed, *controls)])
+            ]
             varied = {f: self._probe(Run(variant=f, index=1), f"{f} varied").prints for f in present}
         first = self.runs[:2]
         seeds = given_seeds(first)
@@ -210,13 +212,18 @@ class _Probing:
         return min(self.limit, MORE + LONGER * max(probe.seconds for probe in self.probes[:2]))
 
 
+def is_drawn(factor: str, probes: Sequence[Fingerprints]) -> bool:
+    """Tell whether a factor is there: it was drawn for, or its content differs."""
+    prints = [probe[factor] for probe in probes if factor in probe]
+    return bool(prints) and not is_constant(prints)
+
+
 def _named(conditions: Conditions) -> str:
     """Name what is fixed in a probe."""
     if conditions.after is not None:
         return "after another run"
-    if conditions.hash_seed and not conditions.fixed:
-        return f"hash seed {conditions.hash_seed}"
-    return f"{', '.join(sorted(conditions.fixed))} fixed"
+    seed = [f"hash seed {conditions.hash_seed}"] if conditions.hash_seed and "hash" not in conditions.fixed else []
+    return " and ".join([*sorted(conditions.fixed), *seed]) + (" fixed" if conditions.fixed else "")
 
 
 def _result(name: str, trial: Trial, ended: Ended, fingerprints: Fingerprints, tallies: RunTallies) -> Probe:

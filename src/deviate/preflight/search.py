@@ -76,23 +76,30 @@ class Search:
 
         Causes that are `known` are not looked for again. Where the user gives no hash seed, each run has its own.
         """
-        found = []
-        for kind in ELSEWHERE:
-            if kind not in known and (lines := self.lines([kind])):
-                outcome = next((o for o in self._turned(kind, control) if differ(control, o)), None)
-                if outcome is not None:
-                    difference = value_difference(control, outcome)
-                    here = kind == "hash" and not hash_seed_given
-                    files = list(control.left) if kind == "leftovers" else []
-                    found.append(
-                        Cause(kind=kind, lines=lines, difference=difference, here=here, held=True, files=files)
-                    )
+        suspected = [kind for kind in ELSEWHERE if kind not in known and self.lines([kind])]
+        together = [kind for kind in suspected if kind != "leftovers"]
+        # All at once first: mostly nothing depends on any of them.
+        kinds = together if any(differ(control, outcome) for outcome in self._turned(together)) else []
+        found = [
+            cause
+            for kind in kinds
+            if (cause := self._cause(kind, control, self._turned([kind]), here=kind == "hash" and not hash_seed_given))
+        ]
+        if "leftovers" in suspected and control.left:
+            after = (self.attempt(True, Conditions(after=control)) for _ in range(1))
+            found += [cause for cause in [self._cause("leftovers", control, after, here=False)] if cause]
         return found
 
-    def _turned(self, kind: Hidden, control: Outcome) -> Iterable[Outcome]:
-        """Yield probes in which a kind of cause is another than in `control`."""
-        if kind == "hash":
-            return (self.attempt(True, Conditions(hash_seed=seed)) for seed in HASH_SEEDS)
-        if kind == "leftovers":
-            return (self.attempt(True, Conditions(after=control)) for _ in control.left[:1])
-        return (self.attempt(True, Conditions(fixed=frozenset([name]))) for name in TURNED[kind])
+    def _cause(self, kind: Hidden, control: Outcome, turned: Iterable[Outcome], *, here: bool) -> Cause | None:
+        outcome = next((outcome for outcome in turned if differ(control, outcome)), None)
+        if outcome is None:
+            return None
+        difference = value_difference(control, outcome)
+        files = list(control.left) if kind == "leftovers" else []
+        return Cause(kind=kind, lines=self.lines([kind]), difference=difference, here=here, held=True, files=files)
+
+    def _turned(self, kinds: Sequence[Hidden]) -> Iterable[Outcome]:
+        """Yield probes in which these causes are others than as a rule, one after the other."""
+        for place in range(len(HASH_SEEDS) if "hash" in kinds else len(kinds) and TRYING):
+            fixed = frozenset(TURNED[kind][place % TRYING] for kind in kinds if kind in TURNED)
+            yield self.attempt(True, Conditions(fixed=fixed, hash_seed=HASH_SEEDS[place] if "hash" in kinds else ""))

@@ -8,7 +8,18 @@ from typing import Literal
 import msgspec
 
 from deviate.collect.events import ReachedDraw, ReplacedSeed
-from deviate.collect.fingerprints import BATCHES, EXAMPLES, WEIGHTS, DrawSource, Fingerprint, agree, joined_fingerprints
+from deviate.collect.fingerprints import (
+    BATCHES,
+    EXAMPLES,
+    WEIGHTS,
+    DrawSource,
+    Fingerprint,
+    agree,
+    common_digests,
+    is_constant,
+    is_replaced,
+    joined_fingerprints,
+)
 from deviate.collect.processes import Process
 from deviate.experiment import SCHEMA
 from deviate.factors import DATA, SEEDED
@@ -133,9 +144,14 @@ def assess_factor(
     """
     of_factor = [fingerprints.get(factor) for fingerprints in observed]
     verdict, why = _verdict(of_factor, [fingerprints.get(factor) for fingerprints in controls])
+    if verdict == "absent":
+        return AuditedFactor(factor=factor, verdict=verdict, why=why, fingerprints=[None, None])
     first = next((each for each in of_factor if each is not None), None)
-    held = agree(controls[0].get(factor), controls[1].get(factor))
-    moved = agree(controls[0].get(factor), varied.get(factor)) if varied is not None else None
+    control = controls[0].get(factor)
+    held = agree(control, controls[1].get(factor))
+    moved = agree(control, varied.get(factor)) if varied is not None else None
+    if moved and is_replaced([each for each in (control, (varied or {}).get(factor)) if each is not None]):
+        moved = None
     return AuditedFactor(
         factor=factor,
         verdict=verdict,
@@ -152,6 +168,8 @@ def assess_factor(
 
 def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Fingerprint | None]) -> tuple[Verdict, str]:
     first, second = observed
+    if is_constant([each for each in (*observed, *controlled) if each is not None]):
+        return "absent", ""
     if first is None and second is None:
         if any(controlled):
             return "unknown", "nothing was drawn for it as the program is, but under control something is"
@@ -164,6 +182,8 @@ def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Finger
             "unknown",
             f"it was drawn for in {first.processes} processes of one probe and {second.processes} of the other",
         )
+    if same and is_replaced([first, second]):
+        return "pinned", "what is drawn for it differs, and something takes its place, as weights from a file do"
     return ("pinned", "") if same else ("varies", _seeded_anew(first, second))
 
 
@@ -182,7 +202,10 @@ def _distinguishing_digests(fingerprints: Sequence[Fingerprint | None]) -> list[
     """Return the digests of the first draws, unless only later draws differ."""
     firsts = [each.first if each is not None else None for each in fingerprints]
     ended = [each.digest if each is not None else None for each in fingerprints]
-    equal = firsts[0] == firsts[1] and agree(*fingerprints) is False
+    same = agree(*fingerprints)
+    if same and firsts[0] != firsts[1] and None not in fingerprints:
+        return [*common_digests(*(each for each in fingerprints if each is not None))]
+    equal = firsts[0] == firsts[1] and same is False
     return ended if equal else firsts
 
 

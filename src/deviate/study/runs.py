@@ -108,8 +108,5 @@ def factors_seen(folder: ExperimentFolder, run: Run) -> FactorsSeen | None:
     prints = read_run(folder.run(run)).fingerprints
     if not prints:
         return None
-    return FactorsSeen(
-        run=run,
-        present=[factor for factor in SEEDED if factor in prints],
-        absent=[factor for factor in SEEDED if factor not in prints],
-    )
+    present = [factor for factor in SEEDED if factor in prints and not prints[factor].is_undrawn]
+    return FactorsSeen(run=run, present=present, absent=[factor for factor in SEEDED if factor not in present])

@@ -3,7 +3,15 @@
 import pytest
 from made import make_experiment, make_run, metric, read, write_process
 
-from deviate.collect.fingerprints import Fingerprint, Seeding, agree, classes, joined_fingerprints
+from deviate.collect.fingerprints import (
+    Fingerprint,
+    Seeding,
+    agree,
+    classes,
+    is_constant,
+    is_replaced,
+    joined_fingerprints,
+)
 from deviate.collect.processes import processes
 from deviate.collect.runs import read_run
 from deviate.collect.warned import warned_operations
@@ -142,6 +150,24 @@ def test_the_digests_at_powers_of_two_are_read_of_each_process(tmp_path):
     assert found["other"].seeding == seeding(1, "d", ["d"])
     assert (found["init"].series, found["init"].seeding) == ([["3"], ["4", "5"]], None)
     assert (found["layers"].series, found["layers"].seeding) == ([], None)
+
+
+def test_content_tells_whether_it_was_drawn(tmp_path):
+    drawn = {"count": 3, "digest": "00000009"}
+    found = printed(
+        tmp_path,
+        [said("init", "00000001", drawn=drawn), said("shuffle", "00000001", drawn={"count": 0, "digest": "00000000"})],
+        [said("layers", "00000002")],
+    )
+    assert [found[name].is_undrawn for name in ("init", "shuffle", "layers")] == [False, True, False]
+    assert found["layers"].drawn is None
+    assert not is_constant([])
+    assert is_constant([found["shuffle"]] * 2)
+    assert not is_constant([found["init"]] * 2)
+    assert not is_constant([fingerprint("a", drawn=""), fingerprint("b", drawn="")])
+    assert is_replaced([fingerprint(drawn="1"), fingerprint(drawn="2")])
+    assert not is_replaced([fingerprint(drawn="1"), fingerprint(drawn="1")])
+    assert not is_replaced([fingerprint(), fingerprint()])
 
 
 def test_runs_that_drew_the_same_are_put_together():

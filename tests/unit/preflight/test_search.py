@@ -91,6 +91,17 @@ def test_what_would_differ_elsewhere_is_turned_round(kind, here):
     assert cause.files == (["weight.npy"] if kind == "leftovers" else [])
 
 
+def test_what_the_source_shows_is_turned_round_together_first():
+    program = Program("files")
+    suspects = [suspect(kind) for kind in ("hash", "files", "memory")]
+    (cause,) = Search(program, suspects).elsewhere(outcome(0), [], hash_seed_given=False)
+    assert cause.kind == "files"
+    assert (program.attempts[0].hash_seed, program.attempts[0].fixed) == ("1", {"files-reversed", "memory-filled"})
+    clean = Program()
+    assert Search(clean, suspects).elsewhere(outcome(0), [], hash_seed_given=False) == []
+    assert len(clean.attempts) == len(HASH_SEEDS)
+
+
 def test_what_the_source_does_not_show_or_is_known_is_not_turned_round():
     program = Program("hash")
     assert Search(program, []).elsewhere(outcome(0), [], hash_seed_given=False) == []

@@ -75,6 +75,31 @@ def test_a_probe_that_was_ended_earlier_is_compared_by_its_first_draws():
     assert (audited.verdict, audited.fingerprints) == ("varies", ["x", "y"])
 
 
+def ended_at(count, series):
+    (found,) = prints(digest=f"{count}", count=count).values()
+    return {"init": msgspec.structs.replace(found, series=[series])}
+
+
+def test_probes_that_were_ended_within_the_first_draws_are_compared_as_far_as_both_went():
+    found = judged(ended_at(4, ["1", "2", "4"]), ended_at(3, ["1", "2"]))
+    assert (found.verdict, found.fingerprints) == ("pinned", ["2", "2"])
+    found = judged(ended_at(4, ["1", "2", "4"]), ended_at(3, ["1", "x"]))
+    assert found.verdict == "varies"
+
+
+def test_content_that_nothing_is_drawn_for_is_absent_and_one_that_is_replaced_is_no_failure():
+    def content(drawn, digest="a"):
+        (found,) = prints(digest=digest).values()
+        return {"init": msgspec.structs.replace(found, drawn=drawn)}
+
+    found = judged(content(""), content(""), (content(""), content("")))
+    assert (found.verdict, found.fingerprints, found.held, found.uncontrolled) == ("absent", [None, None], None, False)
+    assert judged(content("", "a"), content("", "b")).verdict == "varies"
+    found = judged(content("1"), content("2"), (content("3"), content("3")), content("4"))
+    assert (found.verdict, found.held, found.moved, found.uncontrolled) == ("pinned", True, None, False)
+    assert "something takes its place" in found.why
+
+
 @pytest.mark.parametrize(
     ("first", "second", "controls", "verdict"),
     [

@@ -149,6 +149,74 @@ def test_equal_values_after_other_draws_are_no_pinned_seed():
     assert said.severity == "note"
 
 
+def with_content(runs, name, *drawn):
+    """Return runs with equal content under `name`, which was made with these draws."""
+    first = runs[0].prints[name]
+    return [
+        structs.replace(run, prints={**run.prints, name: structs.replace(first, drawn=each)})
+        for run, each in zip(runs, drawn, strict=True)
+    ]
+
+
+def test_content_that_nothing_is_drawn_for_is_not_present():
+    runs = with_content(cases.proven("init", 2), "init", "", "")
+    assert (found("init", runs)["init"].found, found("init", runs)["init"].broken) == ("absent", False)
+    assert "factor-pinned" not in remarks(document("init", runs, values=(0.5, 0.5)))
+
+
+def test_weights_that_take_the_place_of_those_that_were_drawn_break_no_promise():
+    runs = with_content(cases.proven("init", 2), "init", "1", "2")
+    assert (found("init", runs)["init"].found, found("init", runs)["init"].broken) == ("identical", False)
+    pinned = with_content(cases.proven("init", 2), "init", "1", "1")
+    assert found("init", pinned)["init"].broken
+
+
+def test_an_equal_metric_is_no_pinned_seed_where_other_numbers_were_drawn():
+    samples = {"init": {"test acc": [0.5, 0.5, 0.5], "test loss": [0.1, 0.2, 0.3]}}
+    said = remarks(cases.document(samples, runs=cases.proven("init", 3)))["metric-identical"].message
+    assert "other numbers were drawn" in said
+    assert "pinned" not in said
+
+
+@pytest.mark.parametrize("seed", ["same", "other"])
+def test_runs_as_they_are_that_drew_the_same_and_differ_have_an_unseen_cause(seed):
+    runs = cases.proven("as-is", 2)
+    alike = [structs.replace(run, prints=runs[0].prints) for run in runs] if seed == "same" else runs
+    first = Difference(run="as-is-1", other="as-is-0", metric="test loss", iteration=0, value=0.5, other_value=0.25)
+    parted = Identity(runs=["as-is-0", "as-is-1"], values=9, differences=[first], classes=[["as-is-0"], ["as-is-1"]])
+    samples = {"as-is": {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}}
+    said = remarks(cases.document(samples, runs=alike, identities={"as-is": parted}))
+    assert ("unseen-cause" in said) == (seed == "same")
+    assert ("the program seeds" in said["metric-identical"].message) == (seed == "other")
+
+
+def test_an_equal_metric_of_runs_as_they_are_is_laid_to_what_is_pinned():
+    runs = cases.proven("as-is", 2)
+    pinned = {**runs[1].prints, "init": runs[0].prints["init"]}
+    samples = {"as-is": {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}}
+    said = remarks(cases.document(samples, runs=[runs[0], structs.replace(runs[1], prints=pinned)]))
+    assert "depend only on what the program seeds (init" in said["metric-identical"].message
+
+
+def test_runs_that_end_alike_and_differ_on_the_way_are_not_bit_identical():
+    runs = cases.proven("init", 2)
+    first = Difference(run="init-1", other="init-0", metric="test acc", iteration=0, value=0.5, other_value=0.25)
+    parted = Identity(runs=["init-0", "init-1"], values=9, differences=[first], classes=[["init-0"], ["init-1"]])
+    said = remarks(document("init", runs, parted, (0.5, 0.5)))
+    assert "runs-identical" not in said
+    assert "yet these runs differ: the first difference: test acc in iteration 0" in said["metric-identical"].message
+
+
+def test_batches_that_follow_from_the_weights_break_no_promise():
+    runs = cases.proven("init", 2)
+    other = structs.replace(runs[1].prints["batches"], digest="other", first="other")
+    runs[1] = structs.replace(runs[1], prints={**runs[1].prints, "batches": other})
+    assert (found("init", runs)["batches"].found, found("init", runs)["batches"].broken) == ("varied", False)
+    runs = cases.proven("control", 2)
+    runs[1] = structs.replace(runs[1], prints={**runs[1].prints, "batches": other})
+    assert found("control", runs)["batches"].broken
+
+
 def test_two_factors_of_which_one_is_there_are_not_absent():
     runs = [structs.replace(run, variant="init,augment") for run in cases.proven("init", 3)]
     assert "factor-absent" not in remarks(document("init,augment", runs))
@@ -197,13 +265,6 @@ def statement(variant, identity, runs=None):
 def test_control_is_bit_identical_in_its_values_and_final_weights():
     assert statement("control", same("control")) == ("3 runs bit-identical in 240 recorded values and final weights.")
     assert "their final weights were not seen" in statement("control", same("control"), cases.completed("control", 3))
-
-
-def test_equal_aggregates_of_other_values_are_not_called_bit_identical():
-    runs = cases.proven("other", 3)
-    said = remarks(document("other", runs, parted("other"), values=(0.5, 0.5, 0.5)))["runs-identical"].message
-    assert "the same value of every metric" in said
-    assert "what they reported before it differs" in said
 
 
 def test_no_seed_is_suspected_of_a_metric_that_is_constant():

@@ -116,17 +116,32 @@ def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
         yield from _control(facts, measured, same)
     elif measured and len(same) == len(measured):
         yield from _all_identical(facts, variant)
-    elif same and not variant.controlled:
-        message = (
-            f"Bit-identical in all runs: {listed(same)}; the other metrics are not. What differs between the runs does "
-            "not reach these, or they are too coarse to show it."
-        )
-        yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
+    elif not variant.controlled:
+        yield from _as_they_are(facts, same)
     elif same and variant.drawn:
+        why = "What varies does not reach them, or they are too coarse to show it."
+        if _drew_otherwise(facts, variant):
+            why = f"Fingerprints show that other numbers were drawn. {why}"
+        message = f"Bit-identical in all runs although seeds vary: {listed(same)}. {why}"
+        yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
+
+
+def _as_they_are(facts: VariantFacts, same: list[str]) -> Iterable[Caveat]:
+    """Say of runs of the program as it is why some metrics are equal, or why runs differ that drew the same."""
+    drawn = [each for each in facts.evidence if each.name in SEEDED and each.found != "absent"]
+    alike = bool(facts.evidence) and all(each.found == "identical" for each in drawn)
+    if alike and facts.identity is not None and not facts.identity.identical:
         message = (
-            f"Bit-identical in all runs although seeds vary: {listed(same)}. What varies does not reach them, or they "
-            "are too coarse to show it."
+            f"All that these runs drew is identical, as fingerprints show, yet {_seen(facts)} `deviate audit` looks "
+            "for the cause: the order of sets of strings, threads, the time."
         )
+        yield Caveat(slug="unseen-cause", message=message, variant=facts.variant)
+    if same:
+        pinned = [each.name for each in drawn if each.found == "identical"]
+        why = "They may be too coarse to show a difference, or depend on nothing that is drawn."
+        if pinned and not alike:
+            why = f"They may be too coarse, or depend only on what the program seeds ({listed(pinned)})."
+        message = f"Bit-identical in all runs: {listed(same)}; the other metrics are not. {why}"
         yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
 
 
@@ -139,7 +154,7 @@ def _control(facts: VariantFacts, measured: list[MetricSpread], same: list[str])
     what = f"{len(differing)} of {count(len(measured), 'metric')} {verb} between runs: {listed(differing)}"
     message = (
         f"Everything was held fixed, yet {what if differing else 'the final weights differ between runs'}. The "
-        "implementation is not deterministic, or something draws without a seed."
+        "implementation is not deterministic, or something draws without a seed: `deviate audit` looks for the cause."
     )
     yield Caveat(slug="control-differs", message=message, variant=facts.variant)
 
@@ -151,13 +166,6 @@ def _drew_otherwise(facts: VariantFacts, variant: Variant) -> bool:
 
 
 def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
-    if facts.identity is not None and not facts.identity.identical:
-        message = (
-            f"All {facts.completed} runs give the same value of every metric, time aside; what they reported before it "
-            "differs."
-        )
-        yield Caveat(slug="runs-identical", message=message, severity="note", variant=facts.variant)
-        return
     severity: Severity = "note"
     absent = (each.name in SEEDED and each.found == "absent" and each.meant == "varies" for each in facts.evidence)
     if not variant.controlled:
@@ -179,5 +187,9 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     else:
         why = "Runs that were to vary did not: a seed seems to be pinned where Deviate does not reach."
         severity = "warning"
+    if facts.identity is not None and not facts.identity.identical:
+        message = f"All {facts.completed} runs have the same value of every metric, time aside, yet {_seen(facts)}"
+        yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
+        return
     message = f"All {facts.completed} runs are bit-identical in every metric, time aside. {why}"
     yield Caveat(slug="runs-identical", message=message, severity=severity, variant=facts.variant)

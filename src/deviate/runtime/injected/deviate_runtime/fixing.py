@@ -9,6 +9,7 @@ Nothing of it is done in a run that is measured. ``DEVIATE_FIXED`` names, with c
 ``memory``          arrays that are not filled hold zeros; ``memory-filled``: another number
 """
 
+import functools
 import itertools
 import os
 import sys
@@ -145,7 +146,8 @@ def fix_files(reverse):
         with plain_scan(*args, **kwargs) as entries:
             return Listing(sorted(entries, key=lambda entry: entry.name, reverse=reverse))
 
-    os.listdir, os.scandir = listdir, scandir
+    # As those of C, they are no methods where a class has them among its attributes.
+    os.listdir, os.scandir = functools.partial(listdir), functools.partial(scandir)
 
 
 class Listing:

@@ -51,7 +51,7 @@ class Series:
 class Fingerprint(Series):
     """The draws of one factor so far; `count` is the number of movements that were seen."""
 
-    __slots__ = ("samples", "sources", "is_written", "has_content", "is_seeded")
+    __slots__ = ("samples", "sources", "is_written", "has_content", "is_seeded", "unseen")
 
     def __init__(self):
         Series.__init__(self)
@@ -62,6 +62,8 @@ class Fingerprint(Series):
         self.has_content = False
         #: True: all that was drawn came from states that Deviate seeded and switches.
         self.is_seeded = True
+        #: True: something was drawn for it that no digest has, from a generator that a library made.
+        self.unseen = False
 
 
 class Fingerprints:
@@ -177,7 +179,14 @@ class Fingerprints:
         fingerprint.has_content = True
         if self.streams.is_reporting():
             event = self.event(name, digest, count, moment, fingerprint.sources)
-            self.events.write(dict(event, series=["%08x" % each for each in series], **more))
+            event.update(more, series=["%08x" % each for each in series])
+            if name in self.WITH_CONTENT:
+                # Content need not be drawn: weights may be read from a file, an order may be fixed.
+                if self.streams.controls:
+                    self.update(name, fingerprint)
+                count = fingerprint.count + fingerprint.unseen
+                event["drawn"] = {"count": count, "digest": "%08x" % fingerprint.digest}
+            self.events.write(event)
 
     # Events
 

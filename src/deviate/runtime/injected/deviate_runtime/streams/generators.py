@@ -159,6 +159,12 @@ def is_switched(streams):
     return streams.current == OTHER and len(streams.made) < MADE_LIMIT
 
 
+def note_unseen(streams):
+    """Note that what draws now may do so from a generator that is not switched: no content of it is undrawn."""
+    if streams.current != OTHER:
+        streams.fingerprints.of(streams.current).unseen = True
+
+
 def bound_seed(streams, key):
     """Return the seed of a generator that draws for the factor that makes it."""
     seed = streams.seed(streams.current, key)

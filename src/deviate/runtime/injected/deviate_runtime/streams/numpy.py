@@ -10,7 +10,7 @@ import zlib
 
 from ..patching import replaces
 from .derive import mix
-from .generators import Generator, Made, bound_seed, is_switched, stand_for
+from .generators import Generator, Made, bound_seed, is_switched, note_unseen, stand_for
 
 
 def patch_random(numpy_random, streams):
@@ -198,6 +198,7 @@ def make(streams, item, cls, bits, call, seed, frame):
     """Begin to switch a generator the program made, or let it draw for the factor that makes it."""
     seeded = streams.locate_seed(call, seed, frame) if seed is not None else None
     if seeded is None and seed is not None:
+        note_unseen(streams)
         return  # a library's own, by a seed of its own
     key = streams.key(seed, call)
     if is_switched(streams):
@@ -207,6 +208,8 @@ def make(streams, item, cls, bits, call, seed, frame):
     elif streams.controls:
         bound = Switched(streams, item, cls, bits, key)
         bound.put(bound.fresh(bound_seed(streams, key)))
+    else:
+        note_unseen(streams)
 
 
 def is_plain_seed(seed):

@@ -5,7 +5,7 @@ import sys
 
 from ..patching import replaces
 from .callers import STANDARD_LIBRARY, past_forwarders
-from .generators import Generator, Made, bound_seed, is_switched
+from .generators import Generator, Made, bound_seed, is_switched, note_unseen
 
 
 def patch_random(random, streams):
@@ -157,6 +157,7 @@ def seed_made(random, streams, instance, seed, plain, frame):
     elif streams.controls:
         random.Random.seed.__wrapped__(instance, bound_seed(streams, key))
     else:
+        note_unseen(streams)
         plain()
     return None
 

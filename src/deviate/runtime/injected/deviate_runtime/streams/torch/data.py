@@ -1,6 +1,7 @@
 """Data loaders of PyTorch: samplers draw for ``shuffle``, fetches and workers for ``augment``, splits for ``data``."""
 
 import functools
+import sys
 
 from ...frameworks import AUGMENT, DATA, SHUFFLE
 from ...patching import replaces
@@ -169,6 +170,11 @@ class Orders:
         except (AttributeError, TypeError):
             return
 
+    def is_programs(self, cls):
+        """Tell whether a class is of the program, which may order data without a draw."""
+        file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+        return file is not None and self.streams.callers.is_program_file(file, cls.__module__)
+
     def of(self, iterator):
         """Return the order of `iterator`, None where none is drawn."""
         sampler = iterator._index_sampler
@@ -180,6 +186,8 @@ class Orders:
         if name == "_InfiniteConstantSampler" or (name == "DistributedSampler" and not sampler.shuffle):
             return None
         is_torchs = type(sampler).__module__.startswith("torch.")
+        if not self.is_programs(type(sampler)):
+            self.streams.fingerprints.of(SHUFFLE).unseen = True
         return IndexOrder(is_torchs and draws_once(sampler), Epoch(self.order))
 
 

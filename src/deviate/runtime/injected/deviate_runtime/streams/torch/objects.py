@@ -4,7 +4,7 @@ import functools
 import sys
 
 from ...frameworks import OTHER, SHUFFLE
-from ..generators import Made, bound_seed, is_switched, stand_for
+from ..generators import Made, bound_seed, is_switched, note_unseen, stand_for
 from .states import Switched, hand_back, token
 
 #: Where torch seeds generators with numbers it has just drawn.
@@ -45,6 +45,7 @@ def replace_class(torch, streams, plain):
                 return self
             seeded = streams.locate_seed("torch.Generator.manual_seed", seed, frame)
             if seeded is None and not orders_data(streams, frame):
+                note_unseen(streams)
                 return again()
             if seeded is None:
                 seeded = streams.callers.locate_library(frame)
@@ -90,6 +91,8 @@ def replace_class(torch, streams, plain):
             generator.start()
         elif streams.controls:
             plain.manual_seed(item, bound_seed(streams, key))
+        else:
+            note_unseen(streams)
 
     # Pickled by this name, which leads back to it.
     Generator.__module__ = "torch"
