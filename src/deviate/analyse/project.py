@@ -85,7 +85,12 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     finder.weigh(training, phases)
     rejected = [*finder.rejections(), *unreached(flow, reports)]
     metrics = finder.metrics(framework_metrics(flow, loops.fitting))
-    return metrics, rejected, main_loop, find_draws(flow, graph, phases, main_loop)
+    return (
+        metrics,
+        rejected,
+        main_loop,
+        find_draws(flow, graph, _phases_of_draws(program, graph, loops, main_loop), main_loop),
+    )
 
 
 def _weights(
@@ -99,6 +104,26 @@ def _weights(
         return {unit for unit in program.reached if unit.owner is not None}, None
     unit, loop = own
     return {unit} | graph.inside(unit, loop.node), Phases(program, graph, unit, loop, loops.training_loops())
+
+
+def _phases_of_draws(
+    program: Program, graph: CallGraph, loops: LoopFinder, main_loop: MainLoop | None
+) -> Phases | None:
+    """Separate what runs before the training from the training, also where that is a library's loop.
+
+    Arithmetic that looks like an update of weights makes no loop a training loop here: data are made by such loops.
+    """
+    if main_loop is None:
+        return None
+    if main_loop.kind != "call":
+        own = loop_at(program.reached, main_loop.file, main_loop.line)
+        training = loops.training_loops(by_arithmetic=False)
+        return Phases(program, graph, *own, training) if own is not None else None
+    for site in loops.fitting:
+        unit = site.scope.unit
+        if (unit.module.file, site.node.lineno) == (main_loop.file, main_loop.line):
+            return Phases(program, graph, unit, site, ())
+    return None
 
 
 def _refuse(program: Program, entry: str) -> None:

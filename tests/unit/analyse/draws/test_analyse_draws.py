@@ -6,10 +6,12 @@ import re
 
 import pytest
 from analysed_projects import analyse, looped
-from drawing_projects import PROJECTS
+from drawing_projects import PROJECTS as DRAWING
+from making_projects import PROJECTS as MAKING
 
 from deviate.analyse.findings import Findings
 
+PROJECTS = {**DRAWING, **MAKING}
 _TOLD = re.compile(r"!(\w+)")
 
 
