@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from deviate.cli.output import format_named, json_option, output_options, show
+from deviate.cli.output import factor_option, format_named, json_option, output_options, show
 from deviate.errors import BadOption
 
 
@@ -15,6 +15,7 @@ from deviate.errors import BadOption
 @click.argument("command", nargs=-1, metavar="-- COMMAND...")
 @click.option("--entry", help="The Python script that trains, where the command does not show it.")
 @click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
+@factor_option
 @click.option("--limit", type=float, metavar="SECONDS", help="End each probe then  [default: 60]")
 @click.option("--quick", is_flag=True, help="Only the two probes of COMMAND as it is.")
 @output_options("terminal, md, tex, json or html.")

@@ -47,6 +47,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     retry_failed: bool = False
     discard_work: bool = False
     strict: bool = False
+    #: ``FILE:LINE=NAME``: factors of draws, above what ``deviate.toml`` says.
+    factor: tuple[str, ...] = ()
     #: ``METRIC ±WIDTH``: go on until it is known so well; `runs` are then those before the first look.
     until: str | None = None
     #: Runs of a variant at most, with `until`.
@@ -116,7 +118,7 @@ def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
     """
     target = find_requested(request)
     program = find_program(target.command[0], target.project / target.folder, os.environ)
-    findings = extract(target.project, target.entry)
+    findings = extract(target.project, target.entry, request.factor)
     if measured:
         require_metrics(findings)
     Workspace(target.project).check_usable()

@@ -126,7 +126,7 @@ def _differences(
     if _identity(existing)[-1] != _identity(proposal)[-1]:
         yield "other metrics or another main loop"
     if _identity(existing)[-2] != _identity(proposal)[-2]:
-        yield f"other factors of draws, as {FILE_NAME} sets them"
+        yield f"other factors of draws, as {FILE_NAME} or --factor sets them"
 
 
 def _free_name(workspace: Workspace, entry: str) -> str:
