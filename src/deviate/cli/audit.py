@@ -18,12 +18,14 @@ from deviate.errors import BadOption
 @factor_option
 @click.option("--limit", type=float, metavar="SECONDS", help="End each probe then  [default: 60]")
 @click.option("--quick", is_flag=True, help="Only the two probes of COMMAND as it is.")
+@click.option("--explain", metavar="FACTOR", help="List the lines that draw for FACTOR, with their first digests.")
 @output_options("terminal, md, tex, json or html.")
 @json_option
 def command(
     command: tuple[str, ...],
     limit: float | None,
     quick: bool,
+    explain: str | None,
     format_name: str | None,
     output: Path | None,
     as_json: bool,
@@ -49,6 +51,7 @@ def command(
         DEFAULT_LIMIT if limit is None else limit,
         announce=lambda name: click.echo(f"probe: {name}", err=True),
         quick=quick,
+        explain=explain,
     )
     view = audit_view(facts)
     show(view, writer, output, view.page().command, "audit")

@@ -17,6 +17,7 @@ from deviate.collect.runs import RunFiles, read_run
 from deviate.collect.tally import RunTallies
 from deviate.experiment import Run
 from deviate.factors import OBSERVED, SEEDED
+from deviate.preflight.explanation import check_factor, explain_factor, with_explanation
 from deviate.preflight.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, open_trials
 from deviate.preflight.verdicts import Audit, AuditedFactor, Prints, Probe, assess_factor, digests, repeated_draws
 from deviate.replicate.executors.executor import Executor
@@ -46,6 +47,7 @@ def audit(
     announce: Announce = lambda name: None,
     *,
     quick: bool = False,
+    explain: str | None = None,
 ) -> Audit:
     """Probe a command and assess each of its factors.
 
@@ -60,6 +62,8 @@ def audit(
         By default on this machine.
     quick : bool, optional
         Look at the program as it is only, and do not try whether its factors can be held and varied.
+    explain : str, optional
+        List the lines that draw for this factor, too.
 
     Raises
     ------
@@ -69,10 +73,12 @@ def audit(
         After Ctrl-C, once the command was ended and everything removed.
     """
     check_limit(limit)
+    check_factor(explain)
     prepared = prepare_request(request, measured=False)
     executor = executor or make_executor(request.executor, 1)
     with open_trials(prepared, executor, ["audit"], [AS_IT_IS, CONTROL]) as trials:
-        return _Probing(trials, limit, announce).audit(quick=quick)
+        audited = _Probing(with_explanation(trials, explain), limit, announce)
+        return audited.audit(quick=quick)
 
 
 class _Probing:
@@ -109,6 +115,7 @@ class _Probing:
             probes=self.probes,
             notes=list(dict.fromkeys([*self.trials.skipped, *(note.message for note in notes(self.runs))])),
             quick=quick,
+            explanation=explain_factor(self.trials.source.explain, first, self.trials.source.folder.snapshot),
         )
 
     def _checked(self, factor: AuditedFactor) -> AuditedFactor:

@@ -12,6 +12,7 @@ from deviate.collect.fingerprints import BATCHES, WEIGHTS, DrawSource, Fingerpri
 from deviate.collect.processes import Process
 from deviate.experiment import SCHEMA
 from deviate.factors import DATA, SEEDED
+from deviate.preflight.explanation import Explanation
 from deviate.preflight.trial import Ending
 
 #: ``varies``: another in each probe. ``pinned``: the same in each. ``absent``: nothing is drawn for it.
@@ -108,6 +109,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     #: True: it was not tried which factors can be held and varied.
     quick: bool = False
+    #: Which lines drew for the factor of ``--explain``; null where nobody asked.
+    explanation: Explanation | None = None
 
     @property
     def failed(self) -> bool:

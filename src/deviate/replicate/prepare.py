@@ -82,6 +82,8 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     threads: int | None
     metrics: list[RuntimeMetric]
     draws: list[RuntimeDraw]
+    #: Factor whose draws are written by the line that made them, which is slow; None: none.
+    explain: str | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,8 @@ class Source:
     timeout: float | None = None
     #: The project's commit, see `describe_commit`.
     git: str | None = None
+    #: Factor whose draws runs that are only looked at tell line by line; None: none.
+    explain: str | None = None
 
     @property
     def metric_names(self) -> list[str]:
@@ -166,6 +170,7 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
         threads=threads,
         metrics=[runtime_metric(metric) for metric in source.experiment.metrics],
         draws=[_runtime_draw(draw) for draw in source.experiment.draws],
+        explain=source.explain if variant.observed else None,
     )
 
 
