@@ -186,6 +186,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     created: str
     #: What could not be instrumented, and why.
     notes: list[str] = []
+    #: Digests of the files outside the project that were read, by their absolute paths.
+    outside: dict[str, str] = {}
     #: None for what Deviate ran.
     imported: Imported | None = None
     #: What decided how many runs were made; None where the user did.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,15 +26,18 @@ from deviate.errors import EntrySyntax
 from deviate.experiment import Draw, MainLoop, Metric
 
 
-def analyse_project(root: Path, entry: Path) -> Findings:
+def analyse_project(root: Path, entry: Path, folders: Sequence[Path] = ()) -> Findings:
     """Find main loop and metrics of the training that an entry script runs.
 
     Parameters
     ----------
     root : Path
-        Folder of the project; files outside it are not read.
+        Folder of the project.
     entry : Path
         The script that is started, absolute or relative to `root`.
+    folders : sequence of Path, optional
+        What else is on the module search path. What is imported from there, or from where the program itself leads
+        `sys.path`, is read wherever it lies; installed libraries are not.
 
     Raises
     ------
@@ -44,14 +47,14 @@ def analyse_project(root: Path, entry: Path) -> Findings:
     root = root.resolve()
     entry = find_entry((), root, str(entry))
     with _without_collection():
-        program = Program(root, entry)
+        program = Program(root, entry, folders)
         if program.entry is None:
             _refuse(program, relative(entry, root))
         metrics, rejected, main_loop, draws = with_deep_stack(lambda: read_program(program))
     return Findings(
         entry=relative(entry, root), main_loop=main_loop, metrics=metrics, rejected=rejected, draws=draws,
         unreadable=sorted(program.imports.unreadable, key=lambda file: file.file),
-        files=[module.file for module in program.modules],
+        files=[module.file for module in program.modules], outside=sorted(program.imports.outside),
     )  # fmt: skip
 
 

@@ -100,9 +100,12 @@ def _verify(
 def _extract(entry: str, project: Path | None, **options: Any) -> None:
     from deviate.instrument.project import show_edits
     from deviate.project.selection import extract
+    from deviate.project.target import project_root
 
-    project = (project or Path.cwd()).resolve()
-    findings = extract(project, os.path.relpath(entry, project) if Path(entry).exists() else entry, options["factor"])
+    here = Path.cwd()
+    script = Path(os.path.abspath(entry))
+    project = project.resolve() if project else project_root(here, script) if script.exists() else here
+    findings = extract(project, os.path.relpath(script, project) if script.exists() else entry, options["factor"])
     if options["review"]:
         from deviate.cli.review import review_metrics
 
@@ -128,7 +131,10 @@ def contract(findings: Findings) -> dict[str, Any]:
         del whole["main_loop"]["span"]
     for draw in whole["draws"]:
         del draw["span"], draw["by_hand"]
-    return {key: whole[key] for key in ("schema", "entry", "main_loop", "metrics", "rejected", "unreadable", "draws")}
+    return {
+        key: whole[key]
+        for key in ("schema", "entry", "main_loop", "metrics", "rejected", "unreadable", "draws", "outside")
+    }
 
 
 def _write(project: Path, findings: Findings) -> None:
@@ -162,6 +168,7 @@ def _listing(project: Path, findings: Findings, everything: bool) -> str:
         lines += [f"rejected  {r.variable}  {r.file}:{r.line}  ({r.reason})" for r in findings.rejected]
     elif others or findings.rejected:
         lines.append(f"{len(others)} not selected, {len(findings.rejected)} rejected: --all lists them with reasons")
+    lines += [f"outside     {file}  (read, because imports lead there)" for file in findings.outside]
     lines += [f"unreadable  {u.file}:{u.line}  {u.error}" for u in findings.unreadable]
     return "\n".join(lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,13 +16,20 @@ from deviate.errors import BadConfig, NoMetrics
 from deviate.experiment import Capture, MainLoop, Metric
 from deviate.project.by_hand import listed_factors, parse_factors, set_factors
 from deviate.project.config import FILE_NAME, Config, LoopEntry, MetricEntry, bad_entry, read_config
+from deviate.project.import_path import import_folders
 from deviate.project.places import function_around, parse_file, span_of, squash
 
 
-def extract(project: Path, entry: str, factors: Sequence[str] = ()) -> Findings:
-    """Find main loop, metrics and draws, and let ``deviate.toml``, then `factors` (``--factor``) have the last word."""
+def extract(
+    project: Path, entry: str, factors: Sequence[str] = (), command: Sequence[str] = (), here: Path | None = None
+) -> Findings:
+    """Find main loop, metrics and draws, and let ``deviate.toml``, then `factors` (``--factor``) have the last word.
+
+    Where the imports of `command`, started in the folder `here`, lead out of the project, they are followed.
+    """
     set_by_option = parse_factors(factors, project)
-    findings = apply_config(analyse_project(project, project / entry), read_config(project), project)
+    folders = import_folders(command, here or Path.cwd(), os.environ)
+    findings = apply_config(analyse_project(project, project / entry, folders), read_config(project), project)
     if not set_by_option.entries:
         return findings
     return msgspec.structs.replace(findings, draws=set_factors(set_by_option, findings.draws, project))

@@ -45,7 +45,7 @@ def find_target(command: Sequence[str], here: Path, entry: str | None, project: 
     here = here.resolve()
     # Not resolve(): an entry that is a link belongs where the link is.
     script = Path(os.path.abspath(find_entry(command, here, entry)))
-    root = project.resolve() if project else _root(here, script)
+    root = project.resolve() if project else project_root(here, script)
     if not here.is_relative_to(root):
         raise BadOption(f"you stand in {here}, outside the project {root}", hint=f"type: cd {root}")
     if not script.is_relative_to(root):
@@ -61,7 +61,8 @@ def find_target(command: Sequence[str], here: Path, entry: str | None, project: 
     )
 
 
-def _root(here: Path, script: Path) -> Path:
+def project_root(here: Path, script: Path) -> Path:
+    """Return the project of a script that is started in `here`: that folder, or one above it in the same repository."""
     repository = next((folder for folder in (here, *here.parents) if (folder / REPOSITORY_MARK).exists()), None)
     if repository is None:
         return here

@@ -13,6 +13,8 @@ Environment variables ``RANK``, ``OMPI_COMM_WORLD_RANK``, ``PMI_RANK``, ``SLURM_
     ``original``   the project, and ``overlay``, the copy of it that this run works on: imports under the one come from
                    the other
     ``kept``       folders under ``original`` that are not redirected
+    ``outside``    ``{real path: file}``: instrumented text that is run in the place of files outside ``original``
+    ``read``       real paths of the files outside ``original`` that the analysis read
     ``control``    ``streams``: every factor draws from a stream of its own; ``observe``: nothing is replaced, draws
                    are only recorded; null: nothing
     ``seeds``      seed of each factor's streams, by factor

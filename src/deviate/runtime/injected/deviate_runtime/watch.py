@@ -54,6 +54,8 @@ class Finder:
         if spec is None:
             return None
         spec = self.redirect.apply(spec)
+        if self.redirect.active:
+            self.redirect.outside.look(spec, self.redirect, self.process)
         if hooks is not None:
             call_after_import(spec, hooks, self.process)
         return spec
