@@ -97,3 +97,15 @@ def test_code_that_could_not_be_read_is_named(project):
     assert "making.py, which lies outside the project" in done.out
     audited = deviate("audit", "--quick", "--json", *COMMAND).json
     assert any("making.py, which lies outside the project" in note for note in audited["notes"])
+
+
+def test_a_module_of_a_package_that_could_not_be_read_is_named(project):
+    package = project.parent.parent / "lib" / "hidden"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "inner" / "draws.py").write_text("import random\nvalue = random.random()\n")
+    train = TRAIN + "import importlib; importlib.import_module('.'.join(['hidden', 'inner', 'draws']))\n"
+    (project / "train.py").write_text(train)
+    done = deviate("run", "-n", "1", "--json", *COMMAND)
+    assert "hidden/inner/draws.py, which lies outside the project" in done.out
+    assert "making.py, which lies" not in done.out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ def _parsed(option: str, refuse: Refuse) -> DrawEntry:
 def set_factors(by_hand: ByHand, known: Sequence[Draw], project: Path) -> list[Draw]:
     """Return the draws with the factors that the user set; one the analysis does not know is added."""
     draws, set_by = list(known), dict[int, int]()
-    for index, entry in enumerate(by_hand.entries):
+    for index, entry in enumerate(_placed(by_hand.entries, project)):
         refuse = functools.partial(by_hand.refuse, index)
         positions = _matching(entry, draws, refuse)
         if not positions:
@@ -89,6 +90,14 @@ def set_factors(by_hand: ByHand, known: Sequence[Draw], project: Path) -> list[D
             set_by[position] = index
             draws[position] = _set_factor(entry, draws[position], project, by_hand.why, refuse)
     return draws
+
+
+def _placed(entries: Sequence[DrawEntry], project: Path) -> list[DrawEntry]:
+    """Return the entries with files as the analysis names them: outside the project by their absolute paths."""
+    root = Path(os.path.abspath(project))
+    files = [Path(os.path.normpath(root / entry.file)) for entry in entries]
+    names = [(file.relative_to(root) if file.is_relative_to(root) else file).as_posix() for file in files]
+    return [msgspec.structs.replace(entry, file=name) for entry, name in zip(entries, names, strict=True)]
 
 
 def _matching(entry: DrawEntry, draws: Sequence[Draw], refuse: Refuse) -> list[int]:

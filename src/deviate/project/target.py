@@ -31,7 +31,7 @@ def find_target(command: Sequence[str], here: Path, entry: str | None, project: 
     """Find the project and the entry of `command`, typed in the folder `here`.
 
     Without `project`, the project is `here`, or the folder of the same repository that also holds the entry and
-    what PYTHONPATH brings in: code outside the project is neither read nor copied.
+    what PYTHONPATH brings in: code outside the project is read where imports lead there, and never copied.
 
     Raises
     ------

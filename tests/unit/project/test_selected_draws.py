@@ -147,3 +147,15 @@ def test_a_bad_option_is_refused_with_a_hint(tmp_path, factors, message, hint):
         option(tmp_path, *factors)
     assert message in str(refused.value)
     assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["../lib/away.py", "absolute"])
+def test_a_file_outside_the_project_is_named_from_there_or_from_the_root(tmp_path, monkeypatch, name):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "away.py").write_text("import numpy as np\nvalue = np.random.rand(3)\n")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "t.py").write_text("from away import value\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lib"))
+    file = str(tmp_path / "lib" / "away.py") if name == "absolute" else name
+    (draw,) = extract(tmp_path / "project", "t.py", [f"{file}:2=augment"]).draws
+    assert (draw.factor, draw.file) == ("augment", (tmp_path / "lib" / "away.py").as_posix())

@@ -16,6 +16,34 @@ from deviate.analyse.source.syntax import called_name, dotted_text
 
 #: Folders of installed libraries, whose draws are told by their own boundaries.
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
+#: Libraries that the runtime has boundaries for, or that are too large, should they be installed to be edited.
+LIBRARIES = {
+    *(
+        "torch",
+        "torchvision",
+        "torchaudio",
+        "tensorflow",
+        "keras",
+        "jax",
+        "jaxlib",
+        "flax",
+        "optax",
+        "haiku",
+        "lightning",
+    ),
+    *(
+        "pytorch_lightning",
+        "accelerate",
+        "transformers",
+        "datasets",
+        "numpy",
+        "scipy",
+        "sklearn",
+        "pandas",
+        "gymnasium",
+    ),
+    *("gym", "paddle", "numba", "triton"),
+}
 #: Files outside the project that are read at most: more are a library, whoever brings it in.
 MAX_OUTSIDE_FILES = 300
 #: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
@@ -100,7 +128,9 @@ class Imports:
                 base = base.parent
             is_read = self._inside(base) or relative(base, self.root) in self._packages
             return self._module_file(base, name) if is_read else None
-        return next((path for folder in self.search if (path := self._module_file(folder, name))), None)
+        found = next((path for folder in self.search if (path := self._module_file(folder, name))), None)
+        is_library = found is not None and not self._inside(found) and name.partition(".")[0] in LIBRARIES
+        return None if is_library else found
 
     def _module_file(self, folder: Path, dotted: str) -> Path | None:
         at = folder.joinpath(*dotted.split(".")) if dotted else folder

@@ -77,6 +77,12 @@ def test_installed_libraries_are_not_read(tmp_path):
     assert (found.files, found.outside) == (["train.py"], [])
 
 
+def test_a_framework_installed_to_be_edited_is_not_read(tmp_path):
+    write(tmp_path / "lib", torch="import numpy as np\nnp.random.rand(3)\n", making="import torch\n" + MAKING)
+    found = train(tmp_path / "project", "", tmp_path / "lib")
+    assert [Path(file).name for file in found.outside] == ["making.py"]
+
+
 def test_what_nothing_imports_is_not_read(tmp_path):
     write(tmp_path / "lib", other=MAKING)
     write(tmp_path / "project", making=MAKING)

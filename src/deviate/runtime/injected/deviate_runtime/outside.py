@@ -20,12 +20,11 @@ class Outside:
     def __init__(self, config):
         self.texts = dict(config.get("outside") or {})
         self.read = set(config.get("read") or ()) | set(self.texts)
-        self.folders = {os.path.dirname(path) for path in self.texts}
-        #: First names of packages outside the project.
-        self.packages = set()
+        #: Folders of packages outside the project.
+        self.folders = {os.path.dirname(path) for path in self.read}
 
     def may_concern(self, path):
-        """Tell whether a module of a package with this search path may have an instrumented text."""
+        """Tell whether a package with this search path lies outside the project."""
         return bool(self.folders) and any(os.path.realpath(entry) in self.folders for entry in path)
 
     def apply(self, spec):
@@ -38,15 +37,18 @@ class Outside:
     def look(self, spec, redirect, process):
         """Note, once, a module outside the project that was not read and draws."""
         origin = spec.origin
-        if not spec.has_location or not isinstance(origin, str) or not origin.endswith(".py"):
-            return
         try:
+            for folder in map(os.path.realpath, spec.submodule_search_locations or ()):
+                if not redirect.is_own(folder) and not is_library_file(os.path.join(folder, "")):
+                    self.folders.add(folder)
+            if not spec.has_location or not isinstance(origin, str) or not origin.endswith(".py"):
+                return
             path = os.path.realpath(origin)
             if path in self.read or redirect.is_own(path) or is_library_file(path):
                 return
             with open(path, "rb") as file:
                 draws = DRAWS.search(file.read()) is not None
-        except (OSError, ValueError):
+        except (OSError, ValueError, TypeError):
             return
         if draws:
             message = (
