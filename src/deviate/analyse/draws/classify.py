@@ -164,7 +164,9 @@ class Classifier:
 
     def by_destination(self, drawn: Drawn) -> Role | None:
         """Tell what is drawn before the training by what the training does with it."""
-        if drawn.gives not in {"values", "integers"} or self.moments.moment(drawn.site) != "before":
+        # Where no loop trains, what is given to `fit` is given to the training.
+        may_tell = self.moments.phases is None or self.moments.moment(drawn.site) == "before"
+        if drawn.gives not in {"values", "integers"} or not may_tell:
             return None
         destination = self.destinations.of(drawn)
         if destination.learned:

@@ -39,7 +39,7 @@ MODEL_METHODS = re.compile(
 NO_DATA = re.compile(
     r"(^|_)(noises?|z|eps|epsilon|latents?|dummy|fakes?|hidden|h\d*|states?|obs|keys?|rngs?|nets?|models?|params?|"
     r"parameters|weights?|bias(es)?|theta|layers?|embed\w*|polic(y|ies)|agents?|actor|critic|population|config|cfg|"
-    r"args|opt|hparams|lr|seeds?|probs?|env|envs|name|port|uid|run_id)[\d_]*$|^id$|^fixed|^init|^[WwbUV]\d*$",
+    r"args|opt|hparams|lr|(learning_)?rates?|alphas?|gammas?|betas?|momentum|decay|temperature|dropout|seeds?|probs?|env|envs|name|port|uid|run_id)[\d_]*$|^id$|^fixed|^init|^[WwbUV]\d*$",
 )
 
 

@@ -172,6 +172,36 @@ PROJECTS: dict[str, dict[str, str]] = {
         main()
         """,
     },
+    "a fit without a loop": {
+        "train": """
+        import numpy as np
+        from sklearn.linear_model import SGDClassifier
+        def clouds(n):
+            return np.random.randn(n, 2), np.random.randint(0, 2, n)  # !data !data
+        rows, kinds = clouds(100)
+        jitter = np.random.randn(3, 3)  # !other
+        clf = SGDClassifier()
+        clf.fit(rows, kinds)
+        print('accuracy', clf.score(rows, kinds))
+        """,
+    },
+    "random settings": {
+        "train": """
+        import numpy as np
+        import torch
+        rates = 10 ** np.random.uniform(-4, -1, size=20)  # !other
+        def train(learning_rate, net):
+            rows = torch.load('rows.pt')
+            optimizer = torch.optim.SGD(net.parameters(), lr=learning_rate)
+            for epoch in range(3):
+                loss = net(rows).mean()
+                loss.backward()
+                optimizer.step()
+                print('loss', loss.item())
+        for rate in rates:
+            train(rate, torch.nn.Linear(3, 1))
+        """,
+    },
     "a name that another file imports": {
         "train": """
         import torch
