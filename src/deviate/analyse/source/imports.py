@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
+from deviate.analyse.source.configurations import config_targets
 from deviate.analyse.source.files import UnreadableSourceError, read_source
 from deviate.analyse.source.index import ModuleIndex, Scope
 from deviate.analyse.source.indexer import index_module
@@ -17,8 +18,8 @@ from deviate.analyse.source.syntax import called_name, dotted_text
 #: Folders of installed libraries, whose draws are told by their own boundaries.
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
 #: Libraries that the runtime has boundaries for, or that are too large, should they be installed to be edited.
-LIBRARIES = {
-    *(
+LIBRARIES = frozenset(
+    [
         "torch",
         "torchvision",
         "torchaudio",
@@ -30,8 +31,6 @@ LIBRARIES = {
         "optax",
         "haiku",
         "lightning",
-    ),
-    *(
         "pytorch_lightning",
         "accelerate",
         "transformers",
@@ -41,18 +40,17 @@ LIBRARIES = {
         "sklearn",
         "pandas",
         "gymnasium",
-    ),
-    *("gym", "paddle", "numba", "triton"),
-}
+        "gym",
+        "paddle",
+        "numba",
+        "triton",
+    ]
+)
 #: Files outside the project that are read at most: more are a library, whoever brings it in.
 MAX_OUTSIDE_FILES = 300
-#: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
-_TARGET = re.compile(r"""(?:_target_|\btarget|\bclass_path)["']?\s*:\s*["']?([A-Za-z_]\w*(?:\.\w+)+)""")
-#: Bounds that keep a huge tree from being searched for configurations or plug-ins.
-MAX_CONFIG_FILES = 400
+#: Plug-ins of a package that are read at most.
 MAX_PLUGIN_FILES = 60
 _PATH_METHODS = {"append", "insert", "extend"}
-_SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "venv", "env", "data", "wandb", "runs"}
 
 
 class Imports:
@@ -69,6 +67,7 @@ class Imports:
         self._add_search([root, root / "src"])
         #: Files outside the project, by their absolute paths.
         self.outside: list[str] = []
+        self._is_full = False
         self._packages: dict[str, str] = {}
         self._add_search(folders, anywhere=True)
         self._located: dict[tuple[str, str], ModuleIndex | None] = {}
@@ -100,6 +99,10 @@ class Imports:
         self.modules[path] = None
         if not self._inside(path):
             if len(self.outside) >= MAX_OUTSIDE_FILES:
+                if not self._is_full:
+                    error = f"not read, nor what comes after it: {MAX_OUTSIDE_FILES} files outside the project were"
+                    self.unreadable.append(Unreadable(file=file, line=1, error=error))
+                self._is_full = True
                 return None
             self.outside.append(file)
         try:
@@ -220,7 +223,7 @@ class Imports:
                     self._is_configured = self._is_configured or not isinstance(site.node.args[0], ast.Constant)
         if self._is_configured:
             self._is_configured = False
-            self.targets = self._config_targets()
+            self.targets = config_targets(self.root)
             for dotted in self.targets:
                 self._load_dotted(dotted, module)
 
@@ -236,34 +239,6 @@ class Imports:
             files = sorted(folder.joinpath(*package.split(".")).glob("*.py"))[:MAX_PLUGIN_FILES]
             for path in files:
                 self.load(path)
-
-    def _config_targets(self) -> list[str]:
-        """Dotted names in ``_target_`` fields of the project's YAML files."""
-        targets: dict[str, None] = {}
-        for path in self._config_files():
-            try:
-                text = path.read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                continue
-            targets.update(dict.fromkeys(_TARGET.findall(text)))
-        return list(targets)
-
-    def _config_files(self) -> list[Path]:
-        files: list[Path] = []
-        waiting = [self.root]
-        while waiting and len(files) < MAX_CONFIG_FILES:
-            folder = waiting.pop(0)
-            try:
-                entries = sorted(folder.iterdir())
-            except OSError:
-                continue
-            for path in entries:
-                if path.is_dir() and path.name not in _SKIPPED_FOLDERS and not path.name.startswith("."):
-                    if len(path.relative_to(self.root).parts) <= 4:
-                        waiting.append(path)
-                elif path.suffix in {".yaml", ".yml"}:
-                    files.append(path)
-        return files[:MAX_CONFIG_FILES]
 
 
 def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:

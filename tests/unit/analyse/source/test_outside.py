@@ -9,6 +9,7 @@ from analysed_projects import write
 
 from deviate.analyse.findings import Findings
 from deviate.analyse.project import analyse_project
+from deviate.analyse.source import imports
 
 MAKING = """
 import numpy as np
@@ -96,3 +97,17 @@ def test_a_file_outside_that_does_not_parse_is_listed(tmp_path):
     making = (tmp_path / "lib" / "making.py").as_posix()
     assert [(file.file, file.line) for file in found.unreadable] == [(making, 1)]
     assert found.outside == [making]
+
+
+def test_of_a_huge_library_so_much_is_read_and_the_rest_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(imports, "MAX_OUTSIDE_FILES", 2)
+    (tmp_path / "lib" / "huge").mkdir(parents=True)
+    for number in range(5):
+        (tmp_path / "lib" / "huge" / f"part{number}.py").write_text("")
+    names = ", ".join(f"part{number}" for number in range(5))
+    write(tmp_path / "lib", making=f"from huge import {names}\n" + MAKING)
+    found = train(tmp_path / "project", "", tmp_path / "lib")
+    assert sorted(Path(file).name for file in found.outside) == ["making.py", "part0.py"]
+    (unread,) = found.unreadable
+    assert Path(unread.file).name == "part1.py"
+    assert "2 files outside the project" in unread.error
