@@ -30,11 +30,13 @@ class Explainer:
         fingerprints = streams.fingerprints
         self.plain_switch = streams.switch
         self.plain_sample = fingerprints.sample
-        self.plain_count = fingerprints.count
+        # Movements come by `add`; `count` is what it was called before.
+        movement = "add" if hasattr(fingerprints, "add") else "count"
+        self.plain_count = getattr(fingerprints, movement)
         self.plain_forget = fingerprints.forget
         streams.switch = self.switch
         fingerprints.sample = self.sample
-        fingerprints.count = self.count
+        setattr(fingerprints, movement, self.count)
         self.plain_finish = fingerprints.finish
         fingerprints.forget = self.forget
         fingerprints.finish = self.finish
@@ -68,9 +70,9 @@ class Explainer:
         fingerprints = self.streams.fingerprints
         fingerprints.update(self.factor, fingerprints.of(self.factor))
 
-    def count(self, factor, fingerprint):
+    def count(self, factor, fingerprint, *data):
         """Note a movement with the line that made it."""
-        self.plain_count(factor, fingerprint)
+        self.plain_count(factor, fingerprint, *data)
         if factor == self.factor:
             try:
                 self.note(self.line or self.locate(sys._getframe(1), exact=False), fingerprint.digest)
