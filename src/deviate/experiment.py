@@ -92,6 +92,10 @@ class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
     span: Span | None = None
 
 
+#: Reason of a draw whose factor ``--factor`` sets.
+SET_BY_OPTION = "set by --factor"
+
+
 class Draw(msgspec.Struct, frozen=True, kw_only=True):
     """A call in the project's own files that draws random numbers."""
 
@@ -106,7 +110,7 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     #: The callee, which is wrapped: ``rng.permutation`` of ``rng.permutation(n)``; None where it is left as it is.
     span: Span | None
-    #: Set in ``deviate.toml``: then the draw is of its factor wherever it runs, also of ``other``.
+    #: Set in ``deviate.toml`` or by ``--factor``: then the draw is of its factor wherever it runs, also of ``other``.
     by_hand: bool = False
 
 
@@ -182,6 +186,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     created: str
     #: What could not be instrumented, and why.
     notes: list[str] = []
+    #: Digests of the files outside the project that were read, by their absolute paths.
+    outside: dict[str, str] = {}
     #: None for what Deviate ran.
     imported: Imported | None = None
     #: What decided how many runs were made; None where the user did.

@@ -250,7 +250,7 @@ def test_a_factor_set_by_hand_decides_which_stream_a_draw_is_of(project):
     )
     done = deviate("run", "-n", "2", "--vary", "init", "--vary", "augment", "--json", *COMMAND)
     assert done.json["experiment"] == "train-2"
-    assert "other factors of draws, as deviate.toml sets them" in done.err
+    assert "other factors of draws, as deviate.toml or --factor sets them" in done.err
     found = variants(done)
     assert set(prints(found["init"], "init")) == {None}
     assert len(set(prints(found["augment"], "augment"))) == 2
@@ -258,6 +258,29 @@ def test_a_factor_set_by_hand_decides_which_stream_a_draw_is_of(project):
     named = deviate("run", "--name", "train", "-n", "2", *COMMAND)
     assert named.status == 2
     assert "other factors of draws" in named.err
+
+
+def test_a_factor_set_by_an_option_belongs_to_the_experiment_and_to_the_command_that_makes_it_again(project):
+    lines = (project / "train.py").read_text().split("\n")
+    weights = next(number for number, line in enumerate(lines, 1) if "randn" in line)
+    factor = f"train.py:{weights}=augment"
+    first = deviate("run", "-n", "1", "--vary", "control", "--json", *COMMAND)
+    second = deviate("run", "-n", "1", "--vary", "control", "--factor", factor, "--json", *COMMAND)
+    again = deviate("run", "-n", "1", "--vary", "control", "--factor", factor, "--json", *COMMAND)
+    assert [done.json["experiment"] for done in (first, second, again)] == ["train", "train-2", "train-2"]
+    assert prints(variants(second)["control"], "init") == [None]
+    assert f"--vary control --factor {factor}\n" in deviate("report", "train-2").out
+    assert "--factor" not in deviate("report", "train").out
+    shown = deviate("extract", "train.py", "--factor", factor, "--json").json
+    assert ("augment", "set by --factor") in [(draw["factor"], draw["why"]) for draw in shown["draws"]]
+
+
+@pytest.mark.parametrize("words", [["run"], ["audit"]])
+def test_a_bad_factor_starts_nothing(project, words):
+    done = deviate(*words, "--factor", "train.py:1=init", *COMMAND)
+    assert done.status == 2
+    assert "--factor train.py:1=init: no draw on line 1 of train.py" in done.err
+    assert not (project / ".deviate" / "experiments").exists()
 
 
 def test_a_bad_draw_entry_starts_nothing(project):

@@ -39,5 +39,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     #: Calls in the project's own files that draw random numbers, with the factor each is of.
     draws: list[Draw] = []
     unreadable: list[Unreadable] = []
-    #: Files of the project that were read, relative to it.
+    #: Files that were read, relative to the project; absolute for those outside it.
     files: list[str] = []
+    #: Files outside the project that were read or tried, because imports lead there.
+    outside: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,15 +26,18 @@ from deviate.errors import EntrySyntax
 from deviate.experiment import Draw, MainLoop, Metric
 
 
-def analyse_project(root: Path, entry: Path) -> Findings:
+def analyse_project(root: Path, entry: Path, folders: Sequence[Path] = ()) -> Findings:
     """Find main loop and metrics of the training that an entry script runs.
 
     Parameters
     ----------
     root : Path
-        Folder of the project; files outside it are not read.
+        Folder of the project.
     entry : Path
         The script that is started, absolute or relative to `root`.
+    folders : sequence of Path, optional
+        What else is on the module search path. What is imported from there, or from where the program itself leads
+        `sys.path`, is read wherever it lies; installed libraries are not.
 
     Raises
     ------
@@ -44,14 +47,14 @@ def analyse_project(root: Path, entry: Path) -> Findings:
     root = root.resolve()
     entry = find_entry((), root, str(entry))
     with _without_collection():
-        program = Program(root, entry)
+        program = Program(root, entry, folders)
         if program.entry is None:
             _refuse(program, relative(entry, root))
         metrics, rejected, main_loop, draws = with_deep_stack(lambda: read_program(program))
     return Findings(
         entry=relative(entry, root), main_loop=main_loop, metrics=metrics, rejected=rejected, draws=draws,
         unreadable=sorted(program.imports.unreadable, key=lambda file: file.file),
-        files=[module.file for module in program.modules],
+        files=[module.file for module in program.modules], outside=sorted(program.imports.outside),
     )  # fmt: skip
 
 
@@ -85,7 +88,12 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     finder.weigh(training, phases)
     rejected = [*finder.rejections(), *unreached(flow, reports)]
     metrics = finder.metrics(framework_metrics(flow, loops.fitting))
-    return metrics, rejected, main_loop, find_draws(flow, graph, phases, main_loop)
+    return (
+        metrics,
+        rejected,
+        main_loop,
+        find_draws(flow, graph, _phases_of_draws(program, graph, loops, main_loop), main_loop),
+    )
 
 
 def _weights(
@@ -99,6 +107,26 @@ def _weights(
         return {unit for unit in program.reached if unit.owner is not None}, None
     unit, loop = own
     return {unit} | graph.inside(unit, loop.node), Phases(program, graph, unit, loop, loops.training_loops())
+
+
+def _phases_of_draws(
+    program: Program, graph: CallGraph, loops: LoopFinder, main_loop: MainLoop | None
+) -> Phases | None:
+    """Separate what runs before the training from the training, also where that is a library's loop.
+
+    Arithmetic that looks like an update of weights makes no loop a training loop here: data are made by such loops.
+    """
+    if main_loop is None:
+        return None
+    if main_loop.kind != "call":
+        own = loop_at(program.reached, main_loop.file, main_loop.line)
+        training = loops.training_loops(by_arithmetic=False)
+        return Phases(program, graph, *own, training) if own is not None else None
+    for site in loops.fitting:
+        unit = site.scope.unit
+        if (unit.module.file, site.node.lineno) == (main_loop.file, main_loop.line):
+            return Phases(program, graph, unit, site, ())
+    return None
 
 
 def _refuse(program: Program, entry: str) -> None:

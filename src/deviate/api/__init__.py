@@ -48,7 +48,12 @@ def run(command: Sequence[str] | str, n: int = DEFAULT_RUNS, **options: Any) -> 
 
 
 def audit(
-    command: Sequence[str] | str, *, limit: float | None = None, quick: bool = False, **options: Any
+    command: Sequence[str] | str,
+    *,
+    limit: float | None = None,
+    quick: bool = False,
+    explain: str | None = None,
+    **options: Any,
 ) -> View[Audit]:
     """Say which sources of nondeterminism a command has and what pins them, as ``deviate audit`` does.
 
@@ -60,6 +65,8 @@ def audit(
         Seconds after which a probe is ended; by default 60.
     quick : bool, optional
         Look at the program as it is only.
+    explain : str, optional
+        List the lines that draw for this factor, too.
     **options
         Fields of `deviate.study.request.Request`, such as ``project``.
     """
@@ -70,7 +77,7 @@ def audit(
     from deviate.study.request import Request
 
     request = Request(command=words, **options)
-    return audit_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick))
+    return audit_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick, explain=explain))
 
 
 def load(name: str, *, project: str | Path | None = None) -> StoredExperiment:

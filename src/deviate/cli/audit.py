@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from deviate.cli.output import format_named, json_option, output_options, show
+from deviate.cli.output import factor_option, format_named, json_option, output_options, show
 from deviate.errors import BadOption
 
 
@@ -15,14 +15,17 @@ from deviate.errors import BadOption
 @click.argument("command", nargs=-1, metavar="-- COMMAND...")
 @click.option("--entry", help="The Python script that trains, where the command does not show it.")
 @click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
+@factor_option
 @click.option("--limit", type=float, metavar="SECONDS", help="End each probe then  [default: 60]")
 @click.option("--quick", is_flag=True, help="Only the two probes of COMMAND as it is.")
+@click.option("--explain", metavar="FACTOR", help="List the lines that draw for FACTOR, with their first digests.")
 @output_options("terminal, md, tex, json or html.")
 @json_option
 def command(
     command: tuple[str, ...],
     limit: float | None,
     quick: bool,
+    explain: str | None,
     format_name: str | None,
     output: Path | None,
     as_json: bool,
@@ -48,6 +51,7 @@ def command(
         DEFAULT_LIMIT if limit is None else limit,
         announce=lambda name: click.echo(f"probe: {name}", err=True),
         quick=quick,
+        explain=explain,
     )
     view = audit_view(facts)
     show(view, writer, output, view.page().command, "audit")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.output import format_named, json_option, output_options, show
+from deviate.cli.output import factor_option, format_named, json_option, output_options, show
 from deviate.errors import BadOption, NoMetrics
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class _BeforeCommand(click.Command):
 @click.option("--review", is_flag=True, help="Tick, rename and aggregate the metrics in the terminal, then --write.")
 @click.option("--all", is_flag=True, help="Show also what was found and not kept, with the reason.")
 @click.option("--verify", is_flag=True, help="Run COMMAND for a short while and say which metrics yield values.")
+@factor_option
 @click.option("--limit", type=float, metavar="SECONDS", help="With --verify: end the command then  [default: 60]")
 @output_options("With --verify: terminal, md, tex, json or html.")
 @json_option
@@ -90,7 +91,7 @@ def _verify(
     limit = DEFAULT_LIMIT if limit is None else limit
     if writer.name != "json":
         click.echo(f"running {shlex.join(words)} as it is, for up to {limit:g} s", err=True)
-    facts = verify(Request(command=list(words), entry=entry, project=project), limit)
+    facts = verify(Request(command=list(words), entry=entry, project=project, factor=options["factor"]), limit)
     view = verification_view(facts)
     show(view, writer, output, view.page().command, "verification")
     return int(bool(facts.silent))
@@ -99,9 +100,12 @@ def _verify(
 def _extract(entry: str, project: Path | None, **options: Any) -> None:
     from deviate.instrument.project import show_edits
     from deviate.project.selection import extract
+    from deviate.project.target import project_root
 
-    project = (project or Path.cwd()).resolve()
-    findings = extract(project, os.path.relpath(entry, project) if Path(entry).exists() else entry)
+    here = Path.cwd()
+    script = Path(os.path.abspath(entry))
+    project = project.resolve() if project else project_root(here, script) if script.exists() else here
+    findings = extract(project, os.path.relpath(script, project) if script.exists() else entry, options["factor"])
     if options["review"]:
         from deviate.cli.review import review_metrics
 
@@ -127,7 +131,10 @@ def contract(findings: Findings) -> dict[str, Any]:
         del whole["main_loop"]["span"]
     for draw in whole["draws"]:
         del draw["span"], draw["by_hand"]
-    return {key: whole[key] for key in ("schema", "entry", "main_loop", "metrics", "rejected", "unreadable", "draws")}
+    return {
+        key: whole[key]
+        for key in ("schema", "entry", "main_loop", "metrics", "rejected", "unreadable", "draws", "outside")
+    }
 
 
 def _write(project: Path, findings: Findings) -> None:
@@ -161,6 +168,7 @@ def _listing(project: Path, findings: Findings, everything: bool) -> str:
         lines += [f"rejected  {r.variable}  {r.file}:{r.line}  ({r.reason})" for r in findings.rejected]
     elif others or findings.rejected:
         lines.append(f"{len(others)} not selected, {len(findings.rejected)} rejected: --all lists them with reasons")
+    lines += [f"outside     {file}  (read, because imports lead there)" for file in findings.outside]
     lines += [f"unreadable  {u.file}:{u.line}  {u.error}" for u in findings.unreadable]
     return "\n".join(lines)
 

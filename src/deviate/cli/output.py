@@ -35,6 +35,16 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
 
 
+def factor_option(command: Command) -> Command:
+    """Give a command ``--factor``."""
+    return click.option(
+        "--factor",
+        multiple=True,
+        metavar="FILE:LINE=NAME",
+        help="Factor of the draw on that line, where Deviate tells it wrongly. Repeatable.",
+    )(command)
+
+
 def format_named(format_name: str | None, *, as_json: bool) -> str | None:
     """Return the format that ``--format`` and ``--json`` name.
 

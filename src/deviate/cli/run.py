@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.cli.output import factor_option
 from deviate.experiment import DEFAULT_RUNS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
@@ -73,6 +74,7 @@ REPORT_FILE = "report.md"
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out of the runs.")
 @click.option("--link", multiple=True, metavar="GLOB", help="Link files or folders into the runs instead of copying.")
 @click.option("--strict", is_flag=True, help="Where kernels are held fixed, end a run at an operation that cannot be.")
+@factor_option
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
 @click.option("--discard-work", is_flag=True, help="Delete the working folder, checkpoints too, of each completed run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -11,7 +11,7 @@ import msgspec
 from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
 from deviate.collect.measured import with_times
 from deviate.collect.warned import WarnedOperation
-from deviate.experiment import SCHEMA, Experiment
+from deviate.experiment import SCHEMA, SET_BY_OPTION, Experiment
 from deviate.factors import GROUPS
 from deviate.inference.metric import metric_spreads
 from deviate.inference.order import ordered
@@ -140,7 +140,8 @@ def _variants(results: Results, chosen: Sequence[str], level: float) -> list[Var
 def _reproduce(results: Results) -> Reproduce:
     experiment = results.experiment
     versions = {"deviate": results.version} if results.version else {}
-    command = run_command(experiment.command, experiment.planned, experiment.seed)
+    factors = [f"{draw.file}:{draw.line}={draw.factor}" for draw in experiment.draws if draw.why == SET_BY_OPTION]
+    command = run_command(experiment.command, experiment.planned, experiment.seed, factors)
     return Reproduce(
         command=shlex.join(experiment.command) if experiment.imported else command,
         folder=experiment.folder,
@@ -157,10 +158,11 @@ def _short(names: Sequence[str]) -> list[str]:
     return [*groups, *(name for name in names if name not in covered)]
 
 
-def run_command(command: Sequence[str], planned: Mapping[str, int], seed: int) -> str:
+def run_command(command: Sequence[str], planned: Mapping[str, int], seed: int, factors: Sequence[str] = ()) -> str:
     """Return the line that makes the same experiment again.
 
     `planned` are runs by variant; variants with other numbers of runs need a command of their own.
+    `factors` are the values of ``--factor``.
 
     Examples
     --------
@@ -170,9 +172,11 @@ def run_command(command: Sequence[str], planned: Mapping[str, int], seed: int) -
     'deviate run -n 2 --vary control --seed 0 -- python a.py'
     """
     lines = []
+    by_hand = [word for factor in factors for word in ("--factor", factor)]
     for runs in dict.fromkeys(planned.values()):
         vary = [
             word for name in _short([name for name in planned if planned[name] == runs]) for word in ("--vary", name)
         ]
-        lines.append(shlex.join(["deviate", "run", "-n", str(runs), *vary, "--seed", str(seed), "--", *command]))
+        options = ["-n", str(runs), *vary, *by_hand, "--seed", str(seed)]
+        lines.append(shlex.join(["deviate", "run", *options, "--", *command]))
     return " && ".join(lines)

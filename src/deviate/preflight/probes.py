@@ -26,6 +26,7 @@ from deviate.collect.tally import RunTallies
 from deviate.experiment import Metric, Run
 from deviate.factors import OBSERVED, SEEDED
 from deviate.preflight.causes import NOTHING, Cause, Conditions, Outcome, differ, value_difference
+from deviate.preflight.explanation import check_factor, explain_factor, with_explanation
 from deviate.preflight.search import Search
 from deviate.preflight.settled import Settled, drawn_in
 from deviate.preflight.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, open_trials
@@ -55,6 +56,7 @@ def audit(
     announce: Announce = lambda name: None,
     *,
     quick: bool = False,
+    explain: str | None = None,
 ) -> Audit:
     """Probe a command and assess each of its factors.
 
@@ -69,6 +71,8 @@ def audit(
         By default on this machine.
     quick : bool, optional
         Look at the program as it is only, and do not try whether its factors can be held and varied.
+    explain : str, optional
+        List the lines that draw for this factor, too.
 
     Raises
     ------
@@ -78,11 +82,12 @@ def audit(
         After Ctrl-C, once the command was ended and everything removed.
     """
     check_limit(limit)
+    check_factor(explain)
     prepared = prepare_request(request, measured=False)
     executor = executor or make_executor(request.executor, 1)
     suspects = find_suspects(prepared.target.project, prepared.findings.files)
     with open_trials(prepared, executor, ["audit"], [AS_IT_IS, CONTROL]) as trials:
-        return _Probing(trials, limit, announce, suspects).audit(quick=quick)
+        return _Probing(with_explanation(trials, explain), limit, announce, suspects).audit(quick=quick)
 
 
 class _Probing:
@@ -125,6 +130,7 @@ class _Probing:
             probes=self.probes,
             notes=list(dict.fromkeys(self._notes(observed))),
             quick=quick,
+            explanation=explain_factor(self.trials.source.explain, first, self.trials.source.folder.snapshot),
         )
 
     def _checked(self, factor: AuditedFactor) -> AuditedFactor:

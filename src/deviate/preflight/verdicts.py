@@ -24,6 +24,7 @@ from deviate.collect.processes import Process
 from deviate.experiment import SCHEMA
 from deviate.factors import DATA, SEEDED
 from deviate.preflight.causes import Cause
+from deviate.preflight.explanation import Explanation
 from deviate.preflight.trial import Ending
 
 #: ``varies``: another in each probe. ``pinned``: the same in each. ``absent``: nothing is drawn for it.
@@ -122,6 +123,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     quick: bool = False
     #: What makes values differ, or would, though nothing is drawn for it.
     causes: list[Cause] = []
+    #: Which lines drew for the factor of ``--explain``; null where nobody asked.
+    explanation: Explanation | None = None
 
     @property
     def failed(self) -> bool:

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from deviate.analyse.draws import COMPILED
 from deviate.analyse.findings import Findings
 from deviate.analyse.project import analyse_project
 from deviate.errors import BadConfig, NoMetrics
-from deviate.experiment import Capture, Draw, MainLoop, Metric, Span
-from deviate.project.config import FILE_NAME, Config, DrawEntry, LoopEntry, MetricEntry, bad_entry, read_config
+from deviate.experiment import Capture, MainLoop, Metric
+from deviate.project.by_hand import listed_factors, parse_factors, set_factors
+from deviate.project.config import FILE_NAME, Config, LoopEntry, MetricEntry, bad_entry, read_config
+from deviate.project.import_path import import_folders
+from deviate.project.places import function_around, parse_file, span_of, squash
 
 
-def extract(project: Path, entry: str) -> Findings:
-    """Find main loop and metrics, and let ``deviate.toml`` have the last word."""
-    return apply_config(analyse_project(project, project / entry), read_config(project), project)
+def extract(
+    project: Path, entry: str, factors: Sequence[str] = (), command: Sequence[str] = (), here: Path | None = None
+) -> Findings:
+    """Find main loop, metrics and draws, and let ``deviate.toml``, then `factors` (``--factor``) have the last word.
+
+    Where the imports of `command`, started in the folder `here`, lead out of the project, they are followed.
+    """
+    set_by_option = parse_factors(factors, project)
+    folders = import_folders(command, here or Path.cwd(), os.environ)
+    findings = apply_config(analyse_project(project, project / entry, folders), read_config(project), project)
+    if not set_by_option.entries:
+        return findings
+    return msgspec.structs.replace(findings, draws=set_factors(set_by_option, findings.draws, project))
 
 
 def apply_config(findings: Findings, config: Config, project: Path) -> Findings:
@@ -35,7 +48,8 @@ def apply_config(findings: Findings, config: Config, project: Path) -> Findings:
     if config.main_loop is not None:
         findings = msgspec.structs.replace(findings, main_loop=_loop(config.main_loop, project))
     if config.draw:
-        findings = msgspec.structs.replace(findings, draws=_draws(config.draw, findings.draws, project))
+        by_hand = listed_factors(config.draw, project)
+        findings = msgspec.structs.replace(findings, draws=set_factors(by_hand, findings.draws, project))
     if config.metric is None:
         return findings
     _refuse_equal_names(config.metric, project)
@@ -74,11 +88,6 @@ def _key(metric: Metric) -> tuple[str, int, str]:
     return metric.file, metric.line, squash(metric.expression)
 
 
-def squash(expression: str) -> str:
-    """Return `expression` without white space and with one kind of quotes, to compare what users type."""
-    return "".join(expression.split()).replace('"', "'")
-
-
 def _metric(index: int, entry: MetricEntry, metrics: Sequence[Metric], project: Path) -> Metric:
     key = entry.file, squash(entry.expression)
     same = [metric for metric in metrics if (metric.file, squash(metric.expression)) == key]
@@ -98,7 +107,7 @@ def _metric(index: int, entry: MetricEntry, metrics: Sequence[Metric], project: 
 
 def _added(index: int, entry: MetricEntry, project: Path) -> Metric:
     """Make a metric of an expression that the user names by file and line."""
-    tree = _parse(project / entry.file, functools.partial(bad_entry, f"metric[{index}]", project))
+    tree = parse_file(project / entry.file, functools.partial(bad_entry, f"metric[{index}]", project))
     nodes = [
         node
         for node in ast.walk(tree)
@@ -112,7 +121,7 @@ def _added(index: int, entry: MetricEntry, project: Path) -> Metric:
         hint = f"type `deviate extract ENTRY` to see lines, or correct the entry in {FILE_NAME}"
         raise bad_entry(f"metric[{index}]", project, problem, hint)
     node = nodes[0]
-    span = _span(node)
+    span = span_of(node)
     return Metric(
         name=entry.name,
         variable=entry.expression,
@@ -120,7 +129,7 @@ def _added(index: int, entry: MetricEntry, project: Path) -> Metric:
         file=entry.file,
         line=span.line,
         end_line=span.end_line,
-        function=_function_around(tree, node),
+        function=function_around(tree, node),
         sink="added",
         kind=entry.kind or "quality",
         direction=entry.direction,
@@ -139,95 +148,9 @@ def _normal(expression: str) -> str:
         return expression
 
 
-def _function_around(tree: ast.Module, node: ast.AST) -> str:
-    around = [
-        function
-        for function in ast.walk(tree)
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(n is node for n in ast.walk(function))
-    ]
-    return around[-1].name if around else "<module>"
-
-
-def _draws(entries: Sequence[DrawEntry], known: Sequence[Draw], project: Path) -> list[Draw]:
-    """Return the draws with the factors that the user set; one the analysis does not know is added."""
-    draws, set_by = list(known), dict[int, int]()
-    for index, entry in enumerate(entries):
-        positions = _matching(index, entry, draws, project)
-        if not positions:
-            positions = [len(draws)]
-            draws.append(_added_draw(index, entry, project))
-        for position in positions:
-            if position in set_by:
-                problem = f"draw[{set_by[position]}] sets the factor of the same call"
-                raise bad_entry(f"draw[{index}]", project, problem, "delete one of the two entries")
-            set_by[position] = index
-            draws[position] = _set_factor(index, entry, draws[position], project)
-    return draws
-
-
-def _matching(index: int, entry: DrawEntry, draws: Sequence[Draw], project: Path) -> list[int]:
-    """Return the positions of the draws that an entry means; an edit above a draw moves its line."""
-    in_file = [position for position, draw in enumerate(draws) if draw.file == entry.file]
-    exact = [position for position in in_file if squash(draws[position].call) == squash(entry.call)]
-    # `np.random.rand` as it is written is `numpy.random.rand`.
-    ending = "." + (squash(entry.call).partition(".")[2] or squash(entry.call))
-    alike = [position for position in in_file if not entry.call or f".{squash(draws[position].call)}".endswith(ending)]
-    at_line = _on(entry.line, exact, draws) or _on(entry.line, alike, draws)
-    calls = sorted({draws[position].call for position in at_line})
-    if len(calls) > 1:
-        problem = f"line {entry.line} of {entry.file} has several draws: {', '.join(calls)}"
-        raise bad_entry(f"draw[{index}]", project, problem, f'add the one that is meant: call = "{calls[0]}"')
-    return at_line or (exact if len(exact) == 1 else [])
-
-
-def _on(line: int, positions: Sequence[int], draws: Sequence[Draw]) -> list[int]:
-    return [position for position in positions if draws[position].line == line]
-
-
-def _set_factor(index: int, entry: DrawEntry, draw: Draw, project: Path) -> Draw:
-    if draw.why.endswith(COMPILED):
-        problem = f"the factor of {draw.call} on line {draw.line} of {draw.file} cannot be set: {COMPILED}"
-        raise bad_entry(f"draw[{index}]", project, problem, "delete the entry, or draw outside of the compiled code")
-    exact_entry = msgspec.structs.replace(entry, line=draw.line, call=draw.call)
-    span = draw.span or _added_draw(index, exact_entry, project).span
-    return msgspec.structs.replace(draw, factor=entry.factor, why=f"set in {FILE_NAME}", span=span, by_hand=True)
-
-
-def _last_name(call: str) -> str:
-    return squash(call).rpartition(".")[2]
-
-
-def _added_draw(index: int, entry: DrawEntry, project: Path) -> Draw:
-    """Make a draw of the call that the user names by file and line."""
-    tree = _parse(project / entry.file, functools.partial(bad_entry, f"draw[{index}]", project))
-    nodes = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and node.lineno == entry.line
-        and (not entry.call or _last_name(ast.unparse(node.func)) == _last_name(entry.call))
-    ]
-    if not nodes or (len(nodes) > 1 and not entry.call):
-        which = f"no call of {entry.call!r}" if entry.call else "no draw"
-        problem = f"{which} on line {entry.line} of {entry.file}"
-        raise bad_entry(
-            f"draw[{index}]", project, problem, "type `deviate extract ENTRY` to see the draws and their lines"
-        )
-    callee = nodes[0].func
-    return Draw(
-        file=entry.file,
-        line=entry.line,
-        function=_function_around(tree, callee),
-        call=ast.unparse(callee),
-        factor=entry.factor,
-        why="",
-        span=_span(callee),
-    )
-
-
 def _loop(entry: LoopEntry, project: Path) -> MainLoop:
     where = f"{project / FILE_NAME}: main_loop"
-    tree = _parse(project / entry.file, lambda problem, hint: BadConfig(f"{where}: {problem}", hint))
+    tree = parse_file(project / entry.file, lambda problem, hint: BadConfig(f"{where}: {problem}", hint))
     loops = [node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While))]
     for node in loops:
         if node.lineno == entry.line:
@@ -237,23 +160,10 @@ def _loop(entry: LoopEntry, project: Path) -> MainLoop:
                 variable=ast.unparse(node.target) if isinstance(node, ast.For) else "",
                 kind="for" if isinstance(node, ast.For) else "while",
                 why=f"named in {FILE_NAME}",
-                span=_span(node.iter if isinstance(node, ast.For) else node.test),
+                span=span_of(node.iter if isinstance(node, ast.For) else node.test),
             )
     lines = ", ".join(str(node.lineno) for node in loops) or "none"
     raise BadConfig(
         f"{where}: no for or while starts on line {entry.line} of {entry.file}",
         hint=f"loops of that file start on lines: {lines}",
     )
-
-
-def _span(node: ast.expr) -> Span:
-    return Span(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
-
-
-def _parse(path: Path, error: Callable[[str, str], BadConfig]) -> ast.Module:
-    try:
-        return ast.parse(path.read_bytes())
-    except OSError as problem:
-        raise error(f"cannot read {path}: {problem.strerror}", "paths are relative to the project") from problem
-    except (SyntaxError, ValueError) as problem:
-        raise error(f"{path} does not parse: {problem}", "name a file of Python source") from problem

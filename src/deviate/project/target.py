@@ -31,7 +31,7 @@ def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: P
     """Find the project and the entry of `command`, typed in the folder `cwd`.
 
     Without `project`, the project is `cwd`, or the folder of the same repository that also holds the entry and
-    what PYTHONPATH brings in: code outside the project is neither read nor copied.
+    what PYTHONPATH brings in: code outside the project is read where imports lead there, and never copied.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: P
     cwd = cwd.resolve()
     # Not resolve(): an entry that is a link belongs where the link is.
     script = Path(os.path.abspath(find_entry(command, cwd, entry)))
-    root = project.resolve() if project else _root(cwd, script)
+    root = project.resolve() if project else project_root(cwd, script)
     if not cwd.is_relative_to(root):
         raise BadOption(f"you stand in {cwd}, outside the project {root}", hint=f"type: cd {root}")
     if not script.is_relative_to(root):
@@ -61,7 +61,8 @@ def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: P
     )
 
 
-def _root(cwd: Path, script: Path) -> Path:
+def project_root(cwd: Path, script: Path) -> Path:
+    """Return the project of a script that is started in `cwd`: that folder, or one above it in the same repository."""
     repository = next((folder for folder in (cwd, *cwd.parents) if (folder / REPOSITORY_MARK).exists()), None)
     if repository is None:
         return cwd

@@ -24,7 +24,7 @@ from deviate.replicate.environment.platforms import Platform, cpu_flags, platfor
 from deviate.replicate.environment.variables import deterministic, numerical_variables, thread_count, thread_variables
 from deviate.replicate.executors.executor import Launch, Slot
 from deviate.replicate.snapshot.manifest import Snapshot
-from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions
+from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions, write_outside
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.run_files import RunInfo
@@ -65,6 +65,10 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     original: str
     overlay: str
     kept: list[str]
+    #: Files outside the project, by their real paths, and the instrumented text that is run in their place.
+    outside: dict[str, str]
+    #: All files outside the project that the analysis read, by their real paths.
+    read: list[str]
     #: ``streams``: each factor draws from a stream of its own. ``observe``: draws are looked at and left alone. None:
     #: nothing is done about them.
     control: Literal["streams", "observe"] | None
@@ -82,6 +86,8 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     threads: int | None
     metrics: list[RuntimeMetric]
     draws: list[RuntimeDraw]
+    #: Factor whose draws are written by the line that made them, which is slow; None: none.
+    explain: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ class Source:
     experiment: Experiment
     folder: ExperimentFolder
     snapshot: Snapshot
-    #: Instrumented files by their path relative to the project.
+    #: Instrumented files by their path relative to the project; absolute where they lie outside it.
     overlay: Mapping[str, bytes]
     #: The user's.
     environment: Mapping[str, str]
@@ -115,6 +121,13 @@ class Source:
     timeout: float | None = None
     #: The project's commit, see `describe_commit`.
     git: str | None = None
+    #: Factor whose draws runs that are only looked at tell line by line; None: none.
+    explain: str | None = None
+
+    @property
+    def inside(self) -> dict[str, bytes]:
+        """The instrumented files of the project itself."""
+        return {name: text for name, text in self.overlay.items() if not os.path.isabs(name)}
 
     @property
     def metric_names(self) -> list[str]:
@@ -132,7 +145,7 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     folder = source.folder.run(run)
     discard(folder.path)
     folder.path.mkdir(parents=True)
-    copy = make_copy(source.snapshot, source.folder.snapshot, folder, source.overlay)
+    copy = make_copy(source.snapshot, source.folder.snapshot, folder, source.inside)
     threads = thread_count(slot.threads, source.environment)
     machine = _platform(variant, run.index, threads)
     order = _order(source, variant, folder, copy, machine.threads if machine else threads)
@@ -156,7 +169,9 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
         records=str(folder.path),
         original=source.snapshot.project,
         overlay=str(copy),
-        kept=redirected_exceptions(source.snapshot, source.overlay),
+        kept=redirected_exceptions(source.snapshot, source.inside),
+        outside=write_outside(folder, source.overlay),
+        read=sorted(os.path.realpath(file) for file in source.experiment.outside),
         control="streams" if variant.controlled else "observe" if variant.observed else None,
         seeds=run_seeds(variant, source.experiment.seed, folder.run.index),
         varying=[factor for factor in FACTORS if factor in variant.varying],
@@ -166,6 +181,7 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
         threads=threads,
         metrics=[runtime_metric(metric) for metric in source.experiment.metrics],
         draws=[_runtime_draw(draw) for draw in source.experiment.draws],
+        explain=source.explain if variant.observed else None,
     )
 
 

@@ -15,6 +15,7 @@ from deviate.errors import BadOption, EntryNotFound, EntrySyntax
 from deviate.experiment import DEFAULT_RUNS, Experiment, Until
 from deviate.factors import DEFAULT_VARIANT, parse_variants
 from deviate.project.config import read_config
+from deviate.project.import_path import file_digests
 from deviate.project.selection import extract, require_metrics
 from deviate.project.target import Target, find_target
 from deviate.replicate.environment.command import find_program
@@ -47,6 +48,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     retry_failed: bool = False
     discard_work: bool = False
     strict: bool = False
+    #: ``FILE:LINE=NAME``: factors of draws, above what ``deviate.toml`` says.
+    factor: tuple[str, ...] = ()
     #: ``METRIC ±WIDTH``: go on until it is known so well; `runs` are then those before the first look.
     until: str | None = None
     #: Runs of a variant at most, with `until`.
@@ -96,6 +99,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             metrics=[metric for metric in findings.metrics if metric.selected],
             main_loop=findings.main_loop,
             draws=findings.draws,
+            outside=file_digests(findings.outside),
             source=self.snapshot.source,
             seed=seed,
             planned=planned,
@@ -116,7 +120,8 @@ def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
     """
     target = find_requested(request)
     program = find_program(target.command[0], target.project / target.folder, os.environ)
-    findings = extract(target.project, target.entry)
+    here = target.project / target.folder
+    findings = extract(target.project, target.entry, request.factor, target.command, here)
     if measured:
         require_metrics(findings)
     Workspace(target.project).check_usable()

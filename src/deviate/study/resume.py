@@ -72,7 +72,7 @@ def _identity(experiment: Experiment) -> tuple[object, ...]:
     # What the analysis tells of draws is not in it: an experiment keeps the factors that it began with.
     factors = sorted((draw.file, draw.line, draw.call, draw.factor) for draw in experiment.draws if draw.by_hand)
     target = (experiment.command, experiment.folder, experiment.entry)
-    return (*target, experiment.source, experiment.seed, factors, recorded)
+    return (*target, experiment.source, experiment.outside, experiment.seed, factors, recorded)
 
 
 def _same(workspace: Workspace, proposal: Experiment) -> ExperimentFolder | None:
@@ -123,10 +123,14 @@ def _differences(
         more = f" and {len(edited) - PATHS_SHOWN} more" if len(edited) > PATHS_SHOWN else ""
         yield f"another source, edited since: {', '.join(edited[:PATHS_SHOWN])}{more}"
         return
+    if existing.outside != proposal.outside:
+        files = {file for file, digest in (existing.outside.items() ^ proposal.outside.items()) if digest}
+        yield f"other code outside the project: {', '.join(sorted(files)[:PATHS_SHOWN])}"
+        return
     if _identity(existing)[-1] != _identity(proposal)[-1]:
         yield "other metrics or another main loop"
     if _identity(existing)[-2] != _identity(proposal)[-2]:
-        yield f"other factors of draws, as {FILE_NAME} sets them"
+        yield f"other factors of draws, as {FILE_NAME} or --factor sets them"
 
 
 def _free_name(workspace: Workspace, entry: str) -> str:

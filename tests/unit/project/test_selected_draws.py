@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from deviate.analyse.project import analyse_project
-from deviate.errors import BadConfig
+from deviate.errors import BadConfig, BadOption
 from deviate.experiment import Draw
 from deviate.project.config import read_config
-from deviate.project.selection import apply_config
+from deviate.project.selection import apply_config, extract
 
 SOURCE = """\
 import numpy as np
@@ -110,3 +110,52 @@ def test_code_that_a_compiler_reads_cannot_be_set(tmp_path):
     findings = analyse_project(tmp_path, tmp_path / "t.py")
     with pytest.raises(BadConfig, match="a compiler reads the code"):
         apply_config(findings, read_config(tmp_path), tmp_path)
+
+
+def option(tmp_path, *factors: str, toml: str = "") -> list[Draw]:
+    (tmp_path / "t.py").write_text(SOURCE)
+    (tmp_path / "deviate.toml").write_text(toml)
+    return extract(tmp_path, "t.py", factors).draws
+
+
+def test_an_option_sets_a_factor_as_the_file_does(tmp_path):
+    assert by_hand(option(tmp_path, "t.py:4=layers", "./t.py:6=data")) == [
+        (4, "numpy.random.randn", "layers", "set by --factor"),
+        (6, "numpy.random.rand", "data", "set by --factor"),
+    ]
+
+
+def test_an_option_has_the_last_word(tmp_path):
+    found = option(tmp_path, "t.py:4=layers", toml=entry(4, "init") + entry(6, "init"))
+    assert [(line, factor) for line, _, factor, _ in by_hand(found)] == [(4, "layers"), (6, "init")]
+
+
+@pytest.mark.parametrize(
+    ("factors", "message", "hint"),
+    [
+        (["t.py:4"], "--factor t.py:4: expected FILE:LINE=NAME", "--factor train.py:52=data"),
+        (["t.py:4=noise"], "found 'noise'", "one of init, shuffle, augment, layers, other, data"),
+        (["t.py:4=impl"], "found 'impl'", "one of init"),
+        (["t.py:2=data"], "--factor t.py:2=data: no draw on line 2 of t.py", "deviate extract"),
+        (["t.py:5=data"], "line 5 of t.py has several draws", "in deviate.toml under [[draw]]"),
+        (["gone.py:5=data"], "cannot read", "relative to the project"),
+        (["t.py:4=data", "t.py:4=init"], "--factor t.py:4=data sets the factor of the same call", "delete one"),
+    ],
+)
+def test_a_bad_option_is_refused_with_a_hint(tmp_path, factors, message, hint):
+    with pytest.raises(BadOption) as refused:
+        option(tmp_path, *factors)
+    assert message in str(refused.value)
+    assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["../lib/away.py", "absolute"])
+def test_a_file_outside_the_project_is_named_from_there_or_from_the_root(tmp_path, monkeypatch, name):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "away.py").write_text("import numpy as np\nvalue = np.random.rand(3)\n")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "t.py").write_text("from away import value\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lib"))
+    file = str(tmp_path / "lib" / "away.py") if name == "absolute" else name
+    (draw,) = extract(tmp_path / "project", "t.py", [f"{file}:2=augment"]).draws
+    assert (draw.factor, draw.file) == ("augment", (tmp_path / "lib" / "away.py").as_posix())

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from deviate.analyse.draws.compiled import Compiled
-from deviate.analyse.draws.find import Drawn, find_drawn
+from deviate.analyse.draws.destinations import DestinationFinder
+from deviate.analyse.draws.find import Drawn, find_drawn, gives_array
 from deviate.analyse.draws.moments import Moments
 from deviate.analyse.draws.roles import Role, Roles
 from deviate.analyse.draws.tables import PERMUTATIONS
@@ -17,6 +18,7 @@ from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.flow.evaluation import Flow
 from deviate.analyse.loops.phases import Phases
 from deviate.analyse.source.index import Unit, enclosing_loops
+from deviate.analyse.source.parents import Parents
 from deviate.analyse.source.syntax import dotted_text, span_of
 from deviate.experiment import Draw, MainLoop
 
@@ -78,7 +80,9 @@ class Classifier:
         self.graph = graph
         self.moments = moments
         self.roles = Roles(flow)
-        self.use_finder = UseFinder(flow)
+        parents = Parents()
+        self.use_finder = UseFinder(flow, moments, parents)
+        self.destinations = DestinationFinder(flow, moments, parents)
         self._callers: dict[Unit, list[Unit]] | None = None
 
     def role(self, drawn: Drawn) -> Role:
@@ -141,7 +145,7 @@ class Classifier:
         if moment == "before":
             if drawn.gives == "order":
                 return Role("data", "it orders or splits the data before the training")
-            return _by_target(drawn)
+            return self._by_target(drawn)
         if drawn.gives != "order":
             return None
         if drawn.into is not None and (moment == "during" or enclosing_loops(drawn.site.nesting)):
@@ -149,6 +153,41 @@ class Classifier:
         if drawn.call.rpartition(".")[2] in PERMUTATIONS and self.moments.once_an_iteration(drawn.site):
             return Role("shuffle", "an order is drawn in each iteration of the main loop")
         return None
+
+    def _by_target(self, drawn: Drawn) -> Role | None:
+        """Tell what is drawn before the training by the names that it is assigned to."""
+        role = _named_target(drawn)
+        # The weights of a function that targets are made with are no weights of the model.
+        if role is not None and role.factor == "init" and self.destinations.of(drawn).multiplied:
+            return None
+        return role
+
+    def by_destination(self, drawn: Drawn) -> Role | None:
+        """Tell what is drawn before the training by what the training does with it."""
+        # Where no loop trains, what is given to `fit` is given to the training.
+        may_tell = self.moments.phases is None or self.moments.moment(drawn.site) == "before"
+        if drawn.gives not in {"values", "integers"} or not may_tell:
+            return None
+        destination = self.destinations.of(drawn)
+        if destination.learned:
+            return Role("init", f"a parameter: {destination.learned}")
+        if destination.handed and self._makes_arrays(drawn) and not self._is_in_graph(drawn):
+            return Role("data", f"it makes arrays before the training, and {destination.handed}")
+        return None
+
+    def _is_in_graph(self, drawn: Drawn) -> bool:
+        """Whether TensorFlow 1 draws when the graph is run, not where the call stands."""
+        calls = self.flow.program.calls
+        return drawn.call.startswith("tensorflow.") and any(name.endswith("Session") for name in calls)
+
+    def _makes_arrays(self, drawn: Drawn) -> bool:
+        """Whether it draws an array, or one number of many: in a loop or in a function that returns what it made."""
+        if gives_array(drawn):
+            return True
+        site = drawn.site
+        if site.scope.kind == "comprehension":
+            return True
+        return bool(enclosing_loops(site.nesting)) and not self.moments.repeats_the_training(site.nesting, drawn.unit)
 
     def callers(self, unit: Unit) -> list[Unit]:
         """Return the functions that run or name a function."""
@@ -174,6 +213,7 @@ RULES = (
     Rule("learning", Classifier.by_learning),
     Rule("function", Classifier.by_function),
     Rule("moment", Classifier.by_moment),
+    Rule("destination", Classifier.by_destination),
 )
 
 
@@ -185,8 +225,8 @@ def _agreed(roles: list[Role]) -> Role:
     return Role("other", f"called from places of several kinds: {reasons}")
 
 
-def _by_target(drawn: Drawn) -> Role | None:
-    """Tell a draw before the training by the names that it is assigned to."""
+def _named_target(drawn: Drawn) -> Role | None:
+    """Tell what is drawn by the names that it is assigned to."""
     statement = drawn.site.statement
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     names = [target.id for target in targets if isinstance(target, ast.Name)]

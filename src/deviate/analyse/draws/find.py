@@ -162,3 +162,27 @@ def _says_true(call: ast.Call, name: str) -> bool:
     return any(
         key.arg == name and not (isinstance(key.value, ast.Constant) and not key.value.value) for key in call.keywords
     )
+
+
+#: How many arguments stand before the size, where a function of NumPy draws one number without it.
+_BEFORE_SIZE = {
+    **dict.fromkeys(("rand", "randn", "random", "random_sample", "ranf", "standard_normal", "standard_cauchy"), 0),
+    **dict.fromkeys(("standard_exponential", "bytes"), 0),
+    **dict.fromkeys(("poisson", "exponential", "chisquare", "geometric", "rayleigh", "standard_t", "pareto"), 1),
+    **dict.fromkeys(("weibull", "zipf", "power", "logseries", "standard_gamma"), 1),
+    **dict.fromkeys(("triangular", "hypergeometric", "noncentral_f"), 3),
+}
+_OF_TENSORS = re.compile(r"^(torch|jax|tensorflow|keras|Tensor)\.")
+_OF_ONE_NUMBER = re.compile(r"^random\.|(^|\.)(rvs|random_integers)$")
+
+
+def gives_array(drawn: Drawn) -> bool:
+    """Tell whether a draw gives an array or fills one, not one number."""
+    name, call = drawn.call.rpartition(".")[2], drawn.site.node
+    if drawn.into is not None or {"size", "shape"} & {key.arg for key in call.keywords}:
+        return True
+    if name in {"multinomial", "dirichlet", "multivariate_normal"} or _OF_TENSORS.match(drawn.call):
+        return True
+    if drawn.call.startswith(("numpy.", "cupy.")) or name in tables.NUMPY_METHODS:
+        return not _OF_ONE_NUMBER.search(drawn.call) and len(call.args) > _BEFORE_SIZE.get(name, 2)
+    return not _OF_ONE_NUMBER.search(drawn.call)

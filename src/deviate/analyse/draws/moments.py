@@ -1,28 +1,48 @@
-"""Whether a piece of code surely runs before the training, or within its main loop."""
+"""Whether a piece of code surely runs before the training, or within its main loop.
+
+Only the training loop counts as the loop: the main loop, what runs within it, and loops in which gradients change
+weights (a pre-training). A function that makes data has loops of its own, and arithmetic in them that looks like an
+update of weights.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.loops.phases import Phases
-from deviate.analyse.source.index import CallSite, Unit, enclosing_loops, is_within
+from deviate.analyse.source.index import Binding, CallSite, Nesting, Unit, enclosing_loops, is_within
+from deviate.analyse.source.syntax import called_name, unpacked
 from deviate.experiment import MainLoop
 
 Moment = Literal["before", "during", ""]
+
+#: Functions that give their argument in another order or form: what is assigned back to the same name stays what it is.
+_SAME_THING = re.compile(
+    r"shuffle|perm|augment|normali[sz]e|^(to|cuda|cpu|float|double|array|asarray|tensor|Variable|next|iter|reset|"
+    r"from_numpy|roll|flip|clip|crop|resample|choice|reshape|transpose)$",
+    re.IGNORECASE,
+)
+#: What is carried from iteration to iteration without being learned, and what is named like examples.
+_NOT_LEARNED = re.compile(
+    r"(^|_)(hidden|h\d*|states?|obs\w*|observations?|z|noises?|latents?|keys?|rngs?|total|best|loss\w*|"
+    r"[xXyY]s?|data|inputs?|targets?|labels?|batch\w*|images?|points|actions?|rewards?)\d*(_|$)"
+)
 
 
 class Moments:
     """Tells moments; of code that may run at several it says nothing.
 
-    `phases` is None where the main loop is a library's, or there is none.
+    `phases` is None where there is no main loop. Where it is a library's, the call of that stands for it.
     """
 
     def __init__(self, graph: CallGraph, phases: Phases | None, main_loop: MainLoop | None) -> None:
         self.graph = graph
         self.phases = phases
-        self.main_loop = main_loop
+        self.calls_library = main_loop is not None and main_loop.kind == "call"
         self.before = self._called_before(phases) if phases is not None else set[Unit]()
 
     def _called_before(self, phases: Phases) -> set[Unit]:
@@ -32,7 +52,7 @@ class Moments:
             for edge in self.graph.edges(unit)
             if edge.target not in phases.ways
             and not is_within(edge.nesting, phases.loop.node)
-            and any(edge.line < line for line, _ in ways)
+            and any(edge.line < line or (edge.line == line and not edge.target.yields) for line, _ in ways)
         ]
         return self.graph.closure(roots)
 
@@ -54,7 +74,7 @@ class Moments:
         """Say when a call runs."""
         unit, line = site.scope.unit, site.node.lineno
         if self.phases is None:
-            return "before" if self._leads_to_call(unit, line) else ""
+            return ""
         ways = self.phases.ways.get(unit)
         if ways is not None:
             if is_within(site.nesting, self.phases.loop.node):
@@ -64,15 +84,87 @@ class Moments:
         during = unit in self.phases.during or bool(unit.yields) or _is_endless(site)
         if unit in self.before or unit.display_name == "<module>":
             return "" if during else "before"
-        return "during" if during else ""
+        # A library calls the methods of its own loop before the training as well.
+        return "during" if during and not self.calls_library else ""
 
-    def _leads_to_call(self, unit: Unit, line: int) -> bool:
-        """Whether code stands before the call, in the same function, with which a library runs the training."""
-        loop = self.main_loop
-        if loop is None or loop.file != unit.module.file or line >= loop.line:
+    def repeats_the_training(self, nesting: Nesting | None, unit: Unit) -> bool:
+        """Whether code stands in a loop that the whole training stands in."""
+        ways = self.phases.ways.get(unit, []) if self.phases is not None else []
+        around = enclosing_loops(nesting)
+        return any(loop in around for _, way in ways for loop in enclosing_loops(way))
+
+    # What the training does with a value
+
+    def trains(self, unit: Unit, nesting: Nesting | None, line: int) -> bool:
+        """Whether code runs within the training, or after it."""
+        if self.phases is None:
             return False
-        last = getattr(unit.node, "end_lineno", None)
-        return last is None or last >= loop.line
+        if unit in self.phases.ways:
+            return self._stands_in_loop(unit, nesting, line) or self.phases.is_after(unit, line, nesting)
+        return unit in self.phases.during or unit in self.phases.after
+
+    def updates(self, binding: Binding) -> bool:
+        """Whether an assignment may be a step of the training: not one in a function that only prepares it."""
+        if self.phases is None:
+            return True
+        unit = binding.scope.unit
+        if unit in self.phases.ways:
+            return self._stands_in_loop(unit, binding.nesting, binding.line)
+        return unit in self.phases.during or unit not in self.before
+
+    def is_training_call(self, call: ast.Call) -> bool:
+        """Whether a call runs a library's training loop."""
+        return self.calls_library and self.phases is not None and call is self.phases.loop.node
+
+    def carried(self, name: str, bindings: Iterable[Binding]) -> str:
+        """Say how the training loop makes new values of a name out of its old ones; empty where it does not."""
+        if self.phases is None or self.calls_library or _NOT_LEARNED.search(name):
+            return ""
+        return next((f"the training loop updates {name}" for each in bindings if self._carries(name, each)), "")
+
+    def _carries(self, name: str, binding: Binding) -> bool:
+        assert self.phases is not None
+        is_attribute = binding.kind in {"assign", "aug"} and _assigns_attribute(binding.statement)
+        if not (
+            is_within(binding.nesting, self.phases.loop.node)
+            or (is_attribute and binding.scope.unit in self.phases.during)
+        ):
+            return False
+        if isinstance(binding.statement, ast.AugAssign):
+            product = isinstance(binding.statement.value, ast.BinOp) and isinstance(
+                binding.statement.value.op, (ast.Mult, ast.MatMult, ast.Div)
+            )
+            return isinstance(binding.statement.op, ast.Sub) and product
+        value = unpacked(binding) or binding.value
+        return binding.kind == "assign" and value is not None and name in _made_of(value)
+
+    def _stands_in_loop(self, unit: Unit, nesting: Nesting | None, line: int) -> bool:
+        assert self.phases is not None
+        loop = self.phases.loop.node
+        header = loop.lineno <= line <= (getattr(loop, "end_lineno", None) or loop.lineno)
+        return is_within(nesting, loop) or (unit is self.phases.unit and header)
+
+
+def _assigns_attribute(statement: ast.AST | None) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    return any(isinstance(part, ast.Attribute) for part in parts)
+
+
+def _made_of(value: ast.expr) -> Iterator[str]:
+    """Yield the names that a sum or product is made of, or that a function makes a new value of."""
+    match value:
+        case ast.Name():
+            pass
+        case ast.BinOp():
+            for side in (value.left, value.right):
+                yield from [_name(side)] if _name(side) else _made_of(side)
+        case ast.Call() if not _SAME_THING.search(called_name(value)):
+            yield from (_name(argument) for argument in value.args)
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _is_endless(site: CallSite) -> bool:

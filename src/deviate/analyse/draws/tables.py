@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Literal
+
+from deviate.analyse.source.syntax import dotted_text
 
 #: What a draw gives: an order or a choice of things, whole numbers (which may be positions), values; or what only one
 #: factor needs.
@@ -191,3 +194,11 @@ def known_call(dotted: str) -> Gives | None:
 def methods_of(dotted: str) -> dict[str, Gives] | None:
     """Return the drawing methods of what a call makes, by the dotted name of what is called."""
     return next((methods for pattern, methods in GENERATORS if pattern.search(dotted)), None)
+
+
+def learns(call: ast.Call, name: str) -> bool:
+    """Tell whether what is handed to a call becomes a parameter, or is one."""
+    receiver = dotted_text(call.func.value).rpartition(".")[2] if isinstance(call.func, ast.Attribute) else ""
+    if name == "Variable":
+        return receiver in {"tf", "tensorflow"}
+    return bool(LEARNING.match(name)) or (name == "init" and bool(OPTIMIZER.search(receiver)))

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from deviate.analyse.draws.find import Drawn
-from deviate.analyse.draws.tables import LEARNING, OPTIMIZER, SEED_NAME, SEEDING
+from deviate.analyse.draws.moments import Moments
+from deviate.analyse.draws.tables import SEED_NAME, SEEDING, learns
 from deviate.analyse.flow.evaluation import Flow
 from deviate.analyse.flow.expressions import is_scaled_step
 from deviate.analyse.flow.values import External
 from deviate.analyse.source.index import Binding, ModuleIndex, Scope, Unit, lookup
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.parents import Parents
+from deviate.analyse.source.syntax import called_name
 
 #: Expressions visited for one draw.
 MAX_VISITS = 150
@@ -35,26 +37,22 @@ class Uses:
 class UseFinder:
     """Follows values through expressions and names."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: Flow, moments: Moments, parents: Parents) -> None:
         self.flow = flow
-        self._parents: dict[ModuleIndex, dict[ast.AST, ast.AST]] = {}
+        self.moments = moments
+        self.parents = parents
 
     def uses(self, drawn: Drawn) -> Uses:
-        """Return the uses of the value that a draw gives."""
-        walk = _Walk(self.flow, self._parents_in(drawn.unit.module))
+        """Return what becomes of what a draw gives."""
+        walk = _Walk(self.flow, self.moments, self.parents)
         walk.run(drawn)
         return walk.uses
 
-    def _parents_in(self, module: ModuleIndex) -> dict[ast.AST, ast.AST]:
-        if module not in self._parents:
-            nodes = ast.walk(module.tree)
-            self._parents[module] = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
-        return self._parents[module]
-
 
 class _Walk:
-    def __init__(self, flow: Flow, parents: dict[ast.AST, ast.AST]) -> None:
+    def __init__(self, flow: Flow, moments: Moments, parents: Parents) -> None:
         self.flow = flow
+        self.moments = moments
         self.parents = parents
         self.uses = Uses()
         self.waiting: list[tuple[ast.AST, Scope]] = []
@@ -72,17 +70,17 @@ class _Walk:
                 self._step(node, scope)
 
     def _step(self, node: ast.AST, scope: Scope) -> None:
-        """Follow the value of one expression to the expression or statement around it."""
-        parent = self.parents.get(node)
+        """Look at what is done with the value of one expression."""
+        parent = self.parents.of(node, scope.module)
         match parent:
             case ast.Attribute():
-                call = self.parents.get(parent)
+                call = self.parents.of(parent, scope.module)
                 self.waiting.append((call if isinstance(call, ast.Call) and call.func is parent else parent, scope))
             case ast.Call() if parent.func is not node:
-                self._passed_to(parent, "", scope)
+                self._given(parent, "", scope)
             case ast.keyword():
-                self._passed_to(self.parents[parent], parent.arg or "", scope)
-            case ast.Tuple() if isinstance(assign := self.parents.get(parent), ast.Assign):
+                self._given(self.parents.of(parent, scope.module), parent.arg or "", scope)
+            case ast.Tuple() if isinstance(assign := self.parents.of(parent, scope.module), ast.Assign):
                 for target in assign.targets:
                     self._assigned(_part(target, [part is node for part in parent.elts].index(True)), scope)
             case ast.Assign():
@@ -95,15 +93,15 @@ class _Walk:
             case ast.expr() if not (isinstance(parent, ast.Subscript) and parent.slice is node):
                 self.waiting.append((parent, scope))
 
-    def _passed_to(self, call: ast.AST, keyword: str, scope: Scope) -> None:
-        """Look at a function that takes the value as an argument; the result of a library's function is followed."""
+    def _given(self, call: ast.AST | None, keyword: str, scope: Scope) -> None:
+        """Look at a function that the value is handed to; what a library's function returns stands for the value."""
         if not isinstance(call, ast.Call):
             return
         name = called_name(call)
         refs = self.flow.value(call.func, scope).refs
         if _seeds(name, [ref.dotted for ref in refs if isinstance(ref, External)]) or SEED_NAME.search(keyword):
             self.uses.seeds = self.uses.seeds or f"it seeds {name or 'a generator'}"
-        elif _learns(call, name):
+        elif learns(call, name):
             self.uses.learned = name
         elif refs and all(isinstance(ref, External) for ref in refs):
             self.waiting.append((call, scope))
@@ -133,7 +131,7 @@ class _Walk:
         if SEED_NAME.search(name):
             self.uses.seeds = self.uses.seeds or f"it becomes {name}"
         elsewhere = (each for module in self.flow.program.modules for each in module.attribute_stores.get(name, ()))
-        if any(map(_is_descent, (*bindings, *elsewhere))):
+        if any(is_descent(each) and self.moments.updates(each) for each in (*bindings, *elsewhere)):
             self.uses.learned = self.uses.learned or f"{name} is updated"
         is_attribute = isinstance(home, ModuleIndex)
         for unit in units:
@@ -151,16 +149,8 @@ def _seeds(name: str, dotted: list[str]) -> bool:
     return any(map(SEEDING.search, dotted)) or (not dotted and name not in {"key", "Random"})
 
 
-def _learns(call: ast.Call, name: str) -> bool:
-    """Whether what is handed to a call becomes a parameter, or is one."""
-    receiver = dotted_text(call.func.value).rpartition(".")[2] if isinstance(call.func, ast.Attribute) else ""
-    if name == "Variable":
-        return receiver in {"tf", "tensorflow"}
-    return bool(LEARNING.match(name)) or (name == "init" and bool(OPTIMIZER.search(receiver)))
-
-
-def _is_descent(binding: Binding) -> bool:
-    """Whether an assignment takes a step down a gradient."""
+def is_descent(binding: Binding) -> bool:
+    """Tell whether an assignment takes a step down a gradient."""
     statement, value = binding.statement, binding.value
     if isinstance(statement, ast.AugAssign):
         step = any(map(_STEP.match, _names(statement.value))) or is_scaled_step(statement.value)

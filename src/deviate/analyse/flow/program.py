@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from deviate.analyse.flow.values import NOTHING, External, Instance, Param, Ref, Valuation
@@ -46,8 +46,8 @@ class CallsByName:
 class Program:
     """All modules that the entry reaches."""
 
-    def __init__(self, root: Path, entry: Path) -> None:
-        self.imports = Imports(root, entry)
+    def __init__(self, root: Path, entry: Path, folders: Sequence[Path] = ()) -> None:
+        self.imports = Imports(root, entry, folders)
         self.entry = self.imports.load_all(entry)
         self.modules: list[ModuleIndex] = list(self.imports.loaded())
         self.calls: dict[str, list[CallSite]] = {}

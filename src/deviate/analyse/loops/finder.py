@@ -12,7 +12,7 @@ from typing import Literal
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.frameworks.fitting import is_fitting_call
-from deviate.analyse.loops.training import training_signs
+from deviate.analyse.loops.training import WEIGHT_UPDATE, training_signs
 from deviate.analyse.naming.words import word_lists, words_of
 from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, is_within
 from deviate.analyse.source.syntax import called_name, span_of, text_of
@@ -141,18 +141,22 @@ class LoopFinder:
         is_counter = _is_counted(loop) and (candidate.counts or _reports_counter(candidate, counted))
         return candidate if candidate.counts_epochs or is_counter else None
 
-    def training_loops(self) -> list[tuple[Unit, Loop]]:
-        """List the loops in which weights change, without those that repeat whole trainings."""
+    def training_loops(self, by_arithmetic: bool = True) -> list[tuple[Unit, Loop]]:
+        """List the loops in which weights change, without those that repeat whole trainings.
+
+        Without `by_arithmetic`, not those where only a subtraction looks like an update of weights.
+        """
         return [
             (candidate.unit, candidate.loop)
             for candidate in self.usable
-            if candidate.loop is not None and self._changes_weights(candidate)
+            if candidate.loop is not None and self._changes_weights(candidate, by_arithmetic)
         ]
 
-    def _changes_weights(self, candidate: Candidate) -> bool:
-        own = [sign for nesting, sign in self._training.get(candidate.unit, []) if is_within(nesting, candidate.node)]
+    def _changes_weights(self, candidate: Candidate, by_arithmetic: bool) -> bool:
+        own = [sign for place, sign in self._training.get(candidate.unit, []) if is_within(place, candidate.node)]
         called = [sign for unit in candidate.inside for _, sign in self._training.get(unit, [])]
-        return not _GRADIENTS.issuperset((*own, *called))
+        no_change = _GRADIENTS if by_arithmetic else _GRADIENTS | {WEIGHT_UPDATE}
+        return not no_change.issuperset((*own, *called))
 
     def _candidate(self, unit: Unit, loop: Loop) -> Candidate | None:
         inside = self.graph.inside(unit, loop.node)

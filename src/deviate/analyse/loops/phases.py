@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from deviate.analyse.flow.callgraph import CallGraph, Edge
 from deviate.analyse.flow.program import Program
-from deviate.analyse.source.index import Loop, Nesting, Unit, enclosing_loops, is_within
+from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_loops, is_within
 from deviate.analyse.source.syntax import dotted_text
 
 _REGISTERING = re.compile(r"(^|[._])(on|register|hook|event|handler|handles|callback|listen|subscribe)([._]|er|$)")
@@ -18,12 +18,17 @@ class Phases:
     """Separates code that only prepares the training, or serves something else, from code that trains or evaluates.
 
     Code after the loop counts, because it may report what the training led to; so does code whose callers are not
-    known, such as hooks that a library runs. The main loop stands in `unit`; `training` are all loops that train: a
-    pre-training, and the ones that other settings choose.
+    known, such as hooks that a library runs. The main loop, or the call of a library's,
+    stands in `unit`; `training` are all loops that train: a pre-training, and the ones that other settings choose.
     """
 
     def __init__(
-        self, program: Program, graph: CallGraph, unit: Unit, loop: Loop, training: Iterable[tuple[Unit, Loop]]
+        self,
+        program: Program,
+        graph: CallGraph,
+        unit: Unit,
+        loop: Loop | CallSite,
+        training: Iterable[tuple[Unit, Loop]],
     ) -> None:
         self.graph = graph
         self.unit = unit
@@ -46,7 +51,7 @@ class Phases:
         """Follow calls, except into constructors: those set something up, whenever they run."""
         return self.graph.closure(list(roots), constructors=False)
 
-    def _within(self, unit: Unit, loop: Loop) -> set[Unit]:
+    def _within(self, unit: Unit, loop: Loop | CallSite) -> set[Unit]:
         return self._closure(edge.target for edge in self.graph.edges(unit) if is_within(edge.nesting, loop.node))
 
     def _hooks(self) -> list[Unit]:

@@ -14,6 +14,9 @@ _CALLS = word_lists(__file__)["training calls"]
 _OPTIMISERS = re.compile(r"(optim|(^|[._])opt($|[._\d])|scaler|solver|trainer$)", re.IGNORECASE)
 _TRAIN_OPS = re.compile(r"train|optim|(^|[._])opt|minimi[sz]|solver|update", re.IGNORECASE)
 
+#: The sign that a loop trains which is arithmetic alone.
+WEIGHT_UPDATE = "weight update"
+
 
 def training_signs(unit: Unit) -> list[tuple[Nesting | None, str]]:
     """Return where a function's own code trains, and by what."""
@@ -49,7 +52,7 @@ def _mentions_training(node: ast.expr) -> bool:
 def _manual_updates(unit: Unit) -> list[tuple[Nesting | None, str]]:
     """``w -= lr * gradient`` and ``w = w - lr * gradient``."""
     return [
-        (Nesting(loop.node, "body", loop.nesting), "weight update")
+        (Nesting(loop.node, "body", loop.nesting), WEIGHT_UPDATE)
         for loop in unit.loops
         for node in ast.walk(loop.node)
         if (step := _subtracted(node)) is not None and is_scaled_step(step)

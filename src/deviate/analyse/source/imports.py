@@ -4,33 +4,72 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
+from deviate.analyse.source.configurations import config_targets
 from deviate.analyse.source.files import UnreadableSourceError, read_source
-from deviate.analyse.source.index import ModuleIndex
+from deviate.analyse.source.index import ModuleIndex, Scope
 from deviate.analyse.source.indexer import index_module
+from deviate.analyse.source.paths import named_path
 from deviate.analyse.source.syntax import called_name, dotted_text
 
-#: Hydra's ``_target_``, and what others call it that make objects of a dotted name.
-_TARGET = re.compile(r"""(?:_target_|\btarget|\bclass_path)["']?\s*:\s*["']?([A-Za-z_]\w*(?:\.\w+)+)""")
-#: Bounds that keep a huge tree from being searched for configurations or plug-ins.
-MAX_CONFIG_FILES = 400
+#: Folders of installed libraries, whose draws are told by their own boundaries.
+LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
+#: Libraries that the runtime has boundaries for, or that are too large, should they be installed to be edited.
+LIBRARIES = frozenset(
+    [
+        "torch",
+        "torchvision",
+        "torchaudio",
+        "tensorflow",
+        "keras",
+        "jax",
+        "jaxlib",
+        "flax",
+        "optax",
+        "haiku",
+        "lightning",
+        "pytorch_lightning",
+        "accelerate",
+        "transformers",
+        "datasets",
+        "numpy",
+        "scipy",
+        "sklearn",
+        "pandas",
+        "gymnasium",
+        "gym",
+        "paddle",
+        "numba",
+        "triton",
+    ]
+)
+#: Files outside the project that are read at most: more are a library, whoever brings it in.
+MAX_OUTSIDE_FILES = 300
+#: Plug-ins of a package that are read at most.
 MAX_PLUGIN_FILES = 60
 _PATH_METHODS = {"append", "insert", "extend"}
-_SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "venv", "env", "data", "wandb", "runs"}
 
 
 class Imports:
-    """The modules of a project, loaded when an import reaches them."""
+    """The modules of a project, loaded when an import reaches them.
 
-    def __init__(self, root: Path, entry: Path) -> None:
+    `folders` are what else is on the module search path: modules are read from them wherever they lie.
+    """
+
+    def __init__(self, root: Path, entry: Path, folders: Sequence[Path] = ()) -> None:
         self.root = root
         self.modules: dict[Path, ModuleIndex | None] = {}
         self.unreadable: list[Unreadable] = []
         self.search: list[Path] = [entry.parent]
         self._add_search([root, root / "src"])
+        #: Files outside the project, by their absolute paths.
+        self.outside: list[str] = []
+        self._is_full = False
+        self._packages: dict[str, str] = {}
+        self._add_search(folders, anywhere=True)
         self._located: dict[tuple[str, str], ModuleIndex | None] = {}
         self._exists: dict[Path, bool] = {}
         self._is_configured = False
@@ -58,6 +97,14 @@ class Imports:
             return self.modules[path]
         file = relative(path, self.root)
         self.modules[path] = None
+        if not self._inside(path):
+            if len(self.outside) >= MAX_OUTSIDE_FILES:
+                if not self._is_full:
+                    error = f"not read, nor what comes after it: {MAX_OUTSIDE_FILES} files outside the project were"
+                    self.unreadable.append(Unreadable(file=file, line=1, error=error))
+                self._is_full = True
+                return None
+            self.outside.append(file)
         try:
             source = read_source(path)
         except UnreadableSourceError as problem:
@@ -82,8 +129,11 @@ class Imports:
         if level:
             for _ in range(level - 1):
                 base = base.parent
-            return self._module_file(base, name) if self._inside(base) else None
-        return next((path for folder in self.search if (path := self._module_file(folder, name))), None)
+            is_read = self._inside(base) or relative(base, self.root) in self._packages
+            return self._module_file(base, name) if is_read else None
+        found = next((path for folder in self.search if (path := self._module_file(folder, name))), None)
+        is_library = found is not None and not self._inside(found) and name.partition(".")[0] in LIBRARIES
+        return None if is_library else found
 
     def _module_file(self, folder: Path, dotted: str) -> Path | None:
         at = folder.joinpath(*dotted.split(".")) if dotted else folder
@@ -104,7 +154,12 @@ class Imports:
         return path == self.root or self.root in path.parents
 
     def _dotted(self, path: Path) -> str:
-        parts = list(Path(relative(path, self.root)).with_suffix("").parts)
+        root = self.root
+        if not self._inside(path):
+            root = next((folder for folder in self.search if folder in path.parents), path.parent)
+            for folder in path.relative_to(root).parents:
+                self._packages[(root / folder).as_posix()] = folder.as_posix()
+        parts = list(Path(relative(path, root)).with_suffix("").parts)
         return ".".join(parts[:-1] if parts and parts[-1] == "__init__" else parts)
 
     def _follow(self, module: ModuleIndex, path: Path) -> None:
@@ -136,17 +191,25 @@ class Imports:
     def _follow_path_edits(self, module: ModuleIndex, path: Path) -> None:
         for site in (site for unit in module.units for site in unit.calls):
             if called_name(site.node) in _PATH_METHODS and dotted_text(site.node.func).startswith("sys.path."):
-                texts = [
-                    node.value for arg in site.node.args for node in ast.walk(arg)
-                    if isinstance(node, ast.Constant) and isinstance(node.value, str)
-                ]  # fmt: skip
-                self._add_search([base / text for text in texts for base in (path.parent, self.root)])
                 self._add_search([folder for folder in path.parents if self._inside(folder)])
+                for arg in site.node.args:
+                    for part in arg.elts if isinstance(arg, (ast.List, ast.Tuple)) else [arg]:
+                        self._lead_to(part, site.scope, path)
 
-    def _add_search(self, folders: list[Path]) -> None:
+    def _lead_to(self, folder: ast.expr, scope: Scope, path: Path) -> None:
+        """Search also where an expression in a file leads; of what cannot be told, the texts in it may."""
+        named = named_path(folder, scope, path)
+        if named is not None:
+            self._add_search([base / named for base in (path.parent, self.root)], anywhere=True)
+            return
+        texts = [node.value for node in ast.walk(folder) if isinstance(node, ast.Constant)]
+        self._add_search([base / t for t in texts if isinstance(t, str) for base in (path.parent, self.root)])
+
+    def _add_search(self, folders: Iterable[Path], anywhere: bool = False) -> None:
         for folder in folders:
             clean = _normal(folder)
-            if clean not in self.search and self._inside(clean) and clean.is_dir():
+            may_be_read = self._inside(clean) or (anywhere and not LIBRARY_FOLDERS & set(clean.parts))
+            if clean not in self.search and may_be_read and clean.is_dir():
                 self.search.append(clean)
                 self._located = {}
 
@@ -160,7 +223,7 @@ class Imports:
                     self._is_configured = self._is_configured or not isinstance(site.node.args[0], ast.Constant)
         if self._is_configured:
             self._is_configured = False
-            self.targets = self._config_targets()
+            self.targets = config_targets(self.root)
             for dotted in self.targets:
                 self._load_dotted(dotted, module)
 
@@ -176,34 +239,6 @@ class Imports:
             files = sorted(folder.joinpath(*package.split(".")).glob("*.py"))[:MAX_PLUGIN_FILES]
             for path in files:
                 self.load(path)
-
-    def _config_targets(self) -> list[str]:
-        """Dotted names in ``_target_`` fields of the project's YAML files."""
-        targets: dict[str, None] = {}
-        for path in self._config_files():
-            try:
-                text = path.read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                continue
-            targets.update(dict.fromkeys(_TARGET.findall(text)))
-        return list(targets)
-
-    def _config_files(self) -> list[Path]:
-        files: list[Path] = []
-        waiting = [self.root]
-        while waiting and len(files) < MAX_CONFIG_FILES:
-            folder = waiting.pop(0)
-            try:
-                entries = sorted(folder.iterdir())
-            except OSError:
-                continue
-            for path in entries:
-                if path.is_dir() and path.name not in _SKIPPED_FOLDERS and not path.name.startswith("."):
-                    if len(path.relative_to(self.root).parts) <= 4:
-                        waiting.append(path)
-                elif path.suffix in {".yaml", ".yml"}:
-                    files.append(path)
-        return files[:MAX_CONFIG_FILES]
 
 
 def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:

@@ -10,6 +10,9 @@ from pathlib import Path
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.folders import RunFolder
 
+#: In a run's folder: instrumented text of files outside the project.
+OUTSIDE = "outside"
+
 
 def overlay_path(run: RunFolder, snapshot: Snapshot) -> Path:
     """Return where the run's copy of the project lies: ``work/<project>``.
@@ -41,6 +44,17 @@ def make_copy(snapshot: Snapshot, source: Path, run: RunFolder, overlay: Mapping
         _replace(copy, name, text)
     _surround(snapshot, run)
     return copy
+
+
+def write_outside(run: RunFolder, overlay: Mapping[str, bytes]) -> dict[str, str]:
+    """Write the instrumented text of files outside the project into the run's folder; return it by their real paths."""
+    written = {}
+    for number, name in enumerate(name for name in overlay if os.path.isabs(name)):
+        path = run.path / OUTSIDE / f"{number}-{Path(name).name}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(overlay[name])
+        written[os.path.realpath(name)] = str(path)
+    return written
 
 
 def _replace(copy: Path, name: str, text: bytes) -> None:

@@ -25,6 +25,7 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.pages.cells import columns, number
+from deviate.report.pages.explanation import explanation_section
 from deviate.report.text.preflight import (
     IMPLEMENTATION,
     PROBE_ENDS,
@@ -53,15 +54,21 @@ def audit_page(audit: Audit, reader: Reader) -> Page:
     return Page(
         title=command,
         subtitle="sources of nondeterminism" if reader != "brief" else "",
-        command=f"deviate audit{' --quick' if audit.quick else ''} -- {command}",
+        command=f"deviate audit{_options(audit)} -- {command}",
         reader=reader,
         sections=[section for section in make(audit) if section.blocks],
     )
 
 
+def _options(audit: Audit) -> str:
+    explain = f" --explain {audit.explanation.factor}" if audit.explanation else ""
+    return f"{' --quick' if audit.quick else ''}{explain}"
+
+
 def _brief(audit: Audit) -> Iterator[Section]:
     yield Section(slug="sources", blocks=[_sources(audit)])
     yield Section(slug="causes", blocks=_causes(audit))
+    yield explanation_section(audit.explanation)
     yield Section(slug="workers", blocks=_workers(audit))
     yield Section(slug="draws", blocks=_draws(audit))
     yield Section(slug="failures", blocks=_failures(audit, LINES_SHOWN))
@@ -73,6 +80,7 @@ def _full(audit: Audit) -> Iterator[Section]:
     yield Section(slug="causes", title="What is not drawn", blocks=_causes(audit))
     yield Section(slug="workers", title="Worker processes that draw the same", blocks=_workers(audit))
     yield Section(slug="sources", title="Sources of nondeterminism", blocks=[_sources(audit)])
+    yield explanation_section(audit.explanation)
     yield Section(slug="seeds", title="Seeds and draws", blocks=[*_seeds(audit), *_draws(audit)])
     yield Section(slug="probes", title="Probes", blocks=[*_failures(audit), *_probes(audit)])
     yield Section(slug="notes", title="Not recorded", blocks=_notes(audit))

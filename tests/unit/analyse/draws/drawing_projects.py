@@ -41,7 +41,7 @@ PROJECTS: dict[str, dict[str, str]] = {
         class Net:
             def __init__(self, width, rng):
                 self.rng = rng
-                self.w = rng.standard_normal(width)  # !other
+                self.w = rng.standard_normal(width)  # !init
             def forward(self, x, p=0.5):
                 keep = self.rng.random(x.shape) > p  # !other
                 return (x * keep) @ self.w

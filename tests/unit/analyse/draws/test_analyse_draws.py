@@ -6,11 +6,13 @@ import re
 
 import pytest
 from analysed_projects import analyse, looped
-from drawing_projects import PROJECTS
+from drawing_projects import PROJECTS as DRAWING
+from making_projects import PROJECTS as MAKING
 
 from deviate.analyse.findings import Findings
 
-_MARK = re.compile(r"!(\w+)")
+PROJECTS = {**DRAWING, **MAKING}
+_TOLD = re.compile(r"!(\w+)")
 
 
 def factors(findings: Findings) -> list[tuple[str, int, str]]:
@@ -23,7 +25,7 @@ def marked_factors(files: dict[str, str]) -> list[tuple[str, int, str]]:
         (f"{name}.py", number, factor)
         for name, text in files.items()
         for number, line in enumerate(text.split("\n"), 1)
-        for factor in _MARK.findall(line)
+        for factor in _TOLD.findall(line)
     )
 
 

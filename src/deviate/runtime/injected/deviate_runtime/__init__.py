@@ -15,6 +15,8 @@ Environment variable ``DEVIATE_FIXED``
     ``original``   the project, and ``overlay``, the copy of it that this run works on: imports under the one come from
                    the other
     ``kept``       folders under ``original`` that are not redirected
+    ``outside``    ``{real path: file}``: instrumented text that is run in the place of files outside ``original``
+    ``read``       real paths of the files outside ``original`` that the analysis read
     ``control``    ``streams``: every factor draws from a stream of its own; ``observe``: nothing is replaced, draws
                    are only recorded; null: nothing
     ``seeds``      seed of each factor's streams, by factor
@@ -22,6 +24,7 @@ Environment variable ``DEVIATE_FIXED``
     ``bit``        int: chooses the weight that is changed by one unit in the last place before the first update
     ``strict``     true: operations without a deterministic form raise an error
     ``draws``      ``[{"factor", "file", "line", "call"}]``; the id of a draw is its index
+    ``explain``    factor whose draws are written by the line that made them; absent or null: none
     ``hold_impl``  true: the determinism switches of the frameworks are set
     ``threads``    int: the threads torch may use; null: left alone
     ``metrics``    ``[{"name", "how", "reads", "label", "key"}]``; a metric's id is its index. With ``framework`` for
@@ -36,9 +39,9 @@ Outputs
     ``<iidd``: metric id, iteration (-1 before the main loop), elapsed seconds, value. Id -1: the main loop went on.
     Ids from 1,000,000: names known at run time only.
 ``events-PID-STAMP.jsonl``
-    ``start``, ``name``, ``seed``, ``draw``, ``fingerprint``, ``bit``, ``rank``, ``environment``, ``switch``,
-    ``nondeterministic`` (an operation without a deterministic form was called), ``note``, ``end``, one JSON object a
-    line.
+    ``start``, ``name``, ``seed``, ``draw``, ``fingerprint``, ``explained``, ``bit``, ``rank``, ``environment``,
+    ``switch``, ``nondeterministic`` (an operation without a deterministic form was called), ``note``, ``end``,
+    one JSON object a line.
 
 No failure in here ends or changes a training: it is noted as an event, or dropped where even that fails. No random
 number is drawn, no thread started, no signal handled, no reference to a value kept.

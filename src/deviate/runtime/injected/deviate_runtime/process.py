@@ -69,6 +69,10 @@ class Process:
             from .streams.streams import Streams
 
             self.streams = Streams(self)
+            if self.config.get("explain"):
+                from .streams.explain import Explainer
+
+                self.streams.explainer = Explainer(self.streams, self.config["explain"])
         install(self)
         watch.install(self)
         if os.environ.get("DEVIATE_FIXED"):

@@ -3,6 +3,8 @@
 import os
 import sys
 
+from .outside import Outside
+
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 #: Deviate's own files in a project.
@@ -22,6 +24,7 @@ class Redirect:
         kept = [overlay, OWN_FOLDER, *config.get("kept", ())]
         kept += [os.path.join(root, WORKSPACE) for root in self.originals]
         self.kept = sorted({form(path) for path in kept for form in (os.path.abspath, os.path.realpath)})
+        self.outside = Outside(config)
 
     def map_paths(self):
         """Map the entries of `sys.path`, among them those that .pth files of editable installs put there."""
@@ -35,7 +38,7 @@ class Redirect:
         if path is None:
             return True
         try:
-            return any(self.mapped(entry) for entry in path)
+            return any(self.mapped(entry) for entry in path) or self.outside.may_concern(path)
         except TypeError:
             return False
 
@@ -51,6 +54,11 @@ class Redirect:
                 return mapped if os.path.exists(mapped) else None
         return None
 
+    def is_own(self, path):
+        """Tell whether a real path lies in the project, in its copy, or belongs to Deviate."""
+        own = [*self.originals, self.overlay, os.path.realpath(self.overlay), OWN_FOLDER, os.path.realpath(OWN_FOLDER)]
+        return any(is_under(path, folder) for folder in own)
+
     def apply(self, spec):
         """Return `spec`, or the one for the same module in the overlay."""
         locations = spec.submodule_search_locations
@@ -58,6 +66,7 @@ class Redirect:
             return spec
         origin = self.mapped(spec.origin) if spec.has_location else None
         if origin is None:
+            self.outside.apply(spec)
             if locations is not None and not spec.has_location:
                 spec.submodule_search_locations = self.map_namespace(locations)
             return spec

@@ -24,6 +24,10 @@ def make_draw(process):
         return function
 
     mark_draw._torchdynamo_disable = True
+    if process.config.get("explain"):
+        from .streams.explain import explain_draws
+
+        return explain_draws(process, mark_draw)
     return mark_draw
 
 

@@ -48,6 +48,8 @@ class Finder:
 
     def __init__(self, hooks, redirect, process):
         self.hooks = hooks
+        #: First names of the libraries that have boundaries of their own.
+        self.known = {name.partition(".")[0] for name in hooks}
         self.redirect = redirect
         self.process = process
 
@@ -60,6 +62,8 @@ class Finder:
         if spec is None:
             return None
         spec = self.redirect.apply(spec)
+        if self.redirect.active and name.partition(".")[0] not in self.known:
+            self.redirect.outside.look(spec, self.redirect, self.process)
         if hooks is not None:
             call_after_import(spec, hooks, self.process)
         return spec

@@ -1,0 +1,291 @@
+"""Where a drawn value ends up: in parameters, or in arrays that the training is given.
+
+The value is followed through expressions, names, attributes, parameters and results, also from file to file. What is
+handed on to code that is not known is lost sight of, and then nothing is said.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from deviate.analyse.draws import handling
+from deviate.analyse.draws.find import Drawn
+from deviate.analyse.draws.moments import Moments
+from deviate.analyse.draws.reads import Read, Reads
+from deviate.analyse.draws.tables import learns
+from deviate.analyse.draws.uses import is_descent
+from deviate.analyse.flow.evaluation import Flow
+from deviate.analyse.flow.values import External, Instance, Ref
+from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Scope, Unit, lookup
+from deviate.analyse.source.parents import Parents
+from deviate.analyse.source.syntax import called_name
+
+#: Expressions visited for one draw.
+MAX_VISITS = 600
+
+
+@dataclass
+class Destination:
+    """What becomes of a value; empty where that was not seen."""
+
+    #: How it becomes a parameter.
+    learned: str = ""
+    #: How it is handed to the training.
+    handed: str = ""
+    #: Whether it is multiplied with other arrays before the training, as no fresh parameter is.
+    multiplied: bool = False
+
+
+class DestinationFinder:
+    """Follows values, each draw by itself."""
+
+    def __init__(self, flow: Flow, moments: Moments, parents: Parents) -> None:
+        self.flow = flow
+        self.moments = moments
+        self.parents = parents
+        self.reads = Reads(flow)
+        self._known: dict[Drawn, Destination] = {}
+
+    def of(self, drawn: Drawn) -> Destination:
+        """Return what becomes of what a draw gives."""
+        if drawn not in self._known:
+            walk = _Walk(self)
+            walk.run(drawn)
+            self._known[drawn] = walk.destination
+        return self._known[drawn]
+
+
+class _State(NamedTuple):
+    """What an expression is, seen from the draw."""
+
+    #: It is what was drawn, in whatever form; False: it was made of that.
+    is_itself: bool = True
+    #: The training computes with it.
+    is_trained: bool = False
+
+
+class _Walk:
+    def __init__(self, finder: DestinationFinder) -> None:
+        self.flow = finder.flow
+        self.program = finder.flow.program
+        self.moments = finder.moments
+        self.finder = finder
+        self.destination = Destination()
+        self.waiting: list[tuple[ast.AST, Scope, _State]] = []
+        self.seen: set[object] = set()
+        #: Of the expression that is looked at.
+        self.state = _State()
+
+    def run(self, drawn: Drawn) -> None:
+        """Follow the value until it is lost sight of."""
+        if drawn.into is not None:
+            self._assigned(drawn.into, drawn.site.scope)
+        self._follow(drawn.site.node, drawn.site.scope)
+        while self.waiting and len(self.seen) < MAX_VISITS and not self.destination.learned:
+            node, scope, self.state = self.waiting.pop()
+            if (node, self.state) not in self.seen:
+                self.seen.add((node, self.state))
+                self._step(node, scope)
+
+    def _follow(self, node: ast.AST, scope: Scope, in_form: bool = True) -> None:
+        """Go on with an expression; without `in_form` it is made of the value, and is not the value."""
+        self.waiting.append((node, scope, self.state._replace(is_itself=self.state.is_itself and in_form)))
+
+    def _multiplied(self) -> None:
+        if self.state == _State():
+            self.destination.multiplied = True
+
+    def _step(self, node: ast.AST, scope: Scope) -> None:
+        """Look at what is done with the value of one expression."""
+        parent = self.finder.parents.of(node, scope.module)
+        match parent:
+            case ast.Attribute():
+                self._read_attribute(parent, scope)
+            case ast.Call() if parent.func is not node:
+                self._given(parent, node, scope)
+            case ast.keyword() | ast.Starred():
+                around = self.finder.parents.of(parent, scope.module)
+                if isinstance(around, ast.Call):
+                    self._given(around, node, scope)
+                elif isinstance(around, ast.expr):
+                    self._follow(around, scope)
+            case ast.Tuple() if isinstance(assign := self.finder.parents.of(parent, scope.module), ast.Assign):
+                for target in assign.targets:
+                    self._assigned(handling.part(target, parent.elts.index(node) if node in parent.elts else -1), scope)
+            case ast.Assign():
+                for target in parent.targets:
+                    self._assigned(target, scope)
+            case ast.AnnAssign() | ast.AugAssign():
+                self._assigned(parent.target, scope)
+            case ast.NamedExpr():
+                self._assigned(parent.target, scope)
+                self._follow(parent, scope)
+            case ast.For() | ast.AsyncFor() if parent.iter is node:
+                self._assigned(parent.target, scope)
+            case ast.comprehension() if parent.iter is node:
+                self._comprehended(parent, scope)
+            case ast.Return() | ast.Yield() | ast.YieldFrom():
+                self._returned(scope.unit)
+            case ast.Lambda():
+                pass
+            case ast.expr():
+                is_product = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
+                if is_product:
+                    self._multiplied()
+                self._follow(parent, scope, not is_product and handling.keeps(parent, node))
+
+    def _read_attribute(self, attribute: ast.Attribute, scope: Scope) -> None:
+        if attribute.attr in handling.ABOUT or not isinstance(attribute.ctx, ast.Load):
+            return
+        call = self.finder.parents.of(attribute, scope.module)
+        if not (isinstance(call, ast.Call) and call.func is attribute):
+            self._follow(attribute, scope)
+        else:
+            if attribute.attr in handling.PRODUCTS:
+                self._multiplied()
+            self._follow(call, scope, bool(handling.FORMS.search(attribute.attr)))
+
+    def _comprehended(self, part: ast.comprehension, scope: Scope) -> None:
+        around = self.finder.parents.of(part, scope.module)
+        inner = scope.module.inner.get(around) if around is not None else None
+        if around is not None and inner is not None:
+            self._assigned(part.target, inner)
+            self._follow(around, scope, in_form=False)
+
+    def _returned(self, unit: Unit) -> None:
+        if (unit, self.state) not in self.seen:
+            self.seen.add((unit, self.state))
+            for site in self.program.callers(self.flow, unit):
+                self._follow(site.node, site.scope)
+
+    # Calls that are given the value
+
+    def _given(self, call: ast.Call, node: ast.AST, scope: Scope) -> None:
+        """Look at a function that the value is handed to."""
+        name = called_name(call)
+        refs = self.flow.value(call.func, scope).refs
+        if learns(call, name) or name in handling.FILLING or handling.is_gradient(call, node):
+            self._learn(f"given to {name or 'a gradient'}")
+        elif self.moments.is_training_call(call) or (name in handling.FITTING and isinstance(node, ast.expr)):
+            self._hand(node, f"it is given to {name}")
+        elif own := [ref for ref in refs if isinstance(ref, (Unit, ClassScope))]:
+            for ref in own:
+                self._passed(ref, call, node)
+        elif refs and not any(isinstance(ref, External) for ref in refs):
+            return
+        else:
+            self._given_outside(call, name, refs, scope)
+
+    def _given_outside(self, call: ast.Call, name: str, refs: tuple[Ref, ...], scope: Scope) -> None:
+        dotted = [ref.dotted for ref in refs if isinstance(ref, External)]
+        if name in handling.ABOUT_CALLS or any(
+            handling.DRAWINGS.search(path) or handling.LAYERS.search(path) for path in dotted
+        ):
+            return
+        if name[:1].isupper() and not handling.HOLDERS.search(name):
+            return
+        if name in handling.PRODUCTS:
+            self._multiplied()
+        if name in handling.PUTTING and isinstance(call.func, ast.Attribute):
+            self._assigned(call.func.value, scope)
+        elif refs or name in handling.PRODUCTS:
+            self._follow(call, scope, bool(handling.FORMS.search(name)))
+
+    def _passed(self, ref: Unit | ClassScope, call: ast.Call, node: ast.AST) -> None:
+        """Follow the value into a function of the project."""
+        made = self.program.method(self.flow, ref, "__init__") if isinstance(ref, ClassScope) else [ref]
+        for unit in made[:1]:
+            for name in handling.given_as(unit, call, node):
+                is_trained = self.moments.leads_to_loop(unit) and unit.display_name != "<module>"
+                if is_trained and not handling.NO_DATA.search(name):
+                    self._hand(node, f"{unit.name} is given it")
+                self._stored(name, unit, unit.bindings.get(name, []))
+
+    # Names that hold the value
+
+    def _assigned(self, target: ast.expr, scope: Scope) -> None:
+        """Follow what is assigned to."""
+        match target:
+            case ast.Tuple() | ast.List():
+                for part in target.elts:
+                    self._assigned(part, scope)
+            case ast.Subscript() | ast.Starred() | ast.Attribute(attr="data"):
+                self._assigned(target.value, scope)
+            case ast.Name() if (found := lookup(target.id, scope)) is not None:
+                self._stored(target.id, *found)
+            case ast.Attribute():
+                for owner in self._owners(target, scope):
+                    self._stored_on_object(target.attr, owner)
+            case ast.Call() if isinstance(target.func, ast.Attribute):
+                self._assigned(target.func.value, scope)
+
+    def _stored(self, name: str, home: Scope, bindings: list[Binding]) -> None:
+        if (home, name, self.state) in self.seen:
+            return
+        self.seen.add((home, name, self.state))
+        self._updated(name, bindings)
+        for load in self.finder.reads.of_name(home.module, name):
+            found = lookup(name, load.scope)
+            if found is not None and found[0] is home:
+                self._read(name, load)
+        if home is home.module.unit:
+            self._imported(name, home.module)
+
+    def _updated(self, name: str, bindings: list[Binding]) -> None:
+        """Note what the training makes new values of out of the old ones."""
+        if any(is_descent(each) and self.moments.updates(each) for each in bindings):
+            self._learn(f"{name} is updated")
+        elif carried := self.moments.carried(name, bindings):
+            self._learn(carried)
+
+    def _learn(self, how: str) -> None:
+        if self.state.is_itself:
+            self.destination.learned = self.destination.learned or how
+
+    def _imported(self, name: str, module: ModuleIndex) -> None:
+        """Follow a name of a file into those that import it."""
+        for other in self.program.modules:
+            for bound, bindings in other.unit.bindings.items() if other is not module else ():
+                for binding in bindings:
+                    if binding.kind == "import" and binding.key.rpartition(".")[2] == name:
+                        ref = self.program.resolve_dotted(binding.key, other)
+                        if isinstance(ref, tuple) and ref == (module, name):
+                            self._stored(bound, other.unit, bindings)
+
+    def _owners(self, target: ast.Attribute, scope: Scope) -> list[ClassScope]:
+        """Return the classes of the object that an attribute is set of."""
+        own = scope.unit.enclosing_class
+        if own is not None and isinstance(target.value, ast.Name) and target.value.id == "self":
+            return [own]
+        return [ref.cls for ref in self.flow.value(target.value, scope).refs if isinstance(ref, Instance)]
+
+    def _stored_on_object(self, name: str, owner: ClassScope) -> None:
+        if (owner, name, self.state) in self.seen:
+            return
+        self.seen.add((owner, name, self.state))
+        self._updated(name, owner.attributes.get(name, []))
+        if any(handling.MODEL_METHODS.match(method) for method in owner.methods):
+            return
+        family = self.program.family(self.flow, owner)
+        alone = len(self.program.attributes.get(name, [])) <= 1
+        for load in self.finder.reads.of_attribute(name):
+            if alone or load.scope.unit.enclosing_class in family:
+                self._read(name, load)
+
+    def _read(self, name: str, load: Read) -> None:
+        state = self.state
+        if self.moments.trains(load.scope.unit, load.nesting, load.node.lineno):
+            if not handling.NO_DATA.search(name):
+                self.destination.handed = self.destination.handed or f"the training reads {name}"
+            # What the training computes of it is seen as a use of it; only whether it is updated is of interest now.
+            if not self.state.is_itself:
+                return
+            state = state._replace(is_trained=True)
+        self.waiting.append((load.node, load.scope, state))
+
+    def _hand(self, node: ast.AST, how: str) -> None:
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        if not handling.NO_DATA.search(name):
+            self.destination.handed = self.destination.handed or how

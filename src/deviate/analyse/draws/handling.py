@@ -1,0 +1,83 @@
+"""Names that say what becomes of a value: which calls keep it, fill parameters with it or only tell of it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from deviate.analyse.source.index import Unit
+from deviate.analyse.source.syntax import called_name, passed_for
+
+#: Attributes and functions that tell of an array, not what is in it.
+ABOUT = {"shape", "size", "ndim", "dtype", "device", "requires_grad", "__len__"}
+ABOUT_CALLS = {"len", "range", "print", "type", "isinstance", "id", "format", "repr", "hash"}
+DRAWINGS = re.compile(r"^(matplotlib|seaborn|plotly|PIL|logging|wandb)\b")
+LAYERS = re.compile(r"(^|\.)(torch\.nn|keras|flax|haiku|equinox|optax)\.|^torch\.optim\b")
+#: Methods that put what they are given into the object.
+PUTTING = {"append", "extend", "add", "insert", "update", "appendleft", "put", "push", "setdefault"}
+FITTING = {"fit", "fit_generator", "partial_fit", "train_on_batch", "train"}
+#: Calls of libraries that give what they are given, in another form; objects that hold examples.
+FORMS = re.compile(
+    r"(^|_)(array|asarray|tensor|as_tensor|from_numpy|constant|convert_to_tensor|Variable|stack|hstack|vstack|"
+    r"concat\w*|cat|reshape|ravel|squeeze|unsqueeze|expand_dims|transpose|copy|clone|detach|to|cuda|cpu|float|double|"
+    r"astype|type|requires_grad_|view|list|tuple|dict|zip|enumerate|reversed|items|values|"
+    r"device_put|Tensor|FloatTensor|sqrt|normali[sz]e\w*|orth\w*|qr|svd)$"
+)
+HOLDERS = re.compile(
+    r"(Dataset|Loader|Tensor|Frame|Series|Array|Variable|Data|Batch|Sequence|Sampler|Matrix)$", re.IGNORECASE
+)
+#: Calls that fill parameters with what they are given.
+FILLING = {"copy_", "load_state_dict", "set_weights", "from_pretrained", "set_value"}
+PRODUCTS = {"dot", "matmul", "mm", "mv", "bmm", "einsum", "inner", "tensordot"}
+GRADIENTS = {"grad", "value_and_grad"}
+#: Methods of a class that learns or acts: what it draws as it is made may be what it learns.
+MODEL_METHODS = re.compile(
+    r"^(forward|backward|backprop\w*|feed_?forward|predict\w*|learn|act|step|update\w*|propagate|optimi[sz]e|sample)$"
+)
+#: Names of what is no example to learn from, and no target.
+NO_DATA = re.compile(
+    r"(^|_)(noises?|z|eps|epsilon|latents?|dummy|fakes?|hidden|h\d*|states?|obs|keys?|rngs?|nets?|models?|params?|"
+    r"parameters|weights?|bias(es)?|theta|layers?|embed\w*|polic(y|ies)|agents?|actor|critic|population|config|cfg|"
+    r"args|opt|hparams|lr|(learning_)?rates?|alphas?|gammas?|betas?|momentum|decay|temperature|dropout|seeds?|probs?|env|envs|name|port|uid|run_id)[\d_]*$|^id$|^fixed|^init|^[WwbUV]\d*$",
+)
+
+
+def drops(name: str, dotted: Sequence[str]) -> bool:
+    """Tell whether a call, by its name and dotted names, makes neither examples nor parameters of what it is given."""
+    if name in ABOUT_CALLS or any(DRAWINGS.search(path) or LAYERS.search(path) for path in dotted):
+        return True
+    return name[:1].isupper() and not HOLDERS.search(name)
+
+
+def given_as(unit: Unit, call: ast.Call, node: ast.AST) -> Iterator[str]:
+    """Yield the parameters of a function that a call gives an argument for."""
+    for name in unit.parameters:
+        if any(given is node or getattr(given, "value", None) is node for given in passed_for(call, unit, name)):
+            yield name
+
+
+def is_gradient(call: ast.Call, node: ast.AST) -> bool:
+    """Tell whether the value is what ``grad(f)(value)`` differentiates by."""
+    maker = call.func
+    return isinstance(maker, ast.Call) and called_name(maker) in GRADIENTS and call.args[:1] == [node]
+
+
+def keeps(parent: ast.expr, node: ast.AST) -> bool:
+    """Tell whether an expression is still the value: a part of it, it among others, or scaled."""
+    match parent:
+        case ast.Subscript():
+            return parent.value is node
+        case ast.IfExp():
+            return parent.test is not node
+        case ast.Compare():
+            return False
+    return True
+
+
+def part(target: ast.expr, index: int) -> ast.expr:
+    """Return what one value of several is assigned to."""
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+    if not 0 <= index < len(parts) or any(isinstance(part, ast.Starred) for part in parts):
+        return target
+    return parts[index]

@@ -1,0 +1,71 @@
+"""Modules outside the project: those that the analysis read run as instrumented, and others that draw are noted."""
+
+import os
+import re
+from importlib.machinery import SourceFileLoader
+
+from .libraries import is_library_file
+
+#: Text that draws random numbers.
+DRAWS = re.compile(
+    rb"\b(random|rng|np|numpy|torch|tf|jax|jr)\.([a-z_]+\.)*"
+    rb"(rand\w*|normal|uniform|shuffle|choices?|sample|permutation|default_rng|gauss|binomial|multinomial|poisson)\("
+    rb"|\.(normal_|uniform_|bernoulli_|random_)\(|\bimport random\b|\bfrom random import\b"
+)
+
+
+class Outside:
+    """Files outside the project that its imports lead to."""
+
+    def __init__(self, config):
+        self.texts = dict(config.get("outside") or {})
+        self.read = set(config.get("read") or ()) | set(self.texts)
+        #: Folders of packages outside the project.
+        self.folders = {os.path.dirname(path) for path in self.read}
+
+    def may_concern(self, path):
+        """Tell whether a package with this search path lies outside the project."""
+        return bool(self.folders) and any(os.path.realpath(entry) in self.folders for entry in path)
+
+    def apply(self, spec):
+        """Let the loader of `spec` run the instrumented text; whatever tells where the module lies stays as it is."""
+        if self.texts and spec.has_location and type(spec.loader) is SourceFileLoader:
+            text = self.texts.get(os.path.realpath(spec.origin))
+            if text is not None:
+                spec.loader = Loader(spec.name, spec.origin, text)
+
+    def look(self, spec, redirect, process):
+        """Note, once, a module outside the project that was not read and draws."""
+        origin = spec.origin
+        try:
+            for folder in map(os.path.realpath, spec.submodule_search_locations or ()):
+                if not redirect.is_own(folder) and not is_library_file(os.path.join(folder, "")):
+                    self.folders.add(folder)
+            if not spec.has_location or not isinstance(origin, str) or not origin.endswith(".py"):
+                return
+            path = os.path.realpath(origin)
+            if path in self.read or redirect.is_own(path) or is_library_file(path):
+                return
+            with open(path, "rb") as file:
+                draws = DRAWS.search(file.read()) is not None
+        except (OSError, ValueError, TypeError):
+            return
+        if draws:
+            message = (
+                "random numbers drawn in %s, which lies outside the project and was not read: "
+                "they are of the factor that draws around them, else of other" % path
+            )
+            process.events.note("draws-outside", message, path)
+
+
+class Loader(SourceFileLoader):
+    """Runs another text in the place of a file's, without its cached bytecode."""
+
+    def __init__(self, name, path, text):
+        super().__init__(name, path)
+        self.text = text
+
+    def get_code(self, fullname):
+        """Compile the instrumented text; tracebacks name the file itself, whose lines are the same."""
+        with open(self.text, "rb") as file:
+            return self.source_to_code(file.read(), self.path)

@@ -1,0 +1,277 @@
+"""Trainings whose data, parameters and other things are drawn by plain code before the training."""
+
+from __future__ import annotations
+
+_TORCH_LOOP = """
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            loss = (model(examples) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+"""
+
+PROJECTS: dict[str, dict[str, str]] = {
+    "curves drawn one by one": {
+        "train": """
+        import numpy as np
+        import numpy.random as npr
+        import torch
+
+        def curves(count, length, spread):
+            base = np.stack([np.sin(np.linspace(0, 6, 200)), np.cos(np.linspace(0, 6, 200))], axis=1)
+            back = base[::-1]
+            cut = []
+            for _ in range(count):
+                start = np.argmax(npr.multinomial(1, [1 / 100] * 100))  # !data
+                turned = bool(npr.rand() > 0.5)  # !data
+                piece = (back if turned else base)[start:start + length].copy()
+                piece += npr.randn(*piece.shape) * spread  # !data
+                cut.append(piece)
+            return base, np.stack(cut)
+
+        base, pieces = curves(100, 20, 0.1)
+        examples = torch.from_numpy(pieces).float()
+"""
+        + _TORCH_LOOP,
+    },
+    "a simulated series with arithmetic like an update": {
+        "train": """
+        import torch
+        from series import simulate
+        examples = torch.tensor(simulate(200, 0.1))
+"""
+        + _TORCH_LOOP,
+        "series": """
+        import numpy as np
+        def simulate(steps, rate):
+            x = np.random.randn(2)  # !data
+            v = np.random.uniform(-1, 1, 2)  # !data
+            seen = []
+            for t in range(steps):
+                x = x - rate * (x ** 3 - x)
+                v -= rate * x
+                x = step(x) + 0.1 * np.random.randn(2)  # !data
+                seen.append(np.concatenate([x, v]))
+            return np.array(seen)
+        def step(x):
+            return 0.9 * x
+        """,
+    },
+    "lists filled at the top of a file": {
+        "train": """
+        import random
+        import numpy as np
+        import torch
+        rows, classes = [], []
+        for i in range(50):
+            centre = random.choice([-1.0, 1.0])  # !data
+            rows.append([random.gauss(centre, 1), random.gauss(-centre, 1)])  # !data !data
+            classes.append(centre)
+        table = np.array(rows)
+        table = table + np.random.standard_normal(table.shape)  # !data
+        examples = torch.tensor(table)
+"""
+        + _TORCH_LOOP,
+    },
+    "weights of a teacher": {
+        "train": """
+        import numpy as np
+        def problem(n, rng):
+            w = rng.normal(size=5)  # !data
+            features = rng.normal(size=(n, 5))  # !data
+            return features, features @ w
+        rng = np.random.default_rng(0)
+        teacher = rng.uniform(size=(5, 3))  # !data
+        features, answers = problem(100, rng)
+        projected = features @ teacher
+        w = rng.normal(size=3)  # !init
+        for epoch in range(20):
+            w = w - lr * projected.T @ (projected @ w - answers)
+            print('loss', float(w.sum()))
+        """,
+    },
+    "a parameter that each iteration makes anew": {
+        "train": """
+        import numpy as np
+        rng = np.random.default_rng()
+        start = rng.normal(size=5)  # !init
+        guess = start.copy()
+        scale = rng.uniform(size=5)  # !data
+        for epoch in range(20):
+            guess = improve(guess, scale) + 0.01 * rng.normal(size=5)  # !other
+            print('loss', loss(guess))
+        """,
+    },
+    "networks of plain arrays": {
+        "train": """
+        import numpy as np
+        from jax import grad, random
+        from nets import build, descend, stack
+        net = build([4, 8, 1])
+        key = random.PRNGKey(0)
+        tree = stack(key)
+        for epoch in range(20):
+            loss, slopes = measure(net, tree)
+            descend(net, slopes, 0.1)
+            tree = better(tree, grad(measure)(tree))
+            print('loss', loss)
+        """,
+        "nets": """
+        import numpy as np
+        from jax import random
+        def build(sizes):
+            rows = []
+            for n, m in zip(sizes, sizes[1:]):
+                rows.append({'kernel': np.random.randn(n, m) / np.sqrt(n), 'shift': np.zeros(m)})  # !init
+            return rows
+        def descend(rows, slopes, lr):
+            for row, slope in zip(rows, slopes):
+                row['kernel'] -= lr * slope['kernel']
+        def stack(key):
+            return [random.normal(k, (3, 3)) for k in random.split(key, 2)]  # !init
+        """,
+    },
+    "a class that holds what it made": {
+        "train": """
+        import numpy as np
+        class Walks:
+            def __init__(self, n):
+                self.paths = np.cumsum(np.random.randn(n, 10), axis=1)  # !data
+                self.ends = self.paths[:, -1] + np.random.normal(0, 0.1, n)  # !data
+            def part(self, i):
+                return self.paths[i:i + 5], self.ends[i:i + 5]
+        class Net:
+            def __init__(self, n):
+                self.kernel = np.random.randn(n)  # !init
+            def learn(self, paths, ends):
+                error = paths @ self.kernel - ends
+                self.kernel -= 0.1 * paths.T @ error
+                return error
+        walks = Walks(100)
+        net = Net(10)
+        for epoch in range(20):
+            for i in range(0, 100, 5):
+                error = net.learn(*walks.part(i))
+            print('loss', (error ** 2).mean())
+        """,
+    },
+    "a library's loop": {
+        "train": """
+        import numpy as np
+        from tensorflow import keras
+        def waves(n):
+            phases = np.random.uniform(0, 6, (n, 1))  # !data
+            return np.sin(phases + np.arange(10)), phases
+        def main():
+            inside, outside = waves(100)
+            model = keras.Sequential([keras.layers.Dense(1)])
+            model.compile('sgd', 'mse')
+            model.fit(inside, outside, epochs=3)
+        main()
+        """,
+    },
+    "a fit without a loop": {
+        "train": """
+        import numpy as np
+        from sklearn.linear_model import SGDClassifier
+        def clouds(n):
+            return np.random.randn(n, 2), np.random.randint(0, 2, n)  # !data !data
+        rows, kinds = clouds(100)
+        jitter = np.random.randn(3, 3)  # !other
+        clf = SGDClassifier()
+        clf.fit(rows, kinds)
+        print('accuracy', clf.score(rows, kinds))
+        """,
+    },
+    "random settings": {
+        "train": """
+        import numpy as np
+        import torch
+        rates = 10 ** np.random.uniform(-4, -1, size=20)  # !other
+        def train(learning_rate, net):
+            rows = torch.load('rows.pt')
+            optimizer = torch.optim.SGD(net.parameters(), lr=learning_rate)
+            for epoch in range(3):
+                loss = net(rows).mean()
+                loss.backward()
+                optimizer.step()
+                print('loss', loss.item())
+        for rate in rates:
+            train(rate, torch.nn.Linear(3, 1))
+        """,
+    },
+    "a name that another file imports": {
+        "train": """
+        import torch
+        from shapes import cloud as examples
+"""
+        + _TORCH_LOOP,
+        "shapes": """
+        import torch
+        cloud = torch.randn(100, 2)  # !data
+        cloud = cloud + torch.poisson(torch.ones(100, 2))  # !data
+        """,
+    },
+    "trainings that are repeated": {
+        "train": """
+        import random
+        import numpy as np
+        def blobs(n):
+            return np.random.randn(n, 2) + np.random.randint(0, 2, (n, 1))  # !data !data
+        def train(rows, rate):
+            kernel = np.zeros(2)
+            for epoch in range(20):
+                kernel -= rate * gradient(kernel, rows)
+                print('loss', kernel.sum())
+        for trial in range(5):
+            rate = 10 ** np.random.uniform(-4, -1)  # !other
+            depth = random.randint(1, 4)  # !other
+            train(blobs(100), rate)
+        """,
+    },
+    "what is no data": {
+        "train": """
+        import numpy as np
+        import torch
+        examples = torch.load('examples.pt')
+        def try_out(net):
+            return net(torch.randn(2, 2)).shape  # !other
+        def look(size):
+            return torch.randn(size, 2)  # !other
+        fixed_noise = look(64)
+        latent_z = torch.rand(3, 2)  # !other
+        print(np.random.rand(3))  # !other
+        model = torch.nn.Linear(2, 2)
+        try_out(model)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            loss = (model(examples) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+            save(model(fixed_noise), model(latent_z))
+        """,
+    },
+    "a pre-training before the training": {
+        "train": """
+        import numpy as np
+        import torch
+        examples = torch.load('examples.pt')
+        def warm_up(model, optimizer):
+            for i in range(3):
+                order = torch.randperm(len(examples))  # !other
+                model(examples[order]).mean().backward()
+                optimizer.step()
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        warm_up(model, optimizer)
+        for epoch in range(3):
+            loss = (model(examples) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+        """,
+    },
+}
