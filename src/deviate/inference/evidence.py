@@ -20,6 +20,9 @@ Shown = Literal["varied", "identical", "partly", "absent", "unknown"]
 #: What the content of the first batches is made of.
 _IN_BATCHES = frozenset(("shuffle", "augment", DATA))
 
+#: Fingerprints of content that is computed, not only drawn.
+_COMPUTED = frozenset(("init", BATCHES, EXAMPLES, INPUT))
+
 #: What the first input of the training is made of: noise that a generator takes, for instance, is of `other`.
 _IN_INPUT = _IN_BATCHES | {"other"}
 
@@ -109,7 +112,7 @@ def _is_broken(name: str, meant: Meant, shown: Shown, variant: Variant, *, fixed
         # A buffer of what an agent met, for instance, follows from its weights.
         return False
     if meant == "held":
-        # Weights that another processor's instructions draw differ in their last bits, and so do those with a bit
-        # turned over.
-        return shown in ("varied", "partly") and not (name == "init" and variant.disturbed)
+        # Weights and data that another processor's instructions compute differ in their last bits, and so do weights
+        # with a bit turned over.
+        return shown in ("varied", "partly") and not (name in _COMPUTED and variant.disturbed)
     return meant == "varies" and shown in ("identical", "partly")

@@ -100,7 +100,7 @@ def _summary(side: Side) -> SideSummary:
 
 def _example_sets(side: Side) -> int:
     variant = find_variant(side.variant)
-    if variant is None or not variant.controlled or DATA in variant.varying:
+    if variant is None or not variant.controlled or variant.disturbed or DATA in variant.varying:
         return 1
     prints = [prints[EXAMPLES] for prints in side.prints.values() if EXAMPLES in prints]
     return max(1, len(classes([""] * len(prints), prints)))
