@@ -193,7 +193,8 @@ def run_variants(
     report = msgspec.json.decode(finished.stdout)
     experiment = next(where.rglob(".deviate/experiments/field"))
     runs = {(part["variant"], run["index"]): run for part in report["variants"] for run in part["runs"]}
-    values = recorded(deviate(["report", "field", "--format", "csv"], place, environment).stdout)
+    timings = {metric["name"] for part in report["variants"] for metric in part["metrics"] if metric["kind"] == "speed"}
+    values = recorded(deviate(["report", "field", "--format", "csv"], place, environment).stdout, timings)
     draws = msgspec.json.decode((experiment / "experiment.json").read_bytes())["draws"]
     return {
         "status": finished.returncode,
@@ -222,7 +223,7 @@ def run_variants(
 
 
 def differences(
-    values: dict[tuple[str, int], list[tuple[str, float]]], runs: dict[Any, Any], one: Any, other: Any
+    values: dict[tuple[str, int], list[tuple[str, str]]], runs: dict[Any, Any], one: Any, other: Any
 ) -> list[str]:
     """Return the fingerprints in which two runs differ, and `values` where what they recorded differs."""
     prints = [runs[key]["fingerprints"] for key in (one, other)]
@@ -230,11 +231,11 @@ def differences(
     return [*unequal, *(["values"] if values.get(one) != values.get(other) else [])]
 
 
-def recorded(text: str) -> dict[tuple[str, int], list[tuple[str, str]]]:
-    """Return the values of each run from the table of all records; times are left out."""
+def recorded(text: str, timings: set[str]) -> dict[tuple[str, int], list[tuple[str, str]]]:
+    """Return the values of each run from the table of all records, those of `timings` left out."""
     values = defaultdict(list)
     for line in csv.DictReader(text.splitlines()):
-        if not re.search(r"time|second|elapsed|speed|duration|took|fps|it/s", line["metric"], re.I):
+        if line["metric"] not in timings:
             values[line["variant"], int(line["run"])].append((line["metric"], line["value"]))
     return dict(values)
 

@@ -16,6 +16,8 @@ class _Environment:
         self.action_space = self.inner.action_space
         self.observation_space = self.inner.observation_space
         self.first_seed = None
+        if hasattr(self.action_space, "n"):
+            self.action_space.n = int(self.action_space.n)
 
     def seed(self, seed=None):
         self.first_seed = seed
@@ -51,3 +53,6 @@ class _Environment:
 def make(name, **_):
     """Return the environment of that name."""
     return _Environment(name)
+
+
+Env = _Environment
