@@ -135,7 +135,7 @@ def run_bare(
     finished = start(words, copy / project.get("folder", "."), environment, BARE_LIMIT_S)
     shutil.rmtree(copy)
     (folder / f"bare-{index}.txt").write_text(finished.stdout + "\n--- stderr\n" + finished.stderr)
-    return {"status": finished.returncode, "numbers": numbers(finished.stdout)}
+    return {"status": finished.returncode, "numbers": numbers(finished.stdout) or numbers(finished.stderr)}
 
 
 def run_audit(project: dict[str, Any], folder: Path, words: list[str], environment: dict[str, str]) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def run_variants(
         "broken": {
             part["variant"]: broken
             for part in report["variants"]
-            if (broken := [proof["name"] for proof in part["evidence"] if proof["broken"] or proof["unequal"]])
+            if (broken := [proof["name"] for proof in part["evidence"] if proof["broken"]])
         },
         "warnings": [
             f"{warning['variant'] or 'all'}: {warning['slug']}: {warning['message']}" for warning in report["warnings"]
@@ -242,11 +242,12 @@ def recorded(text: str, timings: set[str]) -> dict[tuple[str, int], list[tuple[s
 
 def compare_with_bare(bare: list[dict[str, Any]], project: Path) -> str:
     """Tell whether an as-is run printed the numbers that both bare runs printed."""
-    logs = list(project.rglob(".deviate/experiments/field/runs/as-is-0/stdout.log"))
-    if not logs:
+    runs = list(project.rglob(".deviate/experiments/field/runs/as-is-0"))
+    if not runs:
         return "no as-is run"
+    logs = [(runs[0] / name).read_text(errors="replace") for name in ("stdout.log", "stderr.log")]
     first, second = (run["numbers"] for run in bare)
-    printed = numbers(logs[0].read_text(errors="replace"))
+    printed = numbers(logs[0]) or numbers(logs[1])
     if not len(first) == len(second) == len(printed):
         return f"{len(first)}, {len(second)} and {len(printed)} numbers"
     same = [i for i, number in enumerate(first) if number == second[i]]

@@ -18,9 +18,7 @@ def main() -> None:
 
 def figures(projects: list[dict[str, Any]]) -> str:
     """Return the counts, one row a half."""
-    lines = [
-        "| half | projects | ran | control bit-identical | wrong statements | projects without one |"
-    ]
+    lines = ["| half | projects | ran | control bit-identical | wrong statements | projects without one |"]
     lines.append("|---|---:|---:|---:|---:|---:|")
     for half in ("first", "second"):
         own = [project for project in projects if project["half"] == half]
