@@ -22,6 +22,7 @@ SAME = [
 ]
 NONE = ["augmented", "adversarial", "policy", "replayed", "negatives"]
 DIFFERENT = ["made", "made_for_loader", "split_by_hand", "split_for_loaders", "other_labels", "listed"]
+DIFFERENT += ["tested_with_gradients"]
 
 
 @pytest.fixture(scope="module")

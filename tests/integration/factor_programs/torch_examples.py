@@ -215,6 +215,21 @@ def other_labels():
     train(network(), lambda: iter(DataLoader(data, batch_size=20, shuffle=True)))
 
 
+def tested_with_gradients():
+    """Train on what is made anew, and test now and then on what was made before, without ``no_grad``."""
+    model, test = network(), [torch.rand(20, WIDTH) for _ in range(3)]
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(EPOCHS * 5):
+        loss = model(torch.rand(20, WIDTH)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step % 5 == 0:
+            model.eval()
+            [model(x).mean().item() for x in test]
+            model.train()
+
+
 class Listed(Dataset):
     """Text of two numbers, made when the data set is."""
 

@@ -43,19 +43,19 @@ class Inputs:
         self.calls = 0
         self.passes = {}
 
-    def take(self, args, kwargs):
+    def take(self, module, args, kwargs):
         """Look at the arguments of a call; whatever goes wrong, the next calls are left alone."""
         try:
             if not self.is_traced():
-                self.look(args, kwargs)
+                self.look(module, args, kwargs)
         except Exception as error:
             self.wanted = False
             self.streams.process.events.note("examples-unread", repr(error), "input")
 
-    def look(self, args, kwargs):
+    def look(self, module, args, kwargs):
         """Take the first input of the training down, and the rows of this one."""
         arrays = list(arrays_in((args, kwargs)))
-        training = bool(self.is_training())
+        training = bool(self.is_training(module))
         if training and not self.has_first:
             self.has_first = True
             self.write_first(arrays)

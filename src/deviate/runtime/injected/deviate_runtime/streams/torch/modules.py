@@ -143,12 +143,12 @@ def instead_of(plain, streams, inputs):
         current = streams.current
         if factor is None or factor == current or (factor == LAYERS and current == AUGMENT):
             if inputs.wanted and current == OTHER:
-                inputs.take(args, kwargs)
+                inputs.take(self, args, kwargs)
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_impl(*args, **kwargs)
         if inputs.wanted and factor == LAYERS:
-            inputs.take(args, kwargs)
+            inputs.take(self, args, kwargs)
         before = enter(factor)
         try:
             return plain(self, *args, **kwargs)
@@ -168,10 +168,10 @@ def around(plain, streams, inputs):
         current = streams.current
         if factor is None or factor == current or (factor == LAYERS and current == AUGMENT):
             if inputs.wanted and current == OTHER:
-                inputs.take(args, kwargs)
+                inputs.take(self, args, kwargs)
             return plain(self, *args, **kwargs)
         if inputs.wanted and factor == LAYERS:
-            inputs.take(args, kwargs)
+            inputs.take(self, args, kwargs)
         before = enter(factor)
         try:
             return plain(self, *args, **kwargs)
@@ -184,7 +184,11 @@ def around(plain, streams, inputs):
 def inputs_of(torch, streams):
     """Return what looks at the inputs of models."""
     tracing = getattr(torch._C, "_get_tracing_state", lambda: None)
-    return Inputs(streams, streams.examples, torch.is_grad_enabled, lambda: tracing() is not None)
+
+    def is_training(module):
+        return torch.is_grad_enabled() and module.training
+
+    return Inputs(streams, streams.examples, is_training, lambda: tracing() is not None)
 
 
 class Factors(dict):
