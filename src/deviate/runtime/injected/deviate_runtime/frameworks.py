@@ -115,6 +115,8 @@ FRAMEWORKS = (
         hooks=(
             ("sklearn.utils.validation", "streams.sklearn:patch_check"),
             ("sklearn.utils", "streams.sklearn:patch_copies"),
+            ("xgboost.training", "streams.boosting:patch_training"),
+            ("lightgbm.engine", "streams.boosting:patch_training"),
         ),
         boundaries=(
             ("sklearn.datasets", "make_* load_* fetch_*", DATA, OUTSIDE),
@@ -233,6 +235,11 @@ FRAMEWORKS = (
     ),
     Framework(
         "transformers",
+        hooks=(
+            ("datasets.fingerprint", "streams.datasets:patch_fingerprints"),
+            ("datasets.arrow_dataset", "streams.datasets:patch_datasets"),
+            ("datasets.iterable_dataset", "streams.datasets:patch_iterables"),
+        ),
         epochs=(
             ("transformers.trainer", "Trainer.log", LOGS),
             ("transformers.trainer_callback", "CallbackHandler.on_epoch_begin", EPOCH),
@@ -280,6 +287,17 @@ FRAMEWORKS = (
             ("gym.utils.seeding", "streams.gymnasium:patch_seeding"),
         ),
         packages=("gymnasium",),
+    ),
+    Framework(
+        "torch_geometric",
+        boundaries=(
+            # Splits of one graph, which no data set of torch's makes.
+            ("torch_geometric.transforms.random_node_split", "RandomNodeSplit.forward", DATA, OUTSIDE),
+            ("torch_geometric.transforms.random_node_split", "RandomNodeSplit.__call__", DATA, OUTSIDE),
+            ("torch_geometric.transforms.random_link_split", "RandomLinkSplit.forward", DATA, OUTSIDE),
+            ("torch_geometric.transforms.random_link_split", "RandomLinkSplit.__call__", DATA, OUTSIDE),
+        ),
+        packages=("torch_geometric",),
     ),
 )
 
