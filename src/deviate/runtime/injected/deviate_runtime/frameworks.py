@@ -72,6 +72,7 @@ FRAMEWORKS = (
             ("random", "streams.python:patch_random"),
             ("threading", "streams.threads:patch_threading"),
             ("concurrent.futures.thread", "streams.threads:patch_executor"),
+            ("multiprocessing.pool", "streams.threads:patch_pool"),
             # They draw as they are imported: rich from the shared generators, sympy from one of its own.
             ("rich.style", "streams.boundaries:disregard_all_draws"),
             ("sympy", "streams.boundaries:disregard_own_draws"),

@@ -3,10 +3,11 @@
 Threads take turns as the system likes. What several of them draw from one generator differs from run to run, and so
 does what a thread draws while the program's first one switches that generator. So a draw in the program's files, in
 another thread than the first, is made by a generator of that thread: seeded by the factor, by what the program seeded
-the shared one with, and by which thread it is. A task of a `ThreadPoolExecutor` counts as a thread, since any of the
-pool's may take it.
+the shared one with, and by which thread it is. A task of a pool counts as a thread, since any of the pool's may take
+it. Threads that a library of C++ starts, as TensorFlow does, count as one.
 """
 
+import functools
 import sys
 import threading
 
@@ -50,6 +51,28 @@ def patch_executor(module, streams):
         if len(args) > 1 and type(args[0]).__name__ != "InterpreterPoolExecutor":
             args = (args[0], Task(Drawer(streams, args[1]), args[1]), *args[2:])
         return plain(*args, **kwargs)
+
+
+def patch_pool(module, streams):
+    """Give each task of the older pools of threads a number, in the order in which they are handed over."""
+    cls = module.ThreadPool
+    if "apply_async" in vars(cls) or not streams.controls or not hasattr(cls, "_guarded_task_generation"):
+        return
+    plain_apply, plain_tasks = cls.apply_async, cls._guarded_task_generation
+
+    @functools.wraps(plain_apply)
+    def apply_async(self, func, *args, **kwargs):
+        return plain_apply(self, Task(Drawer(streams, func), func), *args, **kwargs)
+
+    @functools.wraps(plain_tasks)
+    def tasks(self, *args, **kwargs):
+        for job, number, function, args_of, kwargs_of in plain_tasks(self, *args, **kwargs):
+            # How the pool raises what the program's own iterable raised stays as it is.
+            own = function if function is reraised else Task(Drawer(streams, function), function)
+            yield job, number, own, args_of, kwargs_of
+
+    reraised = getattr(module, "_helper_reraises_exception", None)
+    cls.apply_async, cls._guarded_task_generation = apply_async, tasks
 
 
 class Task:
@@ -129,6 +152,14 @@ class Threads:
         """Begin anew."""
         self.lock = threading.Lock()
         self.sums = {}
+        self.librarys = None
+
+    def of_libraries(self):
+        """Return what draws in all threads that neither the program nor a library of Python's started."""
+        with self.lock:
+            if self.librarys is None:
+                self.librarys = Drawer(self.streams, Threads)
+            return self.librarys
 
     def add(self, factor, seed):
         """Take a seed into the fingerprint of `factor`."""
@@ -146,16 +177,19 @@ class Threads:
 def draw_in_thread(streams, factor, function):
     """Return what takes the place of `function`, which draws, in another thread than the program's first.
 
-    None where the program did not start the thread.
+    None where it stays as it is: with torch in a thread of a library's, for which the first one may be waiting.
     """
     drawer = current_drawer()
-    if drawer is None:
-        return None
+    is_librarys = drawer is None
+    if is_librarys:
+        drawer = streams.threads.of_libraries()
     factor = factor or OTHER
     owner = getattr(function, "__self__", None)
     shared = shared_generator(streams, owner, function)
     if shared is not None:
         return getattr(drawer.generator(shared, factor), function.__name__, function)
+    if is_librarys:
+        return None
     if is_torchs(owner, function):
         return OfTorch(streams, drawer, factor, function)
     if not is_generator(owner):
