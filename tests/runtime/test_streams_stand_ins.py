@@ -59,6 +59,20 @@ class Dataset:
 FINGERPRINT = """
 import random
 fingerprint_rng = random.Random()
+
+class Hasher:
+    @classmethod
+    def hash_bytes(cls, value):
+        return b"".join([value] if isinstance(value, bytes) else value).hex()
+"""
+
+CACHED = """
+import pickle
+from datasets.fingerprint import Hasher
+drawing = pickle.dumps(__dv_draw__)
+print(pickle.loads(drawing) is __dv_draw__, Hasher.hash_bytes(b"plain"), Hasher.hash_bytes([b"a", b"b"]))
+print(Hasher.hash_bytes(drawing) == Hasher.hash_bytes([drawing]))
+print(Hasher.hash_bytes(drawing))
 """
 
 PREPARED = """
@@ -163,6 +177,15 @@ def test_data_sets_are_made_for_data_and_shuffled_for_shuffle(run: Run, library:
     assert control[1] == shuffled[1] != split[1]
     assert control[2:4] == split[2:4]
     assert all(first != second for first, second in zip(control[2:4], shuffled[2:4], strict=True))
+
+
+def test_no_run_reads_cached_results_of_a_function_that_drew_in_another(run: Run, library: Path) -> None:
+    write(library, "datasets", fingerprint=FINGERPRINT)
+    first, second = (lines(trained(run, CACHED, library)) for _ in range(2))
+    assert first[:2] == second[:2] == [f"True {b'plain'.hex()} {b'ab'.hex()}", "True"]
+    assert first[2] != second[2]
+    observed, again = (lines(trained(run, CACHED, library, control="observe")) for _ in range(2))
+    assert observed == again
 
 
 def test_nodes_are_split_for_data(run: Run, library: Path) -> None:

@@ -4,6 +4,7 @@
 in it.
 """
 
+import functools
 import sys
 
 from ..frameworks import AUGMENT, DATA, OTHER, SHUFFLE
@@ -11,16 +12,30 @@ from ..patching import replaces
 from .seeds import replaced
 from .sklearn import is_number
 
+#: What a pickled function of the program's contains that draws.
+DRAWING = b"__dv_draw__"
+
 
 def patch_fingerprints(module, streams):
-    """Have names of cached results that are drawn at random be drawn by the system.
+    """Have no run read cached results of functions that drew in another one.
 
-    Equal names in every run would have a run read what another one has written.
+    Names of such results that are drawn at random are drawn by the system; those made of a function that draws have the
+    process in them.
     """
     from random import SystemRandom
 
     if hasattr(module, "fingerprint_rng"):
         module.fingerprint_rng = SystemRandom()
+    if not streams.controls or not hasattr(module.Hasher, "hash_bytes"):
+        return
+    plain, salt = module.Hasher.hash_bytes, b"%x" % SystemRandom().getrandbits(64)
+
+    @functools.wraps(plain)
+    def hash_bytes(cls, value):
+        parts = [value] if isinstance(value, bytes) else list(value)
+        return plain([*parts, salt] if any(DRAWING in part for part in parts) else value)
+
+    module.Hasher.hash_bytes = classmethod(hash_bytes)
 
 
 def patch_datasets(module, streams):
