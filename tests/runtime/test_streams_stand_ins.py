@@ -195,3 +195,17 @@ def test_nodes_are_split_for_data(run: Run, library: Path) -> None:
     control, drawn, split = (lines(trained(run, NODES, library, vary)) for vary in ("", "other", "data"))
     assert control[0] == drawn[0] != split[0]
     assert control[1] == split[1] != drawn[1]
+
+
+def test_a_generator_of_c_follows_the_number_that_seeds_it(run: Run, library: Path) -> None:
+    source = """
+import ctypes
+import random
+random.seed(0)
+libc = ctypes.CDLL(None)
+libc.srand(random.getrandbits(31))
+print([libc.rand() for _ in range(3)])
+"""
+    control, again, drawn, split = (lines(trained(run, source, library, vary)) for vary in ("", "", "other", "data"))
+    assert control == again == split
+    assert control != drawn
