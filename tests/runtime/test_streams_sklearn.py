@@ -53,3 +53,14 @@ def test_each_place_that_gives_a_seed_is_told_and_no_seed_that_a_forest_draws(ru
     assert seeds == {(9, "42", False), (10, "42", False), (11, "42", False), (13, "42", True), (14, "42", True)}
     (data,) = [event for event in outcome.of("fingerprint") if event["name"] == "data" and event["moment"] == "end"]
     assert {source["line"] for source in data["sources"]} == {9, 10, 11}
+
+
+def test_members_that_are_fitted_in_threads_are_no_draws_of_the_program(run: Run) -> None:
+    source = SOURCE.replace("RandomForestClassifier(3,", "RandomForestClassifier(8, n_jobs=4,")
+    first, *further = (
+        run(source, "program.py", "42", control="streams", seeds=dict.fromkeys(FACTORS, 7)) for _ in range(3)
+    )
+    prints = [{(e["name"], e["digest"]) for e in each.of("fingerprint")} for each in (first, *further)]
+    assert prints[0] == prints[1] == prints[2]
+    assert {(event["line"], event["given"]) for event in first.of("seed")} >= {(13, "42"), (14, "42")}
+    assert all(event["line"] for event in first.of("seed"))

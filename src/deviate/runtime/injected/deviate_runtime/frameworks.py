@@ -70,6 +70,9 @@ FRAMEWORKS = (
         hooks=(
             ("multiprocessing.process", "streams.processes:patch_process"),
             ("random", "streams.python:patch_random"),
+            ("threading", "streams.threads:patch_threading"),
+            ("concurrent.futures.thread", "streams.threads:patch_executor"),
+            ("multiprocessing.pool", "streams.threads:patch_pool"),
             # They draw as they are imported: rich from the shared generators, sympy from one of its own.
             ("rich.style", "streams.boundaries:disregard_all_draws"),
             ("sympy", "streams.boundaries:disregard_own_draws"),
@@ -113,6 +116,8 @@ FRAMEWORKS = (
         hooks=(
             ("sklearn.utils.validation", "streams.sklearn:patch_check"),
             ("sklearn.utils", "streams.sklearn:patch_copies"),
+            ("xgboost.training", "streams.boosting:patch_training"),
+            ("lightgbm.engine", "streams.boosting:patch_training"),
         ),
         boundaries=(
             ("sklearn.datasets", "make_* load_* fetch_*", DATA, OUTSIDE),
@@ -252,6 +257,11 @@ FRAMEWORKS = (
     ),
     Framework(
         "transformers",
+        hooks=(
+            ("datasets.fingerprint", "streams.datasets:patch_fingerprints"),
+            ("datasets.arrow_dataset", "streams.datasets:patch_datasets"),
+            ("datasets.iterable_dataset", "streams.datasets:patch_iterables"),
+        ),
         epochs=(
             ("transformers.trainer", "Trainer.log", LOGS),
             ("transformers.trainer_callback", "CallbackHandler.on_epoch_begin", EPOCH),
@@ -299,6 +309,17 @@ FRAMEWORKS = (
             ("gym.utils.seeding", "streams.gymnasium:patch_seeding"),
         ),
         packages=("gymnasium",),
+    ),
+    Framework(
+        "torch_geometric",
+        boundaries=(
+            # Splits of one graph, which no data set of torch's makes.
+            ("torch_geometric.transforms.random_node_split", "RandomNodeSplit.forward", DATA, OUTSIDE),
+            ("torch_geometric.transforms.random_node_split", "RandomNodeSplit.__call__", DATA, OUTSIDE),
+            ("torch_geometric.transforms.random_link_split", "RandomLinkSplit.forward", DATA, OUTSIDE),
+            ("torch_geometric.transforms.random_link_split", "RandomLinkSplit.__call__", DATA, OUTSIDE),
+        ),
+        packages=("torch_geometric",),
     ),
 )
 

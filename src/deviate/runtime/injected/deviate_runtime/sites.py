@@ -1,11 +1,15 @@
 """The function that an overlay calls around draws in the program's own files."""
 
+from threading import get_ident
+
 
 def make_draw(process):
     """Return `__dv_draw__`, which makes a function draw for the factor of its site.
 
     A site without a factor is only noted: it draws for the boundary that the program is in.
     """
+    from .streams.threads import draw_in_thread
+
     streams = process.streams
     factors = [site["factor"] for site in process.config["draws"]]
     reached = set()
@@ -16,6 +20,10 @@ def make_draw(process):
                 reached.add(site)
                 process.events.write({"event": "draw", "site": site})
             factor = factors[site]
+            if streams.controls and get_ident() != streams.thread:
+                own = draw_in_thread(streams, factor, function)
+                if own is not None:
+                    return own
             if not factor or factor == streams.current:
                 return function
             return Inside(streams, factor, function)

@@ -4,6 +4,7 @@ import builtins
 import functools
 import os
 import time
+import types
 
 from .interruption import raised_by_handler
 from .names import Names
@@ -196,3 +197,6 @@ def install(process):
         wraps["__dv_draw__"] = make_draw(process)
     for name, function in wraps.items():
         setattr(builtins, name, function)
+        if isinstance(function, types.FunctionType):
+            # Libraries that pickle a function of the program's, as dill does, find it by its name.
+            function.__module__, function.__name__, function.__qualname__ = "builtins", name, name

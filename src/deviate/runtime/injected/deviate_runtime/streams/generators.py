@@ -92,6 +92,14 @@ class Generator:
         """Return a state that stays what it is while the generator goes on."""
         return state
 
+    def owns(self, owner, function):
+        """Tell whether `function`, a method of `owner`, draws from this generator."""
+        return False
+
+    def alone(self, state):
+        """Return an object that draws from `state`, and that nothing switches."""
+        return state
+
     def start(self):
         """Begin to be switched, in the state of the current factor."""
         self.streams.fingerprints.restart(self)
@@ -156,6 +164,8 @@ class Made:
 
 def is_switched(streams):
     """Tell whether a generator made now is switched; else it draws for the factor that makes it."""
+    if streams.controls and not streams.is_first_thread():
+        return False  # the first thread is not to switch what another one draws from
     return streams.current == OTHER and len(streams.made) < MADE_LIMIT
 
 
@@ -167,6 +177,10 @@ def note_unseen(streams):
 
 def bound_seed(streams, key):
     """Return the seed of a generator that draws for the factor that makes it."""
+    if not streams.is_first_thread():
+        seed = streams.seed(OTHER, key)
+        streams.threads.add(OTHER, seed)
+        return seed
     seed = streams.seed(streams.current, key)
     streams.fingerprints.add_draw(streams.current, mix(seed))
     return seed

@@ -66,6 +66,12 @@ class Switched(Generator):
     def mark(self, state):
         return mark(state)
 
+    def owns(self, owner, function):
+        return owner is not None and owner is self.find()
+
+    def alone(self, state):
+        return self.cls(state)
+
 
 class MadeSwitched(Made, Switched):
     """A generator that the program made."""

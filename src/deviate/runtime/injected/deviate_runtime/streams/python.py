@@ -75,6 +75,10 @@ class Switched(Generator):
         copied.gauss_next = vars(state).get("gauss_next")
         return copied
 
+    def owns(self, owner, function):
+        hidden = (self.namespace.get("random"), self.namespace.get("getrandbits"))
+        return getattr(owner, "__dict__", None) is self.namespace or function in hidden
+
     def mark(self, state):
         return hash(get_state(state)) & 0xFFFFFFFF
 

@@ -45,13 +45,18 @@ def is_number(seed):
 
 
 def is_handed_on(streams, frame, seed):
-    """Tell whether a seed is not the program's, but drawn by an estimator for what is within it."""
+    """Tell whether a seed is not the program's, but drawn by an estimator for what is within it.
+
+    A further thread in which no function of the program runs is an estimator's, which fits its members in it.
+    """
     owners = []
     while frame is not None and not streams.callers.is_program(frame):
         owner = frame.f_locals.get("self")
         if hasattr(owner, "random_state") and not any(owner is known for known in owners):
             owners.append(owner)
         frame = frame.f_back
+    if frame is None and not streams.is_first_thread():
+        return True
     return len(owners) > 1 or (len(owners) == 1 and not is_equal(owners[0].random_state, seed))
 
 

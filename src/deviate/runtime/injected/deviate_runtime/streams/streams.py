@@ -9,6 +9,7 @@ from .callers import Callers
 from .derive import is_clock, mix, text_of
 from .examples import Examples
 from .fingerprints import Fingerprints
+from .threads import Threads, current_drawer
 
 #: Child processes, by their number, that write fingerprints and locations of seeds; later ones write nothing.
 REPORTING_CHILDREN = 64
@@ -53,6 +54,7 @@ class Streams:
         self.suspended = False
         self.fingerprints = Fingerprints(self)
         self.examples = Examples(self)
+        self.threads = Threads(self)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=lambda: self.enter_child("fork", process.forks))
 
@@ -72,7 +74,7 @@ class Streams:
 
     def switch(self, factor):
         """Put every generator into the state of `factor`; other threads than the program's first one switch nothing."""
-        if threading.get_ident() != self.thread:
+        if not self.is_first_thread():
             self.process.events.note(
                 "thread-not-switched", "draws of a thread are not told apart from those of the program", "thread"
             )
@@ -117,6 +119,10 @@ class Streams:
         inside._deviate = True
         return inside
 
+    def is_first_thread(self):
+        """Tell whether this is the thread in which boundaries count: the program's first one."""
+        return threading.get_ident() == self.thread
+
     def all_generators(self):
         """Return all generators that are switched."""
         return self.generators + list(self.made.values()) if self.made else self.generators
@@ -140,8 +146,10 @@ class Streams:
 
     def next_key(self, source):
         """Return the next key for a generator that is seeded by `source`, which would differ from run to run."""
-        count = self.counts[source] = self.counts.get(source, 0) + 1
-        return (*self.lineage, source, count)
+        drawer = None if self.is_first_thread() else current_drawer()
+        counts, thread = (self.counts, ()) if drawer is None else (drawer.counts, drawer.key)
+        count = counts[source] = counts.get(source, 0) + 1
+        return (*self.lineage, *thread, source, count)
 
     def reseed(self, call, seed, generators, plain, frame):
         """Seed `generators` as the program wants it, each factor's state by a seed of its own.

@@ -31,6 +31,11 @@ class Switched(Generator):
         self.cls.manual_seed(generator, seed)
         return self.cls.get_state(generator)
 
+    def alone(self, state):
+        generator = self.cls() if self.device is None else self.cls(device=self.device)
+        self.cls.set_state(generator, state)
+        return generator
+
     def mark(self, state):
         return zlib.crc32(content(state))
 
