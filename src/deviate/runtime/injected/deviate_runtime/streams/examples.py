@@ -7,6 +7,7 @@ J. Comput. Syst. Sci. 55, 1997).
 """
 
 import ctypes
+import functools
 import sys
 import zlib
 
@@ -14,7 +15,7 @@ import zlib
 SIZE = 64
 
 #: Columns of a row that are read; of more rows, fewer, so that about this many words of 4 bytes are read at most.
-COLUMNS = 32
+COLUMNS = 16
 MAX_WORDS = 4 << 20
 
 #: Rows that are read at most, and at a time.
@@ -132,18 +133,18 @@ def row_hashes(array):
     if array.ndim == 0 or array.dtype.kind not in "biufcSU" or not 0 < len(array) <= MAX_ROWS:
         return None
     rows = array.reshape(len(array), -1) if array.ndim != 1 else array[:, None]
-    rows = rows[:, chosen_columns(rows.shape[1], len(rows))]
+    most = max(4, min(COLUMNS, MAX_WORDS // len(rows)))
+    if rows.shape[1] > most:
+        rows = rows[:, chosen_columns(rows.shape[1], most)]
     chunks = [hash_words(numpy, words_of(numpy, rows[i : i + CHUNK])) for i in range(0, len(rows), CHUNK)]
     return chunks[0] if len(chunks) == 1 else numpy.concatenate(chunks)
 
 
-def chosen_columns(width, rows):
-    """Return the columns that are read: all, or some that lie apart."""
-    most = max(4, min(COLUMNS, MAX_WORDS // rows))
-    if width <= most:
-        return slice(None)
+@functools.lru_cache(maxsize=64)
+def chosen_columns(width, most):
+    """Return some columns that lie apart."""
     # Steps of the golden ratio: no grid, of which all may lie on the empty border of images.
-    return sorted({int((index * 0.6180339887498949 % 1) * width) for index in range(most)})
+    return sys.modules["numpy"].unique([int((index * 0.6180339887498949 % 1) * width) for index in range(most)])
 
 
 def words_of(numpy, rows):
@@ -156,8 +157,14 @@ def words_of(numpy, rows):
 
 def hash_words(numpy, words):
     """Return a number of 64 bits for each row of words: a sum of them, each with a factor of its column, mixed."""
-    factors = mixed(numpy, numpy.arange(1, words.shape[1] + 1, dtype=numpy.uint64)) | numpy.uint64(1)
-    return mixed(numpy, (words * factors).sum(axis=1, dtype=numpy.uint64))
+    return mixed(numpy, (words * column_factors(words.shape[1])).sum(axis=1, dtype=numpy.uint64))
+
+
+@functools.lru_cache(maxsize=64)
+def column_factors(width):
+    """Return an odd factor of 64 bits for each column."""
+    numpy = sys.modules["numpy"]
+    return mixed(numpy, numpy.arange(1, width + 1, dtype=numpy.uint64)) | numpy.uint64(1)
 
 
 def mixed(numpy, words):
@@ -185,13 +192,21 @@ def as_array(value):
     return None
 
 
+@functools.lru_cache(maxsize=64)
+def dtype_of(torch_dtype):
+    """Return the type of NumPy's with the same bits; None where it has none."""
+    name = str(torch_dtype).partition(".")[2]
+    try:
+        return sys.modules["numpy"].dtype({"bfloat16": "uint16"}.get(name, name))
+    except TypeError:
+        return None
+
+
 def array_of_tensor(numpy, tensor):
     """Return an array of the memory of a tensor on the CPU, made without an operation of torch's."""
-    name = str(tensor.dtype).partition(".")[2]
-    kind = {"bfloat16": "uint16"}.get(name, name)
-    if tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided" or kind.startswith(("q", "float8")):
+    dtype, shape = dtype_of(tensor.dtype), tuple(tensor.shape)
+    if dtype is None or tensor.device.type != "cpu" or str(tensor.layout) != "torch.strided":
         return None
-    dtype, shape = numpy.dtype(kind), tuple(tensor.shape)
     if not tensor.numel():
         return numpy.empty(shape, dtype)
     strides = tensor.stride()

@@ -8,9 +8,13 @@ import zlib
 
 from .examples import SIZE, arrays_in, row_hashes
 
-#: Calls in which examples are looked for, in training and in evaluation; as many again where none has come back yet.
+#: Calls in which examples are looked for, in training and in evaluation; more where none has come back yet.
 CALLS = 1024
 MOST_CALLS = 4096
+
+#: Once most rows came back, after this many calls at the earliest, only every n-th call is looked at: each look costs
+#: some 25 microseconds.
+THIN_AFTER, EVERY = 64, 8
 
 #: Bytes of the first input that are read.
 MAX_BYTES = 4 << 20
@@ -54,33 +58,31 @@ class Inputs:
 
     def look(self, module, args, kwargs):
         """Take the first input of the training down, and the rows of this one."""
-        arrays = list(arrays_in((args, kwargs)))
         training = bool(self.is_training(module))
-        if training and not self.has_first:
-            self.has_first = True
-            self.write_first(arrays)
+        is_first = training and not self.has_first
+        rows = self.rows_of("training" if training else "evaluation")
         self.calls += 1
-        if self.examples.parts:
+        if rows.is_due() or is_first:
+            arrays = list(arrays_in((args, kwargs)))
+            if is_first:
+                self.has_first = True
+                self.write_first(arrays)
+            if arrays and arrays[0].ndim and not self.examples.parts:
+                rows.take(row_hashes(arrays[0]))
+        if self.has_first and self.examples.parts:
             # A loader has shown its data set.
-            self.passes = {}
-            self.wanted = not self.has_first
-        elif arrays and arrays[0].ndim:
-            self.take_rows("training" if training else "evaluation", arrays[0])
-            if self.calls >= MOST_CALLS or (self.has_first and all(e.is_complete for e in self.passes.values())):
-                self.wanted = False
-                self.finish()
+            self.wanted = False
+        elif self.calls >= MOST_CALLS or (self.has_first and all(each.is_complete for each in self.passes.values())):
+            self.wanted = False
+            self.finish()
 
-    def take_rows(self, name, array):
-        """Take the rows of one call."""
+    def rows_of(self, name):
+        """Return the rows seen in training, or in evaluation."""
         if name not in self.passes:
-            self.passes[name] = Pass()
-            if len(self.passes) == 1:
+            if not self.passes:
                 self.streams.fingerprints.at_end.append(self.finish)
-        seen = self.passes[name]
-        if not seen.is_complete:
-            hashes = row_hashes(array)
-            if hashes is not None:
-                seen.take(hashes)
+            self.passes[name] = Pass()
+        return self.passes[name]
 
     def write_first(self, arrays):
         """Write the digest of the first input."""
@@ -92,10 +94,10 @@ class Inputs:
             self.streams.fingerprints.write_content("input", digest, len(arrays), "first")
 
     def finish(self):
-        """Write the examples that came back."""
-        for name, seen in sorted(self.passes.items()):
-            if seen.is_fixed():
-                self.examples.add(name, sorted(seen.rows))
+        """Write the examples that came back, unless a loader has shown its data set."""
+        fixed = {} if self.examples.parts else {name: seen for name, seen in self.passes.items() if seen.is_fixed()}
+        for name, seen in sorted(fixed.items()):
+            self.examples.add(name, sorted(seen.rows))
         self.passes = {}
 
 
@@ -106,15 +108,24 @@ class Pass:
         self.rows = {}
         self.bound = 1 << 64
         self.calls = 0
+        self.is_thin = False
 
     @property
     def is_complete(self):
         """Whether further calls would tell nothing."""
         return self.calls >= MOST_CALLS or (self.calls >= CALLS and any(hits > 1 for _, hits in self.rows.values()))
 
-    def take(self, hashes):
-        """Take the rows of one call."""
+    def is_due(self):
+        """Count a call; tell whether its rows are to be taken."""
         self.calls += 1
+        if self.calls >= THIN_AFTER and not self.calls & (self.calls - 1):
+            self.is_thin = self.is_thin or self.share_returned(self.calls) >= RETURNED
+        return not (self.is_complete or (self.is_thin and self.calls % EVERY))
+
+    def take(self, hashes):
+        """Take the rows of one call; None where they cannot be read."""
+        if hashes is None:
+            return
         if self.bound < 1 << 64:
             hashes = hashes[hashes <= hashes.dtype.type(self.bound)]
         for row in set(hashes.tolist()):
@@ -127,6 +138,9 @@ class Pass:
 
     def is_fixed(self):
         """Tell whether the same rows come again and again, and hardly any new ones."""
-        half = (self.calls + 1) // 2
-        returned = sum(hits > 1 and first <= half for first, hits in self.rows.values())
-        return bool(self.rows) and returned >= RETURNED * len(self.rows)
+        return self.share_returned((self.calls + 1) // 2) >= RETURNED
+
+    def share_returned(self, latest):
+        """Return the share of the rows that were first seen in the `latest` calls or before, and came back."""
+        returned = sum(hits > 1 and first <= latest for first, hits in self.rows.values())
+        return returned / len(self.rows) if self.rows else 0.0
