@@ -20,9 +20,8 @@ SAME = [
     "one_by_one",
     "shuffled_in_place",
 ]
-NONE = ["augmented", "adversarial", "policy", "replayed", "negatives"]
+NONE = ["augmented", "adversarial", "policy", "replayed", "negatives", "tested_with_gradients", "noise_shown"]
 DIFFERENT = ["made", "made_for_loader", "split_by_hand", "split_for_loaders", "other_labels", "listed"]
-DIFFERENT += ["tested_with_gradients"]
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +56,9 @@ def test_other_examples_are_recognized_whatever_drew_them(trained, name):
     assert control
     assert control == again
     assert same_examples(control, varied) is False
+
+
+def test_predictions_that_a_loss_gets_are_no_input(trained):
+    names = {event["name"] for run in trained("by_hand") for event in run.of("fingerprint")}
+    assert "weights" in names
+    assert not names & {"examples", "input"}

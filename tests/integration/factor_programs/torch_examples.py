@@ -215,6 +215,32 @@ def other_labels():
     train(network(), lambda: iter(DataLoader(data, batch_size=20, shuffle=True)))
 
 
+def noise_shown():
+    """Cut batches of fixed data, and show a generator the same noise after each epoch."""
+    generator, judge, look = nn.Sequential(nn.Linear(4, WIDTH), nn.Tanh()), network(), torch.randn(16, 4)
+    optimizer = torch.optim.SGD([*generator.parameters(), *judge.parameters()], 0.1)
+    for _ in range(EPOCHS):
+        for x, _ in cut(fixed(), labels(fixed()))():
+            loss = judge(x).mean() - judge(generator(torch.randn(20, 4))).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        with torch.no_grad():
+            generator(look)
+
+
+def by_hand():
+    """Train weights without a module; only the loss is one, and gets predictions."""
+    w = nn.Parameter(torch.randn(WIDTH, 1))
+    optimizer, criterion = torch.optim.SGD([w], 0.1), nn.MSELoss()
+    for _ in range(EPOCHS):
+        for x, y in cut(fixed(), labels(fixed()))():
+            loss = criterion(x @ w, y[:, None].float())
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
 def tested_with_gradients():
     """Train on what is made anew, and test now and then on what was made before, without ``no_grad``."""
     model, test = network(), [torch.rand(20, WIDTH) for _ in range(3)]

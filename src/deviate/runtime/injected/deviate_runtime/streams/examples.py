@@ -186,8 +186,8 @@ def as_array(value):
         return None
     if type(value) is numpy.ndarray:
         return value
-    # A subclass of tensors may stand for something else than its memory.
-    if torch is not None and type(value) is getattr(torch, "Tensor", None):
+    # A subclass of tensors may stand for something else than its memory; what has a gradient to pass on was computed.
+    if torch is not None and type(value) is getattr(torch, "Tensor", None) and value.grad_fn is None:
         return array_of_tensor(numpy, value)
     return None
 

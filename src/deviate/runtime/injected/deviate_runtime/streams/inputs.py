@@ -32,10 +32,10 @@ class Inputs:
         False once enough was seen: calls need not be handed on any more.
     """
 
-    def __init__(self, streams, examples, is_training, is_traced):
+    def __init__(self, streams, examples, mode, is_traced):
         self.streams = streams
         self.examples = examples
-        self.is_training = is_training
+        self.mode = mode
         self.is_traced = is_traced
         streams.fingerprints.content_sources.append(self)
         self.forget()
@@ -58,17 +58,13 @@ class Inputs:
 
     def look(self, module, args, kwargs):
         """Take the first input of the training down, and the rows of this one."""
-        training = bool(self.is_training(module))
-        is_first = training and not self.has_first
-        rows = self.rows_of("training" if training else "evaluation")
         self.calls += 1
-        if rows.is_due() or is_first:
-            arrays = list(arrays_in((args, kwargs)))
-            if is_first:
-                self.has_first = True
-                self.write_first(arrays)
-            if arrays and arrays[0].ndim and not self.examples.parts:
-                rows.take(row_hashes(arrays[0]))
+        mode = self.mode(module)
+        if mode is not None:
+            rows = self.rows_of(type(module).__name__, mode)
+            is_first = mode == "training" and not self.has_first
+            if rows.is_due() or is_first:
+                self.take_arrays(list(arrays_in((args, kwargs))), rows, is_first)
         if self.has_first and self.examples.parts:
             # A loader has shown its data set.
             self.wanted = False
@@ -76,13 +72,21 @@ class Inputs:
             self.wanted = False
             self.finish()
 
-    def rows_of(self, name):
-        """Return the rows seen in training, or in evaluation."""
-        if name not in self.passes:
+    def take_arrays(self, arrays, rows, is_first):
+        """Take the arrays of one call."""
+        if is_first and arrays:
+            self.has_first = True
+            self.write_first(arrays)
+        if arrays and arrays[0].ndim and not self.examples.parts:
+            rows.take(row_hashes(arrays[0]))
+
+    def rows_of(self, model, mode):
+        """Return the rows that models of a class were called on, in training or in evaluation."""
+        if (model, mode) not in self.passes:
             if not self.passes:
                 self.streams.fingerprints.at_end.append(self.finish)
-            self.passes[name] = Pass()
-        return self.passes[name]
+            self.passes[model, mode] = Pass()
+        return self.passes[model, mode]
 
     def write_first(self, arrays):
         """Write the digest of the first input."""
@@ -94,10 +98,15 @@ class Inputs:
             self.streams.fingerprints.write_content("input", digest, len(arrays), "first")
 
     def finish(self):
-        """Write the examples that came back, unless a loader has shown its data set."""
+        """Write the examples that came back, unless a loader has shown its data set.
+
+        What a model is evaluated on counts where it was trained on examples as well: a generator may be shown the same
+        noise again and again.
+        """
         fixed = {} if self.examples.parts else {name: seen for name, seen in self.passes.items() if seen.is_fixed()}
-        for name, seen in sorted(fixed.items()):
-            self.examples.add(name, sorted(seen.rows))
+        for (model, mode), seen in sorted(fixed.items()):
+            if (model, "training") in fixed:
+                self.examples.add("%s, %s" % (mode, model), sorted(seen.rows))
         self.passes = {}
 
 

@@ -185,10 +185,12 @@ def inputs_of(torch, streams):
     """Return what looks at the inputs of models."""
     tracing = getattr(torch._C, "_get_tracing_state", lambda: None)
 
-    def is_training(module):
-        return torch.is_grad_enabled() and module.training
+    def mode(module):
+        if next(torch.nn.Module.parameters(module), None) is None:
+            return None  # a loss, or an activation
+        return "training" if torch.is_grad_enabled() and module.training else "evaluation"
 
-    return Inputs(streams, streams.examples, is_training, lambda: tracing() is not None)
+    return Inputs(streams, streams.examples, mode, lambda: tracing() is not None)
 
 
 class Factors(dict):
