@@ -11,9 +11,32 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """Print both tables."""
-    projects: list[dict[str, Any]] = msgspec.json.decode((HERE / "first_sight.json").read_bytes())
-    print(figures(projects), table(projects), sep="\n\n")
+    """Print the tables of both measurements, and what the second one changed."""
+    first, after = judged("first_sight"), judged("after_mending")
+    print(figures(first), table(first), changes(first, after), figures(after), table(after), sep="\n\n")
+
+
+def judged(name: str) -> list[dict[str, Any]]:
+    """Return the judgements of one measurement."""
+    projects: list[dict[str, Any]] = msgspec.json.decode((HERE / f"{name}.json").read_bytes())
+    return projects
+
+
+def changes(first: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
+    """Return the wrong statements on the projects that ran again, before and after, one row a half."""
+    lines = ["| half | run again | control bit-identical | wrong before | gone | still there | new | wrong now |"]
+    lines.append("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for half in ("first", "second"):
+        every = {project["repo"]: set(project["wrong"]) for project in first if project["half"] == half}
+        again = [project for project in after if project["half"] == half]
+        ran = [project for project in again if project["values"]]
+        same = sum(not project["control"] for project in ran)
+        before = {(project["repo"], wrong) for project in again for wrong in every[project["repo"]]}
+        now = {(project["repo"], wrong) for project in again for wrong in project["wrong"]}
+        cells = (f"{len(again)} of {len(every)}", f"{same} of {len(ran)}", len(before))
+        counts = (len(before - now), len(before & now), len(now - before), len(now))
+        lines.append(f"| {half} | {' | '.join(map(str, cells + counts))} |")
+    return "\n".join(lines)
 
 
 def figures(projects: list[dict[str, Any]]) -> str:
