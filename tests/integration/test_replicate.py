@@ -112,7 +112,9 @@ def test_a_path_nobody_could_see_fails_with_the_option_that_brings_it(tmp_path):
     project.mkdir(parents=True)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "x").write_text("7")
-    source = "import pathlib\nrecord(int((pathlib.Path(__file__).resolve().parents[int('2')] / 'data' / 'x').read_text()))\n"
+    source = (
+        "import pathlib\nrecord(int((pathlib.Path(__file__).resolve().parents[int('2')] / 'data' / 'x').read_text()))\n"
+    )
     outcome = outcomes(made(project, source, runs=1))["control-0"]
     assert outcome.hint.endswith("--include ../../data/x")
     (project / ".deviate").rename(tmp_path / "old")
