@@ -247,9 +247,8 @@ def dataset_hashes(dataset, depth=0):
         return joined_hashes([column_hashes(tensor) for tensor in held["tensors"]])
     if isinstance(held.get("datasets"), (list, tuple)):
         return chained_hashes([dataset_hashes(each, depth + 1) for each in held["datasets"]])
-    if not hasattr(type(dataset), "__len__"):
-        return None
-    return held_hashes(held, len(dataset))
+    length = len_of(dataset)
+    return held_hashes(held, length) if length > 0 else None
 
 
 def subset_hashes(dataset, indices, depth):
