@@ -87,6 +87,12 @@ class Browser:
         """Return an expression of JavaScript as soon as it is true."""
         return self.wait(lambda: self.ask(script), script)
 
+    def next_frame(self) -> None:
+        """Wait until the page has shown a frame, and reported what it scrolled."""
+        self.driver.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()));"
+        )
+
     def draw_all(self) -> None:
         """Wait until every chart that is open is drawn."""
         self.wait_for(

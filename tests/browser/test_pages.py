@@ -141,6 +141,7 @@ def hover(browser, section):
     """Bring the pointer to the first mark of a section and return what the tip says."""
     point = f"document.querySelector('#{section} .panel:not([hidden]) .mark-symbol.role-mark path')"
     browser.ask(f"{point}.scrollIntoView({{block: 'center'}})")
+    browser.next_frame()  # A scroll is reported at the next frame, and hides the tip.
     ActionChains(browser.driver).move_to_element(browser.ask(point)).perform()
     browser.wait_for("!document.getElementById('tip').hidden")
     return browser.ask("document.getElementById('tip').textContent")
