@@ -23,6 +23,7 @@ from deviate.contrast.power import DEFAULT_POWER
 from deviate.errors import BadOption
 from deviate.experiment import SCHEMA, Direction
 from deviate.inference.comparison.comparability import Comparability, comparability, units_differ
+from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
 from deviate.inference.comparison.match import Match, direction_of, match_metrics, settle_names
 from deviate.inference.comparison.options import ComparisonOptions, PairingMode, check_directions
 from deviate.inference.comparison.pairing import Pairing, pair_runs
@@ -172,8 +173,9 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "") -> Gat
     Raises
     ------
     BadOption
-        If a metric is not there, it is not known which of its values are better, one side gives percent and the other
-        fractions, or a share is asked for that means nothing.
+        If the runs of a side repeat a draw that those of the other do not, a metric is not there, it is not known which
+        of its values are better, one side gives percent and the other fractions, or a share is asked for that means
+        nothing.
     """
     names = ComparisonOptions(metrics=list(options.drops), matches=options.matches, directions=options.directions)
     names = settle_names([a, b], names)
@@ -184,6 +186,8 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "") -> Gat
     directions = {match[0].name: _direction(match, names) for match in matches}
     for match in matches:
         _check_units((a, b), match)
+    draws = repeated_draws(a, b)
+    _check_draws(draws)
     pairing = pair_runs(a, b, options.pairing)
     tests = {
         match[0].name: _tested(match, directions[match[0].name], drops[match[0].name], pairing, options.alpha)
@@ -202,7 +206,7 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "") -> Gat
         alpha=options.alpha,
         inconclusive=options.inconclusive,
         metrics=metrics,
-        comparability=comparability([a, b], measured, [pairing], chosen=True),
+        comparability=comparability([a, b], measured, [pairing], [draws], chosen=True),
         command=command,
     )
 
@@ -216,6 +220,16 @@ def _direction(match: Match, options: ComparisonOptions) -> Direction:
             hint=f"type --direction '{name}=higher'",
         )
     return direction
+
+
+def _check_draws(draws: RepeatedDraws) -> None:
+    """Refuse runs that are one run of their recipe."""
+    for label, factors in draws.unshared.items():
+        raise BadOption(
+            f"all runs of {label} repeat one draw of {', '.join(factors)}, which those of the other side do not: they "
+            "are one run of the recipe, expected were runs that each drew anew",
+            hint=f"make the runs of both sides with: {draws.remedy}",
+        )
 
 
 def _check_units(sides: Sequence[Side], match: Match) -> None:

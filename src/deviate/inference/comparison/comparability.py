@@ -9,6 +9,7 @@ import numpy as np
 
 from deviate.collect.fingerprints import EXAMPLES, classes
 from deviate.factors import DATA, find_variant
+from deviate.inference.comparison.draws import RepeatedDraws
 from deviate.inference.comparison.match import Match, unmatched_metrics
 from deviate.inference.comparison.pairing import Pairing
 from deviate.inference.comparison.side import Side
@@ -62,10 +63,17 @@ class Comparability(msgspec.Struct, frozen=True, kw_only=True):
     units: list[UnitsDiffer]
     #: Metrics that are not on every side, by label; empty where the user chose the metrics.
     unmatched: dict[str, list[str]] = {}
+    #: Of every two sides.
+    draws: list[RepeatedDraws] = []
 
 
 def comparability(
-    sides: Sequence[Side], metrics: Sequence[list[MetricSpread]], pairings: Sequence[Pairing], *, chosen: bool
+    sides: Sequence[Side],
+    metrics: Sequence[list[MetricSpread]],
+    pairings: Sequence[Pairing],
+    draws: Sequence[RepeatedDraws],
+    *,
+    chosen: bool,
 ) -> Comparability:
     """Find what may mislead; `chosen`: the user named the metrics, so that those left out are no surprise."""
     units = ((match[0].name, units_differ(match)) for match in metrics)
@@ -81,6 +89,7 @@ def comparability(
             if indices is not None
         ],
         unmatched={} if chosen else unmatched_metrics(sides, metrics),
+        draws=list(draws),
     )
 
 

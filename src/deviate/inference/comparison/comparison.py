@@ -12,6 +12,7 @@ from deviate.contrast.contrast import Contrast
 from deviate.errors import BadOption
 from deviate.experiment import SCHEMA
 from deviate.inference.comparison.comparability import Comparability, comparability
+from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
 from deviate.inference.comparison.families import Adjusted, adjust_families, family_sizes
 from deviate.inference.comparison.match import direction_of, match_metrics, settle_names
 from deviate.inference.comparison.metric import MetricComparison, compare_metric, contrast_metric
@@ -37,6 +38,7 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     variant_b: str
     metrics: list[MetricComparison]
     pairing: Pairing
+    draws: RepeatedDraws
 
     def __repr__(self) -> str:
         return f"<{self.a!r} against {self.b!r}: {', '.join(map(repr, self.metrics))}>"
@@ -54,7 +56,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     #: Those of times that Deviate measures, which were adjusted together and apart from the others.
     times_family: int
     pairs: list[PairComparison]
-    #: Only with more than two sides.
+    #: Only with more than two sides, and where verdicts are possible on every two.
     omnibus: list[MetricOmnibus]
     comparability: Comparability
     #: What to type for the same.
@@ -96,10 +98,12 @@ def compare_sides(sides: Sequence[Side], options: ComparisonOptions, command: st
     metrics = [[measured_sample(each, options.level) for each in match] for match in matches]
     indices = list(combinations(range(len(sides)), 2))
     pairings = [pair_runs(sides[i], sides[j], options.pairing) for i, j in indices]
-    pairs = _pairs(sides, metrics, pairings, options)
+    draws = [repeated_draws(sides[i], sides[j]) for i, j in indices]
+    pairs = _pairs(sides, metrics, pairings, draws, options)
     family, times = family_sizes({_key(pair, each): each.contrast.p for pair in pairs for each in pair.metrics})
     labels = [side.label for side in sides]
     verdicts = {_key(pair, each): each.verdict for pair in pairs for each in pair.metrics}
+    ranked = len(sides) > 2 and not any(each.unshared for each in draws)
     return Comparison(
         labels=labels,
         alpha=options.alpha,
@@ -107,8 +111,8 @@ def compare_sides(sides: Sequence[Side], options: ComparisonOptions, command: st
         family=family,
         times_family=times,
         pairs=pairs,
-        omnibus=metric_omnibus(labels, metrics, verdicts, options) if len(sides) > 2 else [],
-        comparability=comparability(sides, metrics, pairings, chosen=bool(options.metrics)),
+        omnibus=metric_omnibus(labels, metrics, verdicts, options) if ranked else [],
+        comparability=comparability(sides, metrics, pairings, draws, chosen=bool(options.metrics)),
         command=command,
     )
 
@@ -129,6 +133,7 @@ def _pairs(
     sides: Sequence[Side],
     metrics: Sequence[list[MetricSpread]],
     pairings: Sequence[Pairing],
+    draws: Sequence[RepeatedDraws],
     options: ComparisonOptions,
 ) -> list[PairComparison]:
     """Compare every two sides; the tests of all pairs and metrics of a family are adjusted together."""
@@ -139,6 +144,7 @@ def _pairs(
         for match in metrics
     }
     pairing = {(each.a, each.b): each for each in pairings}
+    repeated = {(each.a, each.b): each for each in draws}
     contrasts = {key: contrast_metric(a, b, pairing[key[:2]], options) for key, (a, b) in matches.items()}
     means, spreads, margins = _adjusted(contrasts, options)
     directions = {match[0].name: direction_of(match, options) for match in metrics}
@@ -151,6 +157,7 @@ def _pairs(
             means=means[key],
             spreads=spreads[key],
             margins=margins[key],
+            one_draw=bool(repeated[key[:2]].unshared),
             options=options,
         )
         for key, (a, b) in matches.items()
@@ -163,6 +170,7 @@ def _pairs(
             variant_b=sides[by_label[each.b]].variant,
             metrics=[metric for key, metric in compared.items() if key[:2] == (each.a, each.b)],
             pairing=each,
+            draws=repeated[each.a, each.b],
         )
         for each in pairings
     ]

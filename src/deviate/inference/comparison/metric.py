@@ -113,17 +113,19 @@ def compare_metric(
     means: Adjusted,
     spreads: Adjusted,
     margins: Adjusted,
+    one_draw: bool,
     options: ComparisonOptions,
 ) -> MetricComparison:
     """Turn the tests of one metric into verdicts.
 
-    `means`, `spreads` and `margins` are the p-values of the tests of the means, of the spread and of equivalence.
+    `means`, `spreads` and `margins` are the p-values of the tests of the means, of the spread and of equivalence;
+    `one_draw`: runs of a side repeat a draw that the other does not, so that they are one run of its recipe.
     """
     n, m = contrast.runs_compared
     alpha = options.alpha
     judged = judge(
-        n_a=n,
-        n_b=m,
+        n_a=1 if one_draw else n,
+        n_b=1 if one_draw else m,
         alpha=alpha,
         p_adjusted=means.p,
         difference=contrast.difference.value,
@@ -134,7 +136,7 @@ def compare_metric(
         n_a=contrast.n_a, n_b=contrast.n_b, alpha=alpha, p_adjusted=spreads.p, sd_a=a.spread.sd, sd_b=b.spread.sd
     )
     unseen = judged.verdict == "no difference shown" and means.p is not None and not judged.differs
-    few = judged.verdict == "too few runs" and 2 <= min(n, m) < fewest_runs(alpha)
+    few = not one_draw and judged.verdict == "too few runs" and 2 <= min(n, m) < fewest_runs(alpha)
     step = strictest_alpha(options, means.family) if unseen else alpha
     return MetricComparison(
         a=a,

@@ -51,12 +51,13 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
         "command": comparison.command,
         "methods": comparison_methods(comparison),
         "comparability": comparability_contract(comparison.comparability),
+        **{key: single[key] for key in ("repeated_draws", "shared_draws") if key in single},
     }
 
 
 def comparability_contract(facts: Comparability) -> dict[str, Any]:
     """Return what may mislead as the mapping that is written; the values of the metrics stand elsewhere."""
-    return fields(facts, "sides", "pairings", "environments", "units", "unmatched")
+    return fields(facts, "sides", "pairings", "environments", "units", "unmatched", "draws")
 
 
 def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
@@ -66,6 +67,8 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
         **fields(pair, "variant_a", "variant_b"),
         "pairing": pairing_text(pair.pairing),
         "shared": pair.pairing.shared,
+        "repeated_draws": pair.draws.unshared,
+        "shared_draws": pair.draws.shared,
     }
 
 

@@ -16,6 +16,7 @@ def comparison_caveats(facts: Comparability) -> list[Caveat]:
     """List all caveats, warnings before notes."""
     caveats = [
         *_other_data(facts),
+        *_repeated(facts),
         *_assumed(facts),
         *_lost(facts),
         *_without_value(facts),
@@ -40,6 +41,22 @@ def _other_data(facts: Comparability) -> Iterator[Caveat]:
                 "one between data."
             )
             yield Caveat(slug="data-differ", message=message)
+
+
+def _repeated(facts: Comparability) -> Iterator[Caveat]:
+    for draws in facts.draws:
+        for label, factors in draws.unshared.items():
+            message = (
+                f"All runs of {label} repeat one draw of {listed(factors)}, which the other side does not: for a "
+                f"comparison of recipes they are one run, however many there are. Make both with: {draws.remedy}"
+            )
+            yield Caveat(slug="draws-repeated", message=message)
+        if draws.shared and not draws.unshared:
+            message = (
+                f"All runs of {draws.a} and {draws.b} share one draw of {listed(draws.shared)}: what is shown holds at "
+                "that draw, and another may show something else."
+            )
+            yield Caveat(slug="draws-shared", message=message, severity="note")
 
 
 def _assumed(facts: Comparability) -> Iterator[Caveat]:

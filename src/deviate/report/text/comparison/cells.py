@@ -17,7 +17,7 @@ from deviate.report.numbers import (
     show_ratio,
     show_signed,
 )
-from deviate.report.text.words import count
+from deviate.report.text.words import count, listed
 
 
 class MetricCells:
@@ -57,11 +57,20 @@ def mean_and_sd(spread: Spread, place: int | None) -> str:
 
 def verdict_text(metric: MetricComparison, pair: PairComparison) -> str:
     """Write a verdict with the names of the sides."""
+    if pair.draws.unshared:
+        return "no verdict"
     if metric.verdict == "no difference shown" and metric.differs:
         return "differs, better unknown"
     if metric.verdict in ("a better", "b better"):
         return f"{pair.a if metric.verdict == 'a better' else pair.b} better"
     return metric.verdict
+
+
+def one_draw(pair: PairComparison) -> str:
+    """Say which sides are one run of their recipe; empty where none is."""
+    return "; ".join(
+        f"all runs of {label} repeat one draw of {listed(factors)}" for label, factors in pair.draws.unshared.items()
+    )
 
 
 def adjusted_text(comparison: Comparison) -> str:

@@ -6,7 +6,7 @@ from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.measure.spread import Spread
 from deviate.report.numbers import Numbers, finest, show_signed
-from deviate.report.text.comparison.cells import verdict_text
+from deviate.report.text.comparison.cells import one_draw, verdict_text
 from deviate.report.text.words import count, listed
 from deviate.results.order import main_metric
 
@@ -52,11 +52,15 @@ def _mean(spread: Spread, place: int | None) -> str:
 
 def _verdict(pair: PairComparison, metric: MetricComparison) -> str:
     a, b = pair.a, pair.b
+    if pair.draws.unshared:
+        return f"no verdict: {one_draw(pair)}"
+    if metric.verdict == "too few runs":
+        return f"too few runs to tell {a} from {b}"
     sentences = {
         "a better": f"{a} is better than {b}",
         "b better": f"{b} is better than {a}",
         "equivalent": f"{a} and {b} are equivalent within the margin",
-        "too few runs": f"too few runs to tell {a} from {b}",
     }
     usual = verdict_text(metric, pair).replace("differs", f"{a} and {b} differ")
-    return sentences.get(metric.verdict, usual)
+    at = f", at one draw of {listed(pair.draws.shared)}" if pair.draws.shared else ""
+    return f"{sentences.get(metric.verdict, usual)}{at}"

@@ -26,11 +26,13 @@ from deviate.report.numbers import (
     show_ratio,
     show_signed,
 )
-from deviate.report.text.comparison.cells import last_digit
+from deviate.report.text.comparison.cells import last_digit, one_draw
 
 
 def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
     """Say why the verdict on the means is what it is."""
+    if pair.draws.unshared:
+        return [f"No verdict: {one_draw(pair)}, so that they are one run of the recipe."]
     if metric.verdict == "too few runs":
         return list(_too_few(metric, comparison))
     if metric.p_adjusted is None:
