@@ -25,6 +25,7 @@ KEYS = re.compile(r"(?<=<!-- keys -->\n).*(?=<!-- end of keys -->)", re.S)
 KEYED_BY_DATA = {
     "completed",
     "environment",
+    "files",
     "fingerprints",
     "including_weak",
     "labels",

@@ -239,6 +239,23 @@ def test_a_program_that_is_not_instrumented_is_said_to_be(project):
     assert "-I" in outcome.hint
 
 
+@pytest.mark.parametrize("room_for_events", [True, False], ids=["a file-size limit", "no room for a note either"])
+def test_a_run_that_lost_records_is_no_sample(project, room_for_events):
+    """Where nothing can be appended any more the loss is written into space that was taken at the start."""
+    source = f"""
+import glob, os, resource
+events = glob.glob(os.path.dirname(os.environ["DEVIATE_RUNTIME"]) + "/events-*.jsonl")[0]
+limit = 4096 if {room_for_events} else os.stat(events).st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+for step in range(500):
+    acc = record(float(step))
+"""
+    (outcome,) = outcomes(made(project, source, runs=1)).values()
+    assert outcome.status == "failed"
+    assert outcome.reason.startswith("records of its metrics could not be written: [Errno 2")
+    assert "--retry-failed" in outcome.hint
+
+
 def test_equal_seeds_order_sets_alike_under_control_only(project):
     source = "print(list(set('abcdefghij'))); record(1)\n"
     place = made(project, source, variants=["control", "algo+impl"], runs=3)

@@ -171,6 +171,7 @@ class TestFiles:
         assert (outcome.stdout, outcome.stderr, outcome.status) == ("on\n", "", 0)
         assert outcome.values() == [float(i) for i in range(85)]
         assert len(outcome.notes("record-file-unwritable")) == 1
+        assert [event["reason"][:10] for event in outcome.of("records-lost")] == ["[Errno 28]"]
 
     def test_recording_goes_on_when_there_is_room_again(self, run: Run) -> None:
         source = """

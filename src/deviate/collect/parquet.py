@@ -12,13 +12,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deviate.collect.columns import run_table
+from deviate.replicate.workspace.files import FileSum, file_sum, write_whole
 from deviate.replicate.workspace.folders import RunFolder
 
 #: Raised when the columns change: files of another version are remade.
 VERSION = "1"
 
-#: Under this key the file says what it was made from.
-KEY = b"deviate"
+
+class Derived(msgspec.Struct, frozen=True, kw_only=True):
+    """What a derived file was made from, and what it held then; stands beside it."""
+
+    made_from: str
+    content: FileSum
 
 
 def run_parquet(folder: RunFolder, metrics: Sequence[str], spare: Path) -> Path:
@@ -30,31 +35,37 @@ def run_parquet(folder: RunFolder, metrics: Sequence[str], spare: Path) -> Path:
     stamp = _stamp(folder, metrics)
     if _is_current(folder.parquet_file, stamp):
         return folder.parquet_file
-    in_place = os.access(folder.path, os.W_OK | os.X_OK)
-    target = folder.parquet_file if in_place else spare / f"{folder.run.folder}.parquet"
-    _write(run_table(folder, metrics).replace_schema_metadata({KEY: stamp}), target)
+    table = run_table(folder, metrics)
+    if not os.access(folder.path, os.W_OK | os.X_OK):
+        return _written(table, spare / f"{folder.run.folder}.parquet")
+    target = _written(table, folder.parquet_file)
+    derived = Derived(made_from=stamp, content=file_sum(target))
+    write_whole(_beside(target), msgspec.json.encode(derived))
     return target
 
 
-def _write(table: pa.Table, target: Path) -> None:
+def _written(table: pa.Table, target: Path) -> Path:
     aside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     pq.write_table(table, aside, compression="zstd")
     aside.replace(target)
+    return target
 
 
-def _stamp(folder: RunFolder, metrics: Sequence[str]) -> bytes:
+def _beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.json")
+
+
+def _stamp(folder: RunFolder, metrics: Sequence[str]) -> str:
     """Digest what the table is made from: names of metrics, and size and time of every file."""
     files = [(path.name, path.stat()) for path in (*folder.record_files(), *folder.event_files())]
     parts = [VERSION, list(metrics), [(name, stat.st_size, stat.st_mtime_ns) for name, stat in files]]
-    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest().encode()
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
-def _is_current(path: Path, stamp: bytes) -> bool:
-    if not path.is_file():
-        return False
+def _is_current(path: Path, stamp: str) -> bool:
+    """Tell whether a derived file is there, whole, and made from what there is; if not it is made again."""
     try:
-        metadata = pq.read_schema(path).metadata or {}
-    except (OSError, ValueError):
-        # Half a file of an older tool, or another format: it is derived, so it is made again.
+        derived = msgspec.json.decode(_beside(path).read_bytes(), type=Derived)
+        return derived.made_from == stamp and file_sum(path) == derived.content
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return False
-    return metadata.get(KEY) == stamp

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from deviate.collect.fingerprints import Fingerprint, joined_fingerprints
+from deviate.collect.integrity import damage
 from deviate.collect.processes import Process, processes
 from deviate.experiment import Experiment
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
@@ -24,6 +25,8 @@ class RunFiles:
     info: RunInfo | None
     #: All processes that the runtime was started in, with their events.
     processes: list[Process]
+    #: How its files differ from what they were when it ended; empty where they are whole.
+    damage: str = ""
 
     @property
     def name(self) -> str:
@@ -43,7 +46,7 @@ class RunFiles:
     @property
     def completed(self) -> bool:
         """Whether it enters the statistics."""
-        return isinstance(self.outcome, Completed)
+        return isinstance(self.outcome, Completed) and not self.damage
 
     @cached_property
     def fingerprints(self) -> dict[str, Fingerprint]:
@@ -53,7 +56,9 @@ class RunFiles:
 
 def read_run(folder: RunFolder) -> RunFiles:
     """Read the files of a run."""
-    return RunFiles(folder, folder.read_outcome(), folder.read_info(), processes(folder))
+    outcome = folder.read_outcome()
+    damaged = damage(folder, outcome) if outcome is not None else ""
+    return RunFiles(folder, outcome, folder.read_info(), processes(folder), damaged)
 
 
 def read_ended_runs(folder: ExperimentFolder) -> list[RunFiles]:

@@ -68,12 +68,24 @@ def run_outcome(
             reason="nothing was heard from it: no Python that it started was instrumented",
             hint=_uninstrumented_hint(words),
         )
+    if (loss := lost_records(run)) is not None:
+        return Failed(
+            **how,
+            reason=f"records of its metrics could not be written: {loss}",
+            hint="free the disk or lift the limit, then run the same command with --retry-failed",
+        )
     return Completed(**common)
 
 
 def has_started(run: RunFolder) -> bool:
     """Tell whether the runtime was started in at least one process of the run."""
     return any(event["event"] == "start" for path in run.event_files() for event in read_events(path))
+
+
+def lost_records(run: RunFolder) -> str | None:
+    """Return why records of the run could not be written; None where none was lost."""
+    events = (event for path in run.event_files() for event in read_events(path))
+    return next((str(event.get("reason")) for event in events if event["event"] == "records-lost"), None)
 
 
 def stderr_tail(path: Path) -> list[str]:

@@ -51,14 +51,15 @@ def run_result(run: RunFiles) -> RunResult:
     """Return how a run went that has ended."""
     info, outcome = run.info, run.outcome
     assert outcome is not None
+    damaged = f"its files were damaged after it ended: {run.damage}" if run.damage and outcome.done else ""
     unfinished = outcome if isinstance(outcome, Unfinished) else None
     hints = [unfinished.hint] if unfinished and unfinished.hint else []
     return RunResult(
         variant=run.variant,
         index=run.index,
-        status=outcome.status,
+        status="failed" if damaged else outcome.status,
         seconds=outcome.seconds,
-        reason=unfinished.reason if unfinished else "",
+        reason=damaged or (unfinished.reason if unfinished else ""),
         stderr_tail=unfinished.stderr if unfinished else [],
         seeds=(info.seeds or {}) if info else {},
         prints=run.fingerprints,

@@ -77,7 +77,9 @@ def test_every_run_is_made_once_and_its_outcome_is_stored(folder, clock):
     assert set(outcomes) == {f"{variant}-{index}" for variant in ("control", "as-is") for index in range(3)}
     assert len(executor.launches) == 6
     for run in folder.runs():
-        assert run.read_outcome() == outcomes[run.run.folder]
+        stored = run.read_outcome()
+        assert set(stored.files) == {"records-1-1.bin", "events-1-1.jsonl"}
+        assert structs.replace(stored, files={}) == outcomes[run.run.folder]
         assert isinstance(run.read_outcome(), Completed)
 
 

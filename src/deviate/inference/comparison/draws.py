@@ -1,4 +1,4 @@
-"""Do the runs of each side vary in every draw? Where they repeat one draw, they say nothing about other draws."""
+"""Draws that all runs of a side repeat: such runs say nothing about other draws."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Whole files, written so that a reader never sees half of one."""
+"""Whole files, written so that a reader never sees half of one, and sees when one was damaged."""
 
 from __future__ import annotations
 
 import os
+import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,33 @@ import msgspec
 from deviate.errors import WorkspaceUnusable
 from deviate.experiment import SCHEMA
 
+#: The last key of a JSON file: the checksum of what stands before it.
+_CHECKSUM = re.compile(rb',\n "crc32": "([0-9a-f]{8})"\n\}\n\Z')
+
+#: Bytes read at once for a checksum.
+_CHUNK = 1 << 20
+
 
 class _Versioned(msgspec.Struct):
     schema: int = 0
+
+
+class FileSum(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file held when it was whole."""
+
+    #: In bytes.
+    size: int
+    #: As eight hexadecimal digits.
+    crc32: str
+
+
+def file_sum(path: Path, size: int | None = None) -> FileSum:
+    """Return size and checksum of the first `size` bytes of a file, of all by default."""
+    checksum, length = 0, 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK if size is None else min(_CHUNK, size - length)):
+            checksum, length = zlib.crc32(chunk, checksum), length + len(chunk)
+    return FileSum(size=length, crc32=f"{checksum:08x}")
 
 
 def write_whole(path: Path, data: bytes, *, durable: bool = False) -> None:
@@ -48,8 +74,9 @@ def sync_file(path: Path) -> None:
 
 
 def write_json(path: Path, value: Any, *, durable: bool = False) -> None:
-    """Write `value` as indented JSON, aside and renamed."""
-    write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n", durable=durable)
+    """Write `value`, which has keys, as indented JSON with its checksum as the last key, aside and renamed."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=1).removesuffix(b"\n}")
+    write_whole(path, text + b',\n "crc32": "%08x"\n}\n' % zlib.crc32(text), durable=durable)
 
 
 def read_json(path: Path, kind: Any) -> Any:
@@ -58,9 +85,24 @@ def read_json(path: Path, kind: Any) -> Any:
     Raises
     ------
     WorkspaceUnusable
-        If the file was made by a newer Deviate or is not what it should be.
+        If the file is missing, was made by a newer Deviate, was changed since it was written, or is not what it
+        should be.
     """
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise WorkspaceUnusable(
+            f"{path} cannot be read: {error.strerror}", hint="restore the file; all others are as they were"
+        ) from error
+    checksum = _CHECKSUM.search(data)
+    if checksum is not None:
+        data = data[: checksum.start()]
+        if zlib.crc32(data) != int(checksum[1], 16):
+            raise WorkspaceUnusable(
+                f"{path} was changed since it was written: its content does not fit its checksum",
+                hint="restore the file; if you changed it yourself, take its last key, crc32, out",
+            )
+        data += b"\n}"
     try:
         if msgspec.json.decode(data, type=_Versioned).schema > SCHEMA:
             raise WorkspaceUnusable(
@@ -68,5 +110,5 @@ def read_json(path: Path, kind: Any) -> Any:
                 hint="update Deviate: pip install --upgrade deviate-dl",
             )
         return msgspec.json.decode(data, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise WorkspaceUnusable(f"{path} cannot be read: {error}", hint="move the file away, or restore it") from error

@@ -18,9 +18,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from deviate.errors import BadOption, UnknownExperiment, UnknownRun, WorkspaceUnusable
 from deviate.experiment import Experiment, Run
-from deviate.replicate.workspace.files import read_json, write_json, write_whole
+from deviate.replicate.workspace.files import file_sum, read_json, write_json, write_whole
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Ended, Outcome, RunInfo
 
 FOLDER = ".deviate"
@@ -110,8 +112,9 @@ class RunFolder:
         return outcome
 
     def write_outcome(self, outcome: Outcome) -> None:
-        """Store how the run ended; from then on the run is done and never made again."""
-        write_json(self.outcome_file, outcome, durable=True)
+        """Store how the run ended, with what its files hold; from then on the run is done and never made again."""
+        files = {path.name: file_sum(path) for path in (*self.record_files(), *self.event_files())}
+        write_json(self.outcome_file, msgspec.structs.replace(outcome, files=files), durable=True)
 
     @property
     def is_done(self) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from deviate.experiment import SCHEMA, Status
+from deviate.replicate.workspace.files import FileSum
 
 Cause = Literal["timeout", "cancel"]
 
@@ -37,6 +38,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
     ended: str = ""
     #: What a reader of the results has to know, such as a linked input that the run wrote to.
     warnings: list[str] = []
+    #: Records and events by name of the file, as they were when the run ended; empty where that was not noted.
+    files: dict[str, FileSum] = {}
 
 
 class Completed(Ending, frozen=True, kw_only=True, tag="completed"):

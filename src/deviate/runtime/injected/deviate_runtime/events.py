@@ -8,6 +8,12 @@ from .files import open_appending, own_path, own_stem
 #: Notes of one slug that a process writes; the last one adds that further ones are left out.
 NOTES_PER_SLUG = 5
 
+#: Bytes kept free in the file for the one event that must be written when the disk is full.
+RESERVE = 200
+
+#: What fills them until then.
+RESERVED = {"event": "reserved"}
+
 
 class Events:
     """The events file. It is opened for each event: a program that closes every descriptor does no harm."""
@@ -30,6 +36,23 @@ class Events:
         self.stem = own_stem()
         self.path = own_path(self.folder, "events", self.stem, "jsonl")
         self.append(self.describe())
+        self.append_line(padded(RESERVED))
+
+    def tell_loss(self, reason):
+        """Write into the space kept free that records are being lost: whoever reads them must know."""
+        if not self.begun:
+            return
+        try:
+            descriptor = os.open(self.path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+            try:
+                start = os.read(descriptor, os.fstat(descriptor).st_size).find(padded(RESERVED))
+                if start >= 0:
+                    os.lseek(descriptor, start, os.SEEK_SET)
+                    os.write(descriptor, padded({"event": "records-lost", "reason": str(reason)[:50]}))
+            finally:
+                os.close(descriptor)
+        except (OSError, ValueError):
+            return
 
     def leave_to_parent(self):
         """Forget the file: it is the parent's."""
@@ -42,15 +65,22 @@ class Events:
         self.append(event)
 
     def append(self, event):
-        """Append a line; where that fails nothing can be done."""
+        """Append `event` as a line."""
         try:
             line = (json.dumps(event, default=repr) + "\n").encode("utf-8", "backslashreplace")
+        except (ValueError, TypeError):
+            return
+        self.append_line(line)
+
+    def append_line(self, line):
+        """Append a line; where that fails nothing can be done."""
+        try:
             descriptor = open_appending(self.path)
             try:
                 os.write(descriptor, line)
             finally:
                 os.close(descriptor)
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError):
             return
 
     def note(self, slug, message, subject=None):
@@ -64,3 +94,8 @@ class Events:
         if count == NOTES_PER_SLUG:
             message += " (further notes of this kind are left out)"
         self.write({"event": "note", "slug": slug, "message": message[:2000]})
+
+
+def padded(event):
+    """Return `event` as a line of exactly `RESERVE` bytes."""
+    return json.dumps(event).encode("ascii")[: RESERVE - 1].ljust(RESERVE - 1) + b"\n"

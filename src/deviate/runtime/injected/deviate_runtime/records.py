@@ -87,6 +87,7 @@ class Records:
     def complain_if_deleted(self):
         """Note that the file is gone from its folder."""
         if os.fstat(self.descriptor).st_nlink == 0:
+            self.process.events.tell_loss("the records file was deleted")
             self.process.events.note("record-file-deleted", "the records file was deleted", self.path)
 
     def cut(self, byte_count):
@@ -98,6 +99,7 @@ class Records:
     def fail(self, error, now):
         """Note that records are being lost."""
         self.lost += 1
+        self.process.events.tell_loss(error)
         self.look_at = 0.0
         self.silent_until = now + CHECK_INTERVAL
         self.process.events.note("record-file-unwritable", str(error), "records")

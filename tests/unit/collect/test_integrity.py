@@ -1,0 +1,128 @@
+"""Stored files that were damaged: no number comes from them, and the damage has a name."""
+
+import random
+
+import pytest
+from made import make_experiment, make_run, metric, series, write_process
+
+from deviate.collect.integrity import damage
+from deviate.errors import WorkspaceUnusable
+from deviate.replicate.snapshot.manifest import Snapshot
+from deviate.replicate.workspace.files import write_json
+from deviate.replicate.workspace.run_files import Cancelled
+from deviate.results.results import read_results
+
+#: Places in each file at which it is damaged; ``benchmarks/faults`` tries more, on a real experiment.
+TIMES = 12
+
+
+def experiment(project):
+    folder = make_experiment(project, [metric("acc")])
+    write_json(folder.snapshot_file, Snapshot(project=str(project), source="", items=[], digests={}))
+    runs = [make_run(folder, index, series(0, [0.5, 0.75 + index])) for index in range(3)]
+    return folder, runs
+
+
+def flipped(data, rng):
+    """Return `data` with one bit changed."""
+    position = rng.randrange(len(data))
+    return data[:position] + bytes([data[position] ^ 1 << rng.randrange(8)]) + data[position + 1 :]
+
+
+def cut(data, rng):
+    """Return a part of `data`."""
+    return data[: rng.randrange(len(data))]
+
+
+def values(folder):
+    """Return the values and times of each run that a report would show, and why runs have none."""
+    results = read_results(folder)
+    samples = {sample.name: dict(zip(sample.runs, sample.values, strict=True)) for sample in results.samples["control"]}
+    return samples, {run.index: run.reason for run in results.runs if run.reason}
+
+
+def test_files_as_they_were_are_whole(tmp_path):
+    folder, runs = experiment(tmp_path)
+    assert [damage(run, run.read_outcome()) for run in runs] == ["", "", ""]
+    assert values(folder)[1] == {}
+
+
+@pytest.mark.parametrize("harm", [flipped, cut])
+@pytest.mark.parametrize("name", ["records-1-1.bin", "events-1-1.jsonl"])
+def test_a_run_whose_files_were_damaged_gives_no_number(tmp_path, harm, name):
+    folder, runs = experiment(tmp_path)
+    whole, _ = values(folder)
+    path, rng = runs[1].path / name, random.Random(0)
+    data = path.read_bytes()
+    expected = {metric: {run: value for run, value in each.items() if run != 1} for metric, each in whole.items()}
+    for _ in range(TIMES):
+        path.write_bytes(harm(data, rng))
+        samples, reasons = values(folder)
+        assert samples == expected
+        assert list(reasons) == [1]
+        assert name in reasons[1]
+    path.write_bytes(data)
+    assert values(folder) == (whole, {})
+
+
+@pytest.mark.parametrize("harm", [flipped, cut])
+@pytest.mark.parametrize("name", ["outcome.json", "../../experiment.json", "../../snapshot.json"])
+def test_a_description_that_was_damaged_is_refused_or_says_the_same(tmp_path, harm, name):
+    """What is changed behind the checksum's own text changes nothing."""
+    folder, runs = experiment(tmp_path)
+    whole = values(folder)
+    path, rng = runs[1].path / name, random.Random(0)
+    data, refused = path.read_bytes(), 0
+    for _ in range(TIMES):
+        path.write_bytes(harm(data, rng))
+        try:
+            assert values(folder) == whole
+        except WorkspaceUnusable as error:
+            refused += path.name in str(error)
+    assert refused > 0.7 * TIMES
+
+
+@pytest.mark.parametrize("harm", [flipped, cut])
+@pytest.mark.parametrize("name", ["records.parquet", "records.parquet.json"])
+def test_a_derived_file_that_was_damaged_is_made_again(tmp_path, harm, name):
+    folder, runs = experiment(tmp_path)
+    whole = values(folder)
+    path, rng = runs[1].path / name, random.Random(0)
+    data = path.read_bytes()
+    for _ in range(TIMES):
+        path.write_bytes(harm(data, rng))
+        assert values(folder) == whole
+
+
+def test_a_description_that_is_gone_is_named(tmp_path):
+    folder, _ = experiment(tmp_path)
+    folder.snapshot_file.unlink()
+    with pytest.raises(WorkspaceUnusable, match=r"snapshot\.json cannot be read: No such file"):
+        values(folder)
+
+
+def test_a_file_that_is_gone_is_named(tmp_path):
+    folder, runs = experiment(tmp_path)
+    (runs[2].path / "records-1-1.bin").unlink()
+    assert values(folder)[1] == {2: "its files were damaged after it ended: records-1-1.bin is missing"}
+
+
+def test_what_a_process_appends_that_outlives_its_run_is_no_damage(tmp_path):
+    _, runs = experiment(tmp_path)
+    write_process(runs[0], series(0, [0.5, 0.75, 9.0]))
+    assert damage(runs[0], runs[0].read_outcome()) == ""
+
+
+def test_what_is_left_of_a_cancelled_run_is_not_looked_at(tmp_path):
+    folder, _ = experiment(tmp_path)
+    run = make_run(folder, 3, series(0, [1.0]), outcome=Cancelled(seconds=1.0, reason="you stopped it"))
+    (run.path / "records-1-1.bin").unlink()
+    assert values(folder)[1] == {3: "you stopped it"}
+
+
+def test_a_run_lost_to_damage_counts_as_failed(tmp_path):
+    folder, runs = experiment(tmp_path)
+    (runs[1].path / "records-1-1.bin").write_bytes(b"")
+    run = read_results(folder).runs_of("control")[1]
+    reason = "its files were damaged after it ended: records-1-1.bin was cut from 48 to 0 bytes"
+    assert (run.status, run.reason) == ("failed", reason)
