@@ -10,12 +10,15 @@ import msgspec
 
 from deviate.collect.processes import Process
 from deviate.collect.sketches import joined_parts, same_examples
-from deviate.factors import SEEDED
+from deviate.factors import DATA, SEEDED
 from deviate.replicate.workspace.records import RECORD
 
 #: Fingerprints that are no factor's: of the final weights, and of the content of the first batches.
 WEIGHTS = "weights"
 BATCHES = "batches"
+
+#: Factors that decide the content of the first batches.
+IN_BATCHES = frozenset(("shuffle", "augment", DATA))
 
 #: Of the examples that reached training and evaluation, free of their order; and of the first input of the training.
 EXAMPLES = "examples"

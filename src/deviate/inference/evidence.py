@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.collect.fingerprints import BATCHES, EXAMPLES, INPUT, NAMES, classes, is_constant, is_replaced
+from deviate.collect.fingerprints import BATCHES, EXAMPLES, IN_BATCHES, INPUT, NAMES, classes, is_constant, is_replaced
 from deviate.factors import DATA, SEEDED, Variant
 from deviate.results.run import RunResult
 
@@ -17,14 +17,11 @@ Meant = Literal["varies", "held", "follows", "left"]
 #: What the fingerprints show. ``partly``: some runs are equal and some are not; ``unknown``: too few runs show it.
 Shown = Literal["varied", "identical", "partly", "absent", "unknown"]
 
-#: What the content of the first batches is made of.
-_IN_BATCHES = frozenset(("shuffle", "augment", DATA))
-
 #: Fingerprints of content that is computed, not only drawn.
 _COMPUTED = frozenset(("init", BATCHES, EXAMPLES, INPUT))
 
 #: What the first input of the training is made of: noise that a generator takes, for instance, is of `other`.
-_IN_INPUT = _IN_BATCHES | {"other"}
+_IN_INPUT = IN_BATCHES | {"other"}
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +88,7 @@ def _meant(name: str, variant: Variant) -> Meant:
         return "left"
     if name in SEEDED:
         return "varies" if name in variant.varying else "held"
-    before = {BATCHES: _IN_BATCHES, EXAMPLES: frozenset((DATA,)), INPUT: _IN_INPUT}.get(name)
+    before = {BATCHES: IN_BATCHES, EXAMPLES: frozenset((DATA,)), INPUT: _IN_INPUT}.get(name)
     if before is not None:
         return "follows" if variant.varying & before else "held"
     return "follows" if variant.varying or variant.disturbed else "held"

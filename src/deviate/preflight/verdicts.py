@@ -11,6 +11,7 @@ from deviate.collect.events import ReachedDraw, ReplacedSeed
 from deviate.collect.fingerprints import (
     BATCHES,
     EXAMPLES,
+    IN_BATCHES,
     WEIGHTS,
     DrawSource,
     Fingerprint,
@@ -22,7 +23,7 @@ from deviate.collect.fingerprints import (
 )
 from deviate.collect.processes import Process
 from deviate.experiment import SCHEMA
-from deviate.factors import DATA, SEEDED
+from deviate.factors import SEEDED
 from deviate.preflight.causes import Cause
 from deviate.preflight.explanation import Explanation
 from deviate.preflight.trial import Ending
@@ -31,9 +32,6 @@ from deviate.preflight.trial import Ending
 Verdict = Literal["varies", "pinned", "absent", "unknown"]
 
 Fingerprints = Mapping[str, Fingerprint]
-
-#: What the content of the first batches follows from.
-_IN_BATCHES = frozenset(("shuffle", "augment", DATA))
 
 #: Ends of the calls that seed a generator of one's own.
 _OWN = ("Generator.manual_seed", "default_rng", "RandomState", "random.Random", "Generator.from_seed", "PRNGKey", "key")
@@ -216,7 +214,7 @@ def _leaks(factor: str, controls: Sequence[Fingerprints], varied: Fingerprints) 
     """Name what moved beside `factor` and what follows from it; what control itself does not hold is no leak."""
     names = [name for name in (*SEEDED, BATCHES) if name != factor]
     # Without a set of examples, batches may follow from anything: a buffer of what an agent met, from its weights.
-    if factor in _IN_BATCHES or agree(controls[0].get(EXAMPLES), varied.get(EXAMPLES)) is not True:
+    if factor in IN_BATCHES or agree(controls[0].get(EXAMPLES), varied.get(EXAMPLES)) is not True:
         names.remove(BATCHES)
     return [
         name
