@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -271,3 +271,9 @@ def classes(
         else:
             group.append(run)
     return [names for _, names in groups]
+
+
+def count_example_sets(runs: Iterable[Mapping[str, Fingerprint]]) -> int:
+    """Count the sets of examples that runs are known to have had, from the fingerprints of each run by name."""
+    prints = [prints[EXAMPLES] for prints in runs if EXAMPLES in prints]
+    return len(classes([""] * len(prints), prints))

@@ -7,7 +7,17 @@ from typing import Literal
 
 import msgspec
 
-from deviate.collect.fingerprints import BATCHES, EXAMPLES, IN_BATCHES, INPUT, NAMES, classes, is_constant, is_replaced
+from deviate.collect.fingerprints import (
+    BATCHES,
+    EXAMPLES,
+    IN_BATCHES,
+    INPUT,
+    NAMES,
+    classes,
+    count_example_sets,
+    is_constant,
+    is_replaced,
+)
 from deviate.factors import DATA, SEEDED, Variant
 from deviate.results.run import RunResult
 
@@ -51,13 +61,9 @@ def evidence_of(variant: Variant | None, runs: Sequence[RunResult]) -> list[Evid
         return []
     # Not every program shows its examples and inputs, and earlier versions did not look at them.
     names = [name for name in NAMES if name not in (EXAMPLES, INPUT) or any(name in run.prints for run in completed)]
-    return [_evidence(name, variant, completed, fixed=_same_examples(completed)) for name in names]
-
-
-def _same_examples(runs: Sequence[RunResult]) -> bool:
-    """Tell whether all runs are known to have had the same examples."""
-    prints = [run.prints[EXAMPLES] for run in runs if EXAMPLES in run.prints]
-    return len(prints) == len(runs) and len(classes([""] * len(prints), prints)) == 1
+    prints = [run.prints for run in completed]
+    fixed = all(EXAMPLES in each for each in prints) and count_example_sets(prints) == 1
+    return [_evidence(name, variant, completed, fixed=fixed) for name in names]
 
 
 def broken(evidence: Sequence[Evidence], name: str) -> Evidence | None:
@@ -66,6 +72,7 @@ def broken(evidence: Sequence[Evidence], name: str) -> Evidence | None:
 
 
 def _evidence(name: str, variant: Variant, runs: Sequence[RunResult], *, fixed: bool) -> Evidence:
+    """Judge one fingerprint; `fixed`: all runs are known to have had the same examples."""
     seen = [run for run in runs if name in run.prints]
     if is_constant([run.prints[name] for run in seen]):
         seen = []
