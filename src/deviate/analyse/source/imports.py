@@ -15,9 +15,10 @@ from deviate.analyse.source.indexer import index_module
 from deviate.analyse.source.paths import named_path
 from deviate.analyse.source.syntax import called_name, dotted_text
 
-#: Folders of installed libraries, whose draws are told by their own boundaries.
+#: Folders that libraries are installed in; the runtime knows what those libraries draw for.
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
-#: Libraries that the runtime has boundaries for, or that are too large, should they be installed to be edited.
+#: Libraries that are not read, even where they are installed to be edited: the runtime has boundaries for them, or
+#: they are too large. `deviate.frameworks` has other packages: those that need a setting before a training starts.
 LIBRARIES = frozenset(
     [
         "torch",
