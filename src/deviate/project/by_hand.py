@@ -17,7 +17,7 @@ from deviate.errors import BadInput, BadOption
 from deviate.experiment import SET_BY_OPTION, Draw
 from deviate.factors import SEEDED
 from deviate.project.config import FILE_NAME, DrawEntry, bad_entry
-from deviate.project.places import function_around, parse_file, span_of, squash
+from deviate.project.locations import function_around, parse_file, span_of, squash
 
 #: Makes the error of a problem and a hint.
 Refuse = Callable[[str, str], BadInput]

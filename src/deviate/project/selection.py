@@ -17,7 +17,7 @@ from deviate.experiment import Capture, MainLoop, Metric
 from deviate.project.by_hand import listed_factors, parse_factors, set_factors
 from deviate.project.config import FILE_NAME, Config, LoopEntry, MetricEntry, bad_entry, read_config
 from deviate.project.import_path import import_folders
-from deviate.project.places import function_around, parse_file, span_of, squash
+from deviate.project.locations import function_around, parse_file, span_of, squash
 
 
 def extract(
