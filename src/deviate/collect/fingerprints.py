@@ -124,8 +124,8 @@ class _Drawn:
 
     @property
     def series(self) -> list[str]:
-        written = self.latest.get("series")
-        return [str(digest) for digest in written] if isinstance(written, list) else []
+        series = self.latest.get("series")
+        return [str(digest) for digest in series] if isinstance(series, list) else []
 
     @property
     def drawn(self) -> str | None:
@@ -231,8 +231,8 @@ def common_digests(one: Fingerprint, other: Fingerprint) -> tuple[str, str]:
     return _at(one.series, length - 1), _at(other.series, length - 1)
 
 
-def _at(series: Sequence[Sequence[str]], place: int) -> str:
-    digests = [each[place] for each in series]
+def _at(series: Sequence[Sequence[str]], index: int) -> str:
+    digests = [each[index] for each in series]
     return digests[0] if len(digests) == 1 else _crc(digests)
 
 

@@ -190,9 +190,9 @@ def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Finger
 
 def _seeded_anew(first: Fingerprint, second: Fingerprint) -> str:
     """Name the seed that a line gives which is another in each run; empty where there is none."""
-    given = {(source.call, source.file, source.line): source.given for source in second.sources}
+    seeds = {(source.call, source.file, source.line): source.given for source in second.sources}
     for source in first.sources:
-        again = given.get((source.call, source.file, source.line), source.given)
+        again = seeds.get((source.call, source.file, source.line), source.given)
         if source.call and again != source.given:
             where = f"{source.call} at {source.file}:{source.line}"
             return f"{where} is given another seed in each run: {source.given}, {again}"

@@ -219,8 +219,8 @@ class _Walk:
         self.seen.add((home, name, self.state))
         self._updated(name, bindings)
         for load in self.finder.reads.of_name(home.module, name):
-            found = lookup(name, load.scope)
-            if found is not None and found[0] is home:
+            definition = lookup(name, load.scope)
+            if definition is not None and definition[0] is home:
                 self._read(name, load)
         if home is home.module.unit:
             self._imported(name, home.module)

@@ -53,7 +53,7 @@ def drops(name: str, dotted: Sequence[str]) -> bool:
 def given_as(unit: Unit, call: ast.Call, node: ast.AST) -> Iterator[str]:
     """Yield the parameters of a function that a call gives an argument for."""
     for name in unit.parameters:
-        if any(given is node or getattr(given, "value", None) is node for given in passed_for(call, unit, name)):
+        if any(each is node or getattr(each, "value", None) is node for each in passed_for(call, unit, name)):
             yield name
 
 

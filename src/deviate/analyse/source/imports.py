@@ -132,9 +132,9 @@ class Imports:
                 base = base.parent
             is_read = self._inside(base) or relative(base, self.root) in self._packages
             return self._module_file(base, name) if is_read else None
-        found = next((path for folder in self.search if (path := self._module_file(folder, name))), None)
-        is_library = found is not None and not self._inside(found) and name.partition(".")[0] in LIBRARIES
-        return None if is_library else found
+        file = next((path for folder in self.search if (path := self._module_file(folder, name))), None)
+        is_library = file is not None and not self._inside(file) and name.partition(".")[0] in LIBRARIES
+        return None if is_library else file
 
     def _module_file(self, folder: Path, dotted: str) -> Path | None:
         at = folder.joinpath(*dotted.split(".")) if dotted else folder

@@ -45,7 +45,7 @@ class Series:
 
     def describe(self):
         """Return what is written of it."""
-        return {"count": self.count, "digest": "%08x" % self.digest, "series": ["%08x" % one for one in self.series]}
+        return {"count": self.count, "digest": "%08x" % self.digest, "series": ["%08x" % each for each in self.series]}
 
 
 class Fingerprint(Series):
