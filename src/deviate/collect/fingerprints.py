@@ -262,7 +262,7 @@ def classes(
     fingerprints: Sequence[Fingerprint],
     same: Callable[[Fingerprint, Fingerprint], bool | None] = agree,
 ) -> list[list[str]]:
-    """Put the runs together that drew the same; those of which nothing can be told are together with the first."""
+    """Put the runs together that drew the same; a run that cannot be compared is together with the first."""
     groups: list[tuple[Fingerprint, list[str]]] = []
     for run, fingerprint in zip(runs, fingerprints, strict=True):
         group = next((names for first, names in groups if same(first, fingerprint) is not False), None)

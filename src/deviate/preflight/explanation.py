@@ -58,7 +58,7 @@ def check_factor(factor: str | None) -> None:
 
 
 def with_explanation(trials: Trials, factor: str | None) -> Trials:
-    """Return the trials with each draw of a factor told by its line, where the program is run as it is."""
+    """Return the trials with the lines of a factor's draws recorded, where the program is run as it is."""
     return dataclasses.replace(trials, source=dataclasses.replace(trials.source, explain=factor))
 
 

@@ -58,7 +58,7 @@ class AuditedFactor(msgspec.Struct, frozen=True, kw_only=True):
 
     factor: str
     verdict: Verdict
-    #: Why it cannot be told; empty where it can.
+    #: Why the verdict is unknown; empty where it is known.
     why: str = ""
     pins: list[Pin] = []
     #: Of the two probes of the program as it is; null where it drew nothing.
@@ -66,9 +66,9 @@ class AuditedFactor(msgspec.Struct, frozen=True, kw_only=True):
     #: How often the first probe drew for it, in how many processes.
     count: int = 0
     processes: int = 0
-    #: With everything held fixed, two probes draw the same; null: cannot be told.
+    #: With everything held fixed, two probes draw the same; null: unknown.
     held: bool | None = None
-    #: With only this factor varied, its fingerprint is another one; null: cannot be told.
+    #: With only this factor varied, its fingerprint is another one; null: unknown.
     moved: bool | None = None
     #: What else is another one then, though it should not be.
     leaks: list[str] = []

@@ -198,7 +198,7 @@ class Imports:
                         self._lead_to(part, site.scope, path)
 
     def _lead_to(self, folder: ast.expr, scope: Scope, path: Path) -> None:
-        """Search also where an expression in a file leads; of what cannot be told, the texts in it may."""
+        """Search also where an expression in a file leads; where that is unknown, each text in it may be a folder."""
         named = named_path(folder, scope, path)
         if named is not None:
             self._add_search([base / named for base in (path.parent, self.root)], anywhere=True)

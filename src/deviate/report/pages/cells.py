@@ -21,7 +21,7 @@ def number(text: str, value: float | None = None) -> Cell:
 
 
 def columns(*heads: str, words: int = 1, last: str = "") -> list[Column]:
-    """Return columns of which the first `words` hold words and the others numbers; then, if any, a `last` of words."""
+    """Return columns: the first `words` hold words, the others numbers, and a `last`, if any, words again."""
     numbers = [Column(head=head, numeric=index >= words) for index, head in enumerate(heads)]
     return [*numbers, *([Column(head=last, numeric=False)] if last else [])]
 

@@ -186,7 +186,7 @@ def spread_for_paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 
 def statements(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say what was bit-identical, once for all variants of which the same is true."""
+    """Say what was bit-identical, once for all variants with the same statement."""
     variants: dict[str, list[str]] = {}
     for variant in facts.variants:
         if statement := identity_statement(variant):

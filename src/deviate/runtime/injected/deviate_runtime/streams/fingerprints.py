@@ -49,7 +49,7 @@ class Series:
 
 
 class Fingerprint(Series):
-    """The draws of one factor so far; `count` is the number of movements that were seen."""
+    """The digest of what one factor drew so far; `count` counts the movements of its generators that were seen."""
 
     __slots__ = ("samples", "sources", "is_written", "has_content", "is_seeded", "unseen")
 
