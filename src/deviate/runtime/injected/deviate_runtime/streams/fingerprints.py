@@ -13,7 +13,7 @@ import operator
 import threading
 import zlib
 
-from ..frameworks import INIT, SHUFFLE
+from ..factors import INIT, SHUFFLE
 
 #: Movements that enter the first digest, which is written at once: a process that is killed has it.
 FIRST = 4

@@ -11,7 +11,7 @@ import functools
 import sys
 import threading
 
-from ..frameworks import OTHER
+from ..factors import OTHER
 from ..patching import replaces
 from .derive import mix
 

@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from ...frameworks import OTHER, SHUFFLE
+from ...factors import OTHER, SHUFFLE
 from ..generators import Made, bound_seed, is_switched, note_unseen, stand_for
 from .states import Switched, hand_back, token
 
