@@ -102,9 +102,9 @@ def _extract(entry: str, project: Path | None, **options: Any) -> None:
     from deviate.project.selection import extract
     from deviate.project.target import project_root
 
-    here = Path.cwd()
+    cwd = Path.cwd()
     script = Path(os.path.abspath(entry))
-    project = project.resolve() if project else project_root(here, script) if script.exists() else here
+    project = project.resolve() if project else project_root(cwd, script) if script.exists() else cwd
     findings = extract(project, os.path.relpath(script, project) if script.exists() else entry, options["factor"])
     if options["review"]:
         from deviate.cli.review import review_metrics

@@ -14,7 +14,7 @@ import click
 
 HEADS = ("experiment", "runs", "made", "command")
 
-#: Variants of an experiment that are told one by one; of more the sum.
+#: Variants of an experiment that are listed one by one; of more the sum is.
 VARIANTS_SHOWN = 2
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from deviate.collect.processes import Process
 from deviate.collect.sketches import joined_parts, same_examples
-from deviate.factors import SEEDED
+from deviate.factors import DATA, SEEDED
 from deviate.replicate.workspace.records import RECORD
 
 #: Fingerprints that are no factor's: of the final weights, and of the content of the first batches.
 WEIGHTS = "weights"
 BATCHES = "batches"
+
+#: Factors that decide the content of the first batches.
+IN_BATCHES = frozenset(("shuffle", "augment", DATA))
 
 #: Of the examples that reached training and evaluation, free of their order; and of the first input of the training.
 EXAMPLES = "examples"
@@ -121,8 +124,8 @@ class _Drawn:
 
     @property
     def series(self) -> list[str]:
-        written = self.latest.get("series")
-        return [str(digest) for digest in written] if isinstance(written, list) else []
+        series = self.latest.get("series")
+        return [str(digest) for digest in series] if isinstance(series, list) else []
 
     @property
     def drawn(self) -> str | None:
@@ -228,8 +231,8 @@ def common_digests(one: Fingerprint, other: Fingerprint) -> tuple[str, str]:
     return _at(one.series, length - 1), _at(other.series, length - 1)
 
 
-def _at(series: Sequence[Sequence[str]], place: int) -> str:
-    digests = [each[place] for each in series]
+def _at(series: Sequence[Sequence[str]], index: int) -> str:
+    digests = [each[index] for each in series]
     return digests[0] if len(digests) == 1 else _crc(digests)
 
 
@@ -259,7 +262,7 @@ def classes(
     fingerprints: Sequence[Fingerprint],
     same: Callable[[Fingerprint, Fingerprint], bool | None] = agree,
 ) -> list[list[str]]:
-    """Put the runs together that drew the same; those of which nothing can be told are together with the first."""
+    """Put the runs together that drew the same; a run that cannot be compared is together with the first."""
     groups: list[tuple[Fingerprint, list[str]]] = []
     for run, fingerprint in zip(runs, fingerprints, strict=True):
         group = next((names for first, names in groups if same(first, fingerprint) is not False), None)
@@ -268,3 +271,9 @@ def classes(
         else:
             group.append(run)
     return [names for _, names in groups]
+
+
+def count_example_sets(runs: Iterable[Mapping[str, Fingerprint]]) -> int:
+    """Count the sets of examples that runs are known to have had, from the fingerprints of each run by name."""
+    prints = [prints[EXAMPLES] for prints in runs if EXAMPLES in prints]
+    return len(classes([""] * len(prints), prints))

@@ -7,7 +7,17 @@ from typing import Literal
 
 import msgspec
 
-from deviate.collect.fingerprints import BATCHES, EXAMPLES, INPUT, NAMES, classes, is_constant, is_replaced
+from deviate.collect.fingerprints import (
+    BATCHES,
+    EXAMPLES,
+    IN_BATCHES,
+    INPUT,
+    NAMES,
+    classes,
+    count_example_sets,
+    is_constant,
+    is_replaced,
+)
 from deviate.factors import DATA, SEEDED, Variant
 from deviate.results.run import RunResult
 
@@ -17,14 +27,11 @@ Meant = Literal["varies", "held", "follows", "left"]
 #: What the fingerprints show. ``partly``: some runs are equal and some are not; ``unknown``: too few runs show it.
 Shown = Literal["varied", "identical", "partly", "absent", "unknown"]
 
-#: What the content of the first batches is made of.
-_IN_BATCHES = frozenset(("shuffle", "augment", DATA))
-
 #: Fingerprints of content that is computed, not only drawn.
 _COMPUTED = frozenset(("init", BATCHES, EXAMPLES, INPUT))
 
 #: What the first input of the training is made of: noise that a generator takes, for instance, is of `other`.
-_IN_INPUT = _IN_BATCHES | {"other"}
+_IN_INPUT = IN_BATCHES | {"other"}
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,13 +61,9 @@ def evidence_of(variant: Variant | None, runs: Sequence[RunResult]) -> list[Evid
         return []
     # Not every program shows its examples and inputs, and earlier versions did not look at them.
     names = [name for name in NAMES if name not in (EXAMPLES, INPUT) or any(name in run.prints for run in completed)]
-    return [_evidence(name, variant, completed, fixed=_same_examples(completed)) for name in names]
-
-
-def _same_examples(runs: Sequence[RunResult]) -> bool:
-    """Tell whether all runs are known to have had the same examples."""
-    prints = [run.prints[EXAMPLES] for run in runs if EXAMPLES in run.prints]
-    return len(prints) == len(runs) and len(classes([""] * len(prints), prints)) == 1
+    prints = [run.prints for run in completed]
+    fixed = all(EXAMPLES in each for each in prints) and count_example_sets(prints) == 1
+    return [_evidence(name, variant, completed, fixed=fixed) for name in names]
 
 
 def broken(evidence: Sequence[Evidence], name: str) -> Evidence | None:
@@ -69,6 +72,7 @@ def broken(evidence: Sequence[Evidence], name: str) -> Evidence | None:
 
 
 def _evidence(name: str, variant: Variant, runs: Sequence[RunResult], *, fixed: bool) -> Evidence:
+    """Judge one fingerprint; `fixed`: all runs are known to have had the same examples."""
     seen = [run for run in runs if name in run.prints]
     if is_constant([run.prints[name] for run in seen]):
         seen = []
@@ -91,7 +95,7 @@ def _meant(name: str, variant: Variant) -> Meant:
         return "left"
     if name in SEEDED:
         return "varies" if name in variant.varying else "held"
-    before = {BATCHES: _IN_BATCHES, EXAMPLES: frozenset((DATA,)), INPUT: _IN_INPUT}.get(name)
+    before = {BATCHES: IN_BATCHES, EXAMPLES: frozenset((DATA,)), INPUT: _IN_INPUT}.get(name)
     if before is not None:
         return "follows" if variant.varying & before else "held"
     return "follows" if variant.varying or variant.disturbed else "held"

@@ -99,9 +99,9 @@ def weak_by_mad(sample: ArrayLike, direction: Direction | None = None, cutoff: f
 
     Notes
     -----
-    An outlier is no mistake: excluding it makes the SD smaller than that of the trainings one would get. Of normal
-    values, none of which is weak, the rule with a direction flags one or more in 12 % of samples of 5 runs, 7 % of 16
-    and 6 % of 30; without a direction in 21 %, 11 % and 10 % (2,000 samples each). So it is never applied unasked.
+    An outlier is no mistake: excluding it makes the SD smaller than that of the trainings one would get. Where all
+    values are normal, the rule with a direction flags one or more in 12 % of samples of 5 runs, 7 % of 16 and 6 % of
+    30; without a direction in 21 %, 11 % and 10 % (2,000 samples each). So it is never applied unasked.
 
     References
     ----------

@@ -43,7 +43,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     factor: str
     lines: list[DrawingLine]
-    #: Place in `lines` of the first draw that was another one in the second probe; null: none was seen.
+    #: Index in `lines` of the first draw that was another one in the second probe; null: none was seen.
     first_difference: int | None = None
     #: False: a probe was ended while it went on, so that counts are of what was seen until then.
     complete: bool = True
@@ -58,7 +58,7 @@ def check_factor(factor: str | None) -> None:
 
 
 def with_explanation(trials: Trials, factor: str | None) -> Trials:
-    """Return the trials with each draw of a factor told by its line, where the program is run as it is."""
+    """Return the trials with the lines of a factor's draws recorded, where the program is run as it is."""
     return dataclasses.replace(trials, source=dataclasses.replace(trials.source, explain=factor))
 
 
@@ -67,7 +67,7 @@ def explain_factor(factor: str | None, probes: Sequence[RunFiles], snapshot: Pat
     if factor is None:
         return None
     by_probe = [_lines(probe) for probe in probes]
-    places = list(dict.fromkeys(place for lines in by_probe for place in lines))
+    locations = list(dict.fromkeys(location for lines in by_probe for location in lines))
     source = _Source(snapshot)
     lines = [
         DrawingLine(
@@ -77,11 +77,11 @@ def explain_factor(factor: str | None, probes: Sequence[RunFiles], snapshot: Pat
             text=source.text(file, line),
             exact=exact,
             order=number,
-            counts=[lines[place]["count"] if place in lines else None for lines in by_probe],
-            digests=[lines[place]["digest"] if place in lines else None for lines in by_probe],
+            counts=[lines[location]["count"] if location in lines else None for lines in by_probe],
+            digests=[lines[location]["digest"] if location in lines else None for lines in by_probe],
         )
-        for number, place in enumerate(places, 1)
-        for file, line, call, exact in [place]
+        for number, location in enumerate(locations, 1)
+        for file, line, call, exact in [location]
     ]
     different = (index for index, line in enumerate(lines) if len(set(line.digests)) > 1)
     return Explanation(
@@ -93,19 +93,19 @@ def _is_complete(probe: RunFiles) -> bool:
     return all(any(event["event"] == "end" for event in process.events) for process in probe.processes)
 
 
-_Place = tuple[str, int, str, bool]
+_Location = tuple[str, int, str, bool]
 
 
-def _lines(probe: RunFiles) -> dict[_Place, dict[str, Any]]:
+def _lines(probe: RunFiles) -> dict[_Location, dict[str, Any]]:
     """Return the last that was written of each line, in the order of the first draws; processes one after the other."""
-    lines: dict[_Place, dict[str, Any]] = {}
+    lines: dict[_Location, dict[str, Any]] = {}
     for process in probe.processes:
-        of_process: dict[_Place, dict[str, Any]] = {}
+        of_process: dict[_Location, dict[str, Any]] = {}
         for event in _explained(process.events):
-            place = (str(event["file"]), int(event["line"]), str(event["call"]), bool(event["exact"]))
-            of_process[place] = {"count": int(event["count"]), "digest": str(event["digest"])}
-        for place, drawn in of_process.items():
-            before = lines.setdefault(place, {"count": 0, "digest": drawn["digest"]})
+            location = (str(event["file"]), int(event["line"]), str(event["call"]), bool(event["exact"]))
+            of_process[location] = {"count": int(event["count"]), "digest": str(event["digest"])}
+        for location, drawn in of_process.items():
+            before = lines.setdefault(location, {"count": 0, "digest": drawn["digest"]})
             before["count"] += drawn["count"]
     return lines
 

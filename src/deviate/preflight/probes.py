@@ -161,9 +161,9 @@ class _Probing:
         if held is False and not explained and all(factor.held is not False for factor in factors):
             causes += search.explain(controls, controlled=True, held=False)
         if held:
-            given = bool(self.trials.source.environment.get("PYTHONHASHSEED"))
+            has_seed = bool(self.trials.source.environment.get("PYTHONHASHSEED"))
             known = [cause.kind for cause in causes]
-            causes += search.elsewhere(controls[0], known, hash_seed_given=given)
+            causes += search.elsewhere(controls[0], known, hash_seed_given=has_seed)
         return causes
 
     def _attempt(self, controlled: bool, conditions: Conditions) -> Outcome:
@@ -262,9 +262,9 @@ def _kind(name: str, kinds: Mapping[str, str]) -> str:
 
 def left_files(copy: Path, snapshot: Path) -> list[str]:
     """Return the files in a copy that are not in what it was made of, relative to it."""
-    found = []
+    files = []
     for folder, folders, names in os.walk(copy):
         folders[:] = [name for name in folders if name != "__pycache__"]
         relative = Path(folder).relative_to(copy)
-        found += [str(relative / name) for name in names if not os.path.lexists(snapshot / relative / name)]
-    return sorted(found)
+        files += [str(relative / name) for name in names if not os.path.lexists(snapshot / relative / name)]
+    return sorted(files)

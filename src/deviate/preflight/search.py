@@ -80,15 +80,15 @@ class Search:
         together = [kind for kind in suspected if kind != "leftovers"]
         # All at once first: mostly nothing depends on any of them.
         kinds = together if any(differ(control, outcome) for outcome in self._turned(together)) else []
-        found = [
+        causes = [
             cause
             for kind in kinds
             if (cause := self._cause(kind, control, self._turned([kind]), here=kind == "hash" and not hash_seed_given))
         ]
         if "leftovers" in suspected and control.left:
             after = (self.attempt(True, Conditions(after=control)) for _ in range(1))
-            found += [cause for cause in [self._cause("leftovers", control, after, here=False)] if cause]
-        return found
+            causes += [cause for cause in [self._cause("leftovers", control, after, here=False)] if cause]
+        return causes
 
     def _cause(self, kind: Hidden, control: Outcome, turned: Iterable[Outcome], *, here: bool) -> Cause | None:
         outcome = next((outcome for outcome in turned if differ(control, outcome)), None)
@@ -100,6 +100,6 @@ class Search:
 
     def _turned(self, kinds: Sequence[Hidden]) -> Iterable[Outcome]:
         """Yield probes in which these causes are others than as a rule, one after the other."""
-        for place in range(len(HASH_SEEDS) if "hash" in kinds else len(kinds) and TRYING):
-            fixed = frozenset(TURNED[kind][place % TRYING] for kind in kinds if kind in TURNED)
-            yield self.attempt(True, Conditions(fixed=fixed, hash_seed=HASH_SEEDS[place] if "hash" in kinds else ""))
+        for turn in range(len(HASH_SEEDS) if "hash" in kinds else len(kinds) and TRYING):
+            fixed = frozenset(TURNED[kind][turn % TRYING] for kind in kinds if kind in TURNED)
+            yield self.attempt(True, Conditions(fixed=fixed, hash_seed=HASH_SEEDS[turn] if "hash" in kinds else ""))

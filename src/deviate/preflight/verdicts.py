@@ -11,6 +11,7 @@ from deviate.collect.events import ReachedDraw, ReplacedSeed
 from deviate.collect.fingerprints import (
     BATCHES,
     EXAMPLES,
+    IN_BATCHES,
     WEIGHTS,
     DrawSource,
     Fingerprint,
@@ -22,7 +23,7 @@ from deviate.collect.fingerprints import (
 )
 from deviate.collect.processes import Process
 from deviate.experiment import SCHEMA
-from deviate.factors import DATA, SEEDED
+from deviate.factors import SEEDED
 from deviate.preflight.causes import Cause
 from deviate.preflight.explanation import Explanation
 from deviate.preflight.trial import Ending
@@ -31,9 +32,6 @@ from deviate.preflight.trial import Ending
 Verdict = Literal["varies", "pinned", "absent", "unknown"]
 
 Fingerprints = Mapping[str, Fingerprint]
-
-#: What the content of the first batches follows from.
-_IN_BATCHES = frozenset(("shuffle", "augment", DATA))
 
 #: Ends of the calls that seed a generator of one's own.
 _OWN = ("Generator.manual_seed", "default_rng", "RandomState", "random.Random", "Generator.from_seed", "PRNGKey", "key")
@@ -60,7 +58,7 @@ class AuditedFactor(msgspec.Struct, frozen=True, kw_only=True):
 
     factor: str
     verdict: Verdict
-    #: Why it cannot be told; empty where it can.
+    #: Why the verdict is unknown; empty where it is known.
     why: str = ""
     pins: list[Pin] = []
     #: Of the two probes of the program as it is; null where it drew nothing.
@@ -68,9 +66,9 @@ class AuditedFactor(msgspec.Struct, frozen=True, kw_only=True):
     #: How often the first probe drew for it, in how many processes.
     count: int = 0
     processes: int = 0
-    #: With everything held fixed, two probes draw the same; null: cannot be told.
+    #: With everything held fixed, two probes draw the same; null: unknown.
     held: bool | None = None
-    #: With only this factor varied, its fingerprint is another one; null: cannot be told.
+    #: With only this factor varied, its fingerprint is another one; null: unknown.
     moved: bool | None = None
     #: What else is another one then, though it should not be.
     leaks: list[str] = []
@@ -192,9 +190,9 @@ def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Finger
 
 def _seeded_anew(first: Fingerprint, second: Fingerprint) -> str:
     """Name the seed that a line gives which is another in each run; empty where there is none."""
-    given = {(source.call, source.file, source.line): source.given for source in second.sources}
+    seeds = {(source.call, source.file, source.line): source.given for source in second.sources}
     for source in first.sources:
-        again = given.get((source.call, source.file, source.line), source.given)
+        again = seeds.get((source.call, source.file, source.line), source.given)
         if source.call and again != source.given:
             where = f"{source.call} at {source.file}:{source.line}"
             return f"{where} is given another seed in each run: {source.given}, {again}"
@@ -216,7 +214,7 @@ def _leaks(factor: str, controls: Sequence[Fingerprints], varied: Fingerprints) 
     """Name what moved beside `factor` and what follows from it; what control itself does not hold is no leak."""
     names = [name for name in (*SEEDED, BATCHES) if name != factor]
     # Without a set of examples, batches may follow from anything: a buffer of what an agent met, from its weights.
-    if factor in _IN_BATCHES or agree(controls[0].get(EXAMPLES), varied.get(EXAMPLES)) is not True:
+    if factor in IN_BATCHES or agree(controls[0].get(EXAMPLES), varied.get(EXAMPLES)) is not True:
         names.remove(BATCHES)
     return [
         name

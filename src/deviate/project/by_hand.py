@@ -17,7 +17,7 @@ from deviate.errors import BadInput, BadOption
 from deviate.experiment import SET_BY_OPTION, Draw
 from deviate.factors import SEEDED
 from deviate.project.config import FILE_NAME, DrawEntry, bad_entry
-from deviate.project.places import function_around, parse_file, span_of, squash
+from deviate.project.locations import function_around, parse_file, span_of, squash
 
 #: Makes the error of a problem and a hint.
 Refuse = Callable[[str, str], BadInput]
@@ -123,8 +123,8 @@ def _set_factor(entry: DrawEntry, draw: Draw, project: Path, why: str, refuse: R
     if draw.why.endswith(COMPILED):
         problem = f"the factor of {draw.call} on line {draw.line} of {draw.file} cannot be set: {COMPILED}"
         raise refuse(problem, "delete the entry, or draw outside of the compiled code")
-    there = msgspec.structs.replace(entry, line=draw.line, call=draw.call)
-    span = draw.span or _added_draw(there, project, refuse).span
+    at_draw = msgspec.structs.replace(entry, line=draw.line, call=draw.call)
+    span = draw.span or _added_draw(at_draw, project, refuse).span
     return msgspec.structs.replace(draw, factor=entry.factor, why=why, span=span, by_hand=True)
 
 

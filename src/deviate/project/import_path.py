@@ -16,15 +16,15 @@ from deviate.analyse.source.programs import PYTHON
 _SITES = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "Lib/site-packages")
 
 
-def import_folders(command: Sequence[str], here: Path, environment: Mapping[str, str]) -> list[Path]:
+def import_folders(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> list[Path]:
     """Return the folders that a command's imports may come from, other than its own and those of libraries.
 
-    `here` is the folder that the command is started in. Without a command, or with one that names no interpreter, the
+    `cwd` is the folder that the command is started in. Without a command, or with one that names no interpreter, the
     ``python`` of the search path counts.
     """
-    entries = [Path(here, entry) for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    found = [*entries, *(folder for site in _sites(command, here, environment) for folder in _editable(site))]
-    return list(dict.fromkeys(Path(os.path.abspath(folder)) for folder in found if folder.is_dir()))
+    entries = [Path(cwd, entry) for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    folders = [*entries, *(folder for site in _sites(command, cwd, environment) for folder in _editable(site))]
+    return list(dict.fromkeys(Path(os.path.abspath(folder)) for folder in folders if folder.is_dir()))
 
 
 def file_digests(files: Iterable[str]) -> dict[str, str]:
@@ -38,9 +38,9 @@ def file_digests(files: Iterable[str]) -> dict[str, str]:
     return digests
 
 
-def _sites(command: Sequence[str], here: Path, environment: Mapping[str, str]) -> list[Path]:
+def _sites(command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> list[Path]:
     named = next((word for word in command if PYTHON.match(word.rpartition("/")[2])), "python")
-    path = str(here / named) if "/" in named else named
+    path = str(cwd / named) if "/" in named else named
     program = shutil.which(path, path=environment.get("PATH")) or sys.executable
     # A virtual environment is known by where its interpreter lies, not by what that is a link to.
     prefixes = [Path(program).parent.parent, Path(os.path.realpath(program)).parent.parent]

@@ -17,18 +17,18 @@ from deviate.experiment import Capture, MainLoop, Metric
 from deviate.project.by_hand import listed_factors, parse_factors, set_factors
 from deviate.project.config import FILE_NAME, Config, LoopEntry, MetricEntry, bad_entry, read_config
 from deviate.project.import_path import import_folders
-from deviate.project.places import function_around, parse_file, span_of, squash
+from deviate.project.locations import function_around, parse_file, span_of, squash
 
 
 def extract(
-    project: Path, entry: str, factors: Sequence[str] = (), command: Sequence[str] = (), here: Path | None = None
+    project: Path, entry: str, factors: Sequence[str] = (), command: Sequence[str] = (), cwd: Path | None = None
 ) -> Findings:
     """Find main loop, metrics and draws, and let ``deviate.toml``, then `factors` (``--factor``) have the last word.
 
-    Where the imports of `command`, started in the folder `here`, lead out of the project, they are followed.
+    Where the imports of `command`, started in the folder `cwd`, lead out of the project, they are followed.
     """
     set_by_option = parse_factors(factors, project)
-    folders = import_folders(command, here or Path.cwd(), os.environ)
+    folders = import_folders(command, cwd or Path.cwd(), os.environ)
     findings = apply_config(analyse_project(project, project / entry, folders), read_config(project), project)
     if not set_by_option.entries:
         return findings

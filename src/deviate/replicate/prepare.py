@@ -1,4 +1,4 @@
-"""Make a run ready to start: its folder, its copy of the project, its command and what the runtime is told."""
+"""Make a run ready to start: its folder, its copy of the project, its command and the runtime's configuration."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool
     #: Chooses the weight that is moved by one unit in the last place before the first update; None: none is.
     bit: int | None
-    #: For libraries that are told by a call; None: not told.
+    #: For libraries that take it by a call; None: not set.
     threads: int | None
     metrics: list[RuntimeMetric]
     draws: list[RuntimeDraw]
@@ -138,7 +138,7 @@ class Source:
 def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     """Make the folder of a run, in place of what an interrupted tool may have left there.
 
-    `offered` is its room. Under ``as-is`` without other runs beside it nothing is held or told.
+    `offered` is its room. Under ``as-is`` without other runs beside it nothing is held or set.
     """
     variant = OBSERVED if run.variant == OBSERVED.name else parse_variant(run.variant)
     slot = offered if variant.controlled or source.jobs > 1 else Slot(index=offered.index)

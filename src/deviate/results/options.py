@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from deviate.collect.aggregates import check_aggregate
+from deviate.collect.measured import TIMES, with_times
 from deviate.errors import BadOption
 from deviate.measure.weak import Sign
 from deviate.results.names import find_name, same_name
@@ -115,19 +116,28 @@ def parse_sizes(texts: Iterable[str]) -> dict[str, int]:
 def settle_options(options: SampleOptions, names: Iterable[str], *, partial: bool = False) -> SampleOptions:
     """Write every metric that the options name as it was recorded; with `partial`, leave out those that were not.
 
+    `names` are those of the records; the times that every experiment has are known as well.
+
     Raises
     ------
     BadOption
-        If one was not, or there is no such aggregate.
+        If a metric was not recorded, there is no such aggregate, or a time has another one.
     """
-    known = sorted(set(names))
+    known = sorted(set(with_times(names)))
     for aggregate in options.aggregates.values():
         check_aggregate(aggregate)
     if partial:
         options = _recorded(options, known)
+    aggregates = {find_name(name, known): aggregate for name, aggregate in options.aggregates.items()}
+    for time in TIMES:
+        if aggregates.get(time.name, time.aggregate) != time.aggregate:
+            raise BadOption(
+                f"the aggregate of {time.name!r} must be {time.aggregate}, found {aggregates[time.name]!r}",
+                hint="give no aggregate for it",
+            )
     return msgspec.structs.replace(
         options,
-        aggregates={find_name(name, known): aggregate for name, aggregate in options.aggregates.items()},
+        aggregates=aggregates,
         weak=_settled(options.weak, known),
         reach=_settled(options.reach, known),
         test_sizes={find_name(name, known): size for name, size in options.test_sizes.items()},

@@ -24,7 +24,7 @@ from deviate.collect.events import (
     switches,
 )
 from deviate.collect.identity import Identity
-from deviate.collect.measured import MeasuredMetric, measured_metrics, with_times
+from deviate.collect.measured import MeasuredMetric, measured_metrics
 from deviate.collect.runs import RunFiles, read_ended_runs
 from deviate.collect.tables import Tables, open_tables
 from deviate.collect.warned import WarnedOperation, warned_operations
@@ -100,7 +100,7 @@ def read_results(
     runs = read_ended_runs(folder)
     with open_tables(folder, runs=runs, experiment=experiment) as tables:
         names = tables.names
-        options = settle_options(options, with_times(name for name, _ in names), partial=partial)
+        options = settle_options(options, (name for name, _ in names), partial=partial)
         metrics = known_metrics(experiment, names, options)
         every = tables.records() if records or options.reach else None
         frame = _frame(tables, options, metrics, every)

@@ -119,9 +119,9 @@ def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
         If the command, the entry, the configuration or the workspace is not as it must be, or there is no metric.
     """
     target = find_requested(request)
-    program = find_program(target.command[0], target.project / target.folder, os.environ)
-    here = target.project / target.folder
-    findings = extract(target.project, target.entry, request.factor, target.command, here)
+    cwd = target.project / target.folder
+    program = find_program(target.command[0], cwd, os.environ)
+    findings = extract(target.project, target.entry, request.factor, target.command, cwd)
     if measured:
         require_metrics(findings)
     Workspace(target.project).check_usable()

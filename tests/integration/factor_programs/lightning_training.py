@@ -7,23 +7,13 @@ import warnings
 
 import lightning as L
 import torch
+from noisy import Noisy
 from torch import nn
-from torch.utils.data import DataLoader, Dataset, random_split
+from torch.utils.data import DataLoader, random_split
 
 warnings.filterwarnings("ignore")
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 workers = int(sys.argv[1])
-
-
-class Noisy(Dataset):
-    def __init__(self):
-        self.x = torch.linspace(-1, 1, 64 * 8).reshape(64, 8)
-
-    def __len__(self):
-        return len(self.x)
-
-    def __getitem__(self, i):
-        return self.x[i] + 0.1 * torch.randn(8), (self.x[i].sum() > 0).long()
 
 
 class Base(L.LightningModule):

@@ -4,22 +4,11 @@ import hashlib
 
 import torch
 import torch.distributed as dist
+from noisy import Noisy
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
-
-
-class Noisy(Dataset):
-    def __init__(self):
-        self.x = torch.linspace(-1, 1, 64 * 8).reshape(64, 8)
-
-    def __len__(self):
-        return len(self.x)
-
-    def __getitem__(self, i):
-        return self.x[i] + 0.1 * torch.randn(8), (self.x[i].sum() > 0).long()
-
 
 dist.init_process_group("gloo")
 torch.manual_seed(0)

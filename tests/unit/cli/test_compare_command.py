@@ -191,6 +191,17 @@ def test_samples_take_aggregates_in_either_case(project):
         deviate.load("baseline").samples({"x": "max"})
 
 
+def test_a_time_keeps_its_aggregate(project):
+    baseline = deviate.load("baseline")
+    table = baseline.samples({"Time per run": "last"})
+    assert set(table[table["metric"] == "time per run"]["aggregate"]) == {"last"}
+    expected = "the aggregate of 'time per iteration' must be median, found 'mean'"
+    with pytest.raises(BadOption, match=expected):
+        baseline.samples({"time per iteration": "mean"})
+    for command in (("report", "baseline"), ("compare", "baseline", "proposed")):
+        assert expected in str(run(*command, "--aggregate", "time per iteration=mean").exception)
+
+
 def test_one_aggregate_for_both_makes_them_comparable(project):
     chosen = [word for name in BASE for word in ("--aggregate", f"{name}=last")]
     found = json.loads(run("compare", "baseline", "best", "--json", *chosen).stdout)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from html.parser import HTMLParser
 
 
@@ -58,3 +60,17 @@ class Outline(HTMLParser):
 
     def of(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.elements if name == tag]
+
+
+def assert_whole(page: Outline) -> None:
+    """Hold that elements are closed, references lead somewhere, headings skip no level, and tables have captions."""
+    assert page.open == []
+    ids = page.attributes("id")
+    assert len(ids) == len(set(ids))
+    for name in ("aria-labelledby", "aria-describedby", "for"):
+        assert set(page.attributes(name)) <= set(ids)
+    assert {link.removeprefix("#") for link in page.attributes("href") if link.startswith("#")} <= set(ids)
+    assert len(page.of("h1")) == len(page.of("main")) == len(page.of("nav")) == 1
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    assert len(page.of("caption")) == len(page.tables)

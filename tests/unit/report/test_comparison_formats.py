@@ -5,13 +5,12 @@ import html
 import io
 import json
 import re
-import shutil
-import subprocess
 
 import pytest
 from compared_sides import side, side_metric, sides
 from html_outline import Outline
 from msgspec import structs
+from pdflatex import compile_paper, needs_pdflatex
 
 from deviate.contrast.contrast import EFFECTS as EFFECT_ROWS
 from deviate.contrast.contrast import TESTS as TEST_ROWS
@@ -294,15 +293,9 @@ def test_latex_says_the_number_of_runs_once_where_all_metrics_have_as_many():
     assert {row[1] for row in latex_rows(unlike) if len(row) == 8} >= {"5, 5", "4, 4"}
 
 
-@pytest.mark.latex
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@needs_pdflatex
 def test_pdflatex_takes_a_comparison(tmp_path):
-    body = rendered("tex", nasty_comparison())
-    source = "\\documentclass[twocolumn]{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
-    (tmp_path / "paper.tex").write_text(f"{source}{body}\n\\end{{document}}\n", encoding="utf-8")
-    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape", "paper.tex"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300, check=False)
-    assert ended.returncode == 0, ended.stdout.decode("utf-8", "replace")[-2000:]
+    assert compile_paper(tmp_path, rendered("tex", nasty_comparison())) > 0
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import itertools
 import json
 import re
 
@@ -10,6 +9,7 @@ import page_cases as pages
 import pytest
 import report_cases as cases
 from compared_sides import sides
+from html_outline import assert_whole
 
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
@@ -66,17 +66,7 @@ def test_the_page_says_all_sentences_of_the_document(kind):
 
 @EVERY_KIND
 def test_the_page_is_whole(kind):
-    outline = pages.outline_of(kind)
-    assert outline.open == []
-    ids = outline.attributes("id")
-    assert len(ids) == len(set(ids))
-    for name in ("aria-labelledby", "aria-describedby", "for"):
-        assert set(outline.attributes(name)) <= set(ids)
-    assert {link.removeprefix("#") for link in outline.attributes("href") if link.startswith("#")} <= set(ids)
-    assert len(outline.of("h1")) == len(outline.of("main")) == len(outline.of("nav")) == 1
-    levels = [int(tag[1]) for tag, _ in outline.elements if re.fullmatch("h[1-6]", tag)]
-    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
-    assert len(outline.of("caption")) == len(outline.tables)
+    assert_whole(pages.outline_of(kind))
 
 
 @EVERY_KIND

@@ -1,14 +1,13 @@
 """LaTeX shows the document's numbers; no text of a user does anything to it."""
 
 import re
-import shutil
-import subprocess
 
 import pandas as pd
 import pytest
 import report_cases as cases
 from hypothesis import given
 from hypothesis import strategies as st
+from pdflatex import compile_paper, needs_pdflatex
 
 from deviate.inference.curves import curves_of
 from deviate.report.figures.experiment import experiment_figures
@@ -178,16 +177,9 @@ def test_lines_for_the_figures_of_the_main_metric_are_ready():
     assert sum(r"\caption" in line for line in commented) == len(figures)
 
 
-@pytest.mark.latex
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@needs_pdflatex
 def test_pdflatex_takes_all_of_it(tmp_path):
     nasty = cases.document({"algo+impl": {NASTY: [1.0, 2.0, 3.0]}}, switches=[])
     parts = [render_latex(case()) for case in (cases.usual, cases.sources, cases.troubled, cases.single)]
     parts += [render_latex(nasty)]
-    body = "\n\\clearpage\n".join(parts)
-    source = "\\documentclass[twocolumn]{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
-    (tmp_path / "paper.tex").write_text(f"{source}{body}\n\\end{{document}}\n", encoding="utf-8")
-    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape", "paper.tex"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300, check=False)
-    assert ended.returncode == 0, ended.stdout.decode("utf-8", "replace")[-2000:]
-    assert (tmp_path / "paper.pdf").stat().st_size > 10_000
+    assert compile_paper(tmp_path, *parts) > 10_000

@@ -112,8 +112,8 @@ class _Walk:
                 elif isinstance(around, ast.expr):
                     self._follow(around, scope)
             case ast.Tuple() if isinstance(assign := self.finder.parents.of(parent, scope.module), ast.Assign):
-                for target in assign.targets:
-                    self._assigned(handling.part(target, parent.elts.index(node) if node in parent.elts else -1), scope)
+                for target in handling.targets_of(assign, parent, node):
+                    self._assigned(target, scope)
             case ast.Assign():
                 for target in parent.targets:
                     self._assigned(target, scope)
@@ -180,11 +180,7 @@ class _Walk:
 
     def _given_outside(self, call: ast.Call, name: str, refs: tuple[Ref, ...], scope: Scope) -> None:
         dotted = [ref.dotted for ref in refs if isinstance(ref, External)]
-        if name in handling.ABOUT_CALLS or any(
-            handling.DRAWINGS.search(path) or handling.LAYERS.search(path) for path in dotted
-        ):
-            return
-        if name[:1].isupper() and not handling.HOLDERS.search(name):
+        if handling.drops(name, dotted):
             return
         if name in handling.PRODUCTS:
             self._multiplied()
@@ -207,19 +203,15 @@ class _Walk:
 
     def _assigned(self, target: ast.expr, scope: Scope) -> None:
         """Follow what is assigned to."""
-        match target:
-            case ast.Tuple() | ast.List():
-                for part in target.elts:
-                    self._assigned(part, scope)
-            case ast.Subscript() | ast.Starred() | ast.Attribute(attr="data"):
-                self._assigned(target.value, scope)
-            case ast.Name() if (found := lookup(target.id, scope)) is not None:
-                self._stored(target.id, *found)
-            case ast.Attribute():
-                for owner in self._owners(target, scope):
-                    self._stored_on_object(target.attr, owner)
-            case ast.Call() if isinstance(target.func, ast.Attribute):
-                self._assigned(target.func.value, scope)
+        for store in handling.stores(target):
+            match store:
+                case ast.Name() if (definition := lookup(store.id, scope)) is not None:
+                    self._stored(store.id, *definition)
+                case ast.Attribute():
+                    for owner in self._owners(store, scope):
+                        self._stored_on_object(store.attr, owner)
+                case ast.Call() if isinstance(store.func, ast.Attribute):
+                    self._assigned(store.func.value, scope)
 
     def _stored(self, name: str, home: Scope, bindings: list[Binding]) -> None:
         if (home, name, self.state) in self.seen:
@@ -227,8 +219,8 @@ class _Walk:
         self.seen.add((home, name, self.state))
         self._updated(name, bindings)
         for load in self.finder.reads.of_name(home.module, name):
-            found = lookup(name, load.scope)
-            if found is not None and found[0] is home:
+            definition = lookup(name, load.scope)
+            if definition is not None and definition[0] is home:
                 self._read(name, load)
         if home is home.module.unit:
             self._imported(name, home.module)

@@ -53,7 +53,7 @@ def drops(name: str, dotted: Sequence[str]) -> bool:
 def given_as(unit: Unit, call: ast.Call, node: ast.AST) -> Iterator[str]:
     """Yield the parameters of a function that a call gives an argument for."""
     for name in unit.parameters:
-        if any(given is node or getattr(given, "value", None) is node for given in passed_for(call, unit, name)):
+        if any(each is node or getattr(each, "value", None) is node for each in passed_for(call, unit, name)):
             yield name
 
 
@@ -75,9 +75,22 @@ def keeps(parent: ast.expr, node: ast.AST) -> bool:
     return True
 
 
-def part(target: ast.expr, index: int) -> ast.expr:
-    """Return what one value of several is assigned to."""
-    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
-    if not 0 <= index < len(parts) or any(isinstance(part, ast.Starred) for part in parts):
-        return target
-    return parts[index]
+def targets_of(assign: ast.Assign, values: ast.Tuple, value: ast.AST) -> Iterator[ast.expr]:
+    """Yield what one of the `values` that are assigned together is assigned to; everything where that is not clear."""
+    index = next(at for at, each in enumerate(values.elts) if each is value)
+    for target in assign.targets:
+        parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+        is_clear = index < len(parts) and not any(isinstance(part, ast.Starred) for part in parts)
+        yield parts[index] if is_clear else target
+
+
+def stores(target: ast.expr) -> Iterator[ast.expr]:
+    """Yield what holds an assigned value: each of several targets; for an element, what it is an element of."""
+    match target:
+        case ast.Tuple() | ast.List():
+            for part in target.elts:
+                yield from stores(part)
+        case ast.Subscript() | ast.Starred() | ast.Attribute(attr="data"):
+            yield from stores(target.value)
+        case _:
+            yield target

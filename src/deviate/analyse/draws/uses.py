@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from deviate.analyse.draws import handling
 from deviate.analyse.draws.find import Drawn
 from deviate.analyse.draws.moments import Moments
 from deviate.analyse.draws.tables import SEED_NAME, SEEDING, learns
@@ -81,8 +82,8 @@ class _Walk:
             case ast.keyword():
                 self._given(self.parents.of(parent, scope.module), parent.arg or "", scope)
             case ast.Tuple() if isinstance(assign := self.parents.of(parent, scope.module), ast.Assign):
-                for target in assign.targets:
-                    self._assigned(_part(target, [part is node for part in parent.elts].index(True)), scope)
+                for target in handling.targets_of(assign, parent, node):
+                    self._assigned(target, scope)
             case ast.Assign():
                 for target in parent.targets:
                     self._assigned(target, scope)
@@ -108,20 +109,16 @@ class _Walk:
 
     def _assigned(self, target: ast.expr, scope: Scope) -> None:
         """Follow the target of an assignment."""
-        match target:
-            case ast.Tuple() | ast.List():
-                for part in target.elts:
-                    self._assigned(part, scope)
-            case ast.Subscript() | ast.Starred() | ast.Attribute(attr="data"):
-                self._assigned(target.value, scope)
-            case ast.Name() if (definition := lookup(target.id, scope)) is not None:
-                home, bindings = definition
-                self._follow_name(target.id, home, bindings, [home.unit])
-            case ast.Attribute():
-                owner = scope.unit.enclosing_class
-                bindings = owner.attributes.get(target.attr, []) if owner is not None else []
-                units = owner.methods.values() if owner is not None else [scope.unit]
-                self._follow_name(target.attr, scope.module, bindings, units)
+        for store in handling.stores(target):
+            match store:
+                case ast.Name() if (definition := lookup(store.id, scope)) is not None:
+                    home, bindings = definition
+                    self._follow_name(store.id, home, bindings, [home.unit])
+                case ast.Attribute():
+                    owner = scope.unit.enclosing_class
+                    bindings = owner.attributes.get(store.attr, []) if owner is not None else []
+                    units = owner.methods.values() if owner is not None else [scope.unit]
+                    self._follow_name(store.attr, scope.module, bindings, units)
 
     def _follow_name(self, name: str, home: object, bindings: list[Binding], units: Iterable[Unit]) -> None:
         """Note a use that the name or an update of it shows, and follow the expressions that read it."""
@@ -157,12 +154,6 @@ def is_descent(binding: Binding) -> bool:
         return isinstance(statement.op, (ast.Sub, ast.Add)) and step
     descends = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub) and is_scaled_step(value.right)
     return descends and binding.kind in {"assign", "element", "key"}
-
-
-def _part(target: ast.expr, index: int) -> ast.expr:
-    """Return what one value of several is assigned to."""
-    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
-    return parts[index] if index < len(parts) and not any(isinstance(part, ast.Starred) for part in parts) else target
 
 
 def _names(node: ast.AST) -> Iterator[str]:

@@ -153,7 +153,7 @@ class LoopFinder:
         ]
 
     def _changes_weights(self, candidate: Candidate, by_arithmetic: bool) -> bool:
-        own = [sign for place, sign in self._training.get(candidate.unit, []) if is_within(place, candidate.node)]
+        own = [sign for nesting, sign in self._training.get(candidate.unit, []) if is_within(nesting, candidate.node)]
         called = [sign for unit in candidate.inside for _, sign in self._training.get(unit, [])]
         no_change = _GRADIENTS if by_arithmetic else _GRADIENTS | {WEIGHT_UPDATE}
         return not no_change.issuperset((*own, *called))

@@ -15,9 +15,10 @@ from deviate.analyse.source.indexer import index_module
 from deviate.analyse.source.paths import named_path
 from deviate.analyse.source.syntax import called_name, dotted_text
 
-#: Folders of installed libraries, whose draws are told by their own boundaries.
+#: Folders that libraries are installed in; the runtime knows what those libraries draw for.
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
-#: Libraries that the runtime has boundaries for, or that are too large, should they be installed to be edited.
+#: Libraries that are not read, even where they are installed to be edited: the runtime has boundaries for them, or
+#: they are too large. `deviate.frameworks` has other packages: those that need a setting before a training starts.
 LIBRARIES = frozenset(
     [
         "torch",
@@ -131,9 +132,9 @@ class Imports:
                 base = base.parent
             is_read = self._inside(base) or relative(base, self.root) in self._packages
             return self._module_file(base, name) if is_read else None
-        found = next((path for folder in self.search if (path := self._module_file(folder, name))), None)
-        is_library = found is not None and not self._inside(found) and name.partition(".")[0] in LIBRARIES
-        return None if is_library else found
+        file = next((path for folder in self.search if (path := self._module_file(folder, name))), None)
+        is_library = file is not None and not self._inside(file) and name.partition(".")[0] in LIBRARIES
+        return None if is_library else file
 
     def _module_file(self, folder: Path, dotted: str) -> Path | None:
         at = folder.joinpath(*dotted.split(".")) if dotted else folder
@@ -197,7 +198,7 @@ class Imports:
                         self._lead_to(part, site.scope, path)
 
     def _lead_to(self, folder: ast.expr, scope: Scope, path: Path) -> None:
-        """Search also where an expression in a file leads; of what cannot be told, the texts in it may."""
+        """Search also where an expression in a file leads; where that is unknown, each text in it may be a folder."""
         named = named_path(folder, scope, path)
         if named is not None:
             self._add_search([base / named for base in (path.parent, self.root)], anywhere=True)

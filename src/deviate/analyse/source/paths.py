@@ -17,7 +17,7 @@ MAX_DEPTH = 8
 
 
 def named_path(node: ast.expr, scope: Scope, file: Path, depth: int = 0) -> str | None:
-    """Return the path that an expression in `file` gives, which may be relative; None where it cannot be told."""
+    """Return the path that an expression in `file` gives, which may be relative; None where that is unknown."""
     if depth > MAX_DEPTH:
         return None
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from deviate.collect.fingerprints import EXAMPLES, classes
+from deviate.collect.fingerprints import count_example_sets
 from deviate.factors import DATA, find_variant
 from deviate.inference.comparison.draws import RepeatedDraws
 from deviate.inference.comparison.match import Match, unmatched_metrics
@@ -111,8 +111,7 @@ def _example_sets(side: Side) -> int:
     variant = find_variant(side.variant)
     if variant is None or not variant.controlled or variant.disturbed or DATA in variant.varying:
         return 1
-    prints = [prints[EXAMPLES] for prints in side.prints.values() if EXAMPLES in prints]
-    return max(1, len(classes([""] * len(prints), prints)))
+    return max(1, count_example_sets(side.prints.values()))
 
 
 def _environments(sides: Sequence[Side]) -> list[EnvironmentDiffers]:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from deviate.collect.fingerprints import Fingerprint
-from deviate.collect.measured import TIMES, with_times
+from deviate.collect.measured import TIMES
 from deviate.errors import BadOption
 from deviate.replicate.workspace.folders import Workspace
 from deviate.results.choice import choose_variant, find_experiment
@@ -80,8 +80,7 @@ def read_sides(workspace: Workspace, names: Sequence[str], options: SampleOption
         chosen = choose_variant(folder, results.variants, variant)
         sides.append(make_side(results, chosen, name, assumed=not variant and len(results.variants) > 1))
     _check_distinct(sides)
-    recorded = [name for each in read.values() for name, _ in each.names]
-    settle_options(options, with_times(recorded))
+    settle_options(options, [name for each in read.values() for name, _ in each.names])
     return sides
 
 

@@ -1,1 +1,1 @@
-"""What a command needs to run as in the project: its words, variables, and the machine it is told of."""
+"""What a command needs to run as in the project: its words, variables, and the machine it sees."""

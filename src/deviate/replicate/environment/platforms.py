@@ -1,4 +1,4 @@
-"""Other machines, emulated on this one: numerical libraries are told to use an older processor's instructions.
+"""Other machines, emulated on this one: numerical libraries are set to use an older processor's instructions.
 
 The same job on another processor gives other bits [1]_. What a library computes with is chosen when it is loaded, by
 what the processor can do, and each has a variable that says to use less. Tried with torch 2.13, NumPy 2.4, TensorFlow
@@ -52,7 +52,7 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
     variables: dict[str, str]
     #: Appended to XLA_FLAGS; empty: nothing is.
     xla_flag: str
-    #: None: not told.
+    #: None: as many as the libraries choose.
     threads: int | None
 
 

@@ -73,7 +73,7 @@ def thread_count(offered: int | None, environment: Mapping[str, str]) -> int | N
 
 
 def thread_variables(threads: int | None, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that tell `threads` to libraries the user has told nothing."""
+    """Return the variables that set `threads` for libraries, without those that the user sets."""
     if threads is None:
         return {}
     return {name: str(threads) for name in VARIABLES if not environment.get(name)}

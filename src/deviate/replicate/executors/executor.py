@@ -19,9 +19,9 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     #: Cores a run is held to; None: not held.
     cores: tuple[int, ...] | None = None
-    #: Threads its libraries are told to use; None: not told.
+    #: Threads that are set for its libraries; None: not set.
     threads: int | None = None
-    #: CUDA_VISIBLE_DEVICES; None: not told.
+    #: CUDA_VISIBLE_DEVICES; None: not set.
     gpus: str | None = None
 
 

@@ -16,7 +16,7 @@ LISTING_PATIENCE = 60.0
 def describe_commit(project: Path) -> str | None:
     """Return the project's commit with what differs from it; None where git does not know it.
 
-    ``1f0c2d9…`` or ``1f0c2d9… + 2 changed files + 1 untracked``. A folder of which git tracks nothing counts as one;
+    ``1f0c2d9…`` or ``1f0c2d9… + 2 changed files + 1 untracked``. A folder without a tracked file counts as one;
     what git ignores does not count.
     """
     commit = _git(project, "rev-parse", "HEAD")

@@ -92,7 +92,11 @@ def _paths(text: str, bases: Iterable[Path]) -> Iterator[Path]:
 
 
 def _above_file(text: str, file: Path) -> Iterator[Path]:
-    """Yield the folders above a source file that it reaches from its own path, a line at a time."""
+    """Yield the folders above a source file that it reaches from its own path, a line at a time.
+
+    `deviate.analyse` follows such expressions through names, in the files that the command imports and that parse. Here
+    all files of the project count, so lines have to do.
+    """
     for line in text.splitlines() if "__file__" in text else ():
         if "__file__" in line:
             levels = [int(match[1]) + 1 if match[1] else 1 for match in _PARENT.finditer(line)]

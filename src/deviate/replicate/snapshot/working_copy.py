@@ -48,13 +48,13 @@ def make_copy(snapshot: Snapshot, source: Path, run: RunFolder, overlay: Mapping
 
 def write_outside(run: RunFolder, overlay: Mapping[str, bytes]) -> dict[str, str]:
     """Write the instrumented text of files outside the project into the run's folder; return it by their real paths."""
-    written = {}
+    copies = {}
     for number, name in enumerate(name for name in overlay if os.path.isabs(name)):
         path = run.path / OUTSIDE / f"{number}-{Path(name).name}"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(overlay[name])
-        written[os.path.realpath(name)] = str(path)
-    return written
+        copies[os.path.realpath(name)] = str(path)
+    return copies
 
 
 def _replace(copy: Path, name: str, text: bytes) -> None:

@@ -45,7 +45,7 @@ class RunFolder:
 
     @property
     def runtime_file(self) -> Path:
-        """What the runtime in the training process is told."""
+        """The configuration of the runtime in the training process."""
         return self.path / "runtime.json"
 
     @property

@@ -108,7 +108,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     hold_impl: bool
     #: Operations without a deterministic form end the run instead of being noted.
     strict: bool = False
-    #: The machine it was told to believe to be on; None: told nothing.
+    #: The machine that was emulated for it; None: none was.
     platform: str | None = None
     argv: list[str]
     cwd: str
@@ -122,7 +122,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int
     #: Cores the run was held to; None: not held.
     cores: list[int] | None = None
-    #: Threads its numerical libraries were told to use; None: not told.
+    #: Threads that were set for its numerical libraries; None: not set.
     threads: int | None = None
     gpus: str | None = None
     #: Variables that numerical libraries read, as they were set for the run.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from deviate.report.figures.figure import Figure
 
 Theme = Literal["light", "dark", "print"]
-
-THEME_NAMES: tuple[Theme, ...] = get_args(Theme)
 
 #: Colours that readers with any kind of colour blindness tell apart [1]_, without the yellow, which is too faint for
 #: a line on white. Charts never tell by colour alone: place, shape or dashes say the same.

@@ -18,13 +18,12 @@ from deviate.report.page import (
     Page,
     Reader,
     Remark,
-    Remarks,
     Row,
     Section,
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import columns, number
+from deviate.report.pages.cells import columns, number, remark_blocks
 from deviate.report.pages.explanation import explanation_section
 from deviate.report.text.preflight import (
     IMPLEMENTATION,
@@ -118,13 +117,11 @@ def _cells(factor: AuditedFactor) -> list[Cell]:
 
 
 def _causes(audit: Audit) -> list[Block]:
-    remarks = [Remark(message=cause_text(cause)) for cause in audit.causes]
-    return [Remarks(remarks=remarks)] if remarks else []
+    return remark_blocks(Remark(message=cause_text(cause)) for cause in audit.causes)
 
 
 def _workers(audit: Audit) -> list[Block]:
-    remarks = [Remark(message=repeated_text(workers)) for workers in audit.workers]
-    return [Remarks(remarks=remarks)] if remarks else []
+    return remark_blocks(Remark(message=repeated_text(workers)) for workers in audit.workers)
 
 
 def _seeds(audit: Audit) -> list[Block]:

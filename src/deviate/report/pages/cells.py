@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ def number(text: str, value: float | None = None) -> Cell:
 
 
 def columns(*heads: str, words: int = 1, last: str = "") -> list[Column]:
-    """Return columns of which the first `words` hold words and the others numbers; then, if any, a `last` of words."""
+    """Return columns: the first `words` hold words, the others numbers, and a `last`, if any, words again."""
     numbers = [Column(head=head, numeric=index >= words) for index, head in enumerate(heads)]
     return [*numbers, *([Column(head=last, numeric=False)] if last else [])]
 
@@ -49,7 +49,12 @@ def telling(tables: Sequence[Table]) -> list[Table]:
     ]
 
 
-def caveat_blocks(caveats: Sequence[Caveat]) -> list[Block]:
+def remark_blocks(remarks: Iterable[Remark]) -> list[Block]:
+    """Return the remarks as one block; none where there are none."""
+    listed = list(remarks)
+    return [Remarks(remarks=listed)] if listed else []
+
+
+def caveat_blocks(caveats: Iterable[Caveat]) -> list[Block]:
     """Return the caveats as one block; none where there are none."""
-    remarks = [Remark(message=caveat.message, severity=caveat.severity) for caveat in caveats]
-    return [Remarks(remarks=remarks)] if remarks else []
+    return remark_blocks(Remark(message=caveat.message, severity=caveat.severity) for caveat in caveats)

@@ -12,13 +12,12 @@ from deviate.report.page import (
     Page,
     Reader,
     Remark,
-    Remarks,
     Row,
     Section,
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import number
+from deviate.report.pages.cells import number, remark_blocks
 from deviate.report.text.plan import answer_sentence, pilot_sentence, plan_notes
 
 
@@ -27,15 +26,15 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
     pilot: list[Block] = [Sentences(sentences=[pilot_sentence(plan.pilot)])] if plan.pilot else []
     sentences = [answer_sentence(answer, plan) for answer in plan.answers]
     answers: list[Block] = [Answer(sentences=sentences, listed=True)] if sentences else []
-    notes = Remarks(remarks=[Remark(message=note, severity="note") for note in plan_notes(plan)])
+    notes = remark_blocks(Remark(message=note, severity="note") for note in plan_notes(plan))
     table = _ladder(plan, lines=reader == "brief")
     if reader == "brief":
-        sections = [Section(slug="answer", blocks=[*pilot, *answers, table, notes])]
+        sections = [Section(slug="answer", blocks=[*pilot, *answers, table, *notes])]
     else:
         sections = [
             Section(slug="answer", title="In short", blocks=[*pilot, *answers]),
             Section(slug="ladder", title="What numbers of runs can show", blocks=[table]),
-            Section(slug="notes", title="What to know to read the numbers", blocks=[notes]),
+            Section(slug="notes", title="What to know to read the numbers", blocks=notes),
             *([Section(slug="again", title="How to get this again", blocks=[Code(lines=[plan.command])])]
               if plan.command and reader == "full" else []),
         ]  # fmt: skip

@@ -31,7 +31,7 @@ from deviate.report.writers.latex_text import PREAMBLE, latex, latex_prose
 #: Folder that the lines for figures name; that of the examples of ``--figures``.
 FOLDER = "figures"
 
-#: What a reader of a fragment is told first.
+#: The comment that a fragment begins with.
 HEAD = (
     r"% Needs \usepackage{booktabs}. Everything below may be cut into pieces; the line that begins with",
     r"% \providecommand is needed before names with letters that are not Latin: LuaLaTeX and XeLaTeX print them,",

@@ -18,8 +18,6 @@ class Writer(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     #: Of files, with the dot; the longest that fits a file's name decides.
     suffixes: tuple[str, ...]
-    #: What the format is for, for ``--help``.
-    purpose: str
     #: For whom pages in it are; None: it writes facts, not pages.
     reader: Reader | None = None
     #: Takes a page, or else the facts of its topic.
@@ -52,33 +50,14 @@ def _html(page: Page) -> str:
 
 
 PAGE_WRITERS = (
-    Writer(name="terminal", suffixes=(".txt",), purpose="plain text", reader="brief", render=_terminal),
-    Writer(
-        name="md", suffixes=(".md", ".markdown"), purpose="every metric, as Markdown", reader="full", render=_markdown
-    ),
-    Writer(
-        name="tex",
-        suffixes=(".tex",),
-        purpose="tables and a methods paragraph, to be put into a paper",
-        reader="paper",
-        render=_latex,
-    ),
-    Writer(
-        name="html",
-        suffixes=(".html", ".htm"),
-        purpose="a page with figures that works offline, in one file",
-        reader="full",
-        render=_html,
-    ),
+    Writer(name="terminal", suffixes=(".txt",), reader="brief", render=_terminal),
+    Writer(name="md", suffixes=(".md", ".markdown"), reader="full", render=_markdown),
+    Writer(name="tex", suffixes=(".tex",), reader="paper", render=_latex),
+    Writer(name="html", suffixes=(".html", ".htm"), reader="full", render=_html),
 )
 
-#: Formats of facts have one suffix and one purpose, whichever topic writes them.
-_FACT_FORMATS = {
-    "json": ((".json",), "everything, for other programs"),
-    "csv": ((".csv",), "a table, for other programs"),
-    "summary": ((".summary.csv",), "one row a metric, as CSV"),
-    "junit": ((".xml",), "test cases, for continuous integration"),
-}
+#: Formats of facts have one suffix, whichever topic writes them.
+_FACT_SUFFIXES = {"json": ".json", "csv": ".csv", "summary": ".summary.csv", "junit": ".xml"}
 
 #: Other words for a format.
 _ALIASES = {
@@ -107,8 +86,7 @@ def writers(**facts: Callable[[Any], str]) -> dict[str, Writer]:
     """
     offered = {writer.name: writer for writer in PAGE_WRITERS}
     for name, render in facts.items():
-        suffixes, purpose = _FACT_FORMATS[name]
-        offered[name] = Writer(name=name, suffixes=suffixes, purpose=purpose, render=render)
+        offered[name] = Writer(name=name, suffixes=(_FACT_SUFFIXES[name],), render=render)
     return {name: offered[name] for name in _ORDER if name in offered}
 
 

@@ -15,7 +15,7 @@ from deviate.report.figures.experiment import experiment_figures
 from deviate.report.figures.figure import slug
 from deviate.report.figures.files import FIGURE_FORMATS, render_figure, write_figures
 from deviate.report.figures.scales import _columns
-from deviate.report.figures.themes import DASHES, PAPER_WIDTH, THEME_NAMES
+from deviate.report.figures.themes import DASHES, PAPER_WIDTH, THEMES
 from deviate.report.figures.timeline import timeline_figures
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
@@ -158,7 +158,7 @@ def test_altair_accepts_a_chart_of_every_kind():
         assert len(figure_cases.layers_of(checked)) == len(figure_cases.layers_of(figure.spec))
 
 
-@pytest.mark.parametrize("theme", THEME_NAMES)
+@pytest.mark.parametrize("theme", THEMES)
 def test_themes_hold_all_colours(theme):
     spec = themed(the(figures_of(cases.usual()), "curves-test-acc"), theme, 360, title=True)
     assert len(spec["config"]["range"]["category"]) == len(set(spec["config"]["range"]["category"])) == 7

@@ -2,13 +2,11 @@
 
 import base64
 import hashlib
-import itertools
 import json
-import re
 
 import block_pages as pages
 import pytest
-from html_outline import Outline
+from html_outline import Outline, assert_whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,17 +26,7 @@ def full():
 
 @pytest.mark.parametrize("text", ["", pages.HOSTILE], ids=["usual", "hostile"])
 def test_the_page_is_whole(text):
-    page = Outline(render_html(pages.page(text)))
-    assert page.open == []
-    ids = page.attributes("id")
-    assert len(ids) == len(set(ids))
-    for name in ("aria-labelledby", "aria-describedby", "for"):
-        assert set(page.attributes(name)) <= set(ids)
-    assert {link.removeprefix("#") for link in page.attributes("href") if link.startswith("#")} <= set(ids)
-    assert len(page.of("h1")) == len(page.of("main")) == len(page.of("nav")) == 1
-    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
-    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
-    assert len(page.of("caption")) == len(page.tables)
+    assert_whole(Outline(render_html(pages.page(text))))
 
 
 def test_headings_within_a_section_follow_its_own():

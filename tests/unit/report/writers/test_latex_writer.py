@@ -1,14 +1,13 @@
 """A page as LaTeX: whole environments, escaped text, tables that fit a page; and what pdflatex says."""
 
 import re
-import shutil
-import subprocess
 
 import block_pages as pages
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pdflatex import compile_paper, needs_pdflatex
 
 from deviate.report.page import Cell, Column, Facts, Page, Row, Section, Sentences, Table
 from deviate.report.writers.latex import render_latex
@@ -112,15 +111,8 @@ def test_figures_are_lines_to_be_cut_out():
     assert sum(r"\caption" in line for line in commented) == 2
 
 
-@pytest.mark.latex
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@needs_pdflatex
 def test_pdflatex_takes_all_of_it(tmp_path):
     texts = ["", pages.HOSTILE, pages.LONG, "[x]", "*", "точ"]
     many = msgspec.structs.replace(pages.page(), sections=[Section(slug="x", blocks=[grouped(1, 2 * ROWS)])])
-    body = "\n\\clearpage\n".join(map(render_latex, [*map(pages.page, texts), many]))
-    source = "\\documentclass[twocolumn]{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
-    (tmp_path / "paper.tex").write_text(f"{source}{body}\n\\end{{document}}\n", encoding="utf-8")
-    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape", "paper.tex"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300, check=False)
-    assert ended.returncode == 0, ended.stdout.decode("utf-8", "replace")[-2000:]
-    assert (tmp_path / "paper.pdf").stat().st_size > 10_000
+    assert compile_paper(tmp_path, *map(render_latex, [*map(pages.page, texts), many])) > 10_000

@@ -44,4 +44,3 @@ def test_pages_have_readers_and_facts_have_none():
 @pytest.mark.parametrize("writer", PAGE_WRITERS, ids=lambda writer: writer.name)
 def test_every_format_of_pages_writes_one(writer):
     assert writer.render(pages.page()).endswith("\n")
-    assert writer.purpose

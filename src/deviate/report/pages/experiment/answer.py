@@ -5,8 +5,8 @@ from __future__ import annotations
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
-from deviate.report.page import Answer, Block, Remark, Remarks, Section
-from deviate.report.pages.cells import TRUST
+from deviate.report.page import Answer, Block, Remark, Section
+from deviate.report.pages.cells import TRUST, remark_blocks
 from deviate.report.pages.experiment.factors import spread_table
 from deviate.report.pages.experiment.metrics import brief_metrics
 from deviate.report.pages.experiment.runs import failures
@@ -53,25 +53,20 @@ def _answer(variant: VariantFacts, *, several: bool) -> Answer:
 
 def brief_remarks(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List the caveats without a title."""
-    block = _remarks(facts)
-    return Section(slug="trust", blocks=[block]) if block else None
+    blocks = _remarks(facts)
+    return Section(slug="trust", blocks=blocks) if blocks else None
 
 
 def remarks(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List the caveats."""
-    block = _remarks(facts)
-    return Section(slug="trust", title=TRUST, blocks=[block]) if block else None
+    blocks = _remarks(facts)
+    return Section(slug="trust", title=TRUST, blocks=blocks) if blocks else None
 
 
-def _remarks(facts: ExperimentFacts) -> Remarks | None:
+def _remarks(facts: ExperimentFacts) -> list[Block]:
     """Return the caveats, each once with the variants that it is on."""
     several = len(facts.variants) > 1
-    remarks = [
-        Remark(
-            message=caveat.message,
-            severity=caveat.severity,
-            about=listed(variants) if several and variants else "",
-        )
+    return remark_blocks(
+        Remark(message=caveat.message, severity=caveat.severity, about=listed(variants) if several and variants else "")
         for caveat, variants in together(experiment_caveats(facts))
-    ]
-    return Remarks(remarks=remarks) if remarks else None
+    )

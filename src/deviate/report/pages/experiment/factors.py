@@ -186,7 +186,7 @@ def spread_for_paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 
 def statements(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say what was bit-identical, once for all variants of which the same is true."""
+    """Say what was bit-identical, once for all variants with the same statement."""
     variants: dict[str, list[str]] = {}
     for variant in facts.variants:
         if statement := identity_statement(variant):
@@ -227,9 +227,10 @@ def _evidence(
 
 def _marks(variant: VariantFacts, names: Sequence[str], emphasis: Callable[[Evidence], Emphasis]) -> list[Cell]:
     by_name = {each.name: each for each in variant.evidence}
-    shown = [by_name.get(name) for name in names]
+    evidence = [by_name.get(name) for name in names]
     return [
-        Cell(mark(each), emphasis="warning" if each.broken else emphasis(each)) if each else Cell("") for each in shown
+        Cell(mark(each), emphasis="warning" if each.broken else emphasis(each)) if each else Cell("")
+        for each in evidence
     ]
 
 

@@ -4,25 +4,7 @@ To add a framework, add a record here and, where boundaries in a table do not su
 Nothing named here is imported before the program imports the module that the row begins with.
 """
 
-INIT = "init"
-SHUFFLE = "shuffle"
-AUGMENT = "augment"
-LAYERS = "layers"
-DATA = "data"
-
-#: The factor outside all boundaries.
-OTHER = "other"
-
-#: Draws that become seeds: the same in every run, since seeds are derived anyhow.
-SEED = "seed"
-
-#: The factors within which a boundary is entered: it counts only outside all others, or parameters are initialised
-#: whatever else draws.
-OUTSIDE = (OTHER,)
-ALL_BUT_DATA = (OTHER, LAYERS, AUGMENT, SHUFFLE)
-
-#: The boundary is entered whichever factor draws.
-ALWAYS = None
+from .factors import ALL_BUT_DATA, ALWAYS, AUGMENT, DATA, INIT, LAYERS, OTHER, OUTSIDE, SHUFFLE
 
 #: Values of a switch that is a function: it is called, without an argument.
 CALL = "call"

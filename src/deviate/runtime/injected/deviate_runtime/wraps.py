@@ -127,11 +127,23 @@ def items(mapping):
     return list(vars(mapping).items())
 
 
+def untraced(function):
+    """Keep torch.compile from tracing into a function that writes to a file."""
+    function._torchdynamo_disable = True
+    return function
+
+
 def make_wraps(process):
     """Return the functions an overlay calls, by name, and the recorder behind them."""
     record = make_record(process)
     recorder = Recorder(process, record)
+    return dict(value_wraps(recorder, record), **loop_wraps(process, recorder)), recorder
 
+
+def value_wraps(recorder, record):
+    """Return the functions that record a value and hand it on."""
+
+    @untraced
     def pass_value(metric, value, label=None):
         try:
             if type(value) is float and label is None:
@@ -142,6 +154,7 @@ def make_wraps(process):
             recorder.failed(metric, error)
         return value
 
+    @untraced
     def pass_mapping(metric, mapping, label=None):
         try:
             recorder.mapping(metric, mapping, "" if label is None else "%s/" % (label(),))
@@ -149,6 +162,7 @@ def make_wraps(process):
             recorder.failed(metric, error)
         return mapping
 
+    @untraced
     def pass_beside(metric, passed, value, label=None):
         try:
             recorder.value(metric, value(), label)
@@ -156,29 +170,27 @@ def make_wraps(process):
             recorder.failed(metric, error)
         return passed
 
+    return {"__dv__": pass_value, "__dv_map__": pass_mapping, "__dv_beside__": pass_beside}
+
+
+def loop_wraps(process, recorder):
+    """Return the functions that count iterations of the main loop."""
+
+    @untraced
     def tick(item):
         process.counts_source_loop = True
         recorder.tick()
         return item
 
+    @untraced
     def pass_condition(condition):
         if condition:
             tick(None)
             return True
         return False
 
-    for function in (pass_value, pass_mapping, pass_beside, pass_condition, tick):
-        # torch.compile is not to trace into a function that writes to a file
-        function._torchdynamo_disable = True
-    wraps = {
-        "__dv__": pass_value,
-        "__dv_map__": pass_mapping,
-        "__dv_beside__": pass_beside,
-        # No Python frame of the runtime's stands between the loop and its iterator.
-        "__dv_loop__": functools.partial(map, tick),
-        "__dv_while__": pass_condition,
-    }
-    return wraps, recorder
+    # No Python frame of the runtime's stands between the loop and its iterator.
+    return {"__dv_loop__": functools.partial(map, tick), "__dv_while__": pass_condition}
 
 
 def pass_function(site, function):

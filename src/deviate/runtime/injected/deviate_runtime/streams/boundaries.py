@@ -2,7 +2,8 @@
 
 import functools
 
-from ..frameworks import OTHER, OUTSIDE, every
+from ..factors import OTHER, OUTSIDE
+from ..frameworks import every
 
 
 def patch_rows(module, streams):

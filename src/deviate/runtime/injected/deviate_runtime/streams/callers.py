@@ -4,15 +4,13 @@ import os
 import sys
 
 from ..frameworks import every
+from ..libraries import inside_library, is_library_file
 
 SEEDED = every("seeded")
 SEEDING_FILES = every("seeding_files")
 
 #: Once torch's compiler is loaded, ``torch.manual_seed`` is called through it.
 FORWARDERS = ("/torch/_dynamo/", "/torch/_compile.py")
-
-LIBRARY_FOLDERS = ("/site-packages/", "/dist-packages/")
-STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__))
 
 #: Files that TensorFlow makes of the program's functions, with lines of their own.
 GENERATED = "__autograph_generated_file"
@@ -80,8 +78,7 @@ class Callers:
             return True
         if path.startswith(RUNTIME) or GENERATED in file:
             return False
-        path = path.replace(os.sep, "/")
-        return not path.startswith(STANDARD_LIBRARY) and not any(folder in path for folder in LIBRARY_FOLDERS)
+        return not is_library_file(path)
 
     def relative(self, file):
         """Return `file` relative to the overlay where it lies in it."""
@@ -118,9 +115,3 @@ def is_seeding(code):
     """Tell by its name whether a function is there to seed."""
     name = code.co_name
     return ("seed" in name or "determinism" in name) and "worker" not in name
-
-
-def inside_library(file):
-    """Return the path of `file` within the folder that libraries are installed in, None where it is elsewhere."""
-    file = file.replace(os.sep, "/")
-    return next((file.rpartition(folder)[2] for folder in LIBRARY_FOLDERS if folder in file), None)

@@ -7,7 +7,7 @@ in it.
 import functools
 import sys
 
-from ..frameworks import AUGMENT, DATA, OTHER, SHUFFLE
+from ..factors import AUGMENT, DATA, OTHER, SHUFFLE
 from ..patching import replaces
 from .seeds import replaced
 from .sklearn import is_number

@@ -143,7 +143,7 @@ def row_hashes(array):
 @functools.lru_cache(maxsize=64)
 def chosen_columns(width, most):
     """Return some columns that lie apart."""
-    # Steps of the golden ratio: no grid, of which all may lie on the empty border of images.
+    # Steps of the golden ratio make no grid: those of a grid may all lie on the empty border of images.
     return sys.modules["numpy"].unique([int((index * 0.6180339887498949 % 1) * width) for index in range(most)])
 
 
@@ -259,7 +259,7 @@ def subset_hashes(dataset, indices, depth):
 
 
 def held_hashes(held, length):
-    """Return the numbers of examples of which a data set holds the parts: features and labels, for instance.
+    """Return the numbers of the examples in a data set that holds their parts: features and labels, for instance.
 
     What is longer than the data set holds windows, or the measurements of a time series; it counts where nothing has
     the data set's own length.
@@ -329,7 +329,7 @@ def item_digest(item, digest=0, depth=0):
 
 
 def joined_hashes(columns):
-    """Return one number for each example of which several parts are known; parts that cannot be read are left out."""
+    """Return one number for each example, from its number in each column; columns that cannot be read are left out."""
     numpy = sys.modules.get("numpy")
     known = [column for column in columns if column is not None]
     if not known:

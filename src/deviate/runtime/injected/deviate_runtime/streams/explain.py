@@ -12,7 +12,7 @@ WRITTEN_ONE_BY_ONE = 16
 
 
 class Explainer:
-    """Notes the draws of one factor by the line of the program that made them.
+    """Counts the draws of one factor, for each line of the program.
 
     A line is ``file, line, call, exact``; not exact: the draw was made somewhere before that line.
     """
@@ -30,13 +30,11 @@ class Explainer:
         fingerprints = streams.fingerprints
         self.plain_switch = streams.switch
         self.plain_sample = fingerprints.sample
-        # Movements come by `add`; `count` is what it was called before.
-        movement = "add" if hasattr(fingerprints, "add") else "count"
-        self.plain_count = getattr(fingerprints, movement)
+        self.plain_add = fingerprints.add
         self.plain_forget = fingerprints.forget
         streams.switch = self.switch
         fingerprints.sample = self.sample
-        setattr(fingerprints, movement, self.count)
+        fingerprints.add = self.add
         self.plain_finish = fingerprints.finish
         fingerprints.forget = self.forget
         fingerprints.finish = self.finish
@@ -70,9 +68,9 @@ class Explainer:
         fingerprints = self.streams.fingerprints
         fingerprints.update(self.factor, fingerprints.of(self.factor))
 
-    def count(self, factor, fingerprint, *data):
+    def add(self, factor, fingerprint, data):
         """Note a movement with the line that made it."""
-        self.plain_count(factor, fingerprint, *data)
+        self.plain_add(factor, fingerprint, data)
         if factor == self.factor:
             try:
                 self.note(self.line or self.locate(sys._getframe(1), exact=False), fingerprint.digest)
@@ -91,8 +89,8 @@ class Explainer:
         """Write how often a line drew so far."""
         if self.streams.is_reporting():
             file, number, call, exact = line
-            place = {"file": file, "line": number, "call": call, "exact": exact}
-            self.streams.process.events.write(dict(entry, event="explained", factor=self.factor, **place))
+            location = {"file": file, "line": number, "call": call, "exact": exact}
+            self.streams.process.events.write(dict(entry, event="explained", factor=self.factor, **location))
 
     def finish(self):
         """Write the last counts at the normal end of the process."""

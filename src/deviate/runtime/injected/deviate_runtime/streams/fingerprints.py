@@ -13,7 +13,7 @@ import operator
 import threading
 import zlib
 
-from ..frameworks import INIT, SHUFFLE
+from ..factors import INIT, SHUFFLE
 
 #: Movements that enter the first digest, which is written at once: a process that is killed has it.
 FIRST = 4
@@ -45,11 +45,11 @@ class Series:
 
     def describe(self):
         """Return what is written of it."""
-        return {"count": self.count, "digest": "%08x" % self.digest, "series": ["%08x" % one for one in self.series]}
+        return {"count": self.count, "digest": "%08x" % self.digest, "series": ["%08x" % each for each in self.series]}
 
 
 class Fingerprint(Series):
-    """The draws of one factor so far; `count` is the number of movements that were seen."""
+    """The digest of what one factor drew so far; `count` counts the movements of its generators that were seen."""
 
     __slots__ = ("samples", "sources", "is_written", "has_content", "is_seeded", "unseen")
 

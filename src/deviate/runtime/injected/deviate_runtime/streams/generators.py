@@ -3,7 +3,7 @@
 import collections
 import weakref
 
-from ..frameworks import OTHER
+from ..factors import OTHER
 from .derive import mix
 
 #: States that were handed to the program and may be handed back.

@@ -2,7 +2,7 @@
 
 import sys
 
-from ..frameworks import INIT, LAYERS, OTHER
+from ..factors import INIT, LAYERS, OTHER
 from ..patching import replaces
 from .seeds import program_frame
 

@@ -3,8 +3,9 @@
 import os
 import sys
 
+from ..libraries import STANDARD_LIBRARY
 from ..patching import replaces
-from .callers import STANDARD_LIBRARY, past_forwarders
+from .callers import past_forwarders
 from .generators import Generator, Made, bound_seed, is_switched, note_unseen
 
 
@@ -184,5 +185,5 @@ def is_librarys(streams, seed, frame):
         return True
     if streams.callers.is_program(frame):
         return False
-    in_standard_library = os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == STANDARD_LIBRARY
-    return seed is not None or in_standard_library
+    folder = os.path.join(os.path.dirname(os.path.abspath(frame.f_code.co_filename)), "")
+    return seed is not None or folder == STANDARD_LIBRARY

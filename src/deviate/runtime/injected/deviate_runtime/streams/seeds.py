@@ -2,7 +2,7 @@
 
 import sys
 
-from ..frameworks import DATA
+from ..factors import DATA
 from .derive import mix, text_of
 
 #: Locations that are recorded for one library.

@@ -6,7 +6,7 @@ Splits, generated data and shuffled copies of data are `data`; what an estimator
 import functools
 import sys
 
-from ..frameworks import DATA, OTHER, SHUFFLE
+from ..factors import DATA, OTHER, SHUFFLE
 from ..patching import replaces
 from .derive import mix
 from .seeds import derived, keeps_seed, record_seed, replace_everywhere

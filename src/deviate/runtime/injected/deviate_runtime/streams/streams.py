@@ -4,7 +4,7 @@ import functools
 import os
 import threading
 
-from ..frameworks import DATA, OTHER, SEED
+from ..factors import DATA, OTHER, SEED
 from .callers import Callers
 from .derive import is_clock, mix, text_of
 from .examples import Examples

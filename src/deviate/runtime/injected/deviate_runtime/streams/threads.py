@@ -11,7 +11,7 @@ import functools
 import sys
 import threading
 
-from ..frameworks import OTHER
+from ..factors import OTHER
 from ..patching import replaces
 from .derive import mix
 
@@ -255,11 +255,11 @@ class OfTorch:
         note_shared(streams, function)
         return function(*args, **kwargs)
 
-    def own_generator(self, given):
+    def own_generator(self, generator):
         """Return the generator of this thread; None where the program gives one that is the thread's already."""
         try:
-            if given is not None:
-                shared = self.streams.made.get(id(given))
+            if generator is not None:
+                shared = self.streams.made.get(id(generator))
             else:
                 shared = next((known for known in self.streams.generators if known.name == "torch"), None)
             return None if shared is None else self.drawer.generator(shared, self.factor)

@@ -6,7 +6,7 @@ was looked up: ``rngs.params()`` for parameters, the stream that a dropout layer
 
 import functools
 
-from ...frameworks import AUGMENT, DATA, INIT, LAYERS
+from ...factors import AUGMENT, DATA, INIT, LAYERS
 from ...patching import replaces
 from ..boundaries import bind
 from .random import keys_of

@@ -9,7 +9,8 @@ compiled program.
 import sys
 import zlib
 
-from ...frameworks import OTHER, SEED, SHUFFLE, every
+from ...factors import OTHER, SEED, SHUFFLE
+from ...frameworks import every
 from ...patching import replaces
 from ..derive import is_clock, mix
 from ..seeds import MAX_LOCATIONS, SEED_LIMIT, keeps_seed, location_of, record_source

@@ -4,7 +4,7 @@ import functools
 import random
 import threading
 
-from ...frameworks import ALL_BUT_DATA, AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
+from ...factors import ALL_BUT_DATA, AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ...patching import replaces
 from ..boundaries import bind, iterate
 from .random import purpose

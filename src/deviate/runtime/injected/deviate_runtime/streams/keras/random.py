@@ -8,7 +8,7 @@ draw from it, as their rate is 0 or they are not trained; so a seed counts as dr
 import functools
 import sys
 
-from ...frameworks import AUGMENT, INIT, LAYERS, OTHER
+from ...factors import AUGMENT, INIT, LAYERS, OTHER
 from ...patching import replaces
 from ..derive import mix
 from ..seeds import (

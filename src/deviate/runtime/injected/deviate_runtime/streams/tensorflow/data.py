@@ -8,7 +8,7 @@ random numbers beside the mapped one, which goes on from pass to pass.
 import functools
 import sys
 
-from ...frameworks import AUGMENT, DATA, OTHER, SHUFFLE
+from ...factors import AUGMENT, DATA, OTHER, SHUFFLE
 from ...patching import replaces
 from ..boundaries import drawing
 from ..seeds import Derived

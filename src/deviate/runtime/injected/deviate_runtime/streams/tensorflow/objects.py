@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from ...frameworks import INIT
+from ...factors import INIT
 from ...patching import replaces
 from ..seeds import Derived, derived, record_seed, replaced
 

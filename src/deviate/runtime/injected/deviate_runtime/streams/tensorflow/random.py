@@ -10,7 +10,7 @@ import time
 import types
 import zlib
 
-from ...frameworks import DATA, INIT, LAYERS
+from ...factors import DATA, INIT, LAYERS
 from ...patching import replaces
 from ..boundaries import drawing
 from ..derive import mix

@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from ...frameworks import AUGMENT, DATA, SHUFFLE
+from ...factors import AUGMENT, DATA, SHUFFLE
 from ...patching import replaces
 from .order import Batches, Epoch, Order
 

@@ -5,7 +5,7 @@ import functools
 import sys
 import types
 
-from ...frameworks import AUGMENT, INIT, LAYERS, OTHER
+from ...factors import AUGMENT, INIT, LAYERS, OTHER
 from ..inputs import Inputs
 
 RUNTIME = __name__.partition(".")[0]

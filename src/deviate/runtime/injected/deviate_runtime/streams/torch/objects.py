@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from ...frameworks import OTHER, SHUFFLE
+from ...factors import OTHER, SHUFFLE
 from ..generators import Made, bound_seed, is_switched, note_unseen, stand_for
 from .states import Switched, hand_back, token
 
@@ -14,18 +14,23 @@ OF_TORCH = "/torch/utils/data/"
 DEFAULT_SEED = 67280421310721
 
 
+#: How seeding is named in events.
+MANUAL_SEED = "torch.Generator.manual_seed"
+
+
+class MadeSwitched(Made, Switched):
+    """A generator that the program made."""
+
+    name = "torch.Generator"
+
+    def __init__(self, streams, plain, item, key):
+        super().__init__(streams, None, plain, item.device, key)
+        self.watch(item)
+        self.find = self.item
+
+
 def replace_class(torch, streams, plain):
     """Replace the class by a subclass: the one of C takes no new methods."""
-
-    class MadeSwitched(Made, Switched):
-        """A generator that the program made."""
-
-        name = "torch.Generator"
-
-        def __init__(self, item, key):
-            super().__init__(streams, None, plain, item.device, key)
-            self.watch(item)
-            self.find = self.item
 
     class Generator(plain, metaclass=stand_for(plain, "torch")):
         """A generator whose seeds derive from the factors'."""
@@ -34,25 +39,22 @@ def replace_class(torch, streams, plain):
             frame = sys._getframe(1)
             if streams.callers.is_program(frame):
                 seeded = dict(streams.callers.locate(frame) or {}, call="torch.Generator", given="None")
-                adopt(self, seeded, DEFAULT_SEED)
+                adopt(streams, plain, self, seeded, DEFAULT_SEED)
 
         def manual_seed(self, seed):
             frame = sys._getframe(1)
             again = functools.partial(plain.manual_seed, self, seed)
             generator = streams.made.get(id(self))
             if generator is not None:
-                streams.reseed("torch.Generator.manual_seed", seed, [generator], again, frame)
+                streams.reseed(MANUAL_SEED, seed, [generator], again, frame)
                 return self
-            seeded = streams.locate_seed("torch.Generator.manual_seed", seed, frame)
-            if seeded is None and not orders_data(streams, frame):
+            seeded = where_seeded(streams, seed, frame)
+            if seeded is None:
                 note_unseen(streams)
                 return again()
-            if seeded is None:
-                seeded = streams.callers.locate_library(frame)
-                seeded.update(call="torch.Generator.manual_seed", given=repr(seed)[:100])
             if not streams.controls:
                 again()
-            adopt(self, seeded, seed)
+            adopt(streams, plain, self, seeded, seed)
             return self
 
         def seed(self):
@@ -80,26 +82,34 @@ def replace_class(torch, streams, plain):
             hand_back(streams, streams.made.get(id(self)), new_state, again, sys._getframe(1))
             return self
 
-    def adopt(item, seeded, seed):
-        """Begin to switch a generator, or have it draw for the factor that makes it."""
-        key = streams.key(seed)
-        if streams.current != OTHER:
-            streams.fingerprints.of(streams.current).sources["torch.Generator"] = seeded
-        if is_switched(streams):
-            generator = MadeSwitched(item, key)
-            generator.seeded = seeded
-            generator.start()
-        elif streams.controls:
-            plain.manual_seed(item, bound_seed(streams, key))
-        else:
-            note_unseen(streams)
-
     # Pickled by this name, which leads back to it.
     Generator.__module__ = "torch"
     Generator.__qualname__ = "Generator"
     torch.Generator = Generator
 
 
-def orders_data(streams, frame):
-    """Tell whether a library gives a sampler a seed of its own; torch's samplers give what they have just drawn."""
-    return streams.current == SHUFFLE and OF_TORCH not in frame.f_code.co_filename.replace("\\", "/")
+def adopt(streams, plain, item, seeded, seed):
+    """Begin to switch a generator, or have it draw for the factor that makes it."""
+    key = streams.key(seed)
+    if streams.current != OTHER:
+        streams.fingerprints.of(streams.current).sources["torch.Generator"] = seeded
+    if is_switched(streams):
+        generator = MadeSwitched(streams, plain, item, key)
+        generator.seeded = seeded
+        generator.start()
+    elif streams.controls:
+        plain.manual_seed(item, bound_seed(streams, key))
+    else:
+        note_unseen(streams)
+
+
+def where_seeded(streams, seed, frame):
+    """Return where a generator is seeded; None where a library seeds it for its own purposes, other than for a sampler.
+
+    torch's samplers give what they have just drawn.
+    """
+    seeded = streams.locate_seed(MANUAL_SEED, seed, frame)
+    of_torch = OF_TORCH in frame.f_code.co_filename.replace("\\", "/")
+    if seeded is None and streams.current == SHUFFLE and not of_torch:
+        return dict(streams.callers.locate_library(frame), call=MANUAL_SEED, given=repr(seed)[:100])
+    return seeded

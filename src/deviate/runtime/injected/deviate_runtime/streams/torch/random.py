@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from ...frameworks import OTHER
+from ...factors import OTHER
 from ...patching import replaces
 from ..derive import mix
 from .objects import replace_class
