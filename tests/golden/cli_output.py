@@ -169,6 +169,7 @@ _VOLATILE = frozenset(
             "elapsed",
             "environment",
             "executable",
+            "files",
         ),
         *("git", "host", "installed_gpus", "mtime_ns", "pid", "ppid", "python", "seconds", "system", "threads"),
         *("timeline", "total_seconds", "variables"),

@@ -46,6 +46,12 @@ BROWN_FORSYTHE = Choice(
     reason="of the tests of spread it is the one that keeps its level with heavy tails",
 )
 
+PAIRED_BROWN_FORSYTHE = Choice(
+    test="paired_brown_forsythe",
+    label="Brown-Forsythe test within pairs",
+    reason="of the paired tests of spread it is the one that keeps its level with heavy tails",
+)
+
 
 def choose_location(n_a: int, n_b: int, pairs: int) -> Choice:
     """Choose the test of the means.

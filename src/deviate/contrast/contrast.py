@@ -9,13 +9,20 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from deviate.contrast.choice import BROWN_FORSYTHE, PAIRED, Choice, choose_location
+from deviate.contrast.choice import BROWN_FORSYTHE, PAIRED, PAIRED_BROWN_FORSYTHE, Choice, choose_location
 from deviate.contrast.difference import mean_difference, tost
 from deviate.contrast.dispersion import bartlett, brown_forsythe, f_variance, levene
 from deviate.contrast.dominance import Dominance, dominance
 from deviate.contrast.effects import cohen_d, cohen_dz, hedges_g
 from deviate.contrast.location import brunner_munzel, mann_whitney_u, permutation, student_t, welch_t
-from deviate.contrast.paired import correlation, paired_permutation, paired_t, wilcoxon
+from deviate.contrast.paired import (
+    correlation,
+    paired_brown_forsythe,
+    paired_permutation,
+    paired_t,
+    pitman_morgan,
+    wilcoxon,
+)
 from deviate.contrast.results import Effect, Tested
 from deviate.contrast.sd_ratio import sd_ratio
 from deviate.contrast.superiority import cliff_delta, p_superiority
@@ -48,6 +55,8 @@ TESTS = {
     "paired_t": Row("paired t", paired_t, paired=True),
     "wilcoxon": Row("Wilcoxon signed ranks", wilcoxon, paired=True),
     "paired_permutation": Row("exchange within pairs", paired_permutation, paired=True, draws=True),
+    "paired_brown_forsythe": Row("Brown-Forsythe within pairs", paired_brown_forsythe, paired=True),
+    "pitman_morgan": Row("Pitman-Morgan", pitman_morgan, paired=True),
 }
 
 EFFECTS = {
@@ -131,7 +140,7 @@ def contrast(
         n_b=second.size,
         pairs=len(pairs) if paired else 0,
         location=chosen,
-        spread=BROWN_FORSYTHE,
+        spread=PAIRED_BROWN_FORSYTHE if paired else BROWN_FORSYTHE,
         difference=mean_difference(compared_a, compared_b, level, paired=paired),
         sd_ratio=sd_ratio(first, second, level),
         tests=tests,

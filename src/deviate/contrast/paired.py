@@ -1,14 +1,18 @@
-"""Is one side higher than the other, run by run? Tests of samples whose runs belong together two by two."""
+"""Is one side higher than the other, or noisier, run by run? Tests of runs that belong together two by two."""
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from deviate.contrast.location import EXACT_UP_TO, RESAMPLES
-from deviate.contrast.results import Tested, outcome, quiet, two_samples
+from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
 from deviate.measure.sample import Floats, is_identical
+
+#: On the common scale, where the largest value is about 1: what rounding alone brings.
+ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 def paired_t(a: ArrayLike, b: ArrayLike) -> Tested:
@@ -77,6 +81,65 @@ def paired_permutation(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> 
     return outcome(np.ldexp(float(first.mean() - second.mean()), two_samples(a, b).exponent), test.pvalue, method)
 
 
+def paired_brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
+    """Test for equal spread by the distances from each side's median, compared within pairs by a t test.
+
+    It holds its level for skewed and heavy-tailed values, as `brown_forsythe` does, and sees more where pairs are
+    correlated: at 16 pairs with a correlation of 0.8 an SD ratio of 2 in 85 % of comparisons instead of 60 %
+    (``benchmarks/statistics/paired_spread.py``). Unknown below three pairs.
+
+    References
+    ----------
+    .. [1] L. Sandvik and B. Olsson, "A nearly distribution-free test for comparing dispersion in paired samples",
+       Biometrika 69, 1982, who compare the ranks of such distances.
+    .. [2] R. R. Wilcox, "Comparing the variances of dependent groups", Psychometrika 54, 1989.
+
+    Examples
+    --------
+    >>> round(paired_brown_forsythe([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.0, 8.0]).p, 4)
+    0.0796
+    """
+    both = _pairs_of_spread(a, b)
+    if both.reason:
+        return Tested(reason=both.reason)
+    from_a, from_b = (np.abs(values - np.median(values)) for values in (both.a, both.b))
+    gaps = np.where(np.abs(from_a - from_b) <= ROUNDING, 0.0, from_a - from_b)
+    if is_identical(gaps):
+        unknown = "the distances from the medians differ by the same amount in all pairs"
+        return Tested(reason=unknown) if gaps.any() else outcome(0.0, 1.0)
+    with quiet():
+        test = stats.ttest_1samp(gaps, 0.0)
+    return outcome(test.statistic, test.pvalue)
+
+
+def pitman_morgan(a: ArrayLike, b: ArrayLike) -> Tested:
+    """Test for equal variances by the correlation of the sums and the differences of pairs.
+
+    Right for normal values only: of equal sides it calls 6 to 52 % different with heavy tails or skew
+    (``benchmarks/statistics/paired_spread.py``). Unknown below three pairs.
+
+    References
+    ----------
+    .. [1] E. J. G. Pitman, "A note on normal correlation", Biometrika 31, 1939.
+    .. [2] W. A. Morgan, "A test for the significance of the difference between the two variances in a sample from a
+       normal bivariate population", Biometrika 31, 1939.
+
+    Examples
+    --------
+    >>> round(pitman_morgan([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 5.0, 8.0]).p, 4)
+    0.0063
+    """
+    both = _pairs_of_spread(a, b)
+    if both.reason:
+        return Tested(reason=both.reason)
+    sums, differences = both.a + both.b, both.a - both.b
+    if is_identical(sums) or is_identical(differences):
+        return Tested(reason="the sums or the differences of all pairs are equal")
+    with quiet():
+        test = stats.pearsonr(sums, differences)
+    return outcome(test.statistic, test.pvalue)
+
+
 def correlation(a: ArrayLike, b: ArrayLike) -> float | None:
     """Give Pearson's correlation over the pairs; None where a side is constant or below three pairs.
 
@@ -94,10 +157,21 @@ def correlation(a: ArrayLike, b: ArrayLike) -> float | None:
 
 
 def _pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, str]:
-    both = two_samples(a, b)
-    if both.a.size != both.b.size:
-        raise ValueError(f"pairs need as many runs on each side; got {both.a.size} and {both.b.size}")
+    both = _matched(a, b)
     if both.a.size < 2:
         return both.a, both.b, "a paired test needs two pairs or more"
     same = "all pairs differ by exactly the same amount, so nothing shows how much differences vary"
     return both.a, both.b, same if is_identical(both.a - both.b) else ""
+
+
+def _pairs_of_spread(a: ArrayLike, b: ArrayLike) -> TwoSamples:
+    both = _matched(a, b)
+    few = "a paired test of spread needs three pairs or more" if both.a.size < 3 else ""
+    return msgspec.structs.replace(both, reason=few or both.reason)
+
+
+def _matched(a: ArrayLike, b: ArrayLike) -> TwoSamples:
+    both = two_samples(a, b)
+    if both.a.size != both.b.size:
+        raise ValueError(f"pairs need as many runs on each side; got {both.a.size} and {both.b.size}")
+    return both

@@ -8,8 +8,9 @@ import msgspec
 import numpy as np
 
 from deviate.measure.bootstrap import bootstrap_mean_intervals, bootstrap_sd_intervals
-from deviate.measure.intervals import Interval, mean_interval, sd_interval
+from deviate.measure.intervals import Interval, mean_interval
 from deviate.measure.resolution import FiniteTest, Resolution, finite_test, resolution
+from deviate.measure.robust_sd import cautious_sd_interval
 from deviate.measure.spread import Spread, spread
 from deviate.results.sample import Sample
 
@@ -61,7 +62,7 @@ def measured_sample(sample: Sample, level: float) -> MetricSpread:
         **fields,
         spread=spread_,
         ci_mean=mean_interval(sample.values, level),
-        ci_sd=sd_interval(sample.values, level),
+        ci_sd=cautious_sd_interval(sample.values, level),
         resolution=resolved,
         finite_test=finite_test(spread_.sd, resolved) if resolved and spread_.sd is not None else None,
     )

@@ -14,6 +14,9 @@ from deviate.measure.sample import Floats, finite_sample, is_identical, unit_sca
 #: Confidence level where the user names none.
 DEFAULT_LEVEL = 0.95
 
+#: The method of an interval of an SD that is right for normal values only.
+CHI_SQUARE = "chi-square"
+
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
     """A confidence interval, or the reason why there is none."""
@@ -80,10 +83,10 @@ def sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
     """
     values, reason = _checked(sample, level)
     if reason:
-        return Interval(level=level, method="chi-square", reason=reason)
+        return Interval(level=level, method=CHI_SQUARE, reason=reason)
     scaled, exponent = unit_scale(values)
     low, high = (factor * float(scaled.std(ddof=1)) for factor in sd_factors(values.size, level))
-    return _scaled_back(low, high, exponent, level, "chi-square")
+    return _scaled_back(low, high, exponent, level, CHI_SQUARE)
 
 
 def sd_factors(n: int, level: float = DEFAULT_LEVEL) -> tuple[float, float]:

@@ -57,7 +57,8 @@ def robust_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Inter
 def cautious_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
     """Give the interval from the lower of the ends of the chi-square and Bonett's interval to the higher one.
 
-    In the unit of the values; covers normal values slightly more often than `level`.
+    In the unit of the values; covers normal values slightly more often than `level`. Below `FEWEST_RUNS`, where nothing
+    shows tails, it is the chi-square interval, which `Interval.method` says.
 
     Examples
     --------
@@ -67,7 +68,7 @@ def cautious_sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Int
     """
     normal, robust = sd_interval(sample, level), robust_sd_interval(sample, level)
     if normal.low is None or normal.high is None or robust.low is None or robust.high is None:
-        return Interval(level=level, method=METHOD, reason=normal.reason or robust.reason)
+        return normal
     return Interval(low=min(normal.low, robust.low), high=max(normal.high, robust.high), level=level, method=METHOD)
 
 

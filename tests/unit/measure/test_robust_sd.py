@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deviate.measure.intervals import sd_interval
+from deviate.measure.intervals import CHI_SQUARE, sd_interval
 from deviate.measure.robust_sd import cautious_sd_interval, farthest_end, robust_sd_interval, runs_for_sd
 
 RNG = np.random.default_rng(11)
@@ -53,8 +53,13 @@ def test_tails_that_show_widen_it():
 )
 def test_where_there_is_none_the_reason_says_why(values, reason):
     assert reason in robust_sd_interval(values).reason
-    assert reason in cautious_sd_interval(values).reason
-    assert farthest_end(cautious_sd_interval(values), 1.0) is None
+    assert farthest_end(robust_sd_interval(values), 1.0) is None
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 5.0]])
+def test_below_five_runs_the_cautious_interval_is_that_of_normal_values(values):
+    assert cautious_sd_interval(values) == sd_interval(values)
+    assert cautious_sd_interval([*values, 4.0, 2.5, 8.0]).method != CHI_SQUARE
 
 
 @pytest.mark.parametrize("width", [1.0, 0.5, 0.25, 0.1])

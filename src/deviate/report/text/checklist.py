@@ -11,6 +11,7 @@ from deviate.experiment import IMPORTED
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.timeline import Timeline
 from deviate.inference.variant import VariantFacts
+from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.measure.spread import Spread
 from deviate.report.numbers import last_place, show, show_level, show_seconds
 from deviate.report.text.factors import factors_of, gloss
@@ -101,9 +102,10 @@ def _computed(variants: Sequence[VariantFacts], level: float) -> str:
     if not _several(variants):
         return ""
     return (
-        "Each run counts as one independent value. Mean: Student's t interval; standard deviation: chi-square "
-        f"interval; both at {show_level(level)} and exact for normal values. Bootstrap intervals, which assume no "
-        "distribution, are in the full report where there are enough runs."
+        "Each run counts as one independent value. Mean: Student's t interval, which assumes normal values; standard "
+        f"deviation: the wider of the chi-square interval and Bonett's (from {FEWEST_RUNS} runs on), which allows for "
+        f"heavy tails; both at {show_level(level)}. Bootstrap intervals, which assume no distribution, are in the full "
+        "report where there are enough runs."
     )
 
 

@@ -11,6 +11,7 @@ from deviate.inference.evidence import broken
 from deviate.inference.metric import MetricSpread
 from deviate.inference.order import by_cv
 from deviate.inference.variant import VariantFacts
+from deviate.measure.intervals import CHI_SQUARE, Interval
 from deviate.report.numbers import show_level, show_percent
 from deviate.report.text.factors import gloss
 from deviate.report.text.metric_text import MetricText
@@ -67,11 +68,17 @@ def _spread_sentence(metric: MetricSpread, facts: VariantFacts) -> str:
     if metric.spread.identical:
         return f"All {over} {runs} ({label}) gave exactly the same {what}: {text.mean}{text.unit}."
     interval = f"; {show_level(metric.ci_sd.level)} CI of the SD {text.ci_sd}" if metric.ci_sd.known else ""
+    interval += f", {sd_basis(metric.ci_sd)}" if interval else ""
     ends = "the best and the worst run" if metric.direction else "the highest and the lowest run"
     return (
         f"Over {over} {runs} ({label}) {what} was {text.mean} ± {text.sd}{text.unit} "
         f"(mean ± SD{interval}); {ends} differ by {text.range}{text.unit}."
     )
+
+
+def sd_basis(interval: Interval) -> str:
+    """Say what the interval of an SD assumes."""
+    return "if values are normal" if interval.method == CHI_SQUARE else "heavy tails allowed for"
 
 
 def _extremes(metrics: Sequence[MetricSpread]) -> list[str]:

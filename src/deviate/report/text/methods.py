@@ -9,6 +9,8 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
 from deviate.inference.variant import VariantFacts
 from deviate.measure.bootstrap import RESAMPLES
+from deviate.measure.intervals import CHI_SQUARE
+from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.report.numbers import show_level
 from deviate.report.text.factors import varied_sentences
 from deviate.report.text.until import until_method
@@ -224,10 +226,20 @@ def _intervals(variants: Sequence[VariantFacts], level: float) -> Iterator[str]:
         return
     share = show_level(level)
     sentence = (
-        f"Intervals are {share} confidence intervals over runs: of the mean by Student's t, of the SD by the "
-        "chi-square distribution, both exact for normal values"
+        f"Intervals are {share} confidence intervals over runs: of the mean by Student's t, which assumes normal "
+        f"values; of the SD {_of_the_sd(metrics)}"
     )
     yield f"{sentence}{_bootstrapped(metrics)}."
+
+
+def _of_the_sd(metrics: Sequence[MetricSpread]) -> str:
+    """Say how intervals of the SD were made; below five runs nothing shows how heavy tails are."""
+    methods = {metric.ci_sd.method for metric in metrics if metric.ci_sd.known}
+    few = "by the chi-square distribution, which assumes normal values"
+    if methods <= {CHI_SQUARE}:
+        return few
+    wider = "the wider of the chi-square interval and Bonett's, which allows for heavy tails"
+    return f"{wider}; with fewer than {FEWEST_RUNS} runs {few}" if CHI_SQUARE in methods else wider
 
 
 def _bootstrapped(metrics: Sequence[MetricSpread]) -> str:
