@@ -28,6 +28,7 @@ from scipy import stats
 
 from deviate.measure.bootstrap import FEWEST_RUNS
 from deviate.measure.intervals import DEFAULT_LEVEL, mean_interval, sd_interval
+from deviate.measure.robust_sd import cautious_sd_interval
 
 RUNS = (3, 5, 8, 16, 30)
 
@@ -93,6 +94,7 @@ def intervals(
     """Yield name, true value and ends, shape ``(repeats, 2)`` with NaN where there is no interval."""
     yield "mean, t", population.mean, one_by_one(mean_interval, samples, level)
     yield "SD, chi-square", population.sd, one_by_one(sd_interval, samples, level)
+    yield "SD, as given", population.sd, one_by_one(cautious_sd_interval, samples, level)
     if samples.shape[1] >= FEWEST_RUNS:
         yield "mean, BCa bootstrap", population.mean, bootstrapped(np.mean, samples, level, rng)
         yield "SD, BCa bootstrap", population.sd, bootstrapped(deviation, samples, level, rng)

@@ -30,6 +30,7 @@ from deviate.inference.comparison.pairing import Pairing, pair_runs
 from deviate.inference.comparison.side import Side, read_sides
 from deviate.inference.drops import DROP_HINT, Drop
 from deviate.inference.metric import MetricSpread, measured_sample
+from deviate.measure.failures import failure_rate, rate_seen
 from deviate.measure.intervals import Interval
 from deviate.replicate.workspace.folders import Workspace
 from deviate.results.options import DEFAULTS, SampleOptions
@@ -65,6 +66,8 @@ class GateOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Metric of the side that is checked -> its name on the other.
     matches: dict[str, str] = {}
     pairing: PairingMode = "auto"
+    #: The largest rate of runs of A that may fail, in (0, 1); None: runs that are lost keep a metric from passing.
+    max_failures: float | None = None
     #: How records become samples, on both sides.
     samples: SampleOptions = DEFAULTS
 
@@ -131,6 +134,21 @@ class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     fractions: bool
 
 
+class GateFailures(msgspec.Struct, frozen=True, kw_only=True):
+    """How often runs of the side that is checked fail, and how often they may."""
+
+    #: Runs that failed, or gave no finite value or collapsed in a metric that is checked.
+    failed: int
+    runs: int
+    #: One-sided upper limit of the rate (Clopper-Pearson), at 1 - alpha.
+    upper: float
+    #: The smallest rate that so many runs show with a probability of 1 - alpha.
+    seen: float
+    #: The largest rate that is allowed; None where the user gave none.
+    allowed: float | None
+    passed: bool
+
+
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """All facts about whether one side may pass."""
 
@@ -141,6 +159,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     alpha: float
     inconclusive: Inconclusive
     metrics: list[GateMetric]
+    failures: GateFailures
     comparability: Comparability
     #: What to type for the same.
     command: str
@@ -161,6 +180,11 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
     if not 0 < options.alpha <= LARGEST_ALPHA:
         raise BadOption(
             f"--alpha must be above 0 and at most {LARGEST_ALPHA:g}, found {options.alpha:g}", hint="type --alpha 0.05"
+        )
+    if options.max_failures is not None and not 0 < options.max_failures < 1:
+        raise BadOption(
+            f"--max-failures must lie between 0 and 1 (0% and 100%), found {options.max_failures:g}",
+            hint="type for example --max-failures 10%",
         )
     check_directions(options.directions)
     checked, other = read_sides(workspace, (a, against), options.samples)
@@ -199,13 +223,15 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "") -> Gat
         _metric((a, b), match, directions[name], tests[name], adjusted[name], drops[name], options)
         for name, match in zip(tests, measured, strict=True)
     ]
+    failures = _failures(a, [match[0] for match in measured], options)
     return Gate(
         a=a.label,
         b=b.label,
-        passed=all(metric.passed for metric in metrics),
+        passed=all(metric.passed for metric in metrics) and failures.passed,
         alpha=options.alpha,
         inconclusive=options.inconclusive,
         metrics=metrics,
+        failures=failures,
         comparability=comparability([a, b], measured, [pairing], [draws], chosen=True),
         command=command,
     )
@@ -275,7 +301,9 @@ def _metric(
         judged = "not worse" if drop.value else "no drop shown"
     ended_a, ended_b = (side.ended for side in sides)
     lost_a, lost_b = ended_a - a.n, ended_b - b.n
-    outcome = _after_losses(judged, _share(lost_a, ended_a), _share(lost_b, ended_b))
+    outcome = judged
+    if options.max_failures is None:
+        outcome = _after_losses(judged, _share(lost_a, ended_a), _share(lost_b, ended_b))
     allowed = drop.value * abs(b.spread.mean or 0) if drop.relative else drop.value
     return GateMetric(
         name=a.name,
@@ -318,6 +346,22 @@ def _metric(
         limit_sds=allowed / b.spread.sd if b.spread.sd else None,
         wide=_wide(drop, allowed, b),
         fractions=b.kind == "quality" and bool(b.values) and min(b.values) >= 0 and max(b.values) <= 1,
+    )
+
+
+def _failures(side: Side, metrics: Sequence[MetricSpread], options: GateOptions) -> GateFailures:
+    lost = {left.run for metric in metrics for left in metric.excluded if left.status != "cancelled"}
+    failed = len(lost.union(*(metric.collapsed for metric in metrics)))
+    runs = max((metric.tried for metric in metrics), default=side.ended)
+    upper = failure_rate(failed, runs, 1 - 2 * options.alpha).interval.high
+    assert upper is not None
+    return GateFailures(
+        failed=failed,
+        runs=runs,
+        upper=upper,
+        seen=rate_seen(runs, 1 - options.alpha),
+        allowed=options.max_failures,
+        passed=options.max_failures is None or upper <= options.max_failures,
     )
 
 

@@ -12,6 +12,7 @@ from deviate.measure.intervals import Interval, mean_interval
 from deviate.measure.resolution import FiniteTest, Resolution, finite_test, resolution
 from deviate.measure.robust_sd import cautious_sd_interval
 from deviate.measure.spread import Spread, spread
+from deviate.measure.weak import far_from_others
 from deviate.results.sample import Sample
 
 #: Kinds of metrics with a true zero: times, rates and amounts.
@@ -32,6 +33,28 @@ class MetricSpread(Sample, frozen=True, kw_only=True):
     ci_sd_bootstrap: Interval | None = None
     #: The same with weak runs; None where none was left out.
     including_weak: MetricSpread | None = None
+    #: Runs whose values are far from the others, by index.
+    far: Sequence[int] = ()
+
+    @property
+    def collapsed(self) -> list[int]:
+        """Runs whose values are far from the others on the worse side; on both where no side is known to be worse."""
+        middle = self.spread.median
+        if middle is None:
+            return []
+        values = dict(zip(self.runs, self.values, strict=True))
+        worse = {"higher": -1, "lower": 1}.get(self.direction or "")
+        return [run for run in self.far if worse is None or (values[run] - middle) * worse > 0]
+
+    @property
+    def unsuccessful(self) -> int:
+        """Number of runs that failed, gave no finite value, were left out as weak, or collapsed."""
+        return sum(left.status != "cancelled" for left in self.excluded) + len(self.collapsed)
+
+    @property
+    def tried(self) -> int:
+        """Number of runs that ended, but for those that the user stopped."""
+        return self.n + sum(left.status != "cancelled" for left in self.excluded)
 
 
 def metric_spreads(samples: Sequence[Sample], level: float, seed: int) -> list[MetricSpread]:
@@ -61,6 +84,7 @@ def measured_sample(sample: Sample, level: float) -> MetricSpread:
     return MetricSpread(
         **fields,
         spread=spread_,
+        far=[sample.runs[place] for place in far_from_others(sample.values)],
         ci_mean=mean_interval(sample.values, level),
         ci_sd=cautious_sd_interval(sample.values, level),
         resolution=resolved,

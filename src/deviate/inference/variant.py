@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import msgspec
 
 from deviate.collect.measured import missing_metrics
+from deviate.experiment import Status
 from deviate.inference.metric import MetricSpread
 from deviate.inference.proof import VariantProof, variant_proof
 from deviate.inference.until import Stopped
+from deviate.measure.failures import FailureRate, failure_rate
 from deviate.measure.intervals import sd_factors
 from deviate.measure.spread import Spread, spread
 from deviate.results.results import Results
@@ -17,6 +19,9 @@ from deviate.results.run import RunResult
 
 #: Below this many runs little is known about the SD. Pham et al. (ASE 2020) ran 16 runs a setting.
 FEW_RUNS = 16
+
+#: How runs end whose training failed.
+FAILED: tuple[Status, ...] = ("failed", "timed-out")
 
 
 class SdPrecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +44,8 @@ class VariantFacts(VariantProof, frozen=True, kw_only=True):
     few_runs: list[SdPrecision]
     #: Wall time of the completed runs; None where it is not known.
     seconds: Spread | None = None
+    #: Runs that failed or were ended for taking too long, of all that ended but for those that the user stopped.
+    failures: FailureRate
     #: None where the user decided how many runs were made.
     stopped: Stopped | None = None
 
@@ -58,6 +65,7 @@ def variant_facts(
         silent=_silent(results, metrics) if every else [],
         few_runs=[sd_precision(n, level) for n in _few(metrics)],
         seconds=_seconds(proof.runs),
+        failures=_failures(proof.runs, level),
         stopped=stopped,
     )
 
@@ -86,3 +94,8 @@ def sd_precision(n: int, level: float) -> SdPrecision:
 def _seconds(runs: Sequence[RunResult]) -> Spread | None:
     seconds = [run.seconds for run in runs if run.status == "completed" and run.seconds is not None]
     return spread(seconds) if seconds else None
+
+
+def _failures(runs: Sequence[RunResult], level: float) -> FailureRate:
+    ended = [run for run in runs if run.status in ("completed", *FAILED)]
+    return failure_rate(sum(run.status in FAILED for run in ended), len(ended), level)

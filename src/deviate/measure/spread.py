@@ -16,6 +16,10 @@ from deviate.measure.sample import Floats, finite_sample, is_identical, unit_sca
 SDS_FROM_ZERO = 1.0
 
 
+#: Share of the values that a trimmed mean leaves out at each end.
+TRIMMED = 0.2
+
+
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
     """Location and spread of one sample, in the unit of its values; None where a number is unknown."""
 
@@ -30,6 +34,8 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     #: ``max - min``; grows with n, so never compare it between samples of unequal n.
     range: float | None = None
     median: float | None = None
+    #: Mean without the lowest and the highest `TRIMMED` of the values: runs far from the others do not move it.
+    trimmed_mean: float | None = None
     #: 75 % quantile minus 25 % quantile, linear interpolation.
     iqr: float | None = None
     #: Why a statistic is None, by the statistic's name.
@@ -79,13 +85,13 @@ def spread(sample: ArrayLike, *, ratio_scale: bool = False) -> Spread:
     return _several(values, ratio_scale)
 
 
-_ALL = ("mean", "sd", "cv", "min", "max", "range", "median", "iqr")
+_ALL = ("mean", "sd", "cv", "min", "max", "range", "median", "iqr", "trimmed_mean")
 _NEEDS_TWO = ("sd", "cv", "range", "iqr")
 
 
 def _single(value: float) -> Spread:
     reasons = dict.fromkeys(_NEEDS_TWO, "one run has no spread")
-    return Spread(n=1, mean=value, min=value, max=value, median=value, withheld=reasons)
+    return Spread(n=1, mean=value, min=value, max=value, median=value, trimmed_mean=value, withheld=reasons)
 
 
 def _several(values: Floats, ratio_scale: bool) -> Spread:
@@ -104,6 +110,7 @@ def _several(values: Floats, ratio_scale: bool) -> Spread:
         "range": high - low,
         "median": np.median(scaled),
         "iqr": stats.iqr(scaled),
+        "trimmed_mean": low if same else np.clip(stats.trim_mean(scaled, TRIMMED), low, high),
     }
     known, too_large = _rescaled(numbers, exponent)
     withheld = {**({"cv": reason} if reason else {}), **too_large}

@@ -340,3 +340,55 @@ def test_weak_runs_are_left_out_and_let_nothing_pass(project):
     done = run("same", "--against", "main", "--metric", "val acc", "--max-drop", "30", "--weak", bar)
     assert done.return_value == 1
     assert "Left out as was asked" in " ".join(done.stdout.split())
+
+
+def gate_of(values, excluded=0, failed=0, **options):
+    """A gate on sides of these values of one metric, the second twenty usual runs."""
+    checked = side("new", [side_metric("val acc", values, excluded=excluded)], ended=len(values) + excluded + failed)
+    return check_side(
+        checked,
+        side("old", [side_metric("val acc", 97 + 0.3 * RNG.standard_normal(20))]),
+        GateOptions(drops={"val acc": Drop(1.0)}, **options),
+    )
+
+
+def test_a_gate_says_which_rate_of_failures_its_runs_can_see():
+    gate = gate_of(97 + 0.3 * RNG.standard_normal(29))
+    assert gate.passed
+    assert (gate.failures.failed, gate.failures.runs) == (0, 29)
+    assert gate.failures.seen == pytest.approx(1 - 0.05 ** (1 / 29))
+    shown = " ".join(terminal(gate, 200).split())
+    assert "None of 29 runs of new failed, gave no value or collapsed: the rate is at most 9.8%" in shown
+    assert "29 runs show a rate of 9.8% or more at least once in 95% of checks" in shown
+
+
+@pytest.mark.parametrize(("allowed", "passed"), [(0.05, False), (0.25, True), (None, True)])
+def test_a_rate_of_failures_that_is_not_shown_to_be_kept_does_not_pass(allowed, passed):
+    values = [*(97 + 0.3 * RNG.standard_normal(29)), 10.0]
+    gate = gate_of(values, max_failures=allowed, inconclusive="pass")
+    assert gate.failures.failed == 1
+    assert gate.failures.upper == pytest.approx(stats.beta.ppf(0.95, 2, 29))
+    assert gate.failures.passed is passed
+    assert ("the rate of failures" in terminal(gate)) is not passed
+    assert json.loads(gate_json(gate))["failures"]["passed"] is passed
+
+
+def test_with_a_rate_that_is_allowed_lost_runs_keep_no_metric_from_passing():
+    values = 97 + 0.3 * RNG.standard_normal(29)
+    assert gate_of(values, excluded=1).metrics[0].outcome == "runs lost"
+    allowed = gate_of(values, excluded=1, max_failures=0.2)
+    assert (allowed.metrics[0].outcome, allowed.failures.failed, allowed.passed) == ("not worse", 1, True)
+
+
+@pytest.mark.parametrize("text", ["much", "0", "100%", "-3%"])
+def test_a_share_that_is_none_is_refused(project, text):
+    refused = run("same", "--against", "main", "--metric", "val acc", "--max-failures", text)
+    assert isinstance(refused.exception, BadOption)
+    assert "--max-failures" in str(refused.exception)
+
+
+def test_a_share_is_typed_in_percent_or_as_a_fraction(project):
+    words = ("same", "--against", "main", "--metric", "val acc", "--max-drop", "3", "--json", "--max-failures")
+    percent, fraction = (json.loads(run(*words, text).stdout)["failures"] for text in ("40%", "0.4"))
+    assert percent == fraction
+    assert (percent["allowed"], percent["passed"]) == (0.4, True)

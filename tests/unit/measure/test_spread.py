@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import stats
 
 from deviate.measure.spread import Spread, spread
 
 ORDINARY = st.floats(min_value=-1e6, max_value=1e6, allow_nan=False).map(lambda x: round(x, 6))
 SAMPLES = st.lists(ORDINARY, min_size=2, max_size=30)
 ANY_FINITE = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=12)
-NUMBERS = ("mean", "sd", "min", "max", "range", "median", "iqr")
+NUMBERS = ("mean", "sd", "min", "max", "range", "median", "iqr", "trimmed_mean")
 
 
 @given(SAMPLES)
@@ -134,3 +135,9 @@ def test_diverged_runs_must_be_excluded_first(bad):
 def test_a_sample_is_one_dimensional():
     with pytest.raises(ValueError, match=r"shape \(2, 2\)"):
         spread([[1.0, 2.0], [3.0, 4.0]])
+
+
+def test_runs_far_from_the_others_move_no_trimmed_mean():
+    values = [96.0, 97.0, 98.0, 97.5, 96.5, 97.2, 96.8, 97.1, 10.0, 11.0]
+    assert spread(values).trimmed_mean == pytest.approx(stats.trim_mean(values, 0.2), rel=1e-12)
+    assert spread(values).trimmed_mean > 96

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from deviate.contrast.contrast import Contrast, contrast
+from deviate.contrast.failures import FailureContrast, failure_contrast
 from deviate.contrast.guards import fewest_runs, smallest_p
 from deviate.contrast.power import DEFAULT_POWER, detectable_difference, runs_for_difference
 from deviate.contrast.verdict import NoisierVerdict, Verdict, judge, judge_spread
@@ -71,6 +72,8 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     smallest_p: float | None
     #: None where a difference is shown, or nothing could be tested.
     sensitivity: Sensitivity | None
+    #: Runs that failed, gave no finite value, or collapsed.
+    failures: FailureContrast
 
     @property
     def name(self) -> str:
@@ -154,6 +157,7 @@ def compare_metric(
         fewest_runs=fewest_runs(alpha),
         smallest_p=smallest_p(n, m, paired=contrast.paired) if min(n, m) >= 2 else None,
         sensitivity=_sensitivity(contrast, a.spread, b.spread, step, seen=unseen) if unseen or few else None,
+        failures=failure_contrast(a.unsuccessful, a.tried, b.unsuccessful, b.tried),
     )
 
 

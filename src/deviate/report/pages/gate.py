@@ -5,9 +5,17 @@ from __future__ import annotations
 from deviate.inference.gate import Gate, GateMetric
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import Numbers, show_difference, show_level, show_signed
-from deviate.report.page import Answer, Block, Cell, Fold, Page, Reader, Row, Section, Sentences, Table
+from deviate.report.page import Answer, Block, Cell, Emphasis, Fold, Page, Reader, Row, Section, Sentences, Table
 from deviate.report.pages.cells import TRUST, caveat_blocks, columns, number
-from deviate.report.text.gate import gate_caveats, gate_methods, gate_reasons, gate_sentence, last_digit, outcome_text
+from deviate.report.text.gate import (
+    failure_sentences,
+    gate_caveats,
+    gate_methods,
+    gate_reasons,
+    gate_sentence,
+    last_digit,
+    outcome_text,
+)
 
 
 def gate_page(gate: Gate, reader: Reader) -> Page:
@@ -21,7 +29,7 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
         sections = [
             Section(slug="answer", title="In short", blocks=[Answer(sentences=[gate_sentence(gate)])]),
             Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(gate_caveats(gate))]),
-            Section(slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate)]),
+            Section(slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate), _failures(gate)]),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
         ]
     return Page(title=f"{gate.a} against {gate.b}", reader=reader, sections=sections)
@@ -29,7 +37,9 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
 
 def _brief(gate: Gate) -> Section:
     outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
-    return Section(slug="answer", blocks=[*_reasons(gate), *caveat_blocks(gate_caveats(gate)), outcome])
+    return Section(
+        slug="answer", blocks=[*_reasons(gate), _failures(gate), *caveat_blocks(gate_caveats(gate)), outcome]
+    )
 
 
 def _reasons(gate: Gate) -> list[Block]:
@@ -41,6 +51,15 @@ def _reasons(gate: Gate) -> list[Block]:
         )
         for metric in gate.metrics
     ]
+
+
+def _failures(gate: Gate) -> Block:
+    kept: Emphasis = "good" if gate.failures.passed else "bad"
+    return Fold(
+        title="failures",
+        blocks=[Sentences(sentences=failure_sentences(gate))],
+        emphasis="plain" if gate.failures.allowed is None else kept,
+    )
 
 
 def _table(gate: Gate) -> Table:

@@ -50,6 +50,7 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
     yield from _not_recorded(variant, facts.definition.metrics)
     yield from _weak(variant)
     yield from _excluded(variant)
+    yield from _far(variant)
     yield from promise_caveats(variant)
     yield from _few_runs(variant, facts)
     yield from _best(variant)
@@ -102,6 +103,22 @@ def _weak(facts: VariantFacts) -> Iterable[Caveat]:
         message = f"{count(len(names), 'run')} {reason} ({listed(names)}). Left out of every statistic as was asked"
         message += "; below the table is what it is with them." if list(weak_footnotes(facts.metrics)) else "."
         yield Caveat(slug="weak-runs", message=message, variant=facts.variant)
+
+
+def _far(facts: VariantFacts) -> Iterable[Caveat]:
+    """Say in which metrics runs lie far from the others; of times every busy machine makes some."""
+    run_names = {run.index: run.name for run in facts.runs}
+    alike: dict[tuple[int, ...], list[str]] = {}
+    for metric in facts.metrics:
+        if metric.far and metric.kind != "speed":
+            alike.setdefault(tuple(metric.far), []).append(metric.name)
+    for runs, names in alike.items():
+        message = (
+            f"{listed([run_names[run] for run in runs])}: far from the other runs in {listed(names)}. Runs that "
+            "collapse are an outcome of their own: look at the values and the medians, and leave such runs out with "
+            "--weak only by a rule that was set before."
+        )
+        yield Caveat(slug="values-far", message=message, variant=facts.variant)
 
 
 def _few_runs(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:

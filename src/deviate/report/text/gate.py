@@ -19,8 +19,28 @@ from deviate.report.text.words import count, listed
 def gate_sentence(gate: Gate) -> str:
     """Say whether the side that is checked passes."""
     failing = sum(not metric.passed for metric in gate.metrics)
-    outcome = "passes" if gate.passed else f"does not pass: {failing} of {count(len(gate.metrics), 'metric')}"
+    reasons = [f"{failing} of {count(len(gate.metrics), 'metric')}"] if failing else []
+    reasons += [] if gate.failures.passed else ["the rate of failures"]
+    outcome = "passes" if gate.passed else f"does not pass: {listed(reasons)}"
     return f"{gate.a} against {gate.b} {outcome}."
+
+
+def failure_sentences(gate: Gate) -> list[str]:
+    """Say how often runs of the side that is checked fail, and what so many runs cannot show."""
+    failures, level = gate.failures, show_level(1 - gate.alpha)
+    runs = count(failures.runs, "run")
+    failed = f"{failures.failed} of {runs}" if failures.failed else f"None of {runs}"
+    upper = f"the rate is at most {show_percent(failures.upper)} ({level} one-sided limit)"
+    sentences = [f"{failed} of {gate.a} failed, gave no value or collapsed: {upper}."]
+    if failures.allowed is not None:
+        kept = "kept" if failures.passed else "not shown to be kept"
+        sentences.append(f"Allowed is {show_percent(failures.allowed)}, which is {kept}.")
+    if not failures.failed:
+        sentences.append(
+            f"{runs} show a rate of {show_percent(failures.seen)} or more at least once in {level} of checks; smaller "
+            "ones go unseen more often, and so does what such failures would do to the mean."
+        )
+    return sentences
 
 
 def outcome_text(metric: GateMetric) -> str:

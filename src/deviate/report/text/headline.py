@@ -11,8 +11,9 @@ from deviate.inference.evidence import broken
 from deviate.inference.metric import MetricSpread
 from deviate.inference.order import by_cv
 from deviate.inference.variant import VariantFacts
+from deviate.measure.failures import FailureRate
 from deviate.measure.intervals import CHI_SQUARE, Interval
-from deviate.report.numbers import show_level, show_percent
+from deviate.report.numbers import last_place, show, show_level, show_percent
 from deviate.report.text.factors import gloss
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.until import until_sentences
@@ -43,8 +44,31 @@ def _spread(facts: VariantFacts) -> list[str]:
         completed = count(facts.completed, "run")
         what = f"{completed} of {facts.variant} completed, but no metric has a finite value in any of them."
         return [what, *_time(facts.metrics)]
-    spread = _spread_sentence(main_metric(reported), facts)
-    return [spread, *_diverged_sentence(facts), *_extremes(reported), *_time(facts.metrics)]
+    main = main_metric(reported)
+    first = [*_failed(facts.failures), *_far(main, facts.runs), _spread_sentence(main, facts)]
+    return [*first, *_diverged_sentence(facts), *_extremes(reported), *_time(facts.metrics)]
+
+
+def _failed(failures: FailureRate) -> list[str]:
+    if not failures.failed:
+        return []
+    low, high = failures.interval.low, failures.interval.high
+    ends = f"{show_percent(low)} to {show_percent(high)}, {show_level(failures.interval.level)} CI"
+    return [f"{failures.failed} of {count(failures.runs, 'run')} failed ({show_percent(failures.share)}; {ends})."]
+
+
+def _far(metric: MetricSpread, runs: Sequence[RunResult]) -> list[str]:
+    """Say before any mean that runs lie far from the others; nothing where none does."""
+    if not metric.far:
+        return []
+    text, values = MetricText(metric), dict(zip(metric.runs, metric.values, strict=True))
+    names = {run.index: run.name for run in runs}
+    named = listed([f"{names[run]} ({show(values[run], last_place(metric.spread.sd))})" for run in metric.far])
+    lie = "lies" if len(metric.far) == 1 else "lie"
+    return [
+        f"In {metric.name}, {named} {lie} far from the others: mean and SD describe no typical run; the median is "
+        f"{text.median}{text.unit}."
+    ]
 
 
 def _nothing_completed(variant: str, runs: Sequence[RunResult]) -> str:

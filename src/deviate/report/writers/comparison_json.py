@@ -107,6 +107,9 @@ def _metric(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         "weak_b": _including_weak(b),
         "finite_test_a": _finite_test(a),
         "finite_test_b": _finite_test(b),
+        **fields(metric, "failures"),
+        "far_a": a.far,
+        "far_b": b.far,
     }
 
 

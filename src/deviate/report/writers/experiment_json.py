@@ -77,7 +77,7 @@ def _variant(facts: VariantFacts) -> dict[str, Any]:
         "identity": identity_statement(facts),
         **fields(facts, "evidence"),
         "until": _stopped(facts.stopped),
-        **fields(facts, "few_runs", "seconds"),
+        **fields(facts, "few_runs", "seconds", "failures"),
     }
 
 
@@ -110,6 +110,8 @@ def _metric(metric: MetricSpread) -> dict[str, Any]:
         "withheld": _withheld(metric),
         **fields(metric, "finite_test", "ci_mean_bootstrap", "ci_sd_bootstrap"),
         "including_weak": _metric(metric.including_weak) if metric.including_weak else None,
+        **fields(metric.spread, "trimmed_mean"),
+        **fields(metric, "far"),
     }
 
 

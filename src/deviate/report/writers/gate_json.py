@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from deviate.inference.gate import Gate, GateMetric
-from deviate.report.text.gate import gate_caveats, gate_reasons
+from deviate.report.text.gate import failure_sentences, gate_caveats, gate_reasons
 from deviate.report.writers.comparison_json import comparability_contract
 from deviate.report.writers.json_values import fields, json_text
 
@@ -30,6 +30,7 @@ def gate_json(gate: Gate) -> str:
         "warnings": msgspec.to_builtins(gate_caveats(gate)),
         "command": gate.command,
         "comparability": comparability_contract(gate.comparability),
+        "failures": {**fields(gate.failures, *gate.failures.__struct_fields__), "why": failure_sentences(gate)},
     }
     return json_text(contract)
 

@@ -73,6 +73,16 @@ def one_draw(pair: PairComparison) -> str:
     )
 
 
+def failures_text(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> str:
+    """Say how many runs of each side gave no result worth a mean, and p of the test of the two rates."""
+    failures = metric.failures
+    p = Numbers(comparison.alpha).compared_p(failures.fisher.p)
+    return (
+        f"{failures.failed_a} of {count(failures.runs_a, 'run')} of {pair.a} and {failures.failed_b} of "
+        f"{failures.runs_b} of {pair.b} failed, gave no value or collapsed (Fisher's exact test: p {p})"
+    )
+
+
 def adjusted_text(comparison: Comparison) -> str:
     """Say in how many tests the p-values of a table were adjusted; empty where none was.
 

@@ -6,7 +6,7 @@ from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.measure.spread import Spread
 from deviate.report.numbers import Numbers, finest, show_signed
-from deviate.report.text.comparison.cells import one_draw, verdict_text
+from deviate.report.text.comparison.cells import failures_text, one_draw, verdict_text
 from deviate.report.text.words import count, listed
 from deviate.results.order import main_metric
 
@@ -26,7 +26,17 @@ def _pair(pair: PairComparison, comparison: Comparison, *, several: bool) -> lis
         for letter, label in (("a", pair.a), ("b", pair.b))
         if (names := [metric.name for metric in pair.metrics if _is(metric, main, f"{letter} {word}")])
     ]
-    return [_main(pair, main, comparison), *([f"{'; '.join(more)}."] if more else [])]
+    fails = _fails_more(pair, main, comparison)
+    return [_main(pair, main, comparison), *fails, *([f"{'; '.join(more)}."] if more else [])]
+
+
+def _fails_more(pair: PairComparison, metric: MetricComparison, comparison: Comparison) -> list[str]:
+    """Say which side fails more often, where that is shown."""
+    failures = metric.failures
+    if failures.fisher.p is None or failures.fisher.p > comparison.alpha:
+        return []
+    more_in_a = failures.failed_a * failures.runs_b > failures.failed_b * failures.runs_a
+    return [f"{pair.a if more_in_a else pair.b} fails more often: {failures_text(metric, pair, comparison)}."]
 
 
 def _is(metric: MetricComparison, main: MetricComparison, verdict: str) -> bool:

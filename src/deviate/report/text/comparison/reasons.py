@@ -26,7 +26,7 @@ from deviate.report.numbers import (
     show_ratio,
     show_signed,
 )
-from deviate.report.text.comparison.cells import last_digit, one_draw
+from deviate.report.text.comparison.cells import failures_text, last_digit, one_draw
 
 
 def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
@@ -44,6 +44,7 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         *_undirected(metric),
         *_not_shown(metric, comparison),
         *_doubts(metric),
+        *_failures(metric, pair, comparison),
     ]
 
 
@@ -181,6 +182,11 @@ def _in_unit(metric: MetricComparison) -> str:
     size = metric.sensitivity.detectable_in_unit if metric.sensitivity else None
     unit = f" {metric.unit}" if metric.unit else ""
     return f" ({show(size, last_place(size))}{unit})" if size else ""
+
+
+def _failures(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> Iterator[str]:
+    if metric.failures.fisher.p is not None:
+        yield f"{failures_text(metric, pair, comparison)}; the means are of the runs that are left."
 
 
 def _doubts(metric: MetricComparison) -> Iterator[str]:
