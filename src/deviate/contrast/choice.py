@@ -31,7 +31,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 WELCH = Choice(
     test="welch_t",
     label="Welch's t test",
-    reason="it does not assume equal SDs, and raises no more false alarms between equal recipes than it promises",
+    reason="it does not assume equal SDs, and keeps its level where both sides have equally many runs",
 )
 
 PAIRED = Choice(

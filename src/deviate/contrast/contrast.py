@@ -17,6 +17,7 @@ from deviate.contrast.effects import cohen_d, cohen_dz, hedges_g
 from deviate.contrast.location import brunner_munzel, mann_whitney_u, permutation, student_t, welch_t
 from deviate.contrast.paired import (
     correlation,
+    correlation_interval,
     paired_brown_forsythe,
     paired_permutation,
     paired_t,
@@ -26,6 +27,7 @@ from deviate.contrast.paired import (
 from deviate.contrast.results import Effect, Tested
 from deviate.contrast.sd_ratio import sd_ratio
 from deviate.contrast.superiority import cliff_delta, p_superiority
+from deviate.measure.intervals import Interval
 from deviate.measure.sample import finite_sample
 
 
@@ -88,6 +90,7 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     b_over_a: Dominance
     #: Of the paired runs.
     correlation: float | None = None
+    correlation_interval: Interval
     margin: float | None = None
     equivalence: Tested | None = None
 
@@ -135,6 +138,7 @@ def contrast(
     if paired:
         tests |= _tests(compared_a, compared_b, rng, paired=True)
         effects |= _effects(compared_a, compared_b, level, paired=True)
+    r = correlation(compared_a, compared_b) if paired else None
     return Contrast(
         n_a=first.size,
         n_b=second.size,
@@ -147,7 +151,8 @@ def contrast(
         effects=effects,
         a_over_b=dominance(first, second, rng, level),
         b_over_a=dominance(second, first, rng, level),
-        correlation=correlation(compared_a, compared_b) if paired else None,
+        correlation=r,
+        correlation_interval=correlation_interval(r, compared_a.size, level),
         margin=margin,
         equivalence=None if margin is None else tost(compared_a, compared_b, margin, paired=paired),
     )

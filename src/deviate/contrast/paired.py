@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +11,7 @@ from scipy import stats
 
 from deviate.contrast.location import EXACT_UP_TO, RESAMPLES
 from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
+from deviate.measure.intervals import Interval
 from deviate.measure.sample import Floats, is_identical
 
 #: On the common scale, where the largest value is about 1: what rounding alone brings.
@@ -36,7 +39,8 @@ def paired_t(a: ArrayLike, b: ArrayLike) -> Tested:
 def wilcoxon(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test by signed ranks whether the differences are centred on zero.
 
-    p is exact up to 50 pairs without ties, and from all or many changes of signs with ties.
+    p is exact up to 50 pairs without ties and differences of zero, and up to 13 pairs with them (all changes of signs);
+    beyond that it comes from the normal approximation.
 
     References
     ----------
@@ -154,6 +158,29 @@ def correlation(a: ArrayLike, b: ArrayLike) -> float | None:
     with quiet():
         r = float(stats.pearsonr(both.a, both.b).statistic)
     return r if np.isfinite(r) else None
+
+
+def correlation_interval(r: float | None, pairs: int, level: float) -> Interval:
+    """Give Fisher's confidence interval of a correlation, for normal values.
+
+    ``tanh(artanh(r) ± z / sqrt(pairs - 3))``. Unknown below four pairs and for a correlation of 1 or -1.
+
+    References
+    ----------
+    .. [1] R. A. Fisher, "On the 'probable error' of a coefficient of correlation deduced from a small sample",
+       Metron 1, 1921.
+
+    Examples
+    --------
+    >>> interval = correlation_interval(0.5, 12, 0.95)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (-0.104, 0.834)
+    """
+    if r is None or pairs < 4 or abs(r) >= 1:
+        return Interval(level=level, method="Fisher z", reason="it takes four pairs or more that do not lie on a line")
+    half = float(stats.norm.ppf((1 + level) / 2)) / math.sqrt(pairs - 3)
+    low, high = (math.tanh(math.atanh(r) + side * half) for side in (-1, 1))
+    return Interval(low=low, high=high, level=level, method="Fisher z")
 
 
 def _pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats, str]:

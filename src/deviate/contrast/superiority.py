@@ -12,7 +12,8 @@ from deviate.measure.sample import finite_sample
 
 METHOD = "Newcombe 5"
 
-#: A side whose runs win this often is better in a sense that matters, not only in a sense that can be shown [1]_.
+#: A difference that is shown matters if the interval of the probability that a run of the better side wins reaches
+#: beyond this: the rule of [1]_, who call it meaningful.
 #:
 #: .. [1] X. Bouthillier et al., "Accounting for variance in machine learning benchmarks", MLSys 2021.
 MEANINGFUL = 0.75

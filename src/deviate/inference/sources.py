@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from deviate.contrast.additivity import added_variances
 from deviate.contrast.sd_ratio import sd_ratio
-from deviate.factors import IMPLEMENTATION, find_variant
+from deviate.factors import find_variant
 from deviate.inference.metric import MetricSpread
 from deviate.inference.variant import VariantFacts
 from deviate.measure.intervals import Interval
@@ -41,14 +40,6 @@ class LeadingSource(msgspec.Struct, frozen=True, kw_only=True):
     ci_ratio: Interval | None
 
 
-class Overlap(msgspec.Struct, frozen=True, kw_only=True):
-    """What the variances of the sources alone add up to, as a multiple of that of all of them together."""
-
-    ratio: float
-    #: For normal values (Satterthwaite).
-    ci_ratio: Interval
-
-
 class SpreadAcross(msgspec.Struct, frozen=True, kw_only=True):
     """How much runs differ in one metric, by what varies."""
 
@@ -60,8 +51,6 @@ class SpreadAcross(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[VariantSpread]
     #: None where fewer than two sources varied alone, or runs of none differ.
     leading: LeadingSource | None = None
-    #: None where a source that draws in this program did not vary alone.
-    overlap: Overlap | None = None
 
 
 def spread_across(variants: Sequence[VariantFacts], level: float) -> list[SpreadAcross]:
@@ -76,20 +65,10 @@ def spread_across(variants: Sequence[VariantFacts], level: float) -> list[Spread
     keys = dict.fromkeys(
         (metric.name, metric.aggregate) for variant in measured for metric in variant.metrics if metric.kind != "speed"
     )
-    present = _present(measured)
-    return [_across(name, aggregate, measured, present, level) for name, aggregate in keys]
+    return [_across(name, aggregate, measured, level) for name, aggregate in keys]
 
 
-def _present(variants: Sequence[VariantFacts]) -> set[str]:
-    """Return the factors that vary where everything does: those that something was drawn for, and the kernels."""
-    drawn = (each.name for facts in variants if facts.variant == WHOLE for each in facts.evidence
-             if each.meant == "varies" and each.found != "absent")  # fmt: skip
-    return {*drawn, IMPLEMENTATION}
-
-
-def _across(
-    name: str, aggregate: str, variants: Sequence[VariantFacts], present: Collection[str], level: float
-) -> SpreadAcross:
+def _across(name: str, aggregate: str, variants: Sequence[VariantFacts], level: float) -> SpreadAcross:
     metrics = {
         variant.variant: metric
         for variant in variants
@@ -104,7 +83,6 @@ def _across(
         whole=WHOLE if whole else "",
         rows=list(_rows(metrics, whole)),
         leading=leading_source(metrics, level),
-        overlap=overlap_of_sources(metrics, present, level),
     )
 
 
@@ -141,19 +119,6 @@ def leading_source(metrics: Mapping[str, MetricSpread], level: float) -> Leading
         ratio=ratio.value if ratio else None,
         ci_ratio=ratio.interval if ratio else None,
     )
-
-
-def overlap_of_sources(metrics: Mapping[str, MetricSpread], present: Collection[str], level: float) -> Overlap | None:
-    """Add up the variances of the sources alone, beside that of all of them together.
-
-    `metrics` is one metric in every variant that measured it. `present` are sources that draw in this program: there
-    is no sum where one of them did not vary alone. `level` is the confidence level, in (0, 1).
-    """
-    alone = {source: metric for name, metric in metrics.items() if (source := source_of(name)) in present}
-    if WHOLE not in metrics or set(alone) != set(present) or len(alone) < 2:
-        return None
-    added = added_variances([metric.values for metric in alone.values()], metrics[WHOLE].values, level)
-    return None if added.value is None else Overlap(ratio=added.value, ci_ratio=added.interval)
 
 
 def source_of(variant: str) -> str:

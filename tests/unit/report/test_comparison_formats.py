@@ -103,7 +103,7 @@ def test_terminal_keeps_to_the_width_and_names_the_verdict(width):
 
 def test_terminal_shows_means_in_80_columns():
     head = next(line for line in terminal(comparison(), 80).splitlines() if line.startswith("metric"))
-    assert head.split() == ["metric", "baseline", "proposed", "p", "adj.", "verdict"]
+    assert head.split() == ["metric", "baseline", "proposed", "p", "verdict"]
 
 
 def test_names_of_users_are_made_harmless():
@@ -139,7 +139,7 @@ def test_how_was_compared_is_said_for_a_paper(format_name):
 def test_csv_has_one_row_a_metric():
     rows = list(csv.DictReader(io.StringIO(rendered("csv", comparison()))))
     assert [row["metric_a"] for row in rows] == ["test acc", "train loss", "time per run"]
-    assert [row["family"] for row in rows] == ["2", "2", "1"]
+    assert [row["family"] for row in rows] == ["1", "1", "1"]
     assert float(rows[1]["p"]) == pytest.approx(comparison().pairs[0].metrics[1].contrast.p)
 
 
@@ -211,11 +211,12 @@ def test_the_page_has_words_for_tests_and_effects_and_one_column_of_sentences():
 
 
 def test_each_table_says_over_how_many_tests_p_was_adjusted():
-    found = comparison()
+    named = {"metrics": ["test acc", "train loss"]}
     for name in ("md", "html", "tex"):
-        text = rendered(name, found).replace("$", "")
-        assert "p adjusted (Holm): over 2 tests; of times that Deviate measures over 1" in text
-        assert "p adjusted" not in rendered(name, comparison(correction="none")).replace("$", "")
+        text = rendered(name, comparison(**named)).replace("$", "")
+        assert "p adjusted (Holm): 2 tests of test acc and train loss" in text
+        for alone in (comparison(correction="none", **named), comparison()):
+            assert "p adjusted" not in rendered(name, alone).replace("$", "")
 
 
 @pytest.mark.parametrize(("format_name", "path", "found"), [(None, None, "terminal"), ("MARKDOWN", None, "md")])
@@ -277,7 +278,8 @@ def test_latex_rows_have_the_numbers_of_all_formats():
     assert "proposed" in better
     assert latex("–") in better
     assert "Means are compared by Welch's t test" in text
-    assert "adjusted together (Holm)" in text
+    named = rendered("tex", comparison(metrics=["test acc", "train loss"]))
+    assert "adjusted within each family (Holm): 2 tests of test acc and train loss." in named
 
 
 def test_latex_says_the_number_of_runs_once_where_all_metrics_have_as_many():

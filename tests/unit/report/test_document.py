@@ -36,7 +36,7 @@ def test_the_first_sentence_tells_the_spread_of_the_test_metric():
     assert only(cases.usual()).headline == [
         "Over 8 identical runs (algo+impl: everything varies but the data) test acc (best) was 96.94 ± 0.52 (mean ± "
         "SD; 95% CI of the SD 0.29–1.21, heavy tails allowed for); the best and the worst run differ by 1.70.",
-        "Relative to its mean, train loss varies most (CV 8.3%) and test acc least (CV 0.53%).",
+        "Relative to its mean, train loss varies most (CV 8.3%) and test loss least (CV 5.9%).",
         "A run took 3.25 ± 0.17 s.",
     ]
 

@@ -1,4 +1,4 @@
-"""Which source is said to bring most, and how far sources are said to overlap."""
+"""Which source is said to bring most."""
 
 import numpy as np
 import pytest
@@ -24,10 +24,6 @@ def measured(sd, n=12, seed=0) -> MetricSpread:
 
 def leading_source(metrics, level):
     return _said(level, leading=sources.leading_source(metrics, level))
-
-
-def overlap_of_sources(metrics, present, level):
-    return _said(level, overlap=sources.overlap_of_sources(metrics, present, level))
 
 
 def _said(level, **facts):
@@ -66,21 +62,6 @@ def test_without_two_sources_alone_nothing_is_said(metrics):
 
 def test_the_only_source_that_differs_leads():
     assert leading_source({"init": measured(1.0), "impl": measured(0)}, LEVEL).endswith("before impl (0).")
-
-
-@pytest.mark.parametrize(
-    ("whole", "said"),
-    [(0.5, "they overlap"), (2.5, "part of the spread needs several sources at once"), (1.5, "cannot tell whether")],
-)
-def test_overlap(whole, said):
-    metrics = {
-        "algo+impl": measured(whole), "init": measured(1.0, seed=1), "shuffle": measured(1.0, seed=2),
-        "impl": measured(0, seed=3),
-    }  # fmt: skip
-    found = overlap_of_sources(metrics, {"init", "shuffle", "impl"}, LEVEL)
-    assert f"add up to {2 / whole**2:.1f} times" in found
-    assert said in found
-    assert overlap_of_sources(metrics, {"init", "shuffle", "impl", "layers"}, LEVEL) == ""
 
 
 def test_only_one_factor_alone_is_a_source():

@@ -67,8 +67,8 @@ def test_a_promise_that_fingerprints_break_is_told():
 
 def test_what_varied_is_a_sentence_of_its_own_for_each_condition():
     assert (
-        "Between the runs, the initial parameters, data order, data augmentation, stochastic layers (dropout), other "
-        "draws of the training and implementation (kernels, order of parallel sums) varied on purpose; the draws that "
+        "Between the runs, the initial parameters, data order, data augmentation, stochastic layers (dropout) and "
+        "other draws of the training varied on purpose; the draws that "
         "make or split the data set, command, source and data files and number of threads (1) stayed the same."
     ) in said(cases.usual())
     text = said(cases.sources())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 import msgspec
@@ -13,7 +13,7 @@ from deviate.errors import BadOption
 from deviate.experiment import SCHEMA
 from deviate.inference.comparison.comparability import Comparability, comparability
 from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
-from deviate.inference.comparison.families import Adjusted, adjust_families, family_sizes
+from deviate.inference.comparison.families import Adjusted, adjust_families, family_sizes, is_measured_time
 from deviate.inference.comparison.match import direction_of, match_metrics, settle_names
 from deviate.inference.comparison.metric import MetricComparison, compare_metric, contrast_metric
 from deviate.inference.comparison.omnibus import MetricOmnibus, metric_omnibus
@@ -51,10 +51,14 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     labels: list[str]
     alpha: float
     correction: str
-    #: Tests of means of the training's metrics, which were adjusted together; of times where nothing else is compared.
+    #: Tests of means of what is claimed, which were adjusted together; of times where nothing else is compared.
     family: int
     #: Those of times that Deviate measures, which were adjusted together and apart from the others.
     times_family: int
+    #: Those of the other metrics of the training, which are explored, likewise.
+    explored_family: int
+    #: Names of the metrics that verdicts are claimed for: those that the user named, or the main one.
+    claimed: list[str]
     pairs: list[PairComparison]
     #: Only with more than two sides, and where verdicts are possible on every two.
     omnibus: list[MetricOmnibus]
@@ -93,14 +97,19 @@ def compare_sides(sides: Sequence[Side], options: ComparisonOptions, command: st
     BadOption
         If options and metrics do not fit; see `match_metrics`.
     """
-    options = settle_names(sides, _with_reached(sides, options))
+    options = settle_names(sides, options)
+    named = options.metrics
+    options = _with_reached(sides, options)
     matches = sorted(match_metrics(sides, options), key=lambda match: rank(match[0]))
+    claimed = named or [matches[0][0].name]
     metrics = [[measured_sample(each, options.level) for each in match] for match in matches]
     indices = list(combinations(range(len(sides)), 2))
     pairings = [pair_runs(sides[i], sides[j], options.pairing) for i, j in indices]
     draws = [repeated_draws(sides[i], sides[j]) for i, j in indices]
-    pairs = _pairs(sides, metrics, pairings, draws, options)
-    family, times = family_sizes({_key(pair, each): each.contrast.p for pair in pairs for each in pair.metrics})
+    pairs = _pairs(sides, metrics, pairings, draws, claimed, options)
+    ps = {_key(pair, each): each.contrast.p for pair in pairs for each in pair.metrics}
+    families = family_sizes(ps, claimed)
+    only_times = all(is_measured_time(match[0].name) for match in matches)
     labels = [side.label for side in sides]
     verdicts = {_key(pair, each): each.verdict for pair in pairs for each in pair.metrics}
     ranked = len(sides) > 2 and not any(each.unshared for each in draws)
@@ -108,10 +117,12 @@ def compare_sides(sides: Sequence[Side], options: ComparisonOptions, command: st
         labels=labels,
         alpha=options.alpha,
         correction=options.correction,
-        family=family,
-        times_family=times,
+        family=families["times" if only_times else "claimed"],
+        times_family=0 if only_times else families["times"],
+        explored_family=families["explored"],
+        claimed=claimed,
         pairs=pairs,
-        omnibus=metric_omnibus(labels, metrics, verdicts, options) if ranked else [],
+        omnibus=metric_omnibus(labels, metrics, verdicts, claimed, options) if ranked else [],
         comparability=comparability(sides, metrics, pairings, draws, chosen=bool(options.metrics)),
         command=command,
     )
@@ -134,6 +145,7 @@ def _pairs(
     metrics: Sequence[list[MetricSpread]],
     pairings: Sequence[Pairing],
     draws: Sequence[RepeatedDraws],
+    claimed: Collection[str],
     options: ComparisonOptions,
 ) -> list[PairComparison]:
     """Compare every two sides; the tests of all pairs and metrics of a family are adjusted together."""
@@ -146,14 +158,16 @@ def _pairs(
     pairing = {(each.a, each.b): each for each in pairings}
     repeated = {(each.a, each.b): each for each in draws}
     contrasts = {key: contrast_metric(a, b, pairing[key[:2]], options) for key, (a, b) in matches.items()}
-    means, spreads, margins = _adjusted(contrasts, options)
+    means, spreads, margins = _adjusted(contrasts, claimed, options)
     directions = {match[0].name: direction_of(match, options) for match in metrics}
+    experiments = {side.label: side.experiment for side in sides}
+    apart = [(each.a, each.b) for each in pairings if experiments[each.a] != experiments[each.b]]
     compared = {
         key: compare_metric(
             a,
             b,
             contrasts[key],
-            direction=directions[key[2]],
+            direction=None if key[:2] in apart and _is_timed(a, options) else directions[key[2]],
             means=means[key],
             spreads=spreads[key],
             margins=margins[key],
@@ -176,14 +190,21 @@ def _pairs(
     ]
 
 
-def _adjusted(contrasts: Mapping[Key, Contrast], options: ComparisonOptions) -> list[dict[Key, Adjusted]]:
+def _is_timed(metric: MetricSpread, options: ComparisonOptions) -> bool:
+    """Tell whether it is a time that the user did not say which values of are better."""
+    return metric.kind == "speed" and metric.name not in options.directions
+
+
+def _adjusted(
+    contrasts: Mapping[Key, Contrast], claimed: Collection[str], options: ComparisonOptions
+) -> list[dict[Key, Adjusted]]:
     """Adjust each question by itself: of the means, of the spread, of equivalence."""
     questions = (
         {key: each.p for key, each in contrasts.items()},
         {key: each.tests[each.spread.test].p for key, each in contrasts.items()},
         {key: each.equivalence.p if each.equivalence else None for key, each in contrasts.items()},
     )
-    return [adjust_families(ps, options.correction) for ps in questions]
+    return [adjust_families(ps, options.correction, claimed) for ps in questions]
 
 
 def _second_side(workspace: Workspace, names: Sequence[str]) -> str:

@@ -1,9 +1,9 @@
-"""Which tests are adjusted together: those of the training's metrics, and apart from them those of measured times."""
+"""Which tests are adjusted together: those of what is claimed, of what is explored beside it, and of measured times."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Collection, Mapping
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -11,6 +11,11 @@ from deviate.collect.measured import TIMES
 from deviate.contrast.multiplicity import Correction, adjust
 
 _MEASURED = frozenset(metric.name for metric in TIMES)
+
+#: ``claimed``: the metrics that were named before, or the main one; ``explored``: all others that the training reports;
+#: ``times``: those that Deviate measures.
+Family = Literal["claimed", "explored", "times"]
+FAMILIES: tuple[Family, ...] = ("claimed", "explored", "times")
 
 #: Names a test within a comparison; the last part is the metric's name.
 Key = TypeVar("Key", bound=tuple[str, ...])
@@ -35,11 +40,27 @@ def is_measured_time(name: str) -> bool:
     return name in _MEASURED
 
 
-def adjust_families(ps: Mapping[Key, float | None], correction: Correction) -> dict[Key, Adjusted]:
-    """Adjust the p-values of the training's metrics together, and those of measured times together.
+def family_of(name: str, claimed: Collection[str]) -> Family:
+    """Return the family of a metric's tests.
 
-    Nobody chose the times as outcomes, so they cost the metrics that were chosen no power. Within each family the
-    chance of any false alarm stays at alpha or below; in both together it is at most twice that.
+    Examples
+    --------
+    >>> [family_of(name, ["acc"]) for name in ("acc", "loss", "time per run")]
+    ['claimed', 'explored', 'times']
+    """
+    if is_measured_time(name):
+        return "times"
+    return "claimed" if name in claimed else "explored"
+
+
+def adjust_families(
+    ps: Mapping[Key, float | None], correction: Correction, claimed: Collection[str]
+) -> dict[Key, Adjusted]:
+    """Adjust the p-values of each family together.
+
+    What is claimed is settled before the values are seen, so that a verdict on it does not depend on which other
+    metrics there are. Nobody chose the measured times as outcomes. Within each family the chance of any false alarm
+    stays at alpha or below.
 
     Parameters
     ----------
@@ -47,29 +68,32 @@ def adjust_families(ps: Mapping[Key, float | None], correction: Correction) -> d
         p in [0, 1] by a key that ends in the metric's name; None where a test could not be made, which does not count.
     correction : {'holm', 'bonferroni', 'bh', 'none'}
         See `contrast.multiplicity.adjust`.
+    claimed : collection of str
+        Names of the metrics that are claimed.
 
     Examples
     --------
-    >>> adjusted = adjust_families({("acc",): 0.02, ("loss",): 0.5, ("time per run",): 0.04}, "holm")
-    >>> [(each.p, each.family) for each in adjusted.values()]
-    [(0.04, 2), (0.5, 2), (0.04, 1)]
+    >>> ps = {("acc",): 0.04, ("loss",): 0.02, ("f1",): 0.5, ("time per run",): 0.04}
+    >>> [(each.p, each.family) for each in adjust_families(ps, "holm", ["acc"]).values()]
+    [(0.04, 1), (0.04, 2), (0.5, 2), (0.04, 1)]
     """
     adjusted: dict[Key, Adjusted] = {}
-    for timed in (False, True):
-        keys = [key for key in ps if is_measured_time(key[-1]) is timed]
-        family = [ps[key] for key in keys]
-        size = sum(p is not None for p in family)
-        for key, p in zip(keys, adjust(family, correction), strict=True):
+    for family in FAMILIES:
+        keys = [key for key in ps if family_of(key[-1], claimed) == family]
+        values = [ps[key] for key in keys]
+        size = sum(p is not None for p in values)
+        for key, p in zip(keys, adjust(values, correction), strict=True):
             adjusted[key] = Adjusted(p=p, family=size)
     return {key: adjusted[key] for key in ps}
 
 
-def family_sizes(ps: Mapping[Key, float | None]) -> tuple[int, int]:
-    """Return how many tests the family of the training's metrics has, and that of measured times apart.
+def family_sizes(ps: Mapping[Key, float | None], claimed: Collection[str]) -> dict[Family, int]:
+    """Return how many tests each family has.
 
-    Where only times are compared theirs is the one family, and there is no other.
+    Examples
+    --------
+    >>> family_sizes({("acc",): 0.04, ("loss",): 0.02, ("f1",): None}, ["acc"])
+    {'claimed': 1, 'explored': 1, 'times': 0}
     """
-    tested = [is_measured_time(key[-1]) for key, p in ps.items() if p is not None]
-    times = sum(tested)
-    only_times = all(is_measured_time(key[-1]) for key in ps)
-    return (times, 0) if only_times else (len(tested) - times, times)
+    tested = [family_of(key[-1], claimed) for key, p in ps.items() if p is not None]
+    return {family: tested.count(family) for family in FAMILIES}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -37,11 +37,15 @@ class MetricOmnibus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def metric_omnibus(
-    labels: Sequence[str], matches: Sequence[Match], verdicts: Verdicts, options: ComparisonOptions
+    labels: Sequence[str],
+    matches: Sequence[Match],
+    verdicts: Verdicts,
+    claimed: Collection[str],
+    options: ComparisonOptions,
 ) -> list[MetricOmnibus]:
     """Test each metric over all sides and rank the sides, in the order of `matches`."""
     welch = {(match[0].name,): welch_anova([sample.values for sample in match]) for match in matches}
-    adjusted = adjust_families({key: tested.p for key, tested in welch.items()}, options.correction)
+    adjusted = adjust_families({key: tested.p for key, tested in welch.items()}, options.correction, claimed)
     return [
         MetricOmnibus(
             name=match[0].name,

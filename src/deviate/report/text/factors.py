@@ -56,7 +56,8 @@ def factors_of(facts: VariantProof) -> Factors:
     if variant is None:
         return Factors(gloss=name, varied=[], held=[], caveats=[f"The variant {name} is not known to this version."])
     order = [factor for factor in FACTORS if factor not in facts.absent] if variant.controlled else []
-    varied = [DESCRIBED[factor] for factor in order if factor in variant.varying]
+    varying = variant.varying - ({IMPLEMENTATION} if facts.without_noise else set())
+    varied = [DESCRIBED[factor] for factor in order if factor in varying]
     spared = (IMPLEMENTATION,) if variant.disturbed == "platform" else ()
     held = [DESCRIBED[factor] for factor in order if factor not in (*variant.varying, *spared)]
     if not variant.controlled:
@@ -67,7 +68,7 @@ def factors_of(facts: VariantProof) -> Factors:
         gloss=_gloss(variant),
         varied=varied,
         held=[*held, *_ALWAYS_HELD, *_pinned(facts.threads)],
-        caveats=[*_absences(facts.absent)] if variant.controlled else [_AS_IS_CAVEAT],
+        caveats=[*_absences(facts.absent), *_noiseless(facts, variant)] if variant.controlled else [_AS_IS_CAVEAT],
     )
 
 
@@ -82,6 +83,11 @@ def gloss(name: str) -> str:
 def _absences(absent: Collection[str]) -> list[str]:
     named = [DESCRIBED[factor] for factor in FACTORS if factor in absent]
     return [f"Nothing was drawn for: {', '.join(named)}."] if named else []
+
+
+def _noiseless(facts: VariantProof, variant: Variant) -> list[str]:
+    varies = IMPLEMENTATION in variant.varying and facts.without_noise
+    return ["With pinned threads and no GPU the implementation had nothing to vary."] if varies else []
 
 
 def _pinned(threads: Collection[int | None]) -> list[str]:

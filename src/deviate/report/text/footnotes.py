@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from deviate.inference.metric import MetricSpread
+from deviate.report.numbers import show_level
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.words import listed
 
@@ -40,9 +41,16 @@ def _beside(metric: MetricSpread) -> str:
     test = metric.finite_test
     if test is None or test.sd_in_errors is None or test.share_at_most is None:
         return ""
-    share = f"at most {100 * test.share_at_most:.0f} % of the variance" if test.share_at_most < 1 else "all of it"
-    may = "is" if test.share_at_most < 1 else "may be"
-    return f" The SD between runs is {test.sd_in_errors:.2g} times that: {share} {may} only the finite test set."
+    if not metric.ci_sd.low or not metric.ci_sd.high:
+        return f" The SD between runs is {test.sd_in_errors:.2g} times that."
+    low, high = metric.ci_sd.low / test.standard_error, metric.ci_sd.high / test.standard_error
+    level = show_level(metric.ci_sd.level)
+    all_of_it = "all of the variance may be only the finite test set" if low <= 1 else ""
+    share = f"at most {100 / low**2:.0f} % of the variance is only the finite test set"
+    return (
+        f" The SD between runs is {test.sd_in_errors:.2g} times that ({level} CI {low:.2g} to {high:.2g}): "
+        f"{all_of_it or share}."
+    )
 
 
 def weak_footnotes(metrics: Iterable[MetricSpread]) -> Iterable[str]:

@@ -106,7 +106,9 @@ def sd_basis(interval: Interval) -> str:
 
 
 def _extremes(metrics: Sequence[MetricSpread]) -> list[str]:
-    ranked = by_cv(metric for metric in metrics if metric.spread.cv is not None and not metric.spread.identical)
+    """Compare CVs where they mean something: a score that cannot exceed 100 % has a small one, however it varies."""
+    unbounded = (metric for metric in metrics if metric.kind in ("loss", "resource"))
+    ranked = by_cv(metric for metric in unbounded if metric.spread.cv is not None and not metric.spread.identical)
     if len(ranked) < 2:
         return []
     most, least = ranked[0], ranked[-1]

@@ -1,10 +1,10 @@
-"""Which source makes runs differ most in a metric, and how far the sources overlap, in sentences."""
+"""Which source makes runs differ most in a metric, in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deviate.inference.sources import LeadingSource, Overlap, SpreadAcross
+from deviate.inference.sources import LeadingSource, SpreadAcross
 from deviate.report.numbers import last_place, show, show_interval, show_level
 
 #: Summers and Dinneen (ICML 2021): each source alone, even one bit, brings nearly the whole variability.
@@ -13,9 +13,6 @@ NOT_ADDITIVE = (
     "(Summers & Dinneen, ICML 2021), so they are no decomposition of the whole."
 )
 
-#: Digits after the point of a ratio of variances.
-_RATIO_PLACE = -1
-
 
 def across_notes(tables: list[SpreadAcross]) -> list[str]:
     """Return what to know to read the spread by variant."""
@@ -23,11 +20,11 @@ def across_notes(tables: list[SpreadAcross]) -> list[str]:
 
 
 def source_sentences(table: SpreadAcross, level: float) -> list[str]:
-    """Say which source brings most and how far sources overlap, as far as that is known.
+    """Say which source brings most, as far as that is known.
 
     `level` is the confidence level of the intervals, in (0, 1).
     """
-    return [*_leading(table.leading, level), *_overlap(table.overlap, level)]
+    return list(_leading(table.leading, level))
 
 
 def _leading(leading: LeadingSource | None, level: float) -> Iterator[str]:
@@ -51,20 +48,3 @@ def _leading(leading: LeadingSource | None, level: float) -> Iterator[str]:
             if apart
             else f"{text}; which of the two is larger cannot be told from these runs ({ends})."
         )
-
-
-def _overlap(overlap: Overlap | None, level: float) -> Iterator[str]:
-    if overlap is None:
-        return
-    ends = f"{show_level(level)} CI, for normal values, {show_interval(overlap.ci_ratio, _RATIO_PLACE)}"
-    low, high = overlap.ci_ratio.low, overlap.ci_ratio.high
-    text = (
-        f"The variances of the sources alone add up to {show(overlap.ratio, _RATIO_PLACE)} times that of all of them "
-        f"together ({ends}): "
-    )
-    if low is not None and low > 1:
-        yield f"{text}they overlap, each bringing spread that another brings too."
-    elif high is not None and high < 1:
-        yield f"{text}part of the spread needs several sources at once."
-    else:
-        yield f"{text}these runs cannot tell whether the sources overlap."

@@ -52,6 +52,7 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
         "methods": comparison_methods(comparison),
         "comparability": comparability_contract(comparison.comparability),
         **{key: single[key] for key in ("repeated_draws", "shared_draws") if key in single},
+        **fields(comparison, "explored_family", "claimed"),
     }
 
 

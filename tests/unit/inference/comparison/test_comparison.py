@@ -50,35 +50,61 @@ def test_numbers_are_those_of_scipy():
 TIME = "time per run"
 
 
+def with_f1(compared):
+    """The same sides with one more metric."""
+    f1 = [side_metric("f1", [value / 100 for value in each.samples[1].values[::-1]]) for each in compared]
+    return [side(each.label, [*each.samples, more]) for each, more in zip(compared, f1, strict=True)]
+
+
 @pytest.mark.parametrize(("correction", "method"), [("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
-def test_metrics_are_corrected_together_over_all_pairs_and_measured_times_apart(correction, method):
-    compared = [*sides(shift=0.7), side("third", sides(seed=5)[1].samples)]
+def test_what_is_claimed_what_is_explored_and_measured_times_are_corrected_apart(correction, method):
+    compared = with_f1([*sides(shift=0.7), side("third", sides(seed=5)[1].samples)])
     found = compare(compared, correction=correction)
     metrics = [one for pair in found.pairs for one in pair.metrics]
-    assert (found.family, found.times_family) == (6, 3)
-    for family in ([one for one in metrics if one.name != TIME], [one for one in metrics if one.name == TIME]):
+    assert (found.family, found.explored_family, found.times_family) == (3, 6, 3)
+    assert found.claimed == ["test acc"]
+    for names in (["test acc"], ["train loss", "f1"], [TIME]):
+        family = [one for one in metrics if one.name in names]
         assert {one.family for one in family} == {len(family)}
         expected = multipletests([one.contrast.p for one in family], method=method)[1]
         assert [one.p_adjusted for one in family] == pytest.approx(expected)
         spreads = multipletests([one.contrast.tests["brown_forsythe"].p for one in family], method=method)[1]
         assert [one.spread_p_adjusted for one in family] == pytest.approx(spreads)
-    over_all = [one for one in found.omnibus if one.name != TIME]
-    expected = multipletests([one.welch_anova.p for one in over_all], method=method)[1]
-    assert [one.p_adjusted for one in over_all] == pytest.approx(expected)
-    assert [one.family for one in found.omnibus] == [2, 2, 1]
+        over_all = [one for one in found.omnibus if one.name in names]
+        expected = multipletests([one.welch_anova.p for one in over_all], method=method)[1]
+        assert [one.p_adjusted for one in over_all] == pytest.approx(expected)
 
 
-def test_times_that_nobody_asked_for_cost_the_metrics_nothing():
-    """The same numbers as a metric that the training reports do cost them some."""
-    compared = sides(shift=1.0, seed=3)
-    times = [side_metric("my time", one.samples[2].values, kind="speed", unit="s") for one in compared]
-    asked = [side(one.label, [*one.samples[:2], time]) for one, time in zip(compared, times, strict=True)]
-    apart, together = compare(compared), compare(asked)
-    assert (apart.family, together.family) == (2, 3)
-    assert metric(apart).p_adjusted < 0.05 < metric(together).p_adjusted
-    assert (metric(apart).verdict, metric(together).verdict) == ("b better", "no difference shown")
-    assert "after Holm over 2 tests" in why(apart)
-    assert any("apart from them, over 1 test" in sentence for sentence in comparison_methods(apart))
+def test_a_verdict_on_the_main_metric_does_not_depend_on_which_others_there_are():
+    few, many = compare(sides(shift=1.0, seed=3)), compare(with_f1(sides(shift=1.0, seed=3)))
+    assert metric(few).p_adjusted == metric(many).p_adjusted == metric(few).contrast.p
+    assert metric(few).verdict == metric(many).verdict == "b better"
+    assert (metric(few, "train loss").family, metric(many, "train loss").family) == (1, 2)
+
+
+def test_metrics_that_are_named_are_claimed_together():
+    found = compare(with_f1(sides(shift=3.0)), metrics=["test acc", "train loss"])
+    assert (found.claimed, found.family, found.explored_family) == (["test acc", "train loss"], 2, 0)
+    first, second = headline(found)[:2]
+    assert "proposed is better than baseline" in first
+    assert second == "proposed is better in train loss."
+
+
+def test_what_was_not_named_is_explored_and_not_claimed():
+    first, second = headline(compare(sides(shift=3.0)))
+    assert "proposed is better than baseline" in first
+    assert second.startswith("Explored beside it, not claimed: proposed is better in train loss")
+
+
+def test_no_side_wins_by_the_times_of_runs_that_were_not_made_in_turn():
+    quick = side_metric(TIME, np.arange(8) / 100, kind="speed", unit="s", direction="lower")
+    slow = side_metric(TIME, 9 + np.arange(8) / 100, kind="speed", unit="s", direction="lower")
+    apart = [side("a", [quick]), side("b", [slow])]
+    in_turn = [side("e:algo", [quick]), side("e:init", [slow])]
+    assert (metric(compare(apart), TIME).verdict, metric(compare(apart), TIME).differs) == ("no difference shown", True)
+    assert "were not made in turn" in why(compare(apart), TIME)
+    assert metric(compare(in_turn), TIME).verdict == "a better"
+    assert metric(compare(apart, directions={TIME: "lower"}), TIME).verdict == "a better"
 
 
 def test_where_only_times_are_compared_theirs_is_the_family():
@@ -87,9 +113,10 @@ def test_where_only_times_are_compared_theirs_is_the_family():
 
 
 def test_the_first_sentence_says_that_p_was_adjusted_and_only_then():
-    assert "after Holm)" in headline(compare(sides()))[0]
-    assert "after" not in headline(compare(sides(), correction="none"))[0]
-    assert "after" not in headline(compare(sides(), metrics=["test acc"]))[0]
+    named = {"metrics": ["test acc", "train loss"]}
+    assert "after Holm)" in headline(compare(sides(), **named))[0]
+    assert "after" not in headline(compare(sides(), correction="none", **named))[0]
+    assert "after" not in headline(compare(sides()))[0]
 
 
 def test_of_three_sides_each_sentence_names_its_pair():

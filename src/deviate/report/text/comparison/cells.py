@@ -88,10 +88,19 @@ def adjusted_text(comparison: Comparison) -> str:
 
     Examples
     --------
-    ``p adjusted (Holm): over 12 tests; of times that Deviate measures over 6``
+    ``p adjusted (Holm): 3 tests of test acc, 9 tests of the other metrics and 6 tests of measured times``
     """
-    family, times = comparison.family, comparison.times_family
-    if comparison.correction == "none" or max(family, times) < 2:
+    most = max(comparison.family, comparison.explored_family, comparison.times_family)
+    if comparison.correction == "none" or most < 2:
         return ""
-    apart = f"; of times that Deviate measures over {times}" if times else ""
-    return f"p adjusted ({CORRECTION_NAMES[comparison.correction]}): over {count(family, 'test')}{apart}"
+    return f"p adjusted ({CORRECTION_NAMES[comparison.correction]}): {families_text(comparison)}"
+
+
+def families_text(comparison: Comparison) -> str:
+    """Say which tests of means are adjusted together, by what they are of."""
+    families = {
+        listed(comparison.claimed): comparison.family,
+        "the other metrics": comparison.explored_family,
+        "measured times": comparison.times_family,
+    }
+    return listed([f"{count(size, 'test')} of {what}" for what, size in families.items() if size])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.measure.spread import Spread
@@ -20,14 +23,31 @@ def comparison_headline(comparison: Comparison) -> list[str]:
 def _pair(pair: PairComparison, comparison: Comparison, *, several: bool) -> list[str]:
     main = main_metric(pair.metrics)
     than = {pair.a: f" than {pair.b}", pair.b: f" than {pair.a}"} if several else {pair.a: "", pair.b: ""}
-    more = [
-        f"{label} is {word}{than[label]} in {listed(names)}"
-        for word in ("better", "noisier")
-        for letter, label in (("a", pair.a), ("b", pair.b))
-        if (names := [metric.name for metric in pair.metrics if _is(metric, main, f"{letter} {word}")])
+    claimed = [metric for metric in pair.metrics if metric.name in comparison.claimed and metric is not main]
+    explored = [metric for metric in pair.metrics if metric.name not in comparison.claimed]
+    claims = _which(pair, than, "better", claimed)
+    beside = [*_fails_more(pair, main, comparison), *_which(pair, than, "better", explored)]
+    beside += _which(pair, than, "noisier", [metric for metric in pair.metrics if metric.kind != "speed"])
+    return [
+        _main(pair, main, comparison),
+        *([f"{'; '.join(claims)}."] if claims else []),
+        *([f"Explored beside it, not claimed: {'; '.join(beside)}."] if beside else []),
     ]
-    fails = _fails_more(pair, main, comparison)
-    return [_main(pair, main, comparison), *fails, *([f"{'; '.join(more)}."] if more else [])]
+
+
+def _which(
+    pair: PairComparison,
+    than: Mapping[str, str],
+    word: Literal["better", "noisier"],
+    metrics: Sequence[MetricComparison],
+) -> list[str]:
+    """Say of each side in which of the metrics it is better, or noisier."""
+    verdicts = {metric.name: metric.verdict if word == "better" else metric.noisier for metric in metrics}
+    return [
+        f"{label} is {word}{than[label]} in {listed(names)}"
+        for letter, label in (("a", pair.a), ("b", pair.b))
+        if (names := [name for name, verdict in verdicts.items() if verdict == f"{letter} {word}"])
+    ]
 
 
 def _fails_more(pair: PairComparison, metric: MetricComparison, comparison: Comparison) -> list[str]:
@@ -36,13 +56,7 @@ def _fails_more(pair: PairComparison, metric: MetricComparison, comparison: Comp
     if failures.fisher.p is None or failures.fisher.p > comparison.alpha:
         return []
     more_in_a = failures.failed_a * failures.runs_b > failures.failed_b * failures.runs_a
-    return [f"{pair.a if more_in_a else pair.b} fails more often: {failures_text(metric, pair, comparison)}."]
-
-
-def _is(metric: MetricComparison, main: MetricComparison, verdict: str) -> bool:
-    if verdict.endswith("better"):
-        return metric is not main and metric.verdict == verdict
-    return metric.kind != "speed" and metric.noisier == verdict
+    return [f"{pair.a if more_in_a else pair.b} fails more often: {failures_text(metric, pair, comparison)}"]
 
 
 def _main(pair: PairComparison, metric: MetricComparison, comparison: Comparison) -> str:

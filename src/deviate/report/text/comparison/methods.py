@@ -10,6 +10,7 @@ from deviate.inference.comparison.metric import MetricComparison
 from deviate.inference.comparison.omnibus import MetricOmnibus
 from deviate.report.numbers import Numbers
 from deviate.report.text.comparison.caveats import pairing_sentences
+from deviate.report.text.comparison.cells import families_text
 from deviate.report.text.words import count, listed
 
 
@@ -35,17 +36,16 @@ def _tests(metrics: Sequence[MetricComparison]) -> Iterator[str]:
 
 
 def _correction(comparison: Comparison) -> Iterator[str]:
-    family, times = comparison.family, comparison.times_family
+    families = comparison.family, comparison.explored_family, comparison.times_family
     level = Numbers(comparison.alpha).level()
     yield f"Tests have a level of {comparison.alpha:g} and are two-sided; intervals are {level} confidence intervals."
-    if max(family, times) < 2:
+    if max(families) < 2:
         return
     if comparison.correction == "none":
-        yield f"The p-values of {count(family + times, 'test')} of means are not corrected for their number."
+        yield f"The p-values of {count(sum(families), 'test')} of means are not corrected for their number."
         return
     how = CORRECTION_NAMES[comparison.correction]
-    apart = f"; those of times that Deviate measures apart from them, over {count(times, 'test')}" if times else ""
-    yield f"The p-values of {count(family, 'test')} of means are adjusted together ({how}){apart}."
+    yield f"The p-values of means are adjusted within each family ({how}): {families_text(comparison)}."
 
 
 def _margins(metrics: Sequence[MetricComparison], alpha: float) -> Iterator[str]:

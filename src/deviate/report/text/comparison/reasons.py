@@ -36,14 +36,16 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
     if metric.verdict == "too few runs":
         return list(_too_few(metric, comparison))
     if metric.p_adjusted is None:
-        return ["All runs of both sides gave exactly the same value."]
+        if metric.a.spread.identical and metric.b.spread.identical:
+            return ["All runs of both sides gave exactly the same value."]
+        return ["The two runs of each pair gave exactly the same value."]
     return [
         _tested(metric, comparison),
         _difference(metric, pair, comparison),
         *_equivalence(metric, comparison),
         *_undirected(metric),
         *_not_shown(metric, comparison),
-        *_doubts(metric),
+        *_doubts(metric, comparison),
         *_failures(metric, pair, comparison),
     ]
 
@@ -108,7 +110,7 @@ def _superiority(metric: MetricComparison, higher: str, lower: str, *, first: bo
     if not first:
         share, low, high = 1 - share, 1 - high, 1 - low
     ci = f"{show_percent(low)}–{show_percent(high)}"
-    small = f", short of the {show_percent(MEANINGFUL)} that is taken to matter" if share < MEANINGFUL else ""
+    small = f", short of the {show_percent(MEANINGFUL)} that is taken to matter" if high <= MEANINGFUL else ""
     small = small if metric.differs else ""
     return (
         f"; a run of {higher} gives more than a run of {lower} with probability {show_percent(share)} (CI {ci}){small}"
@@ -132,7 +134,12 @@ def _equivalence(metric: MetricComparison, comparison: Comparison) -> Iterator[s
 
 
 def _undirected(metric: MetricComparison) -> Iterator[str]:
-    if metric.direction is None and metric.differs and metric.verdict == "no difference shown":
+    if metric.kind == "speed" and metric.direction is None and metric.differs:
+        yield (
+            "The runs of the two sides were not made in turn, so that a difference may be one between loads of the "
+            "machine: neither side is called better. Runs of variants of one experiment are made in turn."
+        )
+    elif metric.direction is None and metric.differs and metric.verdict == "no difference shown":
         yield (
             "A difference is shown, but nobody knows whether higher or lower values are better, so neither side can "
             "be called better; say it with --direction METRIC=higher or METRIC=lower."
@@ -189,13 +196,14 @@ def _failures(metric: MetricComparison, pair: PairComparison, comparison: Compar
         yield f"{failures_text(metric, pair, comparison)}; the means are of the runs that are left."
 
 
-def _doubts(metric: MetricComparison) -> Iterator[str]:
+def _doubts(metric: MetricComparison, comparison: Comparison) -> Iterator[str]:
     """Say where the test may raise more false alarms than it promises, and whether pairing helps."""
     contrast = metric.contrast
     if contrast.paired:
-        if contrast.correlation is not None:
-            helps = "helps" if contrast.correlation > 0 else "does not help"
-            yield f"The correlation within pairs is {show_signed(contrast.correlation, -2)}, so pairing {helps}."
+        if contrast.correlation is not None and contrast.correlation_interval.low is not None:
+            ends = f"{_level(comparison)} CI {show_ends(contrast.correlation_interval, -2)}"
+            helps = "pairing helps" if contrast.correlation_interval.low > 0 else "it is not shown that pairing helps"
+            yield f"The correlation within pairs is {show_signed(contrast.correlation, -2)} ({ends}): {helps}."
         return
     low, high = sorted((contrast.n_a, contrast.n_b))
     if high >= UNEQUAL_RUNS * low:
