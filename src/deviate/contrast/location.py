@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import chain, combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
@@ -145,14 +147,37 @@ def _tied_u(both: TwoSamples, ranks: Floats, rng: np.random.Generator) -> Tested
 
 
 def _permuted(a: Floats, b: Floats, rng: np.random.Generator) -> tuple[float, str]:
-    arrangements = comb(a.size + b.size, a.size)
-    exact = arrangements <= EXACT_UP_TO
-    test = stats.permutation_test(
-        (a, b), _mean_difference, vectorized=True, n_resamples=EXACT_UP_TO if exact else RESAMPLES, rng=rng
-    )
-    return float(test.pvalue), f"exact, {arrangements} arrangements" if exact else f"{RESAMPLES} random arrangements"
+    """Return the two-sided p of the difference of means over arrangements of the runs, and how it was had.
+
+    All arrangements at once: SciPy's `permutation_test`, which gives the same p, makes them one by one and takes more
+    than 40 times as long for 8 against 8 runs.
+    """
+    pooled, count = np.concatenate([a, b]), comb(a.size + b.size, a.size)
+    exact = count <= EXACT_UP_TO
+    drawn = pooled[_arrangements(pooled.size, a.size)] if exact else _drawn(pooled, a.size, rng)
+    differences = drawn.mean(axis=1) - (pooled.sum() - drawn.sum(axis=1)) / b.size
+    p = two_sided(differences, float(a.mean() - b.mean()), exact=exact)
+    return p, f"exact, {count} arrangements" if exact else f"{RESAMPLES} random arrangements"
 
 
-def _mean_difference(a: Floats, b: Floats, axis: int = -1) -> Floats:
-    difference: Floats = np.mean(a, axis=axis) - np.mean(b, axis=axis)
-    return difference
+def two_sided(differences: Floats, observed: float, *, exact: bool) -> float:
+    """Return p of an observed difference among those of all arrangements, or of random ones.
+
+    Twice the smaller of the two one-sided p; random arrangements count the observed one too.
+    """
+    rounding = 100 * float(np.finfo(float).eps) * max(1.0, float(np.abs(differences).max()))
+    added = 0 if exact else 1
+    sides = (differences <= observed + rounding, differences >= observed - rounding)
+    return min(1.0, 2 * min((int(side.sum()) + added) / (differences.size + added) for side in sides))
+
+
+@lru_cache(maxsize=8)
+def _arrangements(runs: int, chosen: int) -> NDArray[np.intp]:
+    """Return all ways to choose some of the runs, shape ``(arrangements, chosen)``."""
+    places = chain.from_iterable(combinations(range(runs), chosen))
+    return np.fromiter(places, dtype=np.intp).reshape(-1, chosen)
+
+
+def _drawn(pooled: Floats, size: int, rng: np.random.Generator) -> Floats:
+    """Return the first side of random arrangements, shape ``(RESAMPLES, size)``."""
+    return rng.permuted(np.tile(pooled, (RESAMPLES, 1)), axis=1)[:, :size]

@@ -47,7 +47,7 @@ def adjust(ps: Sequence[float | None], correction: Correction = DEFAULT_CORRECTI
     if correction not in CORRECTIONS:
         raise ValueError(f"a correction is one of {', '.join(CORRECTIONS)}; got {correction!r}")
     known = [p for p in ps if p is not None]
-    if correction == "none" or not known:
+    if correction == "none" or len(known) < 2:
         return list(ps)
     from statsmodels.stats.multitest import multipletests
 
