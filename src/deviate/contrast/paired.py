@@ -81,8 +81,8 @@ def paired_permutation(a: ArrayLike, b: ArrayLike, rng: np.random.Generator) -> 
 
 def _all_signs(pairs: int) -> Floats:
     """Return every way to exchange the sides within pairs, shape ``(2**pairs, pairs)``."""
-    signs: Floats = 1.0 - 2 * (np.arange(2**pairs)[:, None] >> np.arange(pairs) & 1)
-    return signs
+    exchanged = np.arange(2**pairs)[:, None] >> np.arange(pairs) & 1
+    return np.where(exchanged, -1.0, 1.0)
 
 
 def paired_brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
