@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from deviate.analyse.draws.compiled import Compiled
@@ -12,6 +12,7 @@ from deviate.analyse.draws.destinations import DestinationFinder
 from deviate.analyse.draws.find import Drawn, find_drawn, gives_array
 from deviate.analyse.draws.moments import Moments
 from deviate.analyse.draws.roles import Role, Roles
+from deviate.analyse.draws.serving import Serving, ServingFinder
 from deviate.analyse.draws.tables import PERMUTATIONS
 from deviate.analyse.draws.uses import UseFinder
 from deviate.analyse.flow.callgraph import CallGraph
@@ -28,13 +29,15 @@ COMPILED = "a compiler reads the code, so it is left as it is"
 #: Callers are followed so far for one whose role is known.
 MAX_LEVELS = 2
 
+_DATA = re.compile(r"(^|_)([xXyY]s?|data|inputs?|targets?|labels?|true|points)\d*(_|$)")
 #: What is drawn before the training, by the name that it is assigned to.
 _TARGETS = (
     ("init", re.compile(r"^[WU]\w{0,2}$|^V\d*$|^[wb]\d*$|^(weights?|bias|theta|params)\d*$"), "named like a parameter"),
-    ("data", re.compile(r"(^|_)([xXyY]s?|data|inputs?|targets?|labels?|true|points)\d*(_|$)"),
-     "drawn once before the training"),
-)  # fmt: skip
-_UNDECIDED = Role("other", "not known to serve a factor; it draws for the boundary that the program is in")
+    ("data", _DATA, "drawn once before the training"),
+)
+_UNDECIDED = Role(
+    "other", "not known to serve a factor; it draws for the boundary that the program is in", undecided=True
+)
 
 
 def find_draws(flow: Flow, graph: CallGraph, phases: Phases | None, main_loop: MainLoop | None) -> list[Draw]:
@@ -44,11 +47,16 @@ def find_draws(flow: Flow, graph: CallGraph, phases: Phases | None, main_loop: M
         return []
     classifier = Classifier(flow, graph, Moments(graph, phases, main_loop))
     compiled = Compiled(flow, graph)
-    return [_draw(drawn, classifier, compiled) for drawn in draws]
+    roles = {drawn: classifier.role(drawn) for drawn in draws}
+    undecided = [drawn for drawn, role in roles.items() if role.undecided]
+    serving = ServingFinder(flow, classifier.moments, classifier.makes_data).find(undecided)
+    roles.update(classifier.given_to(undecided, serving))
+    roles.update({call.drawn: call.role for call in serving})
+    found = [_draw(drawn, role, compiled) for drawn, role in roles.items()]
+    return sorted(found, key=lambda draw: (draw.file, draw.line))
 
 
-def _draw(drawn: Drawn, classifier: Classifier, compiled: Compiled) -> Draw:
-    role = classifier.role(drawn)
+def _draw(drawn: Drawn, role: Role, compiled: Compiled) -> Draw:
     node, module = drawn.site.node, drawn.unit.module
     span = span_of(node.func, module)
     why = role.why
@@ -154,6 +162,17 @@ class Classifier:
             return Role("shuffle", "an order is drawn in each iteration of the main loop")
         return None
 
+    def by_picking(self, drawn: Drawn) -> Role | None:
+        """Tell positions, drawn while it trains, of the examples that a step learns from.
+
+        A permutation of a batch mixes the batch; a single number is a place to cut or to look at.
+        """
+        positions = drawn.gives in {"order", "integers"} and drawn.call.rpartition(".")[2] not in PERMUTATIONS
+        if not positions or not gives_array(drawn) or self.moments.moment(drawn.site) != "during":
+            return None
+        picks = self.use_finder.uses(drawn).picks
+        return Role("shuffle", f"it picks from {picks} while it trains") if picks else None
+
     def _by_target(self, drawn: Drawn) -> Role | None:
         """Tell what is drawn before the training by the names that it is assigned to."""
         role = _named_target(drawn)
@@ -174,6 +193,24 @@ class Classifier:
         if destination.handed and self._makes_arrays(drawn) and not self._is_in_graph(drawn):
             return Role("data", f"it makes arrays before the training, and {destination.handed}")
         return None
+
+    def makes_data(self, drawn: Drawn) -> str:
+        """Say why what a call gives before the training are data; empty where that is not seen."""
+        handed = self.destinations.of(drawn).handed
+        if handed:
+            return f"it makes arrays before the training, and {handed}"
+        named = next((name for name in _targets(drawn.site.statement) if _DATA.search(name)), "")
+        return f"{named} is drawn once before the training" if named else ""
+
+    def given_to(self, undecided: Iterable[Drawn], serving: Iterable[Serving]) -> dict[Drawn, Role]:
+        """Tell numbers that data are made with, such as how many, by the call that is given them."""
+        served = {each.drawn.site.node: each for each in serving}
+        return {
+            drawn: Role(served[call].role.factor, f"it is given to {served[call].drawn.call}")
+            for drawn in undecided
+            for call in self.use_finder.uses(drawn).given_to[:1]
+            if call in served
+        }
 
     def _is_in_graph(self, drawn: Drawn) -> bool:
         """Whether TensorFlow 1 draws when the graph is run, not where the call stands."""
@@ -213,6 +250,7 @@ RULES = (
     Rule("learning", Classifier.by_learning),
     Rule("function", Classifier.by_function),
     Rule("moment", Classifier.by_moment),
+    Rule("picking", Classifier.by_picking),
     Rule("destination", Classifier.by_destination),
 )
 
@@ -222,7 +260,7 @@ def _agreed(roles: list[Role]) -> Role:
     if len({role.factor for role in roles}) == 1:
         return roles[0]
     reasons = "; ".join(dict.fromkeys(role.why for role in roles))
-    return Role("other", f"called from places of several kinds: {reasons}")
+    return Role("other", f"called from places of several kinds: {reasons}", undecided=True)
 
 
 def _named_target(drawn: Drawn) -> Role | None:
@@ -234,3 +272,10 @@ def _named_target(drawn: Drawn) -> Role | None:
         if names and all(map(pattern.search, names)):
             return Role(factor, f"{names[0]} is {why}")
     return None
+
+
+def _targets(statement: ast.stmt | None) -> Iterator[str]:
+    """Yield the names that a statement assigns to, also those among others."""
+    for target in statement.targets if isinstance(statement, ast.Assign) else []:
+        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        yield from (part.id for part in parts if isinstance(part, ast.Name))

@@ -112,6 +112,15 @@ class Moments:
             return self._stands_in_loop(unit, binding.nesting, binding.line)
         return unit in self.phases.during or unit not in self.before
 
+    def is_made_anew(self, binding: Binding) -> bool:
+        """Whether the training may give a name another value in each iteration."""
+        if self.phases is None:
+            return True
+        unit = binding.scope.unit
+        if unit in self.phases.ways:
+            return self._stands_in_loop(unit, binding.nesting, binding.line)
+        return unit in self.phases.during
+
     def is_training_call(self, call: ast.Call) -> bool:
         """Whether a call runs a library's training loop."""
         return self.calls_library and self.phases is not None and call is self.phases.loop.node

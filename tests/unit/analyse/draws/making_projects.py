@@ -274,4 +274,51 @@ PROJECTS: dict[str, dict[str, str]] = {
             print('loss', loss.item())
         """,
     },
+    "a test set and batches made by one function": {
+        "train": """
+        import numpy as np
+        import torch
+        from points import Cloud
+
+        cloud = Cloud()
+        def pick(rng=np.random):
+            return rng.rand(2)  # !other
+        def make(count):
+            points = cloud.draw(count)
+            return points, points.sum(1) > pick().sum()
+        X_test, y_test = make(40)  # !data
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            count = np.random.randint(4, 9)  # !shuffle
+            x, y = make(count)  # !shuffle
+            loss = (model(x) - y[:, None]).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item(), 'test', float((model(X_test) - y_test[:, None]).pow(2).mean()))
+        """,
+        "points": """
+        import torch
+        class Cloud:
+            def draw(self, count):
+                return torch.randn(count, 2)  # !other
+        """,
+    },
+    "noise made by one function before the training and in it": {
+        "train": """
+        import torch
+        examples = torch.load('examples.pt')
+        def latent(count):
+            return torch.randn(count, 2)  # !other
+        fixed_noise = latent(4)
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            loss = (model(latent(8)) - examples[:8]).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+            save(model(fixed_noise))
+        """,
+    },
 }
