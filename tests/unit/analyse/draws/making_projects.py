@@ -321,4 +321,30 @@ PROJECTS: dict[str, dict[str, str]] = {
             save(model(fixed_noise))
         """,
     },
+    "batches made by a function that is handed on under another name": {
+        "train": """
+        from functools import partial
+        import torch
+
+        def sample_2d_data(kind, count):
+            return torch.randn(count, 2) + kind  # !shuffle
+        def make_test_data(kind):
+            return torch.randn(40, 2) + kind  # !data
+        def plot(draw):
+            show(draw(20))
+        def train(model, draw, test):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for step in range(3):
+                loss = model(draw(8)).pow(2).mean()
+                loss.backward()
+                optimizer.step()
+                print('loss', loss.item(), 'test', model(test).pow(2).mean().item())
+        if __name__ == '__main__':
+            chosen = partial(sample_2d_data, 1.0)
+            for_test = partial(make_test_data, 1.0)
+            test = for_test()
+            train(torch.nn.Linear(2, 2), chosen, test)
+            plot(chosen)
+        """,
+    },
 }
