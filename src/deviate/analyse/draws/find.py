@@ -84,6 +84,7 @@ class _Finder:
         return self._augmenter(site)
 
     def _by_dotted(self, site: CallSite, dotted: str) -> Drawn | None:
+        dotted = tables.plain_name(dotted)
         gives = tables.known_call(dotted)
         if tables.SHUFFLED_FOLDS.search(dotted) and _says_true(site.node, "shuffle"):
             gives = "data"

@@ -347,4 +347,16 @@ PROJECTS: dict[str, dict[str, str]] = {
             plot(chosen)
         """,
     },
+    "data drawn through a library that hands NumPy on": {
+        "train": """
+        import autograd.numpy as np
+        import torch
+
+        def curves(count):
+            rng = np.random.default_rng(3)
+            return np.stack([np.random.rand(2) * rng.normal(size=2) for _ in range(count)])  # !data !data
+        examples = torch.from_numpy(curves(20)).float()
+"""
+        + _TORCH_LOOP,
+    },
 }
