@@ -115,9 +115,22 @@ class Moments:
         # A generator draws when its next value is requested; so does an endless loop that feeds another process.
         during = unit in self.phases.during or bool(unit.yields) or _is_endless(site)
         if unit in self.before or unit.display_name == "<module>":
-            return "" if during else "before"
+            return "during" if self._feeds_loop(unit) else "" if during else "before"
         # A library calls the methods of its own loop before the training as well.
         return "during" if during and not self.calls_library else ""
+
+    def _feeds_loop(self, unit: Unit) -> bool:
+        """Whether the main loop is one over what a generator yields, made before it."""
+        if not unit.yields or self.phases is None or not isinstance(self.phases.loop.node, (ast.For, ast.AsyncFor)):
+            return False
+        read = {part.id for part in ast.walk(self.phases.loop.node.iter) if isinstance(part, ast.Name)}
+        sites = self.graph.program.callers(self.graph.flow, unit)
+        return any(
+            isinstance(target, ast.Name) and target.id in read
+            for site in sites
+            if isinstance(site.statement, ast.Assign) and site.statement.value is site.node
+            for target in site.statement.targets
+        )
 
     def repeats_the_training(self, nesting: Nesting | None, unit: Unit) -> bool:
         """Whether code stands in a loop that the whole training stands in."""

@@ -359,4 +359,26 @@ PROJECTS: dict[str, dict[str, str]] = {
 """
         + _TORCH_LOOP,
     },
+    "batches that a generator makes while the loop goes over it": {
+        "train": """
+        import numpy as np
+        import torch
+
+        def dataset():
+            for _ in range(20):
+                yield np.random.random((8, 2)).astype('float32')  # !shuffle
+        def test_dataset():
+            for _ in range(2):
+                yield np.random.random((8, 2)).astype('float32')  # !data
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        batches = dataset()
+        for_test = list(test_dataset())
+        for batch in batches:
+            loss = (model(torch.from_numpy(batch)) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item(), 'test', model(torch.from_numpy(for_test[0])).mean().item())
+        """,
+    },
 }
