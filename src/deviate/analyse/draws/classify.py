@@ -29,6 +29,8 @@ COMPILED = "a compiler reads the code, so it is left as it is"
 #: Callers are followed so far for one whose role is known.
 MAX_LEVELS = 2
 
+#: Parameters of a layer, by the names that torch gives them.
+_FILLED = re.compile(r"\.(weight|bias)(\.data)?$")
 _DATA = re.compile(r"(^|_)([xXyY]s?|data|inputs?|targets?|labels?|true|points)\d*(_|$)")
 #: What is drawn before the training, by the name that it is assigned to.
 _TARGETS = (
@@ -115,6 +117,8 @@ class Classifier:
         """Tell a parameter: a value that is made one, is passed to an optimiser or is updated by a gradient."""
         if drawn.gives != "values" or self.moments.moment(drawn.site) == "during":
             return None
+        if drawn.into is not None and _FILLED.search(dotted_text(drawn.into)):
+            return Role("init", f"it fills a parameter: {dotted_text(drawn.into)}")
         learned = self.use_finder.uses(drawn).learned
         return Role("init", f"a parameter: {learned}") if learned else None
 

@@ -381,4 +381,26 @@ PROJECTS: dict[str, dict[str, str]] = {
             print('loss', loss.item(), 'test', model(torch.from_numpy(for_test[0])).mean().item())
         """,
     },
+    "parameters of layers that are filled": {
+        "train": """
+        import torch
+        examples = torch.load('examples.pt')
+        def make_predictor(sizes):
+            layers = []
+            for a, b in zip(sizes, sizes[1:]):
+                layer = torch.nn.Linear(a, b)
+                layer.weight.data.normal_(0, 0.001)  # !init
+                torch.nn.Linear(a, b).bias.grad.normal_()  # !other
+                layers.append(layer)
+            return torch.nn.Sequential(*layers)
+        model = make_predictor([2, 2])
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            loss = (model(examples) - 1).pow(2).mean()
+            loss.backward()
+            model[0].weight.data.normal_()  # !other
+            optimizer.step()
+            print('loss', loss.item())
+        """,
+    },
 }
