@@ -29,6 +29,10 @@ COMPILED = "a compiler reads the code, so it is left as it is"
 #: Callers are followed so far for one whose role is known.
 MAX_LEVELS = 2
 
+#: What a generative model makes examples of; noise, unlike it, may be a part of targets.
+_LATENT = re.compile(r"(^|_)(z|latents?)\d*$")
+#: What is chosen to be looked at by people.
+_SHOWN = re.compile(r"(^|_)(vis|viz|plot(ted)?|show[ns]?|display(ed)?|preview)\d*(_|$)")
 #: Parameters of a layer, by the names that torch gives them.
 _FILLED = re.compile(r"\.(weight|bias)(\.data)?$")
 _DATA = re.compile(r"(^|_)([xXyY]s?|data|inputs?|targets?|labels?|true|points)\d*(_|$)")
@@ -156,6 +160,9 @@ class Classifier:
         moment = self.moments.moment(drawn.site)
         if moment == "before":
             if drawn.gives == "order":
+                shown = next((name for name in _targets(drawn.site.statement) if _SHOWN.search(name)), "")
+                if shown:
+                    return Role("other", f"{shown} is chosen to be shown")
                 return Role("data", "it orders or splits the data before the training")
             return self._by_target(drawn)
         if drawn.gives != "order":
@@ -194,15 +201,14 @@ class Classifier:
         destination = self.destinations.of(drawn)
         if destination.learned:
             return Role("init", f"a parameter: {destination.learned}")
+        if any(map(_LATENT.search, _targets(drawn.site.statement))):
+            return None
         if destination.handed and self._makes_arrays(drawn) and not self._is_in_graph(drawn):
             return Role("data", f"it makes arrays before the training, and {destination.handed}")
         return None
 
     def makes_data(self, drawn: Drawn) -> str:
-        """Say why what a call gives before the training are data; empty where that is not seen."""
-        handed = self.destinations.of(drawn).handed
-        if handed:
-            return f"it makes arrays before the training, and {handed}"
+        """Say why what a call gives before the training are data; empty where its name does not tell."""
         named = next((name for name in _targets(drawn.site.statement) if _DATA.search(name)), "")
         return f"{named} is drawn once before the training" if named else ""
 

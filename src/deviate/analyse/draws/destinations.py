@@ -199,6 +199,7 @@ class _Walk:
         for unit in made[:1]:
             for name in handling.given_as(unit, call, node):
                 is_trained = self.moments.leads_to_loop(unit) and unit.display_name != "<module>"
+                is_trained = is_trained or bool(handling.TRAINED_ON.search(name))
                 if is_trained and not handling.NO_DATA.search(name):
                     self._hand(node, f"{unit.name} is given it")
                 self._stored(name, unit, unit.bindings.get(name, []))

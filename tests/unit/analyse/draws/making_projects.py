@@ -403,4 +403,63 @@ PROJECTS: dict[str, dict[str, str]] = {
             print('loss', loss.item())
         """,
     },
+    "examples and noise that are only shown": {
+        "train": """
+        import numpy as np
+        import torch
+        examples = torch.load('examples.pt')
+        vis_idx = np.random.permutation(100)  # !other
+        order = np.random.permutation(100)  # !data
+        def plot_samples():
+            draw(examples[np.random.choice(100, 4)])  # !other
+        plot_samples()
+        examples = examples[order]
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            loss = (model(examples) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+            plot_samples()
+            draw(model(examples[vis_idx]))
+        """,
+    },
+    "points given to a solver that the project writes itself": {
+        "train": """
+        import numpy as np
+        from solver import Solver
+        points = np.random.rand(100, 2)  # !data
+        points[:, 0] = 4 * points[:, 0]
+        border = 2 * np.random.rand(100, 2) - 1  # !data
+        start = np.random.rand(3)  # !other
+        x_train = [points, border]
+        Solver(model=None, x_train=x_train, start=start).fit()
+        """,
+        "solver": """
+        import scipy.optimize
+        class Solver:
+            def __init__(self, model, x_train, start):
+                self.model, self.x_train, self.start = model, x_train, start
+            def evaluate(self, weights):
+                return sum(float((weights[:2] * each).sum()) for each in self.x_train)
+            def fit(self):
+                scipy.optimize.fmin_l_bfgs_b(func=self.evaluate, x0=self.start)
+        """,
+    },
+    "a grid of latent vectors that are shown": {
+        "train": """
+        import torch
+        examples = torch.load('examples.pt')
+        grid_z = torch.randn(4, 2).split(2)  # !other
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            loss = (model(examples) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+            save([model(part) for part in grid_z])
+        """,
+    },
 }
