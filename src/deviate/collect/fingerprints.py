@@ -133,10 +133,11 @@ class _Drawn:
 
     @property
     def drawn(self) -> str | None:
-        draws = self.latest.get("drawn")
-        if not isinstance(draws, dict):
+        """Digest of the draws that content was made with: the first ones, which an interrupted run has as well."""
+        draws = [event.get("drawn") for event in (self.moments.get("first", {}), self.latest)]
+        if not isinstance(draws[-1], dict):
             return None
-        return str(draws.get("digest")) if draws.get("count") else ""
+        return next((str(each.get("digest")) for each in draws if isinstance(each, dict) and each.get("count")), "")
 
     @property
     def seeding(self) -> Seeding | None:

@@ -201,3 +201,11 @@ def test_operations_that_warned_are_listed_with_their_runs(tmp_path):
         ("Memory Efficient attention", ["control-1"]),
         ("scatter_add_cuda_kernel", ["control-0", "control-1"]),
     ]
+
+
+def test_what_content_was_made_with_is_told_by_the_first_draws(tmp_path):
+    first, end = (said("shuffle", "1") | {"drawn": {"count": count, "digest": str(count)}} for count in (2, 3))
+    ended = printed(tmp_path / "a", [first, end | {"moment": "end"}])["shuffle"]
+    interrupted = printed(tmp_path / "b", [first])["shuffle"]
+    assert ended.drawn == interrupted.drawn
+    assert not is_replaced([ended, interrupted])
