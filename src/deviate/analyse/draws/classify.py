@@ -201,7 +201,7 @@ class Classifier:
         destination = self.destinations.of(drawn)
         if destination.learned:
             return Role("init", f"a parameter: {destination.learned}")
-        if any(map(_LATENT.search, _targets(drawn.site.statement))):
+        if _is_latent(drawn.site.statement):
             return None
         if destination.handed and self._makes_arrays(drawn) and not self._is_in_graph(drawn):
             return Role("data", f"it makes arrays before the training, and {destination.handed}")
@@ -289,3 +289,9 @@ def _targets(statement: ast.stmt | None) -> Iterator[str]:
     for target in statement.targets if isinstance(statement, ast.Assign) else []:
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
         yield from (part.id for part in parts if isinstance(part, ast.Name))
+
+
+def _is_latent(statement: ast.stmt | None) -> bool:
+    """Whether what is drawn is called a latent vector; a sum, whatever it is called, is made of more."""
+    named = any(map(_LATENT.search, _targets(statement)))
+    return named and not any(isinstance(part, ast.Add) for part in ast.walk(statement or ast.Pass()))

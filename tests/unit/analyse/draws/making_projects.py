@@ -462,4 +462,29 @@ PROJECTS: dict[str, dict[str, str]] = {
             save([model(part) for part in grid_z])
         """,
     },
+    "data made by calling an object": {
+        "train": """
+        import torch
+        from made import Chain
+        chain = Chain(3)
+        environments = [chain(20, spread) for spread in (0.1, 1.0)]
+        w = torch.nn.Parameter(torch.ones(6, 1))
+        optimizer = torch.optim.SGD([w], lr=0.1)
+        for epoch in range(3):
+            loss = sum((a @ w - b).pow(2).mean() for a, b in environments)
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+        """,
+        "made": """
+        import torch
+        class Chain:
+            def __init__(self, dim):
+                self.dim = dim
+            def __call__(self, count, spread):
+                h = torch.randn(count, self.dim) * spread  # !data
+                z = h @ torch.ones(3, 3) + torch.randn(count, self.dim)  # !data
+                return torch.cat((h, z), 1), z.sum(1, keepdim=True)
+        """,
+    },
 }
