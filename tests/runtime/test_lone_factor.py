@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from installed import require
 from programs import FACTORS, Outcome, Run
 
 LOOP = "for epoch in __dv_loop__(range(4)):\n    __dv__(0, float(DRAW))\n"
@@ -79,3 +80,28 @@ def test_without_control_nothing_tells_what_generators_were_seeded_with(run: Run
     (event,) = outcome.of("fingerprint")
     assert "seeded" not in event
     assert len(event["series"]) == 1
+
+
+OPTIMIZERS = """
+import sys, torch
+parameters = [torch.nn.Parameter(torch.full((2,), float(value))) for value in (1, 2)]
+optimizers = [torch.optim.SGD([parameter], lr=0.1) for parameter in parameters]
+for optimizer in optimizers[:: int(sys.argv[1])]:
+    optimizer.param_groups[0]["params"][0].sum().backward()
+    optimizer.step()
+"""
+
+
+def test_weights_are_the_same_in_whichever_order_optimizers_hold_them(run: Run) -> None:
+    require("torch")
+
+    def digests(step: str) -> dict[str, object]:
+        seeds = dict.fromkeys(FACTORS, 7)
+        outcome = run(OPTIMIZERS, "program.py", step, control="streams", seeds=seeds, varying=[])
+        assert outcome.status == 0, outcome.stderr
+        return {event["name"]: event["digest"] for event in outcome.of("fingerprint")}
+
+    one, other = digests("1"), digests("-1")
+    assert {"init", "weights"} <= one.keys()
+    assert (one["init"], one["weights"]) == (other["init"], other["weights"])
+    assert one["init"] != one["weights"]

@@ -73,3 +73,29 @@ def test_a_seed_that_nothing_is_drawn_from_is_no_draw(run: Run) -> None:
         outcome = run(UNUSED.replace("RATES", rates), control="observe", seeds=None, varying=[], environment=QUIET)
         assert outcome.status == 0, outcome.stderr
         assert {event["name"] for event in outcome.of("fingerprint")} - {"init"} == drawn
+
+
+FITS = textwrap.dedent("""
+    import sys, keras, numpy as np
+    rng = np.random.default_rng(0)
+    inputs = keras.Input((3,))
+    model = keras.Model(inputs, keras.layers.Dense(1)(inputs))
+    model.compile("sgd", "mse")
+    x, y = rng.normal(size=(32, 3)), rng.normal(size=(32, 1))
+    for _ in range(3):
+        if sys.argv[1:]:
+            x = rng.normal(size=(32, 3))
+        model.fit(x, y, verbose=0)
+    """)
+
+
+def parts_of_examples(run: Run, *words: str) -> list[str]:
+    outcome = run(FITS, "program.py", *words, control="streams", seeds=SEEDS, varying=[], environment=QUIET)
+    assert outcome.status == 0, outcome.stderr
+    return [*[event for event in outcome.of("fingerprint") if event["name"] == "examples"][-1]["parts"]]
+
+
+def test_arrays_that_each_fit_makes_anew_are_no_data_set(run: Run) -> None:
+    require("tensorflow")
+    assert parts_of_examples(run) == ["data set 1"]
+    assert parts_of_examples(run, "anew") == []

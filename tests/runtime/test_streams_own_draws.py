@@ -27,5 +27,6 @@ def test_an_undecided_draw_is_of_the_boundary_that_the_program_is_in(run: Run, v
     assert [one != other for one, other in zip(held, varied, strict=True)] == moved
 
 
-def test_undecided_draws_are_noted_like_all_others(run: Run) -> None:
-    assert [event["site"] for event in drawn(run, "").of("draw")] == [0, 1, 2]
+def test_undecided_draws_are_noted_for_what_they_draw_for(run: Run) -> None:
+    noted = [(event["site"], event["factor"]) for event in drawn(run, "").of("draw")]
+    assert noted == [(0, "augment"), (1, "augment"), (2, "other"), (1, "other")]

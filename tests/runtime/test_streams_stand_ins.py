@@ -82,7 +82,7 @@ from datasets.arrow_dataset import Dataset
 from datasets.fingerprint import fingerprint_rng
 data = Dataset()
 print(data.train_test_split(seed=7), data.shuffle(8)[:3])
-print(data.train_test_split(), data.map(lambda i: random.random()))
+print(data.train_test_split(), data.map(function=lambda i: random.random()))
 for epoch in __dv_loop__(range(2)):
     print(data.shuffle(seed=epoch)[:3], data.shuffle()[:3])
 print(fingerprint_rng.getrandbits(64))

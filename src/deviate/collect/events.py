@@ -59,6 +59,7 @@ class EnvironmentDifference(msgspec.Struct, frozen=True, kw_only=True):
 class ReachedDraw(msgspec.Struct, frozen=True, kw_only=True):
     """A draw in the project's own files that was reached."""
 
+    #: What it drew for.
     factor: str
     call: str
     file: str
@@ -144,12 +145,21 @@ def _seeds(runs: Iterable[RunFiles], *, replaced: bool) -> list[ReplacedSeed]:
 
 
 def reached_draws(runs: Iterable[RunFiles], draws: Sequence[Draw]) -> list[ReachedDraw]:
-    """Return the experiment's draws that at least one of `runs` reached, by file and line."""
-    merged = _merge(runs, "draw", ("site",))
-    reached = [(draws[site], names) for (site,), names in merged if isinstance(site, int) and 0 <= site < len(draws)]
+    """Return the experiment's draws that at least one of `runs` reached, by file and line.
+
+    A draw that is not known to serve a factor counts for each that it drew for.
+    """
+    merged = _merge(runs, "draw", ("site", "factor"))
+    reached = [
+        (draws[site], drawn_for, names)
+        for (site, drawn_for), names in merged
+        if isinstance(site, int) and 0 <= site < len(draws)
+    ]
     return [
-        ReachedDraw(factor=draw.factor, call=draw.call, file=draw.file, line=draw.line, why=draw.why, runs=names)
-        for draw, names in sorted(reached, key=lambda pair: (pair[0].file, pair[0].line, pair[0].call))
+        ReachedDraw(
+            factor=drawn_for or draw.factor, call=draw.call, file=draw.file, line=draw.line, why=draw.why, runs=names
+        )
+        for draw, drawn_for, names in sorted(reached, key=lambda each: (each[0].file, each[0].line, each[0].call))
     ]
 
 

@@ -39,15 +39,22 @@ class DrawSource(msgspec.Struct, frozen=True, kw_only=True, order=True):
     given: str = ""
 
 
-class Seeding(msgspec.Struct, frozen=True, kw_only=True):
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """Seeds that were given one after the other."""
+
+    #: How many, the digest of all, and those after 1, 2, 4, 8, … of them.
+    count: int
+    digest: str
+    series: list[str]
+
+
+class Seeding(Given, frozen=True, kw_only=True):
     """What the generators of one process were seeded with for one factor."""
 
     #: The factor's own seed.
     seed: str
-    #: How many were seeded, the digest of all, and those after 1, 2, 4, 8, … of them.
-    count: int
-    digest: str
-    series: list[str]
+    #: Seeds that libraries were handed, of generators that are not switched.
+    handed: Given | None = None
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +77,7 @@ class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     parts: dict[str, list[str]] = {}
     #: Of each process the digests after 1, 2, 4, 8, … times; empty where one of them has none.
     series: list[list[str]] = []
-    #: Of the only process; None where there are several, or where a draw came from something that is not switched.
+    #: Of the only process; None where there are several.
     seeding: Seeding | None = None
     #: Where the digest is of content (initial weights, the order of data): that of the draws it was made with, empty
     #: where nothing was drawn for it. None: the digest is that of draws itself.
@@ -129,10 +136,11 @@ class _Drawn:
 
     @property
     def drawn(self) -> str | None:
-        draws = self.latest.get("drawn")
-        if not isinstance(draws, dict):
+        """Digest of the draws that content was made with: the first ones, which an interrupted run has as well."""
+        draws = [event.get("drawn") for event in (self.moments.get("first", {}), self.latest)]
+        if not isinstance(draws[-1], dict):
             return None
-        return str(draws.get("digest")) if draws.get("count") else ""
+        return next((str(each.get("digest")) for each in draws if isinstance(each, dict) and each.get("count")), "")
 
     @property
     def seeding(self) -> Seeding | None:
@@ -240,6 +248,13 @@ def _seeded_alike(one: Seeding | None, other: Seeding | None) -> bool:
     """Tell whether two processes drew from equal seeds, as far as both seeded."""
     if one is None or other is None or one.seed != other.seed:
         return False
+    # A run that was handed none drew less.
+    handed = one.handed is None or other.handed is None or _given_alike(one.handed, other.handed)
+    return handed and _given_alike(one, other)
+
+
+def _given_alike(one: Given, other: Given) -> bool:
+    """Tell whether the same seeds were given, as far as both were given some."""
     if one.count == other.count:
         return one.digest == other.digest
     length = min(len(one.series), len(other.series))

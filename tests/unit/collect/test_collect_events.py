@@ -159,6 +159,11 @@ def test_draws_that_were_reached_are_told_with_their_runs(tmp_path):
     assert (found.call, found.file, found.line, found.runs) == ("rng.rand", "a.py", 3, ["control-0"])
 
 
+def test_a_draw_counts_for_each_factor_that_it_drew_for(tmp_path):
+    runs = made(tmp_path, [{"event": "draw", "site": 0, "factor": each} for each in ("layers", "other")])
+    assert {found.factor for found in reached_draws(read(runs), [DRAW])} == {"layers", "other"}
+
+
 def test_seeds_that_hold_the_data_are_kept(tmp_path):
     source = {"generator": "numpy", "call": "numpy.random.seed", "file": "train.py", "line": 4, "given": "1"}
     said = {"event": "fingerprint", "name": "data", "digest": "aa", "moment": "end", "count": 1, "sources": [source]}

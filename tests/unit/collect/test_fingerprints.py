@@ -5,6 +5,7 @@ from made import make_experiment, make_run, metric, read, write_process
 
 from deviate.collect.fingerprints import (
     Fingerprint,
+    Given,
     Seeding,
     agree,
     classes,
@@ -107,8 +108,12 @@ def test_agreement_is_told_as_far_as_it_can_be(other, expected):
     assert agree(fingerprint(), other) is expected
 
 
-def seeding(count=3, digest="s", series=("p", "q"), seed="f"):
-    return Seeding(seed=seed, count=count, digest=digest, series=list(series))
+def seeding(count=3, digest="s", series=("p", "q"), seed="f", handed=None):
+    return Seeding(seed=seed, count=count, digest=digest, series=list(series), handed=handed)
+
+
+def handed(count, digest, *series):
+    return Given(count=count, digest=digest, series=list(series))
 
 
 @pytest.mark.parametrize(
@@ -122,6 +127,10 @@ def seeding(count=3, digest="s", series=("p", "q"), seed="f"):
         ({"seeding": seeding()}, {"seeding": seeding(digest="t")}, False),
         ({"seeding": seeding()}, {"seeding": seeding(seed="g")}, False),
         ({"seeding": seeding()}, {}, False),
+        # Libraries were handed the same seeds, one more of them in one run.
+        ({"seeding": seeding(handed=handed(1, "h", "h"))}, {"seeding": seeding(handed=handed(2, "i", "h", "i"))}, True),
+        ({"seeding": seeding(handed=handed(1, "h", "h"))}, {"seeding": seeding(handed=handed(1, "x", "x"))}, False),
+        ({"seeding": seeding(handed=handed(1, "h", "h"))}, {"seeding": seeding()}, True),
         # Each went on as far as it did: what both drew tells, not the first few draws only.
         ({"series": [["1", "2", "3"]]}, {"series": [["1", "2"]], "count": 3}, True),
         ({"series": [["1", "2", "3"]]}, {"series": [["1", "4"]], "count": 3}, False),
@@ -192,3 +201,11 @@ def test_operations_that_warned_are_listed_with_their_runs(tmp_path):
         ("Memory Efficient attention", ["control-1"]),
         ("scatter_add_cuda_kernel", ["control-0", "control-1"]),
     ]
+
+
+def test_what_content_was_made_with_is_told_by_the_first_draws(tmp_path):
+    first, end = (said("shuffle", "1") | {"drawn": {"count": count, "digest": str(count)}} for count in (2, 3))
+    ended = printed(tmp_path / "a", [first, end | {"moment": "end"}])["shuffle"]
+    interrupted = printed(tmp_path / "b", [first])["shuffle"]
+    assert ended.drawn == interrupted.drawn
+    assert not is_replaced([ended, interrupted])

@@ -178,26 +178,6 @@ def test_an_equal_metric_is_no_pinned_seed_where_other_numbers_were_drawn():
     assert "pinned" not in said
 
 
-@pytest.mark.parametrize("seed", ["same", "other"])
-def test_runs_as_they_are_that_drew_the_same_and_differ_have_an_unseen_cause(seed):
-    runs = cases.proven("as-is", 2)
-    alike = [structs.replace(run, prints=runs[0].prints) for run in runs] if seed == "same" else runs
-    first = Difference(run="as-is-1", other="as-is-0", metric="test loss", iteration=0, value=0.5, other_value=0.25)
-    parted = Identity(runs=["as-is-0", "as-is-1"], values=9, differences=[first], classes=[["as-is-0"], ["as-is-1"]])
-    samples = {"as-is": {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}}
-    said = remarks(cases.document(samples, runs=alike, identities={"as-is": parted}))
-    assert ("unseen-cause" in said) == (seed == "same")
-    assert ("the program seeds" in said["metric-identical"].message) == (seed == "other")
-
-
-def test_an_equal_metric_of_runs_as_they_are_is_laid_to_what_is_pinned():
-    runs = cases.proven("as-is", 2)
-    pinned = {**runs[1].prints, "init": runs[0].prints["init"]}
-    samples = {"as-is": {"test acc": [0.5, 0.5], "test loss": [0.1, 0.2]}}
-    said = remarks(cases.document(samples, runs=[runs[0], structs.replace(runs[1], prints=pinned)]))
-    assert "depend only on what the program seeds (init" in said["metric-identical"].message
-
-
 def test_runs_that_end_alike_and_differ_on_the_way_are_not_bit_identical():
     runs = cases.proven("init", 2)
     first = Difference(run="init-1", other="init-0", metric="test acc", iteration=0, value=0.5, other_value=0.25)
@@ -380,3 +360,9 @@ def test_the_weight_that_was_changed_is_told_and_missed_where_there_is_none():
     missed = remarks(document("bit", cases.proven("bit", 2), values=(0.5, 0.5)))
     assert missed["bit-not-turned"].severity == "warning"
     assert "runs-identical" not in missed
+
+
+def test_of_other_draws_that_were_not_seen_nothing_is_said():
+    alike = Identity(runs=["other-0", "other-1"], values=9, differences=[], classes=[["other-0", "other-1"]])
+    unseen = document("other", cases.completed("other", 2), alike, values=(0.5, 0.5))
+    assert "No draw was seen" in remarks(unseen)["runs-identical"].message

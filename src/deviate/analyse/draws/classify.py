@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from deviate.analyse.draws.compiled import Compiled
@@ -12,6 +12,7 @@ from deviate.analyse.draws.destinations import DestinationFinder
 from deviate.analyse.draws.find import Drawn, find_drawn, gives_array
 from deviate.analyse.draws.moments import Moments
 from deviate.analyse.draws.roles import Role, Roles
+from deviate.analyse.draws.serving import Serving, ServingFinder
 from deviate.analyse.draws.tables import PERMUTATIONS
 from deviate.analyse.draws.uses import UseFinder
 from deviate.analyse.flow.callgraph import CallGraph
@@ -28,13 +29,21 @@ COMPILED = "a compiler reads the code, so it is left as it is"
 #: Callers are followed so far for one whose role is known.
 MAX_LEVELS = 2
 
+#: What a generative model makes examples of; noise, unlike it, may be a part of targets.
+_LATENT = re.compile(r"(^|_)(z|latents?)\d*$")
+#: What is chosen to be looked at by people.
+_SHOWN = re.compile(r"(^|_)(vis|viz|plot(ted)?|show[ns]?|display(ed)?|preview)\d*(_|$)")
+#: Parameters of a layer, by the names that torch gives them.
+_FILLED = re.compile(r"\.(weight|bias)(\.data)?$")
+_DATA = re.compile(r"(^|_)([xXyY]s?|data|inputs?|targets?|labels?|true|points)\d*(_|$)")
 #: What is drawn before the training, by the name that it is assigned to.
 _TARGETS = (
     ("init", re.compile(r"^[WU]\w{0,2}$|^V\d*$|^[wb]\d*$|^(weights?|bias|theta|params)\d*$"), "named like a parameter"),
-    ("data", re.compile(r"(^|_)([xXyY]s?|data|inputs?|targets?|labels?|true|points)\d*(_|$)"),
-     "drawn once before the training"),
-)  # fmt: skip
-_UNDECIDED = Role("other", "not known to serve a factor; it draws for the boundary that the program is in")
+    ("data", _DATA, "drawn once before the training"),
+)
+_UNDECIDED = Role(
+    "other", "not known to serve a factor; it draws for the boundary that the program is in", undecided=True
+)
 
 
 def find_draws(flow: Flow, graph: CallGraph, phases: Phases | None, main_loop: MainLoop | None) -> list[Draw]:
@@ -44,11 +53,16 @@ def find_draws(flow: Flow, graph: CallGraph, phases: Phases | None, main_loop: M
         return []
     classifier = Classifier(flow, graph, Moments(graph, phases, main_loop))
     compiled = Compiled(flow, graph)
-    return [_draw(drawn, classifier, compiled) for drawn in draws]
+    roles = {drawn: classifier.role(drawn) for drawn in draws}
+    undecided = [drawn for drawn, role in roles.items() if role.undecided]
+    serving = ServingFinder(flow, classifier.moments, classifier.makes_data).find(undecided)
+    roles.update(classifier.given_to(undecided, serving))
+    roles.update({call.drawn: call.role for call in serving})
+    found = [_draw(drawn, role, compiled) for drawn, role in roles.items()]
+    return sorted(found, key=lambda draw: (draw.file, draw.line))
 
 
-def _draw(drawn: Drawn, classifier: Classifier, compiled: Compiled) -> Draw:
-    role = classifier.role(drawn)
+def _draw(drawn: Drawn, role: Role, compiled: Compiled) -> Draw:
     node, module = drawn.site.node, drawn.unit.module
     span = span_of(node.func, module)
     why = role.why
@@ -107,6 +121,8 @@ class Classifier:
         """Tell a parameter: a value that is made one, is passed to an optimiser or is updated by a gradient."""
         if drawn.gives != "values" or self.moments.moment(drawn.site) == "during":
             return None
+        if drawn.into is not None and _FILLED.search(dotted_text(drawn.into)):
+            return Role("init", f"it fills a parameter: {dotted_text(drawn.into)}")
         learned = self.use_finder.uses(drawn).learned
         return Role("init", f"a parameter: {learned}") if learned else None
 
@@ -144,6 +160,9 @@ class Classifier:
         moment = self.moments.moment(drawn.site)
         if moment == "before":
             if drawn.gives == "order":
+                shown = next((name for name in _targets(drawn.site.statement) if _SHOWN.search(name)), "")
+                if shown:
+                    return Role("other", f"{shown} is chosen to be shown")
                 return Role("data", "it orders or splits the data before the training")
             return self._by_target(drawn)
         if drawn.gives != "order":
@@ -153,6 +172,17 @@ class Classifier:
         if drawn.call.rpartition(".")[2] in PERMUTATIONS and self.moments.once_an_iteration(drawn.site):
             return Role("shuffle", "an order is drawn in each iteration of the main loop")
         return None
+
+    def by_picking(self, drawn: Drawn) -> Role | None:
+        """Tell positions, drawn while it trains, of the examples that a step learns from.
+
+        A permutation of a batch mixes the batch; a single number is a place to cut or to look at.
+        """
+        positions = drawn.gives in {"order", "integers"} and drawn.call.rpartition(".")[2] not in PERMUTATIONS
+        if not positions or not gives_array(drawn) or self.moments.moment(drawn.site) != "during":
+            return None
+        picks = self.use_finder.uses(drawn).picks
+        return Role("shuffle", f"it picks from {picks} while it trains") if picks else None
 
     def _by_target(self, drawn: Drawn) -> Role | None:
         """Tell what is drawn before the training by the names that it is assigned to."""
@@ -171,9 +201,26 @@ class Classifier:
         destination = self.destinations.of(drawn)
         if destination.learned:
             return Role("init", f"a parameter: {destination.learned}")
+        if _is_latent(drawn.site.statement):
+            return None
         if destination.handed and self._makes_arrays(drawn) and not self._is_in_graph(drawn):
             return Role("data", f"it makes arrays before the training, and {destination.handed}")
         return None
+
+    def makes_data(self, drawn: Drawn) -> str:
+        """Say why what a call gives before the training are data; empty where its name does not tell."""
+        named = next((name for name in _targets(drawn.site.statement) if _DATA.search(name)), "")
+        return f"{named} is drawn once before the training" if named else ""
+
+    def given_to(self, undecided: Iterable[Drawn], serving: Iterable[Serving]) -> dict[Drawn, Role]:
+        """Tell numbers that data are made with, such as how many, by the call that is given them."""
+        served = {each.drawn.site.node: each for each in serving}
+        return {
+            drawn: Role(served[call].role.factor, f"it is given to {served[call].drawn.call}")
+            for drawn in undecided
+            for call in self.use_finder.uses(drawn).given_to[:1]
+            if call in served
+        }
 
     def _is_in_graph(self, drawn: Drawn) -> bool:
         """Whether TensorFlow 1 draws when the graph is run, not where the call stands."""
@@ -213,6 +260,7 @@ RULES = (
     Rule("learning", Classifier.by_learning),
     Rule("function", Classifier.by_function),
     Rule("moment", Classifier.by_moment),
+    Rule("picking", Classifier.by_picking),
     Rule("destination", Classifier.by_destination),
 )
 
@@ -222,7 +270,7 @@ def _agreed(roles: list[Role]) -> Role:
     if len({role.factor for role in roles}) == 1:
         return roles[0]
     reasons = "; ".join(dict.fromkeys(role.why for role in roles))
-    return Role("other", f"called from places of several kinds: {reasons}")
+    return Role("other", f"called from places of several kinds: {reasons}", undecided=True)
 
 
 def _named_target(drawn: Drawn) -> Role | None:
@@ -234,3 +282,16 @@ def _named_target(drawn: Drawn) -> Role | None:
         if names and all(map(pattern.search, names)):
             return Role(factor, f"{names[0]} is {why}")
     return None
+
+
+def _targets(statement: ast.stmt | None) -> Iterator[str]:
+    """Yield the names that a statement assigns to, also those among others."""
+    for target in statement.targets if isinstance(statement, ast.Assign) else []:
+        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        yield from (part.id for part in parts if isinstance(part, ast.Name))
+
+
+def _is_latent(statement: ast.stmt | None) -> bool:
+    """Whether what is drawn is called a latent vector; a sum, whatever it is called, is made of more."""
+    named = any(map(_LATENT.search, _targets(statement)))
+    return named and not any(isinstance(part, ast.Add) for part in ast.walk(statement or ast.Pass()))

@@ -18,7 +18,7 @@ from deviate.analyse.draws.tables import learns
 from deviate.analyse.draws.uses import is_descent
 from deviate.analyse.flow.evaluation import Flow
 from deviate.analyse.flow.values import External, Instance, Ref
-from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Scope, Unit, lookup
+from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Scope, Unit, lookup
 from deviate.analyse.source.parents import Parents
 from deviate.analyse.source.syntax import called_name
 
@@ -55,6 +55,14 @@ class DestinationFinder:
             walk.run(drawn)
             self._known[drawn] = walk.destination
         return self._known[drawn]
+
+    def calls_of_object(self, unit: Unit) -> list[CallSite]:
+        """Return the calls of objects that run a method `__call__`."""
+        if unit.owner is None or unit.name != "__call__":
+            return []
+        program = self.flow.program
+        sites = [site for caller in sorted(program.reached, key=lambda each: each.position) for site in caller.calls]
+        return [site for site in sites if unit in program.targets(self.flow, site)]
 
 
 class _State(NamedTuple):
@@ -157,7 +165,7 @@ class _Walk:
     def _returned(self, unit: Unit) -> None:
         if (unit, self.state) not in self.seen:
             self.seen.add((unit, self.state))
-            for site in self.program.callers(self.flow, unit):
+            for site in [*self.program.callers(self.flow, unit), *self.finder.calls_of_object(unit)]:
                 self._follow(site.node, site.scope)
 
     # Calls that are given the value
@@ -195,6 +203,7 @@ class _Walk:
         for unit in made[:1]:
             for name in handling.given_as(unit, call, node):
                 is_trained = self.moments.leads_to_loop(unit) and unit.display_name != "<module>"
+                is_trained = is_trained or bool(handling.TRAINED_ON.search(name))
                 if is_trained and not handling.NO_DATA.search(name):
                     self._hand(node, f"{unit.name} is given it")
                 self._stored(name, unit, unit.bindings.get(name, []))

@@ -84,6 +84,7 @@ class _Finder:
         return self._augmenter(site)
 
     def _by_dotted(self, site: CallSite, dotted: str) -> Drawn | None:
+        dotted = tables.plain_name(dotted)
         gives = tables.known_call(dotted)
         if tables.SHUFFLED_FOLDS.search(dotted) and _says_true(site.node, "shuffle"):
             gives = "data"
@@ -168,8 +169,11 @@ def _says_true(call: ast.Call, name: str) -> bool:
 _BEFORE_SIZE = {
     **dict.fromkeys(("rand", "randn", "random", "random_sample", "ranf", "standard_normal", "standard_cauchy"), 0),
     **dict.fromkeys(("standard_exponential", "bytes"), 0),
-    **dict.fromkeys(("poisson", "exponential", "chisquare", "geometric", "rayleigh", "standard_t", "pareto"), 1),
-    **dict.fromkeys(("weibull", "zipf", "power", "logseries", "standard_gamma"), 1),
+    **dict.fromkeys(("permutation", "permuted"), 0),
+    **dict.fromkeys(
+        ("choice", "poisson", "exponential", "chisquare", "geometric", "rayleigh", "standard_t", "pareto"), 1
+    ),
+    **dict.fromkeys(("pareto", "weibull", "zipf", "power", "logseries", "standard_gamma"), 1),
     **dict.fromkeys(("triangular", "hypergeometric", "noncentral_f"), 3),
 }
 _OF_TENSORS = re.compile(r"^(torch|jax|tensorflow|keras|Tensor)\.")

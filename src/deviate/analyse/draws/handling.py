@@ -35,6 +35,11 @@ GRADIENTS = {"grad", "value_and_grad"}
 MODEL_METHODS = re.compile(
     r"^(forward|backward|backprop\w*|feed_?forward|predict\w*|learn|act|step|update\w*|propagate|optimi[sz]e|sample)$"
 )
+#: Names of what is learned from, whoever is given it.
+TRAINED_ON = re.compile(
+    r"^(x|X|y|Y|inputs?|targets?|data|images|labels|points)_?train(ing)?$|^train(ing)?_\w*(x|y|data|set|inputs?|"
+    r"targets?|images|labels|points|examples|samples)$"
+)
 #: Names of what is no example to learn from, and no target.
 NO_DATA = re.compile(
     r"(^|_)(noises?|z|eps|epsilon|latents?|dummy|fakes?|hidden|h\d*|states?|obs|keys?|rngs?|nets?|models?|params?|"

@@ -14,7 +14,8 @@ from typing import Literal
 
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.loops.phases import Phases
-from deviate.analyse.source.index import Binding, CallSite, Nesting, Unit, enclosing_loops, is_within
+from deviate.analyse.source.index import Binding, CallSite, Nesting, Scope, Unit, enclosing_loops, is_within
+from deviate.analyse.source.parents import Parents
 from deviate.analyse.source.syntax import called_name, unpacked
 from deviate.experiment import MainLoop
 
@@ -42,6 +43,7 @@ class Moments:
     def __init__(self, graph: CallGraph, phases: Phases | None, main_loop: MainLoop | None) -> None:
         self.graph = graph
         self.phases = phases
+        self.parents = Parents()
         self.calls_library = main_loop is not None and main_loop.kind == "call"
         self.before = self._called_before(phases) if phases is not None else set[Unit]()
 
@@ -49,12 +51,42 @@ class Moments:
         roots = [
             edge.target
             for unit, ways in phases.ways.items()
+            for kept in [self._kept_for_later(unit, phases)]
             for edge in self.graph.edges(unit)
             if edge.target not in phases.ways
+            and edge.target not in kept
             and not is_within(edge.nesting, phases.loop.node)
             and any(edge.line < line or (edge.line == line and not edge.target.yields) for line, _ in ways)
         ]
         return self.graph.closure(roots)
+
+    def _kept_for_later(self, unit: Unit, phases: Phases) -> set[Unit]:
+        """Return the functions that code only names, for the training to call: it hands them to that.
+
+        With arguments or without, under another name or not. What is handed to anything else may run there.
+        """
+        last = max((line for line, _ in phases.ways[unit]), default=0)
+        called = {edge.target for edge in self.graph.edges(unit) if edge.called}
+        kept, used = set[Unit](), set[Unit]()
+        for node, scope, _ in unit.loads:
+            if node.lineno > last:
+                continue
+            named = {ref for ref in self.graph.flow.value(node, scope).refs if isinstance(ref, Unit)}
+            if named:
+                (kept if self._is_handed_on(node, scope, phases) else used).update(named)
+        return kept - used - called
+
+    def _is_handed_on(self, node: ast.AST, scope: Scope, phases: Phases) -> bool:
+        """Whether a function is assigned to a name, or given to what leads to the training loop."""
+        parent = self.parents.of(node, scope.module)
+        if isinstance(parent, ast.keyword):
+            parent = self.parents.of(parent, scope.module)
+        if not isinstance(parent, ast.Call):
+            return isinstance(parent, ast.Assign)
+        if called_name(parent) == "partial":
+            return self._is_handed_on(parent, scope, phases)
+        refs = self.graph.flow.value(parent.func, scope).refs
+        return any(isinstance(ref, Unit) and ref in phases.ways for ref in refs)
 
     def leads_to_loop(self, unit: Unit) -> bool:
         """Whether a function holds the main loop or calls what leads to it."""
@@ -83,9 +115,22 @@ class Moments:
         # A generator draws when its next value is requested; so does an endless loop that feeds another process.
         during = unit in self.phases.during or bool(unit.yields) or _is_endless(site)
         if unit in self.before or unit.display_name == "<module>":
-            return "" if during else "before"
+            return "during" if self._feeds_loop(unit) else "" if during else "before"
         # A library calls the methods of its own loop before the training as well.
         return "during" if during and not self.calls_library else ""
+
+    def _feeds_loop(self, unit: Unit) -> bool:
+        """Whether the main loop is one over what a generator yields, made before it."""
+        if not unit.yields or self.phases is None or not isinstance(self.phases.loop.node, (ast.For, ast.AsyncFor)):
+            return False
+        read = {part.id for part in ast.walk(self.phases.loop.node.iter) if isinstance(part, ast.Name)}
+        sites = self.graph.program.callers(self.graph.flow, unit)
+        return any(
+            isinstance(target, ast.Name) and target.id in read
+            for site in sites
+            if isinstance(site.statement, ast.Assign) and site.statement.value is site.node
+            for target in site.statement.targets
+        )
 
     def repeats_the_training(self, nesting: Nesting | None, unit: Unit) -> bool:
         """Whether code stands in a loop that the whole training stands in."""
@@ -111,6 +156,15 @@ class Moments:
         if unit in self.phases.ways:
             return self._stands_in_loop(unit, binding.nesting, binding.line)
         return unit in self.phases.during or unit not in self.before
+
+    def is_made_anew(self, binding: Binding) -> bool:
+        """Whether the training may give a name another value in each iteration."""
+        if self.phases is None:
+            return True
+        unit = binding.scope.unit
+        if unit in self.phases.ways:
+            return self._stands_in_loop(unit, binding.nesting, binding.line)
+        return unit in self.phases.during
 
     def is_training_call(self, call: ast.Call) -> bool:
         """Whether a call runs a library's training loop."""

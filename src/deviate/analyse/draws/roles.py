@@ -18,6 +18,8 @@ class Role(NamedTuple):
 
     factor: str
     why: str
+    #: True: no rule tells the factor.
+    undecided: bool = False
 
 
 #: What a class is, by the dotted names of its bases outside the project. The first that fits counts.
@@ -40,6 +42,10 @@ _CLASS_NAMES = (
     ("buffer", re.compile(r"Replay|Buffer|Memory|Rollout"), set[str]()),
 )  # fmt: skip
 
+#: A class with both kinds of methods is a layer or a model written by hand.
+_FORWARD = re.compile(r"^(forward(_pass|_prop\w*)?|feed_?forward)$")
+_BACKWARD = re.compile(r"^(backward(_pass|_prop\w*)?|back_?prop\w*)$")
+
 #: What the methods of a class draw for: kind of class, names of methods, what they draw, factor.
 _METHODS: tuple[tuple[str, re.Pattern[str], set[Gives], str, str], ...] = (
     ("transform", re.compile(r""), set(), "augment", "transforms the data"),
@@ -49,14 +55,15 @@ _METHODS: tuple[tuple[str, re.Pattern[str], set[Gives], str, str], ...] = (
     ("dataset", re.compile(r"^__getitems?__$|^__call__$|collate|augment"), set(), "augment",
      "draws while data are fetched"),
     ("dataset", re.compile(r"^(__init__|setup|prepare_data)$"), set(), "data", "makes the data set"),
-    ("module", re.compile(r"^(forward|call|__call__)$|reparam"), set(), "layers",
+    ("module", re.compile(r"^(forward|call|__call__)$|reparam|^forward_(pass|prop\w*)$"), set(), "layers",
      "is part of the model's forward pass"),
-    ("module", re.compile(r"^(__init__|build|setup|_*init_\w+|_?reset_parameters)$"), {"values", "integers", "order"},
-     "init", "makes parameters"),
+    ("module", re.compile(r"^(__init__|build|setup|initiali[sz]e|_*init_\w+|_?reset_parameters)$"),
+     {"values", "integers", "order"}, "init", "makes parameters"),
 )  # fmt: skip
 
 #: What a function is for by its name, in lower case with underscores. The first that fits counts.
 _NAMES = (
+    ("other", re.compile(r"^_*(plot|show|display|visuali[sz]e|imshow|render)(_|$)|_(plot|figure)s?$"), "shows things"),
     ("augment", re.compile(r"(^|_)aug(_|$|ment)|jitter|random_?(crop|eras)|(^|_)(h|v)?flip|mix_?up|cut_?mix|cut_?out|"
                            r"collate"), "changes the data"),
     ("layers", re.compile(r"drop_?(out|path|connect|block)"), "is a stochastic layer"),
@@ -114,7 +121,7 @@ class Roles:
         for kind, pattern, needed in _CLASS_NAMES:
             if any(pattern.search(each.name) for each in ancestors) and (not needed or needed & methods):
                 return kind
-        return ""
+        return "module" if any(map(_FORWARD.match, methods)) and any(map(_BACKWARD.match, methods)) else ""
 
     def _composed_classes(self) -> set[ClassScope]:
         """Return the classes whose objects are composed into a transform, as in ``Compose([Rotate(), Crop()])``."""

@@ -179,6 +179,13 @@ NAMES = frozenset(
 
 
 _COMPATIBLE = re.compile(r"^tensorflow\.compat\.v[12]\.")
+#: Libraries that hand NumPy's functions on.
+_NUMPY = re.compile(r"^(autograd|pennylane)\.numpy\.(?=random\.)")
+
+
+def plain_name(dotted: str) -> str:
+    """Return the dotted name that NumPy has for a function that another library hands on."""
+    return _NUMPY.sub("numpy.", dotted)
 
 
 def known_call(dotted: str) -> Gives | None:
@@ -193,7 +200,7 @@ def known_call(dotted: str) -> Gives | None:
 
 def methods_of(dotted: str) -> dict[str, Gives] | None:
     """Return the drawing methods of what a call makes, by the dotted name of what is called."""
-    return next((methods for pattern, methods in GENERATORS if pattern.search(dotted)), None)
+    return next((methods for pattern, methods in GENERATORS if pattern.search(plain_name(dotted))), None)
 
 
 def learns(call: ast.Call, name: str) -> bool:

@@ -1,11 +1,11 @@
-"""Uses of a drawn value within the function or class that draws it: as a seed, or as a parameter."""
+"""Uses of a drawn value within the function or class that draws it: as a seed, as a parameter, or as positions."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from deviate.analyse.draws import handling
 from deviate.analyse.draws.find import Drawn
@@ -27,12 +27,23 @@ _STEP = re.compile(
 )
 
 
+#: Names of what is learned from.
+_EXAMPLES = re.compile(
+    r"(^|_)([xXyY]s?|data|data_?sets?|inputs?|targets?|labels?|images?|train|samples|examples|corpus|observations?)\d*"
+    r"(_|$)"
+)
+
+
 @dataclass
 class Uses:
     """How a value is used, as text for people; empty where no such use was seen."""
 
     seeds: str = ""
     learned: str = ""
+    #: Examples that the training does not make anew, of which it picks some.
+    picks: str = ""
+    #: Calls of functions of the project that are given it.
+    given_to: list[ast.Call] = field(default_factory=list)
 
 
 class UseFinder:
@@ -91,8 +102,19 @@ class _Walk:
                 self._assigned(parent.target, scope)
             case ast.Lambda() | ast.Compare() | ast.BinOp(op=ast.MatMult()):
                 pass
-            case ast.expr() if not (isinstance(parent, ast.Subscript) and parent.slice is node):
+            case ast.Subscript() if parent.slice is node:
+                self._picked(parent.value, scope)
+            case ast.expr():
                 self.waiting.append((parent, scope))
+
+    def _picked(self, array: ast.expr, scope: Scope) -> None:
+        """Note an array of examples that the value picks from, unless the training makes the array anew."""
+        name = array.attr if isinstance(array, ast.Attribute) else array.id if isinstance(array, ast.Name) else ""
+        if not _EXAMPLES.search(name):
+            return
+        definition = lookup(name, scope) if isinstance(array, ast.Name) else None
+        if definition is None or not any(map(self.moments.is_made_anew, definition[1])):
+            self.uses.picks = self.uses.picks or name
 
     def _given(self, call: ast.AST | None, keyword: str, scope: Scope) -> None:
         """Look at a function that the value is handed to; what a library's function returns stands for the value."""
@@ -106,6 +128,8 @@ class _Walk:
             self.uses.learned = name
         elif refs and all(isinstance(ref, External) for ref in refs):
             self.waiting.append((call, scope))
+        else:
+            self.uses.given_to.append(call)
 
     def _assigned(self, target: ast.expr, scope: Scope) -> None:
         """Follow the target of an assignment."""

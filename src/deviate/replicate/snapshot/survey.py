@@ -28,6 +28,10 @@ COPY_LIMIT = 1 << 20
 #: A folder with more files is linked whole: copying it for every run would cost more than the training.
 FILES_LIMIT = 10_000
 
+#: Files beside the weights of a pretrained model in the format of Hugging Face, and of a training that goes on.
+_PREPROCESSORS = {"tokenizer_config.json", "tokenizer.json", "vocab.txt", "vocab.json", "preprocessor_config.json"}
+_TRAININGS = {"training_args.bin", "trainer_state.json", "optimizer.pt", "scheduler.pt"}
+
 CHECKPOINT = "looks like a checkpoint of a former training"
 UNREADABLE = "cannot be read"
 SPECIAL = "no regular file"
@@ -67,7 +71,17 @@ class _Looking:
     def _by_rule(self, path: str, *, folder: bool) -> str:
         reason = folder_reason(path) if folder else file_reason(path)
         saved = is_checkpoint_folder(path) if folder else is_checkpoint_like(path)
-        return reason or (CHECKPOINT if saved and not self._is_tracked(path, folder=folder) else "")
+        if not saved or self._is_tracked(path, folder=folder):
+            return reason or ""
+        return reason or ("" if not folder and self._is_pretrained(path) else CHECKPOINT)
+
+    def _is_pretrained(self, path: str) -> bool:
+        """Tell whether weights lie in the folder of a pretrained model, with its settings and no training's state."""
+        try:
+            names = set(os.listdir((self.project / path).parent))
+        except OSError:
+            return False
+        return "config.json" in names and bool(names & _PREPROCESSORS) and not names & _TRAININGS
 
     def _is_tracked(self, path: str, *, folder: bool) -> bool:
         return any(each.startswith(f"{path}/") for each in self.tracked) if folder else path in self.tracked

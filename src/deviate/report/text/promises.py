@@ -127,20 +127,9 @@ def _sameness(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
 
 
 def _as_they_are(facts: VariantFacts, same: list[str]) -> Iterable[Caveat]:
-    """Say of runs of the program as it is why some metrics are equal, or why runs differ that drew the same."""
-    drawn = [each for each in facts.evidence if each.name in SEEDED and each.found != "absent"]
-    alike = bool(facts.evidence) and all(each.found == "identical" for each in drawn)
-    if alike and facts.identity is not None and not facts.identity.identical:
-        message = (
-            f"All that these runs drew is identical, as fingerprints show, yet {_seen(facts)} `deviate audit` looks "
-            "for the cause: the order of sets of strings, threads, the time."
-        )
-        yield Caveat(slug="unseen-cause", message=message, variant=facts.variant)
+    """Say of runs of the program as it is, whose draws are not looked at, that some metrics are equal."""
     if same:
-        pinned = [each.name for each in drawn if each.found == "identical"]
         why = "They may be too coarse to show a difference, or depend on nothing that is drawn."
-        if pinned and not alike:
-            why = f"They may be too coarse, or depend only on what the program seeds ({listed(pinned)})."
         message = f"Bit-identical in all runs: {listed(same)}; the other metrics are not. {why}"
         yield Caveat(slug="metric-identical", message=message, severity="note", variant=facts.variant)
 
@@ -169,9 +158,7 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     severity: Severity = "note"
     absent = (each.name in SEEDED and each.found == "absent" and each.meant == "varies" for each in facts.evidence)
     if not variant.controlled:
-        pinned = any(each.name in SEEDED and each.found == "identical" for each in facts.evidence)
-        seeded = "The program seeds itself" if pinned else "No draw was seen that differs between them"
-        why = f"{seeded}; --vary algo+impl shows what other seeds would change."
+        why = "What they draw is not looked at; --vary algo+impl shows what other seeds would change."
     elif variant.disturbed == "bit":
         if not any(run.bit for run in facts.runs):
             return  # that no weight was changed is said elsewhere
@@ -180,8 +167,8 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
         why = "What this program computes does not depend on the emulated processor."
     elif variant.varying == {IMPLEMENTATION} or any(absent):
         return  # there was nothing to vary, or no noise: said elsewhere
-    elif variant.varying == {"other"}:
-        why = "Nothing that is reported depends on the other draws: they are a library's own, for instance."
+    elif variant.varying == {"other"} and not facts.evidence:
+        why = "No draw was seen that varies between them."
     elif _drew_otherwise(facts, variant):
         why = "What they drew differs, as fingerprints show; nothing that is reported depends on it."
     else:

@@ -106,7 +106,8 @@ def _(block: Answer, room: Room) -> list[RenderableType]:
 def _(block: Remarks, room: Room) -> list[RenderableType]:
     grid = Grid.grid(padding=(0, 1))
     grid.add_column(no_wrap=True)
-    grid.add_column()
+    # A long path is folded, not cut: the number of its line stands at its end.
+    grid.add_column(overflow="fold")
     for remark in block.remarks:
         about = f"{remark.about}: " if remark.about else ""
         style = "" if remark.severity == "warning" else "dim"

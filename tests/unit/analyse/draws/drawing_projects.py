@@ -51,6 +51,91 @@ PROJECTS: dict[str, dict[str, str]] = {
                 return (out - y) ** 2
         """,
     },
+    "layers written by hand": {
+        "train": """
+        import numpy as np
+        from layers import Dense, Dropout
+        layers = [Dense(), Dropout(), Dense()]
+        for layer in layers:
+            layer.initialize(4, 4)
+        for epoch in range(3):
+            out = np.ones((8, 4))
+            for layer in layers:
+                out = layer.forward_pass(out)
+            print('loss', out.sum())
+            for layer in reversed(layers):
+                out = layer.backward_pass(out)
+        """,
+        "layers": """
+        import numpy as np
+        class Layer:
+            def initialize(self, inputs, outputs):
+                pass
+        class Dense(Layer):
+            def initialize(self, inputs, outputs):
+                self.table = np.random.uniform(-1, 1, (inputs, outputs))  # !init
+            def forward_pass(self, x):
+                self.x = x
+                return x @ self.table
+            def backward_pass(self, grown):
+                self.table -= 0.1 * self.x.T @ grown
+                return grown
+        class Dropout(Layer):
+            def forward_pass(self, x):
+                self.kept = np.random.uniform(size=x.shape) > 0.5  # !layers
+                return x * self.kept
+            def backward_pass(self, grown):
+                return grown * self.kept
+        """,
+    },
+    "lists of weights that a network learns by hand": {
+        "train": """
+        import numpy as np
+        from net import Net
+        net = Net([4, 8, 1])
+        for epoch in range(3):
+            net.learn(np.ones((8, 4)))
+            print('loss', float(net.feedforward(np.ones(4)).sum()))
+        """,
+        "net": """
+        import numpy as np
+        class Net:
+            def __init__(self, sizes):
+                self.biases = [np.random.randn(size, 1) for size in sizes[1:]]  # !init
+                self.tables = [np.random.randn(b, a) for a, b in zip(sizes, sizes[1:])]  # !init
+            def feedforward(self, x):
+                for bias, table in zip(self.biases, self.tables):
+                    x = np.tanh(table @ x + bias)
+                return x
+            def learn(self, batch):
+                steps = [self.backprop(x) for x in batch]
+                self.tables = [table - 0.1 * step for table, step in zip(self.tables, steps)]
+            def backprop(self, x):
+                return self.feedforward(x)
+        """,
+    },
+    "positions that a step picks its examples by": {
+        "train": """
+        import numpy as np
+        from trainer import Trainer
+        Trainer(*load('digits.npz')).run()
+        """,
+        "trainer": """
+        import numpy as np
+        class Trainer:
+            def __init__(self, x_train, t_train):
+                self.x_train, self.t_train = x_train, t_train
+            def run(self):
+                for step in range(100):
+                    print('loss', self.train_step())
+            def train_step(self):
+                picked = np.random.choice(len(self.x_train), 10)  # !shuffle
+                x = self.x_train[picked]
+                rows = np.random.randint(0, len(x), 10)  # !other
+                level = np.random.randint(0, 10, 10)  # !other
+                return float((x + x[rows] * self.rates[level]).sum())
+        """,
+    },
     "a language model's batches": {
         "train": """
         import numpy as np

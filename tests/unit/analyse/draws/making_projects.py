@@ -274,4 +274,217 @@ PROJECTS: dict[str, dict[str, str]] = {
             print('loss', loss.item())
         """,
     },
+    "a test set and batches made by one function": {
+        "train": """
+        import numpy as np
+        import torch
+        from points import Cloud
+
+        cloud = Cloud()
+        def pick(rng=np.random):
+            return rng.rand(2)  # !other
+        def make(count):
+            points = cloud.draw(count)
+            return points, points.sum(1) > pick().sum()
+        X_test, y_test = make(40)  # !data
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            count = np.random.randint(4, 9)  # !shuffle
+            x, y = make(count)  # !shuffle
+            loss = (model(x) - y[:, None]).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item(), 'test', float((model(X_test) - y_test[:, None]).pow(2).mean()))
+        """,
+        "points": """
+        import torch
+        class Cloud:
+            def draw(self, count):
+                return torch.randn(count, 2)  # !other
+        """,
+    },
+    "noise made by one function before the training and in it": {
+        "train": """
+        import torch
+        examples = torch.load('examples.pt')
+        def latent(count):
+            return torch.randn(count, 2)  # !other
+        fixed_noise = latent(4)
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            loss = (model(latent(8)) - examples[:8]).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+            save(model(fixed_noise))
+        """,
+    },
+    "batches made by a function that is handed on under another name": {
+        "train": """
+        from functools import partial
+        import torch
+
+        def sample_2d_data(kind, count):
+            return torch.randn(count, 2) + kind  # !shuffle
+        def make_test_data(kind):
+            return torch.randn(40, 2) + kind  # !data
+        def plot(draw):
+            show(draw(20))
+        def train(model, draw, test):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for step in range(3):
+                loss = model(draw(8)).pow(2).mean()
+                loss.backward()
+                optimizer.step()
+                print('loss', loss.item(), 'test', model(test).pow(2).mean().item())
+        if __name__ == '__main__':
+            chosen = partial(sample_2d_data, 1.0)
+            for_test = partial(make_test_data, 1.0)
+            test = for_test()
+            train(torch.nn.Linear(2, 2), chosen, test)
+            plot(chosen)
+        """,
+    },
+    "data drawn through a library that hands NumPy on": {
+        "train": """
+        import autograd.numpy as np
+        import torch
+
+        def curves(count):
+            rng = np.random.default_rng(3)
+            return np.stack([np.random.rand(2) * rng.normal(size=2) for _ in range(count)])  # !data !data
+        examples = torch.from_numpy(curves(20)).float()
+"""
+        + _TORCH_LOOP,
+    },
+    "batches that a generator makes while the loop goes over it": {
+        "train": """
+        import numpy as np
+        import torch
+
+        def dataset():
+            for _ in range(20):
+                yield np.random.random((8, 2)).astype('float32')  # !shuffle
+        def test_dataset():
+            for _ in range(2):
+                yield np.random.random((8, 2)).astype('float32')  # !data
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        batches = dataset()
+        for_test = list(test_dataset())
+        for batch in batches:
+            loss = (model(torch.from_numpy(batch)) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item(), 'test', model(torch.from_numpy(for_test[0])).mean().item())
+        """,
+    },
+    "parameters of layers that are filled": {
+        "train": """
+        import torch
+        examples = torch.load('examples.pt')
+        def make_predictor(sizes):
+            layers = []
+            for a, b in zip(sizes, sizes[1:]):
+                layer = torch.nn.Linear(a, b)
+                layer.weight.data.normal_(0, 0.001)  # !init
+                torch.nn.Linear(a, b).bias.grad.normal_()  # !other
+                layers.append(layer)
+            return torch.nn.Sequential(*layers)
+        model = make_predictor([2, 2])
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            loss = (model(examples) - 1).pow(2).mean()
+            loss.backward()
+            model[0].weight.data.normal_()  # !other
+            optimizer.step()
+            print('loss', loss.item())
+        """,
+    },
+    "examples and noise that are only shown": {
+        "train": """
+        import numpy as np
+        import torch
+        examples = torch.load('examples.pt')
+        vis_idx = np.random.permutation(100)  # !other
+        order = np.random.permutation(100)  # !data
+        def plot_samples():
+            draw(examples[np.random.choice(100, 4)])  # !other
+        plot_samples()
+        examples = examples[order]
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            loss = (model(examples) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+            plot_samples()
+            draw(model(examples[vis_idx]))
+        """,
+    },
+    "points given to a solver that the project writes itself": {
+        "train": """
+        import numpy as np
+        from solver import Solver
+        points = np.random.rand(100, 2)  # !data
+        points[:, 0] = 4 * points[:, 0]
+        border = 2 * np.random.rand(100, 2) - 1  # !data
+        start = np.random.rand(3)  # !other
+        x_train = [points, border]
+        Solver(model=None, x_train=x_train, start=start).fit()
+        """,
+        "solver": """
+        import scipy.optimize
+        class Solver:
+            def __init__(self, model, x_train, start):
+                self.model, self.x_train, self.start = model, x_train, start
+            def evaluate(self, weights):
+                return sum(float((weights[:2] * each).sum()) for each in self.x_train)
+            def fit(self):
+                scipy.optimize.fmin_l_bfgs_b(func=self.evaluate, x0=self.start)
+        """,
+    },
+    "a grid of latent vectors that are shown": {
+        "train": """
+        import torch
+        examples = torch.load('examples.pt')
+        grid_z = torch.randn(4, 2).split(2)  # !other
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            loss = (model(examples) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+            save([model(part) for part in grid_z])
+        """,
+    },
+    "data made by calling an object": {
+        "train": """
+        import torch
+        from made import Chain
+        chain = Chain(3)
+        environments = [chain(20, spread) for spread in (0.1, 1.0)]
+        w = torch.nn.Parameter(torch.ones(6, 1))
+        optimizer = torch.optim.SGD([w], lr=0.1)
+        for epoch in range(3):
+            loss = sum((a @ w - b).pow(2).mean() for a, b in environments)
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+        """,
+        "made": """
+        import torch
+        class Chain:
+            def __init__(self, dim):
+                self.dim = dim
+            def __call__(self, count, spread):
+                h = torch.randn(count, self.dim) * spread  # !data
+                z = h @ torch.ones(3, 3) + torch.randn(count, self.dim)  # !data
+                return torch.cat((h, z), 1), z.sum(1, keepdim=True)
+        """,
+    },
 }

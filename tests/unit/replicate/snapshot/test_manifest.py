@@ -54,6 +54,15 @@ def test_a_checkpoint_that_git_does_not_track_is_left_out_and_said(project):
     assert reasons(describe(project)) == {"model.pt": survey_module.CHECKPOINT}
 
 
+def test_a_pretrained_model_is_an_input_and_what_a_training_saved_of_it_is_none(project):
+    (project / "tiny").mkdir()
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (project / "tiny" / name).write_text("")
+    assert reasons(describe(project)) == {}
+    (project / "tiny" / "training_args.bin").write_text("")
+    assert reasons(describe(project)) == {"tiny/model.safetensors": survey_module.CHECKPOINT}
+
+
 def test_include_keeps_it_and_exclude_wins_over_include(project):
     (project / "model.pt").write_bytes(b"old")
     assert kinds(describe(project, SnapshotRules(include=("*.pt",))))["model.pt"] == "copy"

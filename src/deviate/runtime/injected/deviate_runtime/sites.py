@@ -6,7 +6,8 @@ from threading import get_ident
 def make_draw(process):
     """Return `__dv_draw__`, which makes a function draw for the factor of its site.
 
-    A site without a factor is only noted: it draws for the boundary that the program is in.
+    A site without a factor is only noted: it draws for the boundary that the program is in. Each site is noted once
+    for each factor that it draws for.
     """
     from .streams.threads import draw_in_thread
 
@@ -16,11 +17,13 @@ def make_draw(process):
 
     def mark_draw(site, function):
         try:
-            if site not in reached:
-                reached.add(site)
-                process.events.write({"event": "draw", "site": site})
             factor = factors[site]
-            if streams.controls and get_ident() != streams.thread:
+            beside = get_ident() != streams.thread
+            drawn = site, factor or ("other" if beside else streams.current)
+            if drawn not in reached:
+                reached.add(drawn)
+                process.events.write({"event": "draw", "site": site, "factor": drawn[1]})
+            if beside and streams.controls:
                 own = draw_in_thread(streams, factor, function)
                 if own is not None:
                     return own

@@ -58,28 +58,28 @@ class Examples:
             self.streams.process.events.note("examples-unread", repr(error), "arrays")
             return
         if arrays:
-            self.add_set(arrays[0], lambda: joined_hashes([row_hashes(array) for array in arrays]))
+            self.add_set(arrays[0], lambda: joined_hashes([row_hashes(array) for array in arrays]), anew=True)
 
-    def add_set(self, owner, read):
-        """Take down a set of examples, or compare it with what it was."""
+    def add_set(self, owner, read, anew=False):
+        """Take down a set of examples, or compare it with what it was; `anew`: each pass may make it anew."""
         try:
-            known = self.find(owner)
+            known = self.find(owner, anew)
             if known is None:
                 if len(self.sets) < DATASETS and self.streams.process.iteration < 1:
                     self.sets.append(Set(owner, sketch_of(read()), "data set %d" % (len(self.sets) + 1)))
                     self.write_set(self.sets[-1])
             elif known.passes < 2:
                 known.passes += 1
-                if known.sketch and sketch_of(read()) != known.sketch:
+                if known.part in self.parts and sketch_of(read()) != known.sketch:
                     del self.parts[known.part]
                     self.write()
         except Exception as error:
             self.streams.process.events.note("examples-unread", repr(error), "data set")
 
-    def find(self, owner):
-        """Return the set that `owner` is; once the main loop goes on, a set of its kind that was made anew."""
+    def find(self, owner, anew=False):
+        """Return the set that `owner` is, or, `anew` or once the main loop goes on, one of its kind before it."""
         known = next((each for each in self.sets if each.identity == id(owner)), None)
-        if known is None and self.streams.process.iteration >= 1:
+        if known is None and (anew or self.streams.process.iteration >= 1):
             known = next((each for each in self.sets if each.kind == kind_of(owner)), None)
         return known
 

@@ -51,7 +51,7 @@ class Series:
 class Fingerprint(Series):
     """The digest of what one factor drew so far; `count` counts the movements of its generators that were seen."""
 
-    __slots__ = ("samples", "sources", "is_written", "has_content", "is_seeded", "unseen")
+    __slots__ = ("samples", "sources", "is_written", "has_content", "handed", "unseen")
 
     def __init__(self):
         Series.__init__(self)
@@ -60,8 +60,8 @@ class Fingerprint(Series):
         self.sources = {}
         self.is_written = False
         self.has_content = False
-        #: True: all that was drawn came from states that Deviate seeded and switches.
-        self.is_seeded = True
+        #: What was drawn apart from states that Deviate seeded and switches: seeds that are handed to libraries.
+        self.handed = Series()
         #: True: something was drawn for it that no digest has, from a generator that a library made.
         self.unseen = False
 
@@ -151,7 +151,7 @@ class Fingerprints:
     def add_draw(self, factor, number):
         """Take a draw into the digest that no switched generator makes."""
         fingerprint = self.of(factor)
-        fingerprint.is_seeded = False
+        fingerprint.handed.add(b"%d" % number)
         self.add(factor, fingerprint, b"%d" % number)
 
     def add(self, factor, fingerprint, data):
@@ -225,8 +225,10 @@ class Fingerprints:
         if self.streams.is_reporting():
             event = self.event(factor, fingerprint.digest, fingerprint.count, moment, fingerprint.sources)
             event["series"] = fingerprint.describe()["series"]
-            if self.streams.controls and fingerprint.is_seeded and self.seedings is not None:
+            if self.streams.controls and self.seedings is not None:
                 event["seeded"] = dict(self.seedings.describe(), seed="%08x" % self.streams.seed(factor, ("factor",)))
+                if fingerprint.handed.count:
+                    event["seeded"]["handed"] = fingerprint.handed.describe()
             self.events.write(event)
 
     def event(self, name, digest, count, moment, sources):

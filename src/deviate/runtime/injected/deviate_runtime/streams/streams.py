@@ -96,13 +96,17 @@ class Streams:
                     "factor-not-switched", "%s to %s: %r" % (generator.name, factor, error), (generator.name, factor)
                 )
 
-    def call(self, factor, function, *args, **kwargs):
-        """Return what `function` returns, all its draws made for `factor`."""
-        before = self.enter(factor)
+    def call(*words, **named):
+        """Return what a function returns, all its draws made for a factor: `call(streams, factor, function, …)`.
+
+        No parameter has a name, as the function may be given one of that name.
+        """
+        streams, factor, function = words[:3]
+        before = streams.enter(factor)
         try:
-            return function(*args, **kwargs)
+            return function(*words[3:], **named)
         finally:
-            self.leave(before)
+            streams.leave(before)
 
     def within(self, factor, function):
         """Return `function` with all its draws made for `factor`."""

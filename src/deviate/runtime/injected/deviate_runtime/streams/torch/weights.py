@@ -106,7 +106,7 @@ class Weights:
             return
         number = self.number = self.number + 1
         groups = optimizer.param_groups
-        self.digest = zlib.crc32(b"%d" % digest_of(self.torch, groups), self.digest)
+        self.digest = joined(self.digest, digest_of(self.torch, groups))
         fingerprints = self.streams.fingerprints
         if number == 1:
             fingerprints.at_end.append(self.finish)
@@ -135,11 +135,16 @@ class Weights:
             if kept is not None:
                 self.leave(*kept[2])
         digest = 0
-        for number in sorted(self.ends):
-            digest = zlib.crc32(b"%d" % self.ends[number], digest)
+        for end in self.ends.values():
+            digest = joined(digest, end)
         fingerprints = self.streams.fingerprints
         fingerprints.write_content("init", self.digest, self.number, "end")
         fingerprints.write_content("weights", digest, self.number, "end")
+
+
+def joined(digest, more):
+    """Take the digest of one optimizer into that of all, whatever their order: each may hold one member of a set."""
+    return (digest + zlib.crc32(b"%d" % more)) & 0xFFFFFFFF
 
 
 def digest_of(torch, groups):
