@@ -76,6 +76,11 @@ REPORT_FILE = "report.md"
 @click.option("--strict", is_flag=True, help="Where kernels are held fixed, end a run at an operation that cannot be.")
 @factor_option
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
+@click.option(
+    "--anyway",
+    is_flag=True,
+    help="Add runs to the experiment although its source was edited since: they are made from its copy, and marked.",
+)
 @click.option("--discard-work", is_flag=True, help="Delete the working folder, checkpoints too, of each completed run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool, **options: Any) -> int:

@@ -48,6 +48,8 @@ class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
     keep_work: bool = True
     #: Have operations without a deterministic form end the run, where the implementation is held fixed.
     strict: bool = False
+    #: What readers of the results have to know of these runs.
+    warnings: tuple[str, ...] = ()
 
 
 def replicate(
@@ -236,7 +238,11 @@ class _Stage:
             cwd=active.ready.launch.cwd,
             source=self.source.folder.snapshot,
             snapshot=self.source.snapshot,
-            warnings=[*written_to(active.shared, state(active.shared)), *pinned_warnings(self.source.snapshot)],
+            warnings=[
+                *self.options.warnings,
+                *written_to(active.shared, state(active.shared)),
+                *pinned_warnings(self.source.snapshot),
+            ],
         )
         if isinstance(outcome, TimedOut):
             return msgspec.structs.replace(outcome, hint=f"allow more than --timeout {self.options.timeout:g}")

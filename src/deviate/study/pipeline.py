@@ -8,7 +8,7 @@ from datetime import datetime
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked
 from deviate.study.criterion import settle_metric, settle_until
-from deviate.study.events import OpenedAnew, StudyEvent
+from deviate.study.events import GoesOn, OpenedAnew, StudyEvent
 from deviate.study.request import Request, check_request, prepare_request
 from deviate.study.resume import open_experiment
 from deviate.study.runs import make_runs
@@ -25,9 +25,13 @@ def run(request: Request, observe: Callable[[StudyEvent], None] = lambda event: 
         workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
     workspace.prepare()
     with locked(workspace, ["deviate", "run", "--", *prepared.target.command]):
-        folder, other = open_experiment(request, prepared, workspace, datetime.now().astimezone(), until)
-        if other:
-            observe(OpenedAnew(name=folder.name, other=other))
-        for event in make_runs(request, folder, until):
+        opened = open_experiment(request, prepared, workspace, datetime.now().astimezone(), until)
+        folder = opened.folder
+        if opened.other:
+            observe(OpenedAnew(name=folder.name, other=opened.other))
+        if opened.aside or opened.changed:
+            aside = [change.text for change in opened.aside]
+            observe(GoesOn(name=folder.name, aside=aside, changed=opened.changed))
+        for event in make_runs(request, folder, until, opened.changed):
             observe(event)
     return folder

@@ -46,6 +46,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
     link: tuple[str, ...] = ()
     retry_failed: bool = False
+    #: Add runs to the experiment although the project was changed since; they are marked.
+    anyway: bool = False
     discard_work: bool = False
     strict: bool = False
     #: ``FILE:LINE=NAME``: factors of draws, above what ``deviate.toml`` says.
@@ -126,7 +128,8 @@ def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
         require_metrics(findings)
     Workspace(target.project).check_usable()
     rules = snapshot_rules(request, target.project)
-    snapshot = describe(target.project, rules, folder=target.folder, words=target.command)
+    sources = [target.entry, *findings.files]
+    snapshot = describe(target.project, rules, folder=target.folder, words=target.command, sources=sources)
     return Prepared(target=target, program=program, findings=findings, snapshot=snapshot)
 
 
