@@ -79,6 +79,7 @@ def _verify(
 ) -> int:
     from deviate.preflight.trial import DEFAULT_LIMIT
     from deviate.preflight.verification import verify
+    from deviate.replicate.environment.masking import mask_words
     from deviate.report.views import verification_view
     from deviate.report.writers.json_values import facts_json
     from deviate.report.writers.registry import find_writer, writers
@@ -93,7 +94,7 @@ def _verify(
     writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
     limit = DEFAULT_LIMIT if limit is None else limit
     if writer.name != "json":
-        say(f"running {shlex.join(words)} as it is, for up to {limit:g} s", err=True)
+        say(f"running {shlex.join(mask_words(words))} as it is, for up to {limit:g} s", err=True)
     facts = verify(Request(command=list(words), entry=entry, project=project, factor=options["factor"]), limit)
     view = verification_view(facts)
     show(view, writer, output, view.page().command, "verification")

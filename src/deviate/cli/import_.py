@@ -90,6 +90,7 @@ def _request(
     directions: tuple[str, ...], aggregates: tuple[str, ...], replace: bool, project: Path | None, **columns: Any,
 ) -> ImportRequest:  # fmt: skip
     from deviate.importing.request import ImportRequest
+    from deviate.replicate.environment.masking import mask_words
     from deviate.replicate.workspace.folders import Workspace
 
     return ImportRequest(
@@ -103,7 +104,7 @@ def _request(
         directions={metric: _direction(word) for metric, word in _pairs(directions, "--direction 'err=lower'")},
         aggregates=dict(_pairs(aggregates, "--aggregate 'test acc=best'")),
         replace=replace,
-        command=["deviate", *sys.argv[1:]],
+        command=mask_words(["deviate", *sys.argv[1:]]),
     )
 
 

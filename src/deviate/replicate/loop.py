@@ -16,7 +16,7 @@ from deviate.replicate.environment.command import find_program
 from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress, RunStarted
 from deviate.replicate.executors.executor import Executor, Handle
 from deviate.replicate.interrupts import StopRequests, listening
-from deviate.replicate.outcomes import run_outcome
+from deviate.replicate.outcomes import run_outcome, without_secrets
 from deviate.replicate.prepare import Ready, Source, clear_removed, discard_work, prepare_run
 from deviate.replicate.schedule import schedule
 from deviate.replicate.snapshot.git import describe_commit
@@ -25,7 +25,7 @@ from deviate.replicate.snapshot.manifest import read_snapshot
 from deviate.replicate.workspace.files import sync_file
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import read_progress
-from deviate.replicate.workspace.run_files import Completed, Failed, Outcome, TimedOut
+from deviate.replicate.workspace.run_files import Completed, Ended, Failed, Outcome, TimedOut
 
 #: Seconds between two looks at the runs, and between two reports of one run's progress.
 LOOK_EVERY = 0.05
@@ -226,13 +226,18 @@ class _Stage:
         return self._store(active.run, active.ready.folder, self._outcome(active))
 
     def _outcome(self, active: _Active) -> Outcome:
-        folder = active.ready.folder
-        ended = folder.read_ended()
+        ended = active.ready.folder.read_ended()
         if ended is None:
             return Failed(seconds=self.clock() - active.started, reason="it is gone, and nothing tells how it ended")
-        outcome = run_outcome(
+        outcome = without_secrets(self._told(active, ended), self.source.experiment.command, self.source.environment)
+        if isinstance(outcome, TimedOut):
+            return msgspec.structs.replace(outcome, hint=f"allow more than --timeout {self.options.timeout:g}")
+        return outcome
+
+    def _told(self, active: _Active, ended: Ended) -> Outcome:
+        return run_outcome(
             ended,
-            folder,
+            active.ready.folder,
             words=self.source.experiment.command,
             copy=active.ready.copy,
             cwd=active.ready.launch.cwd,
@@ -244,9 +249,6 @@ class _Stage:
                 *pinned_warnings(self.source.snapshot),
             ],
         )
-        if isinstance(outcome, TimedOut):
-            return msgspec.structs.replace(outcome, hint=f"allow more than --timeout {self.options.timeout:g}")
-        return outcome
 
     def _store(self, run: Run, folder: RunFolder, outcome: Outcome) -> Event:
         # What the outcome speaks of is on disk before the outcome is.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked
 from deviate.study.criterion import settle_metric, settle_until
@@ -24,7 +25,7 @@ def run(request: Request, observe: Callable[[StudyEvent], None] = lambda event: 
     if request.name is not None:
         workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
     workspace.prepare()
-    with locked(workspace, ["deviate", "run", "--", *prepared.target.command]):
+    with locked(workspace, ["deviate", "run", "--", *mask_words(prepared.target.command)]):
         opened = open_experiment(request, prepared, workspace, datetime.now().astimezone(), until)
         folder = opened.folder
         if opened.other:
@@ -32,6 +33,6 @@ def run(request: Request, observe: Callable[[StudyEvent], None] = lambda event: 
         if opened.aside or opened.changed:
             aside = [change.text for change in opened.aside]
             observe(GoesOn(name=folder.name, aside=aside, changed=opened.changed))
-        for event in make_runs(request, folder, until, opened.changed):
+        for event in make_runs(request, prepared.target.command, folder, until, opened.changed):
             observe(event)
     return folder

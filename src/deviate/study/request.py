@@ -19,6 +19,7 @@ from deviate.project.import_path import file_digests
 from deviate.project.selection import extract, require_metrics
 from deviate.project.target import Target, find_target
 from deviate.replicate.environment.command import find_program
+from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, check_executor
 from deviate.replicate.snapshot.manifest import Snapshot, describe
 from deviate.replicate.snapshot.rules import SnapshotRules
@@ -95,7 +96,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
         target, findings = self.target, self.findings
         return Experiment(
             name=name,
-            command=target.command,
+            command=mask_words(target.command),
             folder=target.folder,
             entry=target.entry,
             metrics=[metric for metric in findings.metrics if metric.selected],

@@ -6,6 +6,8 @@ import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 
+import msgspec
+
 from deviate.collect.runs import read_run
 from deviate.errors import FirstRunFailed, NothingRecorded
 from deviate.experiment import Run, Until
@@ -28,10 +30,15 @@ _MISSING = re.compile(
 
 
 def make_runs(
-    request: Request, folder: ExperimentFolder, until: Until | None, changed: Sequence[str] = ()
+    request: Request,
+    command: Sequence[str],
+    folder: ExperimentFolder,
+    until: Until | None,
+    changed: Sequence[str] = (),
 ) -> Iterator[StudyEvent]:
     """Make the runs that are still to be made; after the first completed one, say which factors it drew for.
 
+    `command` has its secrets, which the stored one has not.
     `changed` is what changed in the project since its snapshot was taken: it marks the runs.
 
     Raises
@@ -42,7 +49,7 @@ def make_runs(
         After the first run, where something that the training needs is missing: it would be in the others, too.
     """
     seen = False
-    with closing(_rounds(request, folder, until, changed)) as events:
+    with closing(_rounds(request, command, folder, until, changed)) as events:
         for event in events:
             yield event
             if isinstance(event, RunEnded) and isinstance(event.outcome, Failed):
@@ -55,7 +62,7 @@ def make_runs(
 
 
 def _rounds(
-    request: Request, folder: ExperimentFolder, until: Until | None, changed: Sequence[str]
+    request: Request, command: Sequence[str], folder: ExperimentFolder, until: Until | None, changed: Sequence[str]
 ) -> Generator[StudyEvent, None, None]:
     experiment = folder.read_experiment()
     instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
@@ -71,7 +78,8 @@ def _rounds(
             strict=request.strict,
             warnings=_marks(changed),
         )
-        with closing(replicate(plan_runs(folder, planned), folder, overlay, executor, options=options)) as events:
+        asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
+        with closing(replicate(asked, folder, overlay, executor, options=options)) as events:
             yield from (with_ordered_values(event, experiment) for event in events)
 
     if until is None:

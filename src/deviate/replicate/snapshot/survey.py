@@ -17,6 +17,7 @@ from deviate.replicate.snapshot.rules import (
     SnapshotRules,
     file_reason,
     folder_reason,
+    holds_secrets,
     is_checkpoint_folder,
     is_checkpoint_like,
     matches,
@@ -173,6 +174,8 @@ def _file(path: str, entry: os.DirEntry[str]) -> Item:
         return Item(path=path, kind="left out", reason=SPECIAL)
     if not os.access(entry.path, os.R_OK):
         return Item(path=path, kind="left out", reason=UNREADABLE)
+    if holds_secrets(path):
+        return _linked(path, entry, "holds secrets")
     if status.st_size > COPY_LIMIT:
         return _linked(path, entry, "larger than 1 MiB")
     return Item(path=path, kind="copy", size=status.st_size, mtime_ns=status.st_mtime_ns)
