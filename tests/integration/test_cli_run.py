@@ -116,10 +116,6 @@ def test_reports_written_into_the_project_are_no_source_of_the_training(trained,
     done = deviate("run", "-n", "4", "--json", *COMMAND)
     assert done.json["experiment"] == "train"
     assert "new one" not in done.err
-    (project / "out.csv").write_text("edited by hand")
-    again = deviate("run", "-n", "4", "--json", *COMMAND)
-    assert again.json["experiment"] == "train-2"
-    assert "experiment 'train-2' is a new one: 'train' has another source, edited since: out.csv\n" in again.err
 
 
 def test_what_is_said_at_the_end_of_a_run_are_its_last_values(trained, project):

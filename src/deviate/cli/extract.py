@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from deviate.cli.output import factor_option, format_named, json_option, output_options, show
+from deviate.cli.printing import Styled, say
 from deviate.errors import BadOption, NoMetrics
 
 if TYPE_CHECKING:
@@ -76,6 +79,7 @@ def _verify(
 ) -> int:
     from deviate.preflight.trial import DEFAULT_LIMIT
     from deviate.preflight.verification import verify
+    from deviate.replicate.environment.masking import mask_words
     from deviate.report.views import verification_view
     from deviate.report.writers.json_values import facts_json
     from deviate.report.writers.registry import find_writer, writers
@@ -90,7 +94,7 @@ def _verify(
     writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
     limit = DEFAULT_LIMIT if limit is None else limit
     if writer.name != "json":
-        click.echo(f"running {shlex.join(words)} as it is, for up to {limit:g} s", err=True)
+        say(f"running {shlex.join(mask_words(words))} as it is, for up to {limit:g} s", err=True)
     facts = verify(Request(command=list(words), entry=entry, project=project, factor=options["factor"]), limit)
     view = verification_view(facts)
     show(view, writer, output, view.page().command, "verification")
@@ -115,9 +119,9 @@ def _extract(entry: str, project: Path | None, **options: Any) -> None:
     if options["as_json"]:
         click.echo(json.dumps(contract(findings), indent=1))
     elif options["diff"]:
-        click.echo("".join(show_edits(project, findings)), nl=False)
+        _show_diff(show_edits(project, findings))
     else:
-        click.echo(_listing(project, findings, options["all"]))
+        say(*_listing(project, findings, options["all"]))
 
 
 def contract(findings: Findings) -> dict[str, Any]:
@@ -137,6 +141,14 @@ def contract(findings: Findings) -> dict[str, Any]:
     }
 
 
+def _show_diff(pieces: Iterable[str]) -> None:
+    """Print a difference: into a file or a program byte by byte, in a terminal with nothing that it obeys."""
+    if sys.stdout.isatty():
+        say(*(line for piece in pieces for line in piece.removesuffix("\n").split("\n")))
+    else:
+        click.echo("".join(pieces), nl=False)
+
+
 def _write(project: Path, findings: Findings) -> None:
     from deviate.project.config import write_metrics
 
@@ -152,11 +164,11 @@ def _write(project: Path, findings: Findings) -> None:
         raise BadOption(
             f"cannot write {project / 'deviate.toml'}: {problem.strerror}", hint="make the project folder writable"
         ) from problem
-    click.echo(f"{len(chosen)} metrics written to {path}", err=True)
+    say(f"{len(chosen)} metrics written to {path}", err=True)
 
 
-def _listing(project: Path, findings: Findings, everything: bool) -> str:
-    lines = [_loop_line(project, findings), ""]
+def _listing(project: Path, findings: Findings, everything: bool) -> list[str]:
+    lines = [*_loop_lines(project, findings), ""]
     chosen = [metric for metric in findings.metrics if metric.selected]
     lines += [f"metrics    {len(chosen)} in {len({m.file for m in chosen})} of {len(findings.files)} files read", ""]
     for metric in sorted(chosen, key=lambda metric: -metric.confidence):
@@ -170,22 +182,25 @@ def _listing(project: Path, findings: Findings, everything: bool) -> str:
         lines.append(f"{len(others)} not selected, {len(findings.rejected)} rejected: --all lists them with reasons")
     lines += [f"outside     {file}  (read, because imports lead there)" for file in findings.outside]
     lines += [f"unreadable  {u.file}:{u.line}  {u.error}" for u in findings.unreadable]
-    return "\n".join(lines)
+    return lines
 
 
-def _loop_line(project: Path, findings: Findings) -> str:
+def _loop_lines(project: Path, findings: Findings) -> list[str]:
     loop = findings.main_loop
     if loop is None:
-        return "main loop  none found: records have no iteration; name it in deviate.toml as [main_loop] file, line"
-    return f"main loop  {loop.file}:{loop.line}   {_source(project, loop.file, loop.line)}\n           {loop.why}"
+        return ["main loop  none found: records have no iteration; name it in deviate.toml as [main_loop] file, line"]
+    return [f"main loop  {loop.file}:{loop.line}   {_source(project, loop.file, loop.line)}", f"           {loop.why}"]
 
 
 def _metric_lines(project: Path, metric: Metric) -> list[str]:
+    from deviate.report.escape import clean
+
     wish = f", {metric.direction} is better" if metric.direction else ""
+    name, why = click.style(clean(metric.name), bold=True), click.style(clean(metric.why), dim=True)
     return [
-        f"{metric.confidence:5.0%}  {click.style(metric.name, bold=True)}   {metric.kind}{wish}, {metric.aggregate}",
+        Styled(f"{metric.confidence:5.0%}  {name}   {metric.kind}{wish}, {metric.aggregate}"),
         f"       {metric.file}:{metric.line} in {metric.function}   {_source(project, metric.file, metric.line)}",
-        f"       {click.style(metric.why, dim=True)}",
+        Styled(f"       {why}"),
         "",
     ]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from deviate.cli.printing import say
 from deviate.errors import BadOption
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def write_figure_files(figures: Sequence[Figure], folder: Path, format_name: str
         there = set(folder.iterdir()) if folder.is_dir() else set()
         for path in write_figures(figures, folder, chosen):
             note_written(path)
-            click.echo(f"{'replaced' if path in there else 'written to'} {path}", err=True)
+            say(f"{'replaced' if path in there else 'written to'} {path}", err=True)
     except OSError as problem:
         raise BadOption(
             f"cannot write {problem.filename or folder}: {problem.strerror}", hint="name a folder that can be written"

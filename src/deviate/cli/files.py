@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
+from deviate.cli.printing import say
 from deviate.errors import BadOption
 
 
@@ -33,4 +32,4 @@ def write_output(path: Path, text: str) -> None:
         raise BadOption(
             f"cannot write {path}: {problem.strerror}", hint="name a file in a folder that is there"
         ) from problem
-    click.echo(f"written to {path}", err=True)
+    say(f"written to {path}", err=True)

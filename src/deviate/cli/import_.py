@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.cli.printing import say
 from deviate.errors import BadOption
 from deviate.importing.request import FORMATS
 
@@ -81,7 +82,7 @@ def command(as_json: bool, **options: Any) -> None:
         click.echo(json.dumps({"schema": 1, "experiments": [_facts(folder) for folder in folders]}))
         return
     for folder in folders:
-        click.echo("\n".join(_lines(folder)))
+        say(*_lines(folder))
 
 
 def _request(
@@ -89,6 +90,7 @@ def _request(
     directions: tuple[str, ...], aggregates: tuple[str, ...], replace: bool, project: Path | None, **columns: Any,
 ) -> ImportRequest:  # fmt: skip
     from deviate.importing.request import ImportRequest
+    from deviate.replicate.environment.masking import mask_words
     from deviate.replicate.workspace.folders import Workspace
 
     return ImportRequest(
@@ -102,7 +104,7 @@ def _request(
         directions={metric: _direction(word) for metric, word in _pairs(directions, "--direction 'err=lower'")},
         aggregates=dict(_pairs(aggregates, "--aggregate 'test acc=best'")),
         replace=replace,
-        command=["deviate", *sys.argv[1:]],
+        command=mask_words(["deviate", *sys.argv[1:]]),
     )
 
 
@@ -140,7 +142,6 @@ def _facts(folder: ExperimentFolder) -> dict[str, Any]:
 
 
 def _lines(folder: ExperimentFolder) -> list[str]:
-    from deviate.report.escape import clean
     from deviate.report.text.words import count, listed
 
     experiment = folder.read_experiment()
@@ -148,38 +149,35 @@ def _lines(folder: ExperimentFolder) -> list[str]:
     labels = list(imported.labels.values()) if imported else []
     metrics = [metric.name for metric in experiment.metrics]
     return [
-        f"{experiment.name}: {count(len(labels), 'run')} ({clean(listed(labels))}), "
-        f"{count(len(metrics), 'metric')} ({clean(listed(metrics))})",
+        f"{experiment.name}: {count(len(labels), 'run')} ({listed(labels)}), "
+        f"{count(len(metrics), 'metric')} ({listed(metrics)})",
         *_failed_lines(folder, imported.labels if imported else {}),
-        *(f"  {clean(note)}" for note in (imported.notes if imported else [])),
+        *(f"  {note}" for note in (imported.notes if imported else [])),
         f"  deviate report {experiment.name}",
     ]
 
 
 def _failed_lines(folder: ExperimentFolder, labels: dict[str, str]) -> list[str]:
     from deviate.replicate.workspace.run_files import Unfinished
-    from deviate.report.escape import clean
     from deviate.report.text.words import count, listed
 
     failed = [run for run in folder.runs() if isinstance(run.read_outcome(), Unfinished)]
     named = listed([labels.get(str(run.run.index), run.run.folder) for run in failed])
-    return [f"  {count(len(failed), 'run')} failed: {clean(named)}"] if failed else []
+    return [f"  {count(len(failed), 'run')} failed: {named}"] if failed else []
 
 
 def shown_lines(folder: ExperimentFolder) -> list[str]:
     """Say what is known of an imported experiment and its runs, for ``deviate show``."""
-    from deviate.report.escape import clean
-
     experiment = folder.read_experiment()
     imported = experiment.imported
     assert imported is not None
     return [
         f"experiment   {experiment.name}",
-        f"imported     as {imported.format} on {experiment.created[:16]} from {clean(', '.join(imported.sources))}",
+        f"imported     as {imported.format} on {experiment.created[:16]} from {', '.join(imported.sources)}",
         "varied       not known: Deviate did not run it",
         "",
-        *(f"metric       {clean(metric.name):28} {metric.aggregate:6}" for metric in experiment.metrics),
-        *(f"note         {clean(note)}" for note in imported.notes),
+        *(f"metric       {metric.name:28} {metric.aggregate:6}" for metric in experiment.metrics),
+        *(f"note         {note}" for note in imported.notes),
         "",
         *(_run_line(run, imported.labels.get(str(run.run.index), "")) for run in folder.runs()),
     ]
@@ -187,11 +185,10 @@ def shown_lines(folder: ExperimentFolder) -> list[str]:
 
 def _run_line(run: RunFolder, label: str) -> str:
     from deviate.replicate.workspace.run_files import Unfinished
-    from deviate.report.escape import clean
     from deviate.report.numbers import show_seconds
 
     outcome = run.read_outcome()
     status = outcome.status if outcome else "unfinished"
     reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""
     took = show_seconds(outcome.seconds if outcome else None)
-    return f"run          {run.run.folder:16} {status:16} {took:>9}  {clean(label)}{reason}"
+    return f"run          {run.run.folder:16} {status:16} {took:>9}  {label}{reason}"

@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from deviate.cli.printing import say
+
 HEADS = ("experiment", "runs", "made", "command")
 
 #: Variants of an experiment that are listed one by one; of more the sum is.
@@ -40,7 +42,7 @@ def command(as_json: bool) -> None:
         click.echo("no experiment here yet; make one with: deviate run -n 8 -- python train.py")
         return
     # What a script reads are the experiments alone.
-    click.echo("\n".join(lines(overviews, heads=sys.stdout.isatty())))
+    say(*lines(overviews, heads=sys.stdout.isatty()))
 
 
 def lines(overviews: Sequence[Mapping[str, Any]], *, heads: bool) -> list[str]:

@@ -52,6 +52,10 @@ def main() -> None:
         _say(error)
         status = error.exit_status
     except click.ClickException as error:
+        from deviate.report.escape import clean
+
+        # What was typed is in the message.
+        vars(error)["message"] = clean(error.message)
         error.show()
         status = error.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -65,10 +69,12 @@ def main() -> None:
 
 
 def _say(error: DeviateError) -> None:
+    from deviate.report.escape import clean
+
     slug = click.style(f"  [{error.slug}]", dim=True)
-    click.echo(click.style("error: ", fg="red", bold=True) + error.message + slug, err=True)
+    click.echo(click.style("error: ", fg="red", bold=True) + clean(error.message) + slug, err=True)
     if error.hint:
-        click.echo(click.style("hint:  ", fg="cyan") + error.hint, err=True)
+        click.echo(click.style("hint:  ", fg="cyan") + clean(error.hint), err=True)
 
 
 def _stopped(words: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from deviate.cli.files import write_output
+from deviate.cli.printing import say
 from deviate.errors import BadOption
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def show(view: View[Any], writer: Writer, output: Path | None, again: str, stem:
     if writer.name == "html":
         # Options end where the user's own command begins.
         words, dashes, command = again.partition(" -- ")
-        click.echo(f"to a file: {words} -o {stem}.html{dashes}{command}", err=True)
+        say(f"to a file: {words} -o {stem}.html{dashes}{command}", err=True)
 
 
 def written(view: View[Any], writer: Writer) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 
 from rich.console import Console
@@ -22,7 +22,8 @@ from deviate.replicate.events import (
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
 from deviate.report.text.until import progress_line
-from deviate.study.events import FactorsSeen, Looked, OpenedAnew, StudyEvent
+from deviate.report.text.words import listed
+from deviate.study.events import FactorsSeen, GoesOn, Looked, OpenedAnew, StudyEvent
 
 #: Latest values shown of each run.
 VALUES_SHOWN = 3
@@ -72,6 +73,9 @@ class Progress:
                     highlight=False,
                     soft_wrap=True,
                 )
+            case GoesOn():
+                for line in _going_on(event):
+                    self.console.print(Text(clean(line)), highlight=False, soft_wrap=True)
             case FactorsSeen():
                 self._say(Text(_factors(event), style="dim"))
             case Looked():
@@ -117,6 +121,17 @@ class Progress:
         if not self.ended:
             return None
         return (self.clock() - self.began) / self.ended * (self.total - self.ended)
+
+
+def _going_on(event: GoesOn) -> Iterator[str]:
+    if event.changed:
+        changed = listed(event.changed, most=10)
+        yield f"{event.name!r} goes on from its copy of the project, although changed since: {changed}"
+    if event.aside:
+        yield (
+            f"{event.name!r} goes on from its copy of the project; not named by its source, so they decide nothing: "
+            f"{listed(event.aside, most=3)}"
+        )
 
 
 def _factors(event: FactorsSeen) -> str:

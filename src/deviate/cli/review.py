@@ -10,6 +10,7 @@ import questionary
 from deviate.analyse.findings import Findings
 from deviate.errors import BadOption
 from deviate.experiment import Metric
+from deviate.report.escape import clean
 
 AGGREGATES = ("last", "best", "mean", "max", "min")
 DONE = "done"
@@ -37,7 +38,7 @@ def review_metrics(findings: Findings) -> Findings:
 def _tick(metrics: list[Metric]) -> list[Metric]:
     choices = [
         questionary.Choice(
-            f"{metric.name:32} {metric.file}:{metric.line}  {metric.expression}", index, checked=metric.selected
+            clean(f"{metric.name:32} {metric.file}:{metric.line}  {metric.expression}"), index, checked=metric.selected
         )
         for index, metric in enumerate(metrics)
     ]
@@ -47,7 +48,7 @@ def _tick(metrics: list[Metric]) -> list[Metric]:
 
 def _choose(metrics: list[Metric]) -> int | None:
     choices = [
-        questionary.Choice(f"{metric.name:32} {metric.aggregate}", index)
+        questionary.Choice(clean(f"{metric.name:32} {metric.aggregate}"), index)
         for index, metric in enumerate(metrics)
         if metric.selected
     ]
@@ -60,7 +61,7 @@ def _choose(metrics: list[Metric]) -> int | None:
 def _edit(metric: Metric, taken: set[str]) -> Metric:
     name = questionary.text(
         "Name:",
-        default=metric.name,
+        default=clean(metric.name),
         validate=lambda text: (bool(text.strip()) and text.strip() not in taken) or "a name of its own is needed",
     ).unsafe_ask()
     # An aggregate with a parameter (at 9) can be kept, not made here: deviate.toml takes it.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.output import factor_option
+from deviate.cli.printing import say
 from deviate.experiment import DEFAULT_RUNS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
@@ -76,6 +77,11 @@ REPORT_FILE = "report.md"
 @click.option("--strict", is_flag=True, help="Where kernels are held fixed, end a run at an operation that cannot be.")
 @factor_option
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
+@click.option(
+    "--anyway",
+    is_flag=True,
+    help="Add runs to the experiment although its source was edited since: they are made from its copy, and marked.",
+)
 @click.option("--discard-work", is_flag=True, help="Delete the working folder, checkpoints too, of each completed run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool, **options: Any) -> int:
@@ -96,8 +102,8 @@ def command(as_json: bool, **options: Any) -> int:
         folder = run(Request(**options), progress.observe)
     view = api.StoredExperiment(folder).report(curves=False)
     show(view, experiment_writers(None)["json" if as_json else "terminal"], None, f"deviate report {folder.name}")
-    click.echo(f"\nreport  {_write_report(view, folder)}", err=True)
-    click.echo(f"page    deviate report {folder.name} -o report.html", err=True)
+    say("", f"report  {_write_report(view, folder)}", err=True)
+    say(f"page    deviate report {folder.name} -o report.html", err=True)
     return exit_status(view.facts)
 
 

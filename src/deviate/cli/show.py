@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.cli.printing import say
+
 if TYPE_CHECKING:
     from deviate.collect.runs import RunFiles
     from deviate.replicate.workspace.folders import ExperimentFolder
@@ -25,7 +27,7 @@ def command(name: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts(folder), indent=1))
     else:
-        click.echo("\n".join(_lines(folder)))
+        say(*_lines(folder))
 
 
 def facts(folder: ExperimentFolder) -> dict[str, Any]:
@@ -103,7 +105,6 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 def _proof(folder: ExperimentFolder, runs: list[RunFiles]) -> list[str]:
     """Say what was identical in each variant and what varied, and which promise was broken."""
     from deviate.inference.proof import read_proofs
-    from deviate.report.escape import clean
     from deviate.report.text.evidence import evidence_sentences
     from deviate.report.text.factors import gloss
     from deviate.report.text.identity import identity_statement
@@ -117,9 +118,9 @@ def _proof(folder: ExperimentFolder, runs: list[RunFiles]) -> list[str]:
         broken = [caveat.message for caveat in broken_promises(proof)] if proof.completed > 1 else []
         if proven or broken:
             lines += ["", f"variant      {proof.variant}: {gloss(proof.variant)}"]
-            lines += [f"  {clean(text)}" for text in proven]
-            lines += [f"  ! {clean(text)}" for text in broken]
-        lines += [f"  {clean(f'{run.name} ran {how}')}" for run in proof.runs if (how := disturbed(run))]
+            lines += [f"  {text}" for text in proven]
+            lines += [f"  ! {text}" for text in broken]
+        lines += [f"  {run.name} ran {how}" for run in proof.runs if (how := disturbed(run))]
     return lines
 
 

@@ -31,6 +31,7 @@ from deviate.preflight.search import Search
 from deviate.preflight.settled import Settled, drawn_in
 from deviate.preflight.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, open_trials
 from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, Probe, assess_factor, digests, repeated_draws
+from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import make_executor
 from deviate.replicate.workspace.folders import RunFolder
@@ -120,7 +121,7 @@ class _Probing:
         factors = [self._checked(assess_factor(n, as_it_is, held, varied.get(n), seeds)) for n in SEEDED]
         experiment = self.trials.source.experiment
         return Audit(
-            command=experiment.command,
+            command=mask_words(experiment.command),
             factors=factors,
             workers=repeated_draws(first[0].processes),
             seeds=seeds,

@@ -17,11 +17,12 @@ import msgspec
 from deviate.errors import BadOption, CommandNotFound, WorkspaceUnusable
 from deviate.experiment import Run
 from deviate.instrument.project import instrument_project, skipped_edits
+from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.environment.variables import VARIABLES
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.interrupts import StopRequests, listening
 from deviate.replicate.loop import end_leftover, note_start
-from deviate.replicate.outcomes import run_outcome
+from deviate.replicate.outcomes import run_outcome, without_secrets
 from deviate.replicate.prepare import Ready, Source, prepare_run
 from deviate.replicate.snapshot.manifest import take
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
@@ -64,7 +65,7 @@ def open_trials(prepared: Prepared, executor: Executor, words: list[str], planne
     """
     workspace = Workspace(prepared.target.project)
     workspace.prepare()
-    command = ["deviate", *words, "--", *prepared.target.command]
+    command = ["deviate", *words, "--", *mask_words(prepared.target.command)]
     with locked(workspace, command), listening() as stop, _thrown_away(workspace.verification, executor) as folder:
         yield _trials(prepared, folder, executor, stop, planned)
     if stop.count:
@@ -94,6 +95,8 @@ def _trials(
     prepared: Prepared, folder: ExperimentFolder, executor: Executor, stop: StopRequests, planned: list[str]
 ) -> Trials:
     experiment = prepared.experiment("trial", dict.fromkeys(planned, 1), datetime.now().astimezone(), seed=0)
+    # As it was typed, with its secrets; what is said of it has none.
+    experiment = msgspec.structs.replace(experiment, command=prepared.target.command)
     snapshot = take(prepared.snapshot, folder)
     instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
     source = Source(
@@ -178,7 +181,7 @@ class Trial:
 
     def outcome(self, ended: Ended) -> Outcome:
         """Return what a run that ended like this is."""
-        return run_outcome(
+        outcome = run_outcome(
             ended,
             self.ready.folder,
             words=self.source.experiment.command,
@@ -188,3 +191,4 @@ class Trial:
             snapshot=self.source.snapshot,
             warnings=[],
         )
+        return without_secrets(outcome, self.source.experiment.command, self.source.environment)

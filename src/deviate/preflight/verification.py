@@ -13,6 +13,7 @@ from deviate.collect.runs import read_run
 from deviate.collect.tally import RunTallies, Tally
 from deviate.experiment import SCHEMA, Experiment, Run
 from deviate.preflight.trial import DEFAULT_LIMIT, Ending, Trial, check_limit, open_trials
+from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import make_executor
 from deviate.replicate.workspace.run_files import Ended, Unfinished
@@ -121,7 +122,7 @@ def _result(trial: Trial, tallies: RunTallies, ended: Ended, skipped: list[str],
         hint=known.hint if known else f"`deviate extract {experiment.entry} --diff` shows what is recorded where",
         stderr=known.stderr if known else [],
         notes=[*skipped, *(note.message for note in notes([read_run(trial.ready.folder)]))],
-        command=experiment.command,
+        command=mask_words(experiment.command),
         limit=limit,
     )
 

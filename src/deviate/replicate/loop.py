@@ -16,7 +16,7 @@ from deviate.replicate.environment.command import find_program
 from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress, RunStarted
 from deviate.replicate.executors.executor import Executor, Handle
 from deviate.replicate.interrupts import StopRequests, listening
-from deviate.replicate.outcomes import run_outcome
+from deviate.replicate.outcomes import run_outcome, without_secrets
 from deviate.replicate.prepare import Ready, Source, clear_removed, discard_work, prepare_run
 from deviate.replicate.schedule import schedule
 from deviate.replicate.snapshot.git import describe_commit
@@ -25,7 +25,7 @@ from deviate.replicate.snapshot.manifest import read_snapshot
 from deviate.replicate.workspace.files import sync_file
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import read_progress
-from deviate.replicate.workspace.run_files import Completed, Failed, Outcome, TimedOut
+from deviate.replicate.workspace.run_files import Completed, Ended, Failed, Outcome, TimedOut
 
 #: Seconds between two looks at the runs, and between two reports of one run's progress.
 LOOK_EVERY = 0.05
@@ -48,6 +48,8 @@ class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
     keep_work: bool = True
     #: Have operations without a deterministic form end the run, where the implementation is held fixed.
     strict: bool = False
+    #: What readers of the results have to know of these runs.
+    warnings: tuple[str, ...] = ()
 
 
 def replicate(
@@ -224,23 +226,29 @@ class _Stage:
         return self._store(active.run, active.ready.folder, self._outcome(active))
 
     def _outcome(self, active: _Active) -> Outcome:
-        folder = active.ready.folder
-        ended = folder.read_ended()
+        ended = active.ready.folder.read_ended()
         if ended is None:
             return Failed(seconds=self.clock() - active.started, reason="it is gone, and nothing tells how it ended")
-        outcome = run_outcome(
+        outcome = without_secrets(self._told(active, ended), self.source.experiment.command, self.source.environment)
+        if isinstance(outcome, TimedOut):
+            return msgspec.structs.replace(outcome, hint=f"allow more than --timeout {self.options.timeout:g}")
+        return outcome
+
+    def _told(self, active: _Active, ended: Ended) -> Outcome:
+        return run_outcome(
             ended,
-            folder,
+            active.ready.folder,
             words=self.source.experiment.command,
             copy=active.ready.copy,
             cwd=active.ready.launch.cwd,
             source=self.source.folder.snapshot,
             snapshot=self.source.snapshot,
-            warnings=[*written_to(active.shared, state(active.shared)), *pinned_warnings(self.source.snapshot)],
+            warnings=[
+                *self.options.warnings,
+                *written_to(active.shared, state(active.shared)),
+                *pinned_warnings(self.source.snapshot),
+            ],
         )
-        if isinstance(outcome, TimedOut):
-            return msgspec.structs.replace(outcome, hint=f"allow more than --timeout {self.options.timeout:g}")
-        return outcome
 
     def _store(self, run: Run, folder: RunFolder, outcome: Outcome) -> Event:
         # What the outcome speaks of is on disk before the outcome is.

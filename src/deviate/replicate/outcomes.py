@@ -5,11 +5,14 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from deviate.replicate.environment.command import looks_isolated
+from deviate.replicate.environment.masking import mask_lines, secrets_of
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.records import read_events
@@ -75,6 +78,15 @@ def run_outcome(
             hint="free the disk or lift the limit, then run the same command with --retry-failed",
         )
     return Completed(**common)
+
+
+def without_secrets(outcome: Outcome, words: Sequence[str], environment: Mapping[str, str]) -> Outcome:
+    """Return an outcome in whose texts stars stand for the secrets of the command and of its environment."""
+    if isinstance(outcome, Completed):
+        return outcome
+    secrets = secrets_of(words, environment)
+    reason, hint = mask_lines([outcome.reason, outcome.hint], secrets)
+    return msgspec.structs.replace(outcome, reason=reason, hint=hint, stderr=mask_lines(outcome.stderr, secrets))
 
 
 def has_started(run: RunFolder) -> bool:

@@ -20,6 +20,7 @@ from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
 from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
 from deviate.replicate.environment import command
 from deviate.replicate.environment.hardware import installed_gpus
+from deviate.replicate.environment.masking import mask_text, mask_variables, mask_words
 from deviate.replicate.environment.platforms import Platform, cpu_flags, platform_variables, platforms
 from deviate.replicate.environment.variables import deterministic, numerical_variables, thread_count, thread_variables
 from deviate.replicate.executors.executor import Launch, Slot
@@ -251,9 +252,9 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         hold_impl=order.hold_impl,
         strict=order.strict,
         platform=machine.name if machine else None,
-        argv=launch.argv,
+        argv=mask_words(launch.argv),
         cwd=str(launch.cwd),
-        environment=command.changed(source.environment, launch.environment),
+        environment=mask_variables(command.changed(source.environment, launch.environment)),
         executor=source.executor,
         host=socket.gethostname(),
         slot=launch.slot.index,
@@ -261,7 +262,7 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         cores=list(launch.slot.cores) if launch.slot.cores is not None else None,
         threads=order.threads,
         gpus=launch.environment.get("CUDA_VISIBLE_DEVICES"),
-        variables=numerical_variables(launch.environment),
+        variables={name: mask_text(value) for name, value in numerical_variables(launch.environment).items()},
         git=source.git,
         installed_gpus=list(installed_gpus()),
         system=platform.platform(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -14,7 +15,15 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 #: A joiner is part of words in several scripts and of emoji.
 _HARMLESS = {"\u200c", "\u200d"}
 
-_MARKDOWN = re.compile(r"([\\`*\[\]<>|~$&])|(?<![^\W_])(_)|(_)(?![^\W_])|^([#+-])(?=\s)|^(\d+)(?=[.)]\s)")
+_MARKDOWN = re.compile(
+    r"([\\`*\[\]<>|~$&])|(?<![^\W_])(_)|(_)(?![^\W_])|^([#+-])(?=\s)|^(\d+)(?=[.)]\s)|^(#(?=$)|=(?==+$)|-(?=-+$))"
+)
+
+#: What spreadsheets take for the beginning of a formula, in the forms of East Asian keyboards, too.
+_FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+
+#: In JSON a character can be written by its number.
+_NOT_ASCII = re.compile(r"[^\n\x20-\x7e]")
 
 
 def clean(text: str) -> str:
@@ -81,6 +90,38 @@ def markdown_code(lines: list[str]) -> list[str]:
     longest = max((len(run) for line in cleaned for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}text", *cleaned, fence]
+
+
+def csv_cell(text: str) -> str:
+    """Return a text as a spreadsheet shows it and does not compute it: what looks like a formula follows an apostrophe.
+
+    Numbers must not be given to it: a minus begins a formula, too.
+
+    Examples
+    --------
+    >>> csv_cell("=1+1"), csv_cell("val acc"), csv_cell("@loss")
+    ("'=1+1", 'val acc', "'@loss")
+    """
+    # A tab or a return before it is a space, or gone, in the cleaned text. Quoted cells may have lines.
+    cleaned = encodable("\n".join(map(clean, text.split("\n"))))
+    return f"'{cleaned}" if _FORMULA.match(cleaned) or text[:1] in ("\t", "\r") else cleaned
+
+
+def json_shown(text: str) -> str:
+    r"""Return JSON in which no string holds a character that a terminal obeys; it means the same.
+
+    Examples
+    --------
+    >>> print(json_shown('"é\x9b1m"'))
+    "é\u009b1m"
+    """
+    return _NOT_ASCII.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    hidden = unicodedata.category(character) in _HIDDEN and character not in _HARMLESS
+    return json.dumps(character)[1:-1] if hidden else character
 
 
 def encodable(text: str) -> str:

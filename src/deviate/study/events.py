@@ -21,6 +21,16 @@ class OpenedAnew(msgspec.Struct, frozen=True, kw_only=True):
     other: str
 
 
+class GoesOn(msgspec.Struct, frozen=True, kw_only=True):
+    """An experiment is continued although files of the project differ from its copy."""
+
+    name: str
+    #: Files that nothing which the training reads names.
+    aside: list[str]
+    #: With ``--anyway``: what changed in the source.
+    changed: list[str]
+
+
 class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):
     """What the first run of a call showed: which factors the program draws for, and which it does not."""
 
@@ -37,7 +47,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     until: Until
 
 
-StudyEvent = Event | OpenedAnew | FactorsSeen | Looked
+StudyEvent = Event | OpenedAnew | GoesOn | FactorsSeen | Looked
 
 
 def values_ordered(values: Mapping[str, float], experiment: Experiment) -> dict[str, float]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked
 from deviate.study.criterion import settle_metric, settle_until
-from deviate.study.events import OpenedAnew, StudyEvent
+from deviate.study.events import GoesOn, OpenedAnew, StudyEvent
 from deviate.study.request import Request, check_request, prepare_request
 from deviate.study.resume import open_experiment
 from deviate.study.runs import make_runs
@@ -24,10 +25,14 @@ def run(request: Request, observe: Callable[[StudyEvent], None] = lambda event: 
     if request.name is not None:
         workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
     workspace.prepare()
-    with locked(workspace, ["deviate", "run", "--", *prepared.target.command]):
-        folder, other = open_experiment(request, prepared, workspace, datetime.now().astimezone(), until)
-        if other:
-            observe(OpenedAnew(name=folder.name, other=other))
-        for event in make_runs(request, folder, until):
+    with locked(workspace, ["deviate", "run", "--", *mask_words(prepared.target.command)]):
+        opened = open_experiment(request, prepared, workspace, datetime.now().astimezone(), until)
+        folder = opened.folder
+        if opened.other:
+            observe(OpenedAnew(name=folder.name, other=opened.other))
+        if opened.aside or opened.changed:
+            aside = [change.text for change in opened.aside]
+            observe(GoesOn(name=folder.name, aside=aside, changed=opened.changed))
+        for event in make_runs(request, prepared.target.command, folder, until, opened.changed):
             observe(event)
     return folder

@@ -19,6 +19,7 @@ from deviate.project.import_path import file_digests
 from deviate.project.selection import extract, require_metrics
 from deviate.project.target import Target, find_target
 from deviate.replicate.environment.command import find_program
+from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, check_executor
 from deviate.replicate.snapshot.manifest import Snapshot, describe
 from deviate.replicate.snapshot.rules import SnapshotRules
@@ -46,6 +47,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] = ()
     link: tuple[str, ...] = ()
     retry_failed: bool = False
+    #: Add runs to the experiment although the project was changed since; they are marked.
+    anyway: bool = False
     discard_work: bool = False
     strict: bool = False
     #: ``FILE:LINE=NAME``: factors of draws, above what ``deviate.toml`` says.
@@ -93,7 +96,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
         target, findings = self.target, self.findings
         return Experiment(
             name=name,
-            command=target.command,
+            command=mask_words(target.command),
             folder=target.folder,
             entry=target.entry,
             metrics=[metric for metric in findings.metrics if metric.selected],
@@ -126,7 +129,8 @@ def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
         require_metrics(findings)
     Workspace(target.project).check_usable()
     rules = snapshot_rules(request, target.project)
-    snapshot = describe(target.project, rules, folder=target.folder, words=target.command)
+    sources = [target.entry, *findings.files]
+    snapshot = describe(target.project, rules, folder=target.folder, words=target.command, sources=sources)
     return Prepared(target=target, program=program, findings=findings, snapshot=snapshot)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -16,27 +17,37 @@ from deviate.experiment import Experiment, Until
 from deviate.factors import parse_variants
 from deviate.instrument.project import instrument_project, skipped_edits
 from deviate.project.config import FILE_NAME
-from deviate.replicate.snapshot.manifest import Snapshot, changes, read_snapshot, take
+from deviate.replicate.snapshot.manifest import Change, Snapshot, changes, read_snapshot, take
+from deviate.replicate.snapshot.named_files import is_log
+from deviate.replicate.snapshot.working_copy import overlay_path
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.study.request import Prepared, Request
 
-#: Edited files that are named where a name is taken.
-PATHS_SHOWN = 3
+#: Ends the text of a changed file that lies elsewhere.
+OUTSIDE = " (outside the project)"
+
+#: Changed files that are named.
+PATHS_SHOWN = 10
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """The experiment that a request is about."""
+
+    folder: ExperimentFolder
+    #: Of a new one: the experiment of the same command that could not be continued, and why; else empty.
+    other: str = ""
+    #: Files that differ from the experiment's copy and decide nothing.
+    aside: list[Change] = []
+    #: What changed although it decides; only with ``--anyway``.
+    changed: list[str] = []
 
 
 def open_experiment(
     request: Request, prepared: Prepared, workspace: Workspace, now: datetime, until: Until | None = None
-) -> tuple[ExperimentFolder, str]:
+) -> Opened:
     """Find the experiment that `request` continues, grown to what it asks for; or make a new one with its snapshot.
 
     The workspace is locked. `until` decides how many runs are made, where the number of `request` does not.
-
-    Returns
-    -------
-    folder : ExperimentFolder
-        The experiment.
-    other : str
-        Of a new one: the experiment of the same command that could not be continued, and why; else empty.
 
     Raises
     ------
@@ -46,14 +57,18 @@ def open_experiment(
     proposal = prepared.experiment("", requested_runs(request), now, request.seed, until)
     snapshot = prepared.snapshot
     name = request.name
-    folder = _named(name, workspace, proposal, snapshot) if name else _same(workspace, proposal)
+    folder = _named(name, workspace, proposal, snapshot, request) if name else _same(workspace, proposal, snapshot)
+    if folder is None and request.anyway and name is None:
+        folder = _latest(workspace, proposal)
     if folder is None:
         other = "" if name else _other(workspace, proposal, snapshot)
         name = name or _free_name(workspace, proposal.entry)
         folder = _create(workspace.experiment(name), msgspec.structs.replace(proposal, name=name), snapshot)
-        return folder, other
-    _grow(folder, proposal)
-    return folder, ""
+        return Opened(folder=folder, other=other)
+    changed = _changed(folder, proposal, snapshot)
+    _grow(folder, proposal, own_metrics=bool(changed))
+    aside = [change for change in changes(read_snapshot(folder), snapshot) if not _decides(change, folder)]
+    return Opened(folder=folder, aside=[change for change in aside if not is_log(change.path)], changed=changed)
 
 
 def requested_runs(request: Request) -> dict[str, int]:
@@ -62,7 +77,7 @@ def requested_runs(request: Request) -> dict[str, int]:
 
 
 def _identity(experiment: Experiment) -> tuple[object, ...]:
-    """Return what runs must share to be of one experiment.
+    """Return what runs must share to be of one experiment, beside the source.
 
     Name, direction and aggregate of a metric are not in it: they say how to read the records, not what is recorded.
     """
@@ -71,14 +86,50 @@ def _identity(experiment: Experiment) -> tuple[object, ...]:
     recorded = (captures, (loop.file, loop.span) if loop else None)
     # What the analysis tells of draws is not in it: an experiment keeps the factors that it began with.
     factors = sorted((draw.file, draw.line, draw.call, draw.factor) for draw in experiment.draws if draw.by_hand)
-    target = (experiment.command, experiment.folder, experiment.entry)
-    return (*target, experiment.source, experiment.outside, experiment.seed, factors, recorded)
+    return (*_job(experiment), factors, recorded)
 
 
-def _same(workspace: Workspace, proposal: Experiment) -> ExperimentFolder | None:
-    identity = _identity(proposal)
+def _job(experiment: Experiment) -> tuple[object, ...]:
+    """Return what no option makes equal: what is run, and from which seed."""
+    return (experiment.command, experiment.folder, experiment.entry, experiment.seed, experiment.imported is None)
+
+
+def _is_same(folder: ExperimentFolder, proposal: Experiment, snapshot: Snapshot) -> bool:
+    existing = folder.read_experiment()
+    return _identity(existing) == _identity(proposal) and not _changed(folder, proposal, snapshot)
+
+
+def _changed(folder: ExperimentFolder, proposal: Experiment, snapshot: Snapshot) -> list[str]:
+    """Return the changes of the source since the experiment was made."""
+    existing = folder.read_experiment()
+    edited: list[str] = []
+    if existing.source != proposal.source and existing.imported is None:
+        decisive = [change for change in changes(read_snapshot(folder), snapshot) if _decides(change, folder)]
+        edited = [change.text for change in decisive]
+    files = {file for file, digest in (existing.outside.items() ^ proposal.outside.items()) if digest}
+    return [*edited, *(f"{file}{OUTSIDE}" for file in sorted(files))]
+
+
+def _decides(change: Change, folder: ExperimentFolder) -> bool:
+    """Tell whether a change makes another source: what the runs themselves write is an output wherever it appears."""
+    if not change.decides or change.how != "new":
+        return change.decides
+    snapshot = read_snapshot(folder)
+    copies = [overlay_path(run, snapshot) for run in folder.completed_runs() if run.work.is_dir()]
+    was_there = any(item.path == change.path for item in snapshot.items)
+    return was_there or not copies or not all(os.path.lexists(copy / change.path) for copy in copies)
+
+
+def _same(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> ExperimentFolder | None:
     folders = (workspace.experiment(name) for name in workspace.names())
-    return next((folder for folder in folders if _identity(folder.read_experiment()) == identity), None)
+    return next((folder for folder in folders if _is_same(folder, proposal, snapshot)), None)
+
+
+def _latest(workspace: Workspace, proposal: Experiment) -> ExperimentFolder | None:
+    """Return the latest experiment of the same job, whatever its source is."""
+    experiments = [workspace.experiment(name).read_experiment() for name in workspace.names()]
+    alike = [each for each in experiments if _job(each) == _job(proposal)]
+    return workspace.experiment(max(alike, key=lambda each: each.created).name) if alike else None
 
 
 def _other(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> str:
@@ -89,21 +140,29 @@ def _other(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> st
         return ""
     latest = max(alike, key=lambda each: each.created)
     differences = _differences(latest, proposal, workspace.experiment(latest.name), snapshot)
-    return f"{latest.name!r} has {'; '.join(differences)}"
+    hint = (
+        f"; --anyway adds runs to {latest.name!r} from its copy of the project"
+        if _job(latest) == _job(proposal)
+        else ""
+    )
+    return f"{latest.name!r} has {'; '.join(differences)}{hint}"
 
 
-def _named(name: str, workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> ExperimentFolder | None:
+def _named(
+    name: str, workspace: Workspace, proposal: Experiment, snapshot: Snapshot, request: Request
+) -> ExperimentFolder | None:
     folder = workspace.experiment(name)
     if folder.name not in workspace.names():
         return None
     existing = folder.read_experiment()
-    if _identity(existing) != _identity(proposal):
-        raise NameTaken(
-            f"experiment {folder.name!r} has {'; '.join(_differences(existing, proposal, folder, snapshot))}",
-            hint="type another --name, or none: then a new one is made; files that no training reads can be left out "
-            "with --exclude",
-        )
-    return folder
+    can_go_on = _job(existing) == _job(proposal)
+    if _is_same(folder, proposal, snapshot) or (request.anyway and can_go_on):
+        return folder
+    anyway = f"add --anyway to make more runs from the copy that {name!r} has of the project; or " if can_go_on else ""
+    raise NameTaken(
+        f"experiment {folder.name!r} has {'; '.join(_differences(existing, proposal, folder, snapshot))}",
+        hint=f"{anyway}type another --name, or none: then a new one is made",
+    )
 
 
 def _differences(
@@ -118,14 +177,14 @@ def _differences(
         yield f"another entry: {existing.entry}, started in {existing.folder}"
     if existing.seed != proposal.seed:
         yield f"another --seed: {existing.seed}"
-    if existing.source != proposal.source:
-        edited = changes(read_snapshot(folder), snapshot)
-        more = f" and {len(edited) - PATHS_SHOWN} more" if len(edited) > PATHS_SHOWN else ""
-        yield f"another source, edited since: {', '.join(edited[:PATHS_SHOWN])}{more}"
-        return
-    if existing.outside != proposal.outside:
-        files = {file for file, digest in (existing.outside.items() ^ proposal.outside.items()) if digest}
-        yield f"other code outside the project: {', '.join(sorted(files)[:PATHS_SHOWN])}"
+    if changed := _changed(folder, proposal, snapshot):
+        more = f" and {len(changed) - PATHS_SHOWN} more" if len(changed) > PATHS_SHOWN else ""
+        kind = (
+            "another source"
+            if any(not text.endswith(OUTSIDE) for text in changed)
+            else "other code outside the project"
+        )
+        yield f"{kind}, changed since: {', '.join(changed[:PATHS_SHOWN])}{more}"
         return
     if _identity(existing)[-1] != _identity(proposal)[-1]:
         yield "other metrics or another main loop"
@@ -155,12 +214,13 @@ def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot
     return folder
 
 
-def _grow(folder: ExperimentFolder, proposal: Experiment) -> None:
+def _grow(folder: ExperimentFolder, proposal: Experiment, *, own_metrics: bool) -> None:
+    """Plan what `proposal` asks for; with `own_metrics` those of an edited source do not replace the experiment's."""
     existing = folder.read_experiment()
     more = any(runs > existing.planned.get(name, 0) for name, runs in proposal.planned.items())
     # Who asks for more runs than were made decides their number again.
     until = proposal.until or (None if more else existing.until)
-    _plan(folder, proposal.planned, metrics=proposal.metrics, until=until)
+    _plan(folder, proposal.planned, metrics=existing.metrics if own_metrics else proposal.metrics, until=until)
 
 
 def plan_runs(folder: ExperimentFolder, planned: Mapping[str, int]) -> Experiment:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+
+import msgspec
 
 from deviate.collect.runs import read_run
 from deviate.errors import FirstRunFailed, NothingRecorded
@@ -27,8 +29,17 @@ _MISSING = re.compile(
 )
 
 
-def make_runs(request: Request, folder: ExperimentFolder, until: Until | None) -> Iterator[StudyEvent]:
+def make_runs(
+    request: Request,
+    command: Sequence[str],
+    folder: ExperimentFolder,
+    until: Until | None,
+    changed: Sequence[str] = (),
+) -> Iterator[StudyEvent]:
     """Make the runs that are still to be made; after the first completed one, say which factors it drew for.
+
+    `command` has its secrets, which the stored one has not.
+    `changed` is what changed in the project since its snapshot was taken: it marks the runs.
 
     Raises
     ------
@@ -38,7 +49,7 @@ def make_runs(request: Request, folder: ExperimentFolder, until: Until | None) -
         After the first run, where something that the training needs is missing: it would be in the others, too.
     """
     seen = False
-    with closing(_rounds(request, folder, until)) as events:
+    with closing(_rounds(request, command, folder, until, changed)) as events:
         for event in events:
             yield event
             if isinstance(event, RunEnded) and isinstance(event.outcome, Failed):
@@ -50,7 +61,9 @@ def make_runs(request: Request, folder: ExperimentFolder, until: Until | None) -
                     yield factors
 
 
-def _rounds(request: Request, folder: ExperimentFolder, until: Until | None) -> Generator[StudyEvent, None, None]:
+def _rounds(
+    request: Request, command: Sequence[str], folder: ExperimentFolder, until: Until | None, changed: Sequence[str]
+) -> Generator[StudyEvent, None, None]:
     experiment = folder.read_experiment()
     instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
     overlay = {file: result.data for file, result in instrumented.items()}
@@ -63,13 +76,24 @@ def _rounds(request: Request, folder: ExperimentFolder, until: Until | None) -> 
             retry_failed=request.retry_failed and first,
             keep_work=not request.discard_work,
             strict=request.strict,
+            warnings=_marks(changed),
         )
-        with closing(replicate(plan_runs(folder, planned), folder, overlay, executor, options=options)) as events:
+        asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
+        with closing(replicate(asked, folder, overlay, executor, options=options)) as events:
             yield from (with_ordered_values(event, experiment) for event in events)
 
     if until is None:
         return make(requested_runs(request))
     return until_enough(make, folder, until, list(requested_runs(request)), jobs)
+
+
+def _marks(changed: Sequence[str]) -> tuple[str, ...]:
+    if not changed:
+        return ()
+    return (
+        f"added with --anyway after the project had changed: {', '.join(changed)}; made from the experiment's copy, "
+        "but linked files and those outside the project were read as they were then",
+    )
 
 
 def _latest_jobs(folder: ExperimentFolder) -> int:

@@ -7,12 +7,15 @@ import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from deviate.experiment import SCHEMA
+from deviate.replicate.snapshot.git import tracked_files
+from deviate.replicate.snapshot.named_files import unnamed_files
 from deviate.replicate.snapshot.own_files import read_written, stamp
-from deviate.replicate.snapshot.rules import SnapshotRules
+from deviate.replicate.snapshot.rules import SnapshotRules, matches
 from deviate.replicate.snapshot.surroundings import Outside, outside_reach, pinned_files
 from deviate.replicate.snapshot.survey import UNREADABLE, Item, survey
 from deviate.replicate.workspace.files import read_json, write_json
@@ -28,7 +31,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
     #: The project it was taken of.
     project: str
-    #: Digest of all that enters the training: equal for equal projects, wherever and whenever they are looked at.
+    #: Digest of all that decides: equal for equal projects, wherever and whenever they are looked at.
     source: str
     items: list[Item]
     #: SHA-256 of each copied file.
@@ -37,6 +40,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     outside: list[Outside] = []
     #: Files that Deviate wrote, such as reports: they are no source.
     written: list[str] = []
+    #: Files that decide nothing, because git does not track them and nothing that the training reads names them.
+    unnamed: list[str] = []
     #: Files in which the project's absolute path stands, so that runs leave their copy.
     pinned: list[str] = []
 
@@ -56,31 +61,65 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         return [item for item in self.items if item.kind == "environment"]
 
 
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A file in which two snapshots of a project differ."""
+
+    path: str
+    how: Literal["new", "edited", "gone"]
+    #: True: the training reads it, or may.
+    decides: bool
+    #: True: all runs share the file, so that a change reaches each run that is made later.
+    linked: bool
+
+    @property
+    def text(self) -> str:
+        """The change as it is said."""
+        return f"{self.path} ({self.how}{', linked' if self.linked else ''})"
+
+
 def describe(
-    project: Path, rules: SnapshotRules | None = None, *, folder: str = ".", words: Iterable[str] = ()
+    project: Path,
+    rules: SnapshotRules | None = None,
+    *,
+    folder: str = ".",
+    words: Iterable[str] = (),
+    sources: Iterable[str] | None = None,
 ) -> Snapshot:
     """Return what a snapshot of `project` would hold now; nothing is written.
 
     `project` is absolute. The command is started in `folder`, relative to the project, and its `words` may name files
-    outside the project.
+    outside the project. `sources` are the files that it imports; without them every file decides what is one source.
     """
     rules = rules or SnapshotRules()
+    tracked = tracked_files(project)
+    words = list(words)
     items, digests = [], {}
-    for item in survey(project, rules):
+    for item in survey(project, rules, tracked):
         data = _read(project / item.path) if item.kind == "copy" else b""
         items.append(item if data is not None else msgspec.structs.replace(item, kind="left out", reason=UNREADABLE))
         if item.kind == "copy" and data is not None:
             digests[item.path] = hashlib.sha256(data).hexdigest()
     written = _written(items, digests, read_written(project))
+    roots = None if sources is None else [*sources, *words]
+    unnamed = [] if roots is None else _unnamed(project, items, rules, tracked, roots)
     return Snapshot(
         project=str(project),
-        source=_source(items, digests, written),
+        source=_source(items, digests, {*written, *unnamed}),
         items=items,
         digests=digests,
         written=written,
         outside=outside_reach(project, sorted(digests), folder=folder, words=words, rules=rules),
+        unnamed=unnamed,
         pinned=pinned_files(project, sorted(digests)),
     )
+
+
+def _unnamed(
+    project: Path, items: Iterable[Item], rules: SnapshotRules, tracked: frozenset[str], roots: Iterable[str]
+) -> list[str]:
+    """Return the files that decide nothing; what the user includes decides."""
+    held = [item.path for item in items if item.kind in ("copy", "link", "symlink")]
+    return unnamed_files(project, [path for path in held if not matches(path, rules.include)], tracked, roots)
 
 
 def _read(path: Path) -> bytes | None:
@@ -112,13 +151,27 @@ def _line(item: Item, digests: dict[str, str], own: frozenset[str]) -> str:
     return f"symlink {item.path!r} {item.target!r}" if item.kind == "symlink" else ""
 
 
-def changes(before: Snapshot, after: Snapshot) -> list[str]:
-    """Return the paths in which two snapshots of a project differ."""
+def changes(before: Snapshot, after: Snapshot) -> list[Change]:
+    """Return the files in which two snapshots of a project differ, by path.
+
+    A file decides if it does in one of the two.
+    """
     old, new = (
-        {item.path: _line(item, each.digests, OWN_FILES.union(each.written)) for item in each.items}
+        {item.path: line for item in each.items if (line := _line(item, each.digests, OWN_FILES.union(each.written)))}
         for each in (before, after)
     )
-    return sorted(path for path in old.keys() | new.keys() if old.get(path, "") != new.get(path, ""))
+    linked = {item.path for each in (before, after) for item in each.items if item.kind == "link"}
+    deciding = (old.keys() - set(before.unnamed)) | (new.keys() - set(after.unnamed))
+    return [
+        Change(
+            path=path,
+            how="new" if path not in old else "gone" if path not in new else "edited",
+            decides=path in deciding,
+            linked=path in linked,
+        )
+        for path in sorted(old.keys() | new.keys())
+        if old.get(path) != new.get(path)
+    ]
 
 
 def take(snapshot: Snapshot, folder: ExperimentFolder) -> Snapshot:
@@ -147,7 +200,10 @@ def _taken(snapshot: Snapshot, digests: dict[str, str]) -> Snapshot:
         for item in snapshot.items
     ]
     return msgspec.structs.replace(
-        snapshot, items=items, digests=digests, source=_source(items, digests, snapshot.written)
+        snapshot,
+        items=items,
+        digests=digests,
+        source=_source(items, digests, {*snapshot.written, *snapshot.unnamed}),
     )
 
 

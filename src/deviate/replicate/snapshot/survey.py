@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from deviate.replicate.snapshot.rules import (
     SnapshotRules,
     file_reason,
     folder_reason,
+    holds_secrets,
     is_checkpoint_folder,
     is_checkpoint_like,
     matches,
@@ -36,6 +38,7 @@ CHECKPOINT = "looks like a checkpoint of a former training"
 UNREADABLE = "cannot be read"
 SPECIAL = "no regular file"
 EXCLUDED = "excluded by you"
+OWN_OUTPUT = "output of this command"
 
 Kind = Literal["folder", "copy", "link", "symlink", "environment", "left out"]
 
@@ -59,6 +62,8 @@ class _Looking:
     project: Path
     rules: SnapshotRules
     tracked: frozenset[str]
+    #: Device and inode of the files that this process writes to.
+    outputs: frozenset[tuple[int, int]] = field(default_factory=frozenset)
 
     def left_out(self, path: str, *, folder: bool, inherited: str) -> str:
         """Return why `path` is left out; empty where it is kept."""
@@ -67,6 +72,13 @@ class _Looking:
         if matches(path, self.rules.include) and folder_reason(path) != "workspace of Deviate":
             return ""
         return inherited or self._by_rule(path, folder=folder)
+
+    def is_own_output(self, entry: os.DirEntry[str]) -> bool:
+        """Tell whether our standard output or standard error goes to a file."""
+        if not any(inode == entry.inode() for _, inode in self.outputs):
+            return False
+        status = entry.stat(follow_symlinks=False)
+        return (status.st_dev, status.st_ino) in self.outputs
 
     def _by_rule(self, path: str, *, folder: bool) -> str:
         reason = folder_reason(path) if folder else file_reason(path)
@@ -87,12 +99,25 @@ class _Looking:
         return any(each.startswith(f"{path}/") for each in self.tracked) if folder else path in self.tracked
 
 
-def survey(project: Path, rules: SnapshotRules | None = None) -> list[Item]:
+def own_outputs() -> frozenset[tuple[int, int]]:
+    """Return device and inode of the regular files that are our standard output and standard error."""
+    outputs = set()
+    for descriptor in (1, 2):
+        with suppress(OSError):
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode):
+                outputs.add((status.st_dev, status.st_ino))
+    return frozenset(outputs)
+
+
+def survey(project: Path, rules: SnapshotRules | None = None, tracked: frozenset[str] | None = None) -> list[Item]:
     """Return what becomes of each file and folder of `project`, folders before what is in them.
 
-    Nothing is written, and no file is read beyond its attributes.
+    `tracked` are the files that git tracks, where the caller knows. Nothing is written, and no file is read beyond its
+    attributes.
     """
-    looking = _Looking(project, rules or SnapshotRules(), tracked_files(project))
+    known = tracked_files(project) if tracked is None else tracked
+    looking = _Looking(project, rules or SnapshotRules(), known, own_outputs())
     return [item for entry in _entries(project) for item in _items(looking, entry, "", "")]
 
 
@@ -105,7 +130,9 @@ def _items(looking: _Looking, entry: os.DirEntry[str], parent: str, inherited: s
     path = f"{parent}{entry.name}"
     folder = entry.is_dir(follow_symlinks=False)
     reason = looking.left_out(path, folder=folder or entry.is_dir(), inherited=inherited)
-    if reason and not (folder and may_hold(path, looking.rules.include) and reason != EXCLUDED):
+    if looking.is_own_output(entry):
+        yield Item(path=path, kind="left out", reason=OWN_OUTPUT)
+    elif reason and not (folder and may_hold(path, looking.rules.include) and reason != EXCLUDED):
         yield Item(path=path, kind="left out", reason=reason)
     elif matches(path, looking.rules.link):
         yield _linked(path, entry, "linked as you asked")
@@ -161,6 +188,8 @@ def _file(path: str, entry: os.DirEntry[str]) -> Item:
         return Item(path=path, kind="left out", reason=SPECIAL)
     if not os.access(entry.path, os.R_OK):
         return Item(path=path, kind="left out", reason=UNREADABLE)
+    if holds_secrets(path):
+        return _linked(path, entry, "holds secrets")
     if status.st_size > COPY_LIMIT:
         return _linked(path, entry, "larger than 1 MiB")
     return Item(path=path, kind="copy", size=status.st_size, mtime_ns=status.st_mtime_ns)

@@ -204,6 +204,12 @@ class ExperimentFolder:
         write_json(self.experiment_file, experiment, durable=True)
 
 
+def _can_name(name: str) -> bool:
+    """Tell whether an experiment may be called so: it names a folder, and is printed."""
+    fits = name.isprintable() and len(name.encode()) <= MAX_NAME
+    return bool(name) and fits and not name.startswith((".", "-")) and "/" not in name
+
+
 @dataclass(frozen=True)
 class Workspace:
     """The ``.deviate`` folder of a project."""
@@ -274,7 +280,8 @@ class Workspace:
 
     def names(self) -> list[str]:
         """Return the names of the experiments."""
-        return sorted(path.parent.name for path in self.path.glob("experiments/*/experiment.json"))
+        names = (path.parent.name for path in self.path.glob("experiments/*/experiment.json"))
+        return sorted(name for name in names if _can_name(name))
 
     def experiment(self, name: str) -> ExperimentFolder:
         """Return the folder of the experiment `name`, whether or not it exists.
@@ -284,7 +291,7 @@ class Workspace:
         BadOption
             If `name` cannot be the name of a folder.
         """
-        if not name or name.startswith((".", "-")) or "/" in name or "\0" in name or len(name.encode()) > MAX_NAME:
+        if not _can_name(name):
             raise BadOption(
                 f"{name!r} cannot name an experiment",
                 hint="use letters, digits, '.', '_' and '-', beginning with a letter or digit",

@@ -6,15 +6,15 @@ import pandas as pd
 
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
-from deviate.report.escape import encodable
 from deviate.report.text.comparison.cells import verdict_text
+from deviate.report.writers.csv_text import csv_text
 from deviate.report.writers.json_values import fields
 
 
 def comparison_csv(comparison: Comparison) -> str:
     """Return one row per pair of experiments and metric."""
     rows = [_row(pair, metric) for pair in comparison.pairs for metric in pair.metrics]
-    return encodable(pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"))
+    return csv_text(pd.DataFrame(rows))
 
 
 def _row(pair: PairComparison, metric: MetricComparison) -> dict[str, object]:

@@ -8,7 +8,7 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
 from deviate.inference.order import by_cv
 from deviate.inference.variant import VariantFacts
-from deviate.report.escape import encodable
+from deviate.report.writers.csv_text import csv_text
 
 RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
 
@@ -23,12 +23,12 @@ def records_csv(facts: ExperimentFacts, records: pd.DataFrame) -> str:
     kept = records[records["metric"].isin(chosen)] if chosen else records
     table = kept.loc[:, list(RECORD_COLUMNS)]
     table.insert(0, "experiment", facts.experiment)
-    return encodable(table.to_csv(index=False, na_rep="nan", lineterminator="\n"))
+    return csv_text(table, na_rep="nan")
 
 
 def summary_csv(facts: ExperimentFacts) -> str:
     """Return one row per variant and metric; what is unknown is empty."""
-    return encodable(summary_table(facts).to_csv(index=False, lineterminator="\n"))
+    return csv_text(summary_table(facts))
 
 
 def summary_table(facts: ExperimentFacts) -> pd.DataFrame:

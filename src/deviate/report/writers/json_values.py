@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from deviate.measure.intervals import Interval
-from deviate.report.escape import encodable
+from deviate.report.escape import encodable, json_shown
 
 
 def facts_json(facts: msgspec.Struct) -> str:
@@ -17,7 +17,7 @@ def facts_json(facts: msgspec.Struct) -> str:
 
 def json_text(contract: dict[str, Any]) -> str:
     """Return one JSON object, indented, with a final newline; lone surrogates are replaced, since UTF-8 has none."""
-    return msgspec.json.format(msgspec.json.encode(_encodable(contract)), indent=2).decode() + "\n"
+    return json_shown(msgspec.json.format(msgspec.json.encode(_encodable(contract)), indent=2).decode()) + "\n"
 
 
 def fields(facts: object, *names: str) -> dict[str, Any]:

@@ -152,8 +152,7 @@ def _paragraph(title: str, sentences: Iterable[str], *more: str) -> Lines:
 
 
 def _list(items: Iterable[str]) -> Lines:
-    # A bracket would begin an argument of the command.
-    return _environment("itemize", [rf"  \item {'{}' if item.startswith('[') else ''}{item}" for item in items])
+    return _environment("itemize", [rf"  \item {item}" for item in items])
 
 
 def _environment(name: str, lines: Lines) -> Lines:

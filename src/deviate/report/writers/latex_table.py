@@ -76,8 +76,7 @@ def _row(row: Row, columns: Sequence[Column], *, below: bool) -> str:
     if row.is_heading:
         return _across(rf"\emph{{{_cell(row.cells[0], numeric=False)}}}", len(columns))
     cells = [_cell(cell, numeric=column.numeric) for cell, column in zip(row.cells, columns, strict=True)]
-    # A bracket or a star would belong to the end of the row above.
-    start = r"\quad " if below else "{}" if cells[0][:1] in ("[", "*") else ""
+    start = r"\quad " if below else ""
     return rf"{start}{' & '.join(cells)} \\"
 
 

@@ -70,10 +70,14 @@ def latex(text: str) -> str:
     val\_acc 100\% of \{x\}\textbackslash{}input\{y\}
     >>> print(latex("--epochs"), latex("точ"))
     -{}-epochs \deviateother{точ}{???}
+    >>> print(latex("[1] a*"))
+    {}[1] a*
     """
     pieces = _OTHER.split(encodable(clean(text)))
     # Every second piece is a match of `_OTHER`.
-    return "".join(_others(piece) if index % 2 else _known(piece) for index, piece in enumerate(pieces))
+    written = "".join(_others(piece) if index % 2 else _known(piece) for index, piece in enumerate(pieces))
+    # A bracket or a star would belong to the command before it: the end of a row, a rule, an item.
+    return f"{{}}{written}" if written.startswith(("[", "*")) else written
 
 
 def latex_prose(text: str) -> str:

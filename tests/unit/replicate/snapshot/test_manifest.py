@@ -163,7 +163,7 @@ def test_the_digest_follows_content_not_time_or_place(project, tmp_path):
     (project / "train.py").write_text("print(2)\n")
     after = describe(project)
     assert after.source != before.source
-    assert changes(before, after) == ["train.py"]
+    assert [change.text for change in changes(before, after)] == ["train.py (edited)"]
 
 
 def test_the_tools_own_settings_are_not_part_of_the_source(project):

@@ -9,6 +9,7 @@ import time
 from . import rank, watch
 from .events import Events
 from .records import Records
+from .words import program_words
 from .wraps import install
 
 
@@ -89,7 +90,7 @@ class Process:
             "ppid": os.getppid(),
             "python": "%d.%d.%d" % sys.version_info[:3],
             "executable": sys.executable,
-            "argv": command_words(),
+            "argv": program_words(),
             "rank": self.rank,
             "time": time.time(),
         }
@@ -141,15 +142,3 @@ class Process:
         except Exception as error:
             self.events.note("environment-unreadable", repr(error))
         self.events.write({"event": "end", "reason": "exit"})
-
-
-def command_words():
-    """Return the command line; Python 3.7 sets `sys.argv` only after this runs."""
-    words = getattr(sys, "orig_argv", None) or getattr(sys, "argv", None)
-    if words:
-        return list(words)
-    try:
-        with open("/proc/self/cmdline", "rb") as file:
-            return [os.fsdecode(word) for word in file.read().split(b"\0")[:-1]]
-    except OSError:
-        return []

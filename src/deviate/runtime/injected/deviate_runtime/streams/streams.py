@@ -5,6 +5,7 @@ import os
 import threading
 
 from ..factors import DATA, OTHER, SEED
+from ..words import command_words
 from .callers import Callers
 from .derive import is_clock, mix, text_of
 from .examples import Examples
@@ -226,7 +227,7 @@ def command_of_child(process):
 
     Children of `multiprocessing` are identified by their number, and ranks by theirs.
     """
-    words = process.describe()["argv"]
+    words = command_words()
     if process.rank is not None or "--multiprocessing-fork" in words:
         return ()
     parents = "events-%d-" % os.getppid()

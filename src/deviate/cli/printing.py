@@ -1,0 +1,19 @@
+"""Lines on standard output and standard error, in which nothing of a user's text does anything."""
+
+from __future__ import annotations
+
+import click
+
+from deviate.report.escape import clean
+
+
+class Styled(str):
+    """A line with styles of ours in it, whose other parts are clean."""
+
+    __slots__ = ()
+
+
+def say(*lines: str, err: bool = False) -> None:
+    """Print lines; what a terminal would obey is taken out of each of them."""
+    for line in lines:
+        click.echo(line if isinstance(line, Styled) else clean(line), err=err)
