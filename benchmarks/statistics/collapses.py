@@ -1,0 +1,97 @@
+"""What becomes of comparisons where some runs collapse to chance level, by simulation.
+
+Prints a table on standard error and one JSON object on standard output::
+
+    python benchmarks/statistics/collapses.py > collapses.json
+
+The baseline never collapses; the candidate's usual runs are as good, and a share of its runs ends at chance level
+(accuracy 10 instead of 97, SD 0.3). `deviate check --metric acc --max-drop 0.5` with and without
+``--max-failures 10%``, and what a report says before any mean. 2,000 repeats tell 5 % to ±1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from deviate.inference.comparison.side import Side
+from deviate.inference.drops import Drop
+from deviate.inference.gate import GateOptions, check_side
+from deviate.measure.failures import failure_rate
+from deviate.measure.weak import far_from_others
+from deviate.results.sample import Sample
+
+RATES = (0.0, 0.05, 0.1)
+
+RUNS = (5, 10, 30, 60)
+
+USUAL, SD, CHANCE = 97.0, 0.3, 10.0
+
+#: The largest rate of failures that the stricter gate allows.
+ALLOWED = 0.1
+
+PASSES, STRICT, NAMED, COVERED = (
+    "check passes", "check --max-failures 10% passes", "a run is named as far from the others",
+    "the limits of the rate of failures hold it",
+)  # fmt: skip
+
+
+def main() -> None:
+    """Simulate, print the table and the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    started = time.perf_counter()
+    rng = np.random.default_rng(options.seed)
+    rows = [
+        {"rate": rate, "runs": n, **shares(rng, rate, n, options.repeats)} for rate in RATES for n in RUNS
+    ]  # fmt: skip
+    print(
+        f"| share that collapses | | {' | '.join(map(str, RUNS))} |\n|---:|---|{'---:|' * len(RUNS)}", file=sys.stderr
+    )
+    for rate in RATES:
+        for what in (PASSES, STRICT, NAMED, COVERED):
+            cells = [f"{100 * row[what]:.1f}" for row in rows if row["rate"] == rate]
+            print(f"| {rate:.0%} | {what} | {' | '.join(cells)} |", file=sys.stderr)
+    print(json.dumps({**vars(options), "seconds": round(time.perf_counter() - started, 1), "rows": rows}))
+
+
+def shares(rng: np.random.Generator, rate: float, n: int, repeats: int) -> dict[str, float]:
+    """Return the share of repeats in which each of the four happens."""
+    counts = dict.fromkeys((PASSES, STRICT, NAMED, COVERED), 0)
+    for _ in range(repeats):
+        collapsed = rng.random(n) < rate
+        a = np.where(collapsed, CHANCE, USUAL) + SD * rng.standard_normal(n)
+        sides = side("a", a), side("b", USUAL + SD * rng.standard_normal(n))
+        limits = failure_rate(int(collapsed.sum()), n).interval
+        counts[PASSES] += passes(*sides)
+        counts[STRICT] += passes(*sides, max_failures=ALLOWED)
+        counts[NAMED] += bool(far_from_others(a))
+        counts[COVERED] += limits.low <= rate <= limits.high
+    return {what: count / repeats for what, count in counts.items()}
+
+
+def passes(a: Side, b: Side, **options: Any) -> bool:
+    """Tell whether the candidate passes, with a drop of 0.5 allowed."""
+    return check_side(a, b, GateOptions(drops={"acc": Drop(0.5)}, **options)).passed
+
+
+def side(label: str, values: Any) -> Side:
+    """Return a side whose runs gave these values."""
+    sample = Sample(
+        name="acc", aggregate="last", kind="quality", unit="", direction="higher",
+        runs=list(range(len(values))), values=[float(value) for value in values], excluded=[],
+    )  # fmt: skip
+    return Side(
+        label=label, experiment=label, variant="algo+impl", completed=len(values), ended=len(values), samples=[sample]
+    )
+
+
+if __name__ == "__main__":
+    main()
