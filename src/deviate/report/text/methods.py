@@ -101,7 +101,7 @@ def source_text(facts: ExperimentFacts) -> str:
     commit, _, changes = facts.reproduce.environment.get("git", "").partition(" + ")
     known = "" if commit in _ABSENT else f"git commit {commit[:DIGITS]}"
     changed = f" with uncommitted changes ({changes.replace(' + ', ' and ')})" if known and changes else ""
-    return f"{known}{changed}{', ' if known else ''}digest {source[:DIGITS]} of all files"
+    return f"{known}{changed}{', ' if known else ''}digest {source[:DIGITS]} of the files that decide it"
 
 
 def _runs(facts: ExperimentFacts) -> Iterator[str]:
