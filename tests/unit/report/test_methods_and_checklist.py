@@ -175,13 +175,13 @@ def test_cores_are_those_of_a_run():
 @pytest.mark.parametrize(
     ("git", "told"),
     [
-        ("1f0c2d9", "git commit 1f0c2d9, digest 5f2a9c of all files."),
+        ("1f0c2d9", "git commit 1f0c2d9, digest 5f2a9c of the files that decide it."),
         ("1f0c2d9 + 3 untracked", "git commit 1f0c2d9 with uncommitted changes (3 untracked), digest 5f2a9c"),
         (
             "1f0c2d9 + 1 changed file + 3 untracked",
             "git commit 1f0c2d9 with uncommitted changes (1 changed file and 3 untracked), digest 5f2a9c",
         ),
-        ("", "digest 5f2a9c of all files."),
+        ("", "digest 5f2a9c of the files that decide it."),
     ],
 )
 def test_changes_beside_the_commit_are_told(git, told):
