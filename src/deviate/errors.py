@@ -16,6 +16,8 @@
      │    ├── NotRuns              not-runs
      │    ├── WorkspaceUnusable    workspace-unusable
      │    └── WorkspaceBusy        workspace-busy
+     ├── OutputLost                output-lost; exit status 1: the job was done, and cannot be printed
+     ├── SystemRefused             system-refused; exit status 1: a file or a process that the system refused
      ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
      ├── FirstRunFailed            first-run-failed; exit status 1: the job ran and could not begin
      └── MetricNotRecorded         metric-not-recorded; exit status 1: nor one of the requested metric
@@ -137,6 +139,18 @@ class WorkspaceBusy(BadInput):
     """Another Deviate works on the workspace."""
 
     slug = "workspace-busy"
+
+
+class OutputLost(DeviateError):  # noqa: N818
+    """Standard output takes no more: a full disk, a device that is gone."""
+
+    slug = "output-lost"
+
+
+class SystemRefused(DeviateError):  # noqa: N818
+    """The system refused to read or write a file, or to start something, where nothing more is known."""
+
+    slug = "system-refused"
 
 
 class NothingRecorded(DeviateError):  # noqa: N818

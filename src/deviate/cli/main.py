@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib
 import keyword
-import os
 import sys
 from collections.abc import Sequence
 
 import click
 
-from deviate.errors import DeviateError
+from deviate.errors import DeviateError, OutputLost, SystemRefused
 
 #: Sub-command: the module of deviate.cli that holds it, in the order of ``deviate --help``.
 COMMANDS = ("run", "audit", "extract", "import", "list", "show", "logs", "report", "compare", "check", "plan")
@@ -46,8 +45,16 @@ def group() -> None:
 
 def main() -> None:
     """Run the command line; end with the documented exit status and never with a traceback for a user's error."""
+    from deviate.cli.streams import drop_output, guard_streams
+
+    guard_streams()
     try:
         status = group.main(standalone_mode=False)
+        sys.stdout.flush()
+    except OutputLost as error:
+        drop_output()
+        _say(error)
+        status = error.exit_status
     except DeviateError as error:
         _say(error)
         status = error.exit_status
@@ -63,9 +70,20 @@ def main() -> None:
         status = 130
     except BrokenPipeError:
         # The reader of our output (head, less) has gone; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         status = 0
+    except OSError as error:
+        _say(_refused(error))
+        status = SystemRefused.exit_status
     sys.exit(status or 0)
+
+
+def _refused(error: OSError) -> SystemRefused:
+    where = f"{error.filename}: " if error.filename else ""
+    return SystemRefused(
+        f"{where}{error.strerror or error}",
+        hint="runs that have ended are kept; once the cause is gone, the same command goes on from here",
+    )
 
 
 def _say(error: DeviateError) -> None:

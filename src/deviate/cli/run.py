@@ -101,8 +101,9 @@ def command(as_json: bool, **options: Any) -> int:
     with Progress() as progress:
         folder = run(Request(**options), progress.observe)
     view = api.StoredExperiment(folder).report(curves=False)
+    path = _write_report(view, folder)
     show(view, experiment_writers(None)["json" if as_json else "terminal"], None, f"deviate report {folder.name}")
-    say("", f"report  {_write_report(view, folder)}", err=True)
+    say("", f"report  {path}", err=True)
     say(f"page    deviate report {folder.name} -o report.html", err=True)
     return exit_status(view.facts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -22,6 +23,10 @@ UNKNOWN = Meaning("quality", None)
 LARGEST_ITERATION = 2**31 - 1
 
 
+#: More metrics are refused: each is tested, drawn and listed.
+MOST_METRICS = 1_000
+
+
 class Proposal(msgspec.Struct, frozen=True):
     """An experiment to store, with its runs in the order of their indices."""
 
@@ -37,11 +42,16 @@ def propose(results: ForeignResults, request: ImportRequest, kind: str, now: dat
     BadOption
         If an option names a metric that is not there.
     NotImportable
-        If an iteration is larger than a record can hold, or two groups get one name.
+        If an iteration is larger than a record can hold, two groups get one name, or there are too many metrics.
     """
     recorded = list(dict.fromkeys(reading.metric for run in results.runs for reading in run.readings))
     _check_names(recorded, request)
     kept = [name for name in recorded if not request.metrics or name in request.metrics]
+    if len(kept) > MOST_METRICS:
+        raise NotImportable(
+            f"{len(kept):,} metrics were found; at most {MOST_METRICS:,} are imported",
+            hint=f"name those that matter: --metric {shlex.quote(kept[0])}",
+        )
     groups: dict[str, list[ForeignRun]] = {}
     for run in results.runs:
         groups.setdefault(run.group, []).append(_narrowed(run, kept))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import datetime
 
@@ -73,11 +74,30 @@ def _check_free(proposals: list[Proposal], workspace: Workspace, replace: bool) 
 
 
 def _store(proposal: Proposal, workspace: Workspace, now: datetime) -> ExperimentFolder:
-    """Write the experiment; ``experiment.json`` comes last, so that a folder without it is known to be unfinished."""
+    """Write the experiment aside, then rename it: what it replaces stays until the new one is whole."""
     experiment = proposal.experiment
-    folder = workspace.experiment(experiment.name)
-    folder.experiment_file.unlink(missing_ok=True)
-    shutil.rmtree(folder.path, ignore_errors=True)
+    final = workspace.experiment(experiment.name)
+    # Names of experiments do not begin with a dot, so none is listed twice.
+    folder = ExperimentFolder(final.path.with_name(f".{final.name}.{os.getpid()}.partial"))
+    for old in final.path.parent.glob(".*.partial"):
+        shutil.rmtree(old, ignore_errors=True)
+    try:
+        _write(folder, proposal, workspace, now)
+    except OSError:
+        shutil.rmtree(folder.path, ignore_errors=True)
+        raise
+    if final.path.exists():
+        replaced = final.path.with_name(f".{final.name}.{os.getpid()}.replaced.partial")
+        final.path.rename(replaced)
+        folder.path.rename(final.path)
+        shutil.rmtree(replaced, ignore_errors=True)
+    else:
+        folder.path.rename(final.path)
+    return final
+
+
+def _write(folder: ExperimentFolder, proposal: Proposal, workspace: Workspace, now: datetime) -> None:
+    experiment = proposal.experiment
     folder.snapshot.mkdir(parents=True)
     write_json(
         folder.snapshot_file, Snapshot(project=str(workspace.project), source=experiment.source, items=[], digests={})
@@ -85,7 +105,6 @@ def _store(proposal: Proposal, workspace: Workspace, now: datetime) -> Experimen
     for index, run in enumerate(proposal.runs):
         _store_run(folder.run(Run(variant=IMPORTED, index=index)), run, experiment, now)
     folder.write_experiment(experiment)
-    return folder
 
 
 def _store_run(folder: RunFolder, run: ForeignRun, experiment: Experiment, now: datetime) -> None:

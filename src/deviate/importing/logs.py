@@ -7,11 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deviate.errors import BadOption, NotImportable
+from deviate.importing.patience import time_limit
 from deviate.importing.rows import Row, check_text, read_bytes
 from deviate.importing.unit import ITERATIONS, plain
 
 #: Fields that begin a new run when they turn up.
 RUN_FIELDS = ("run", "seed")
+
+#: Of a longer line its beginning is looked at; a line of a log has some hundred characters.
+LONGEST_LINE = 1 << 14
+
+#: Seconds that a pattern may take for one line.
+PATIENCE = 2.0
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|nan|inf(?:inity)?)"
 _FIELD = re.compile(r"\{([^{}]+)\}")
@@ -45,8 +52,20 @@ class LinePattern:
             raise BadOption(f"--pattern {text!r} names no value", hint=_EXAMPLE)
 
     def match(self, line: str) -> Row:
-        """Return the words of `line` by field; empty where it does not look like that."""
-        match = self.regex.search(line)
+        """Return the words of `line` by field; empty where it does not look like that.
+
+        Raises
+        ------
+        BadOption
+            If the pattern takes too long.
+        """
+        with time_limit(PATIENCE) as limit:
+            match = self.regex.search(line[:LONGEST_LINE])
+        if limit.passed:
+            raise BadOption(
+                f"--pattern {self.text!r} takes longer than {PATIENCE:g} s on one line of {len(line):,} characters",
+                hint="write more of the line's fixed words into the pattern, and fewer repeats",
+            )
         if match is None:
             return {}
         return {self.names[group]: word for group, word in match.groupdict().items() if word is not None}

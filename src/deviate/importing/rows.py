@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,12 @@ from deviate.errors import NotImportable
 
 #: A row: word by column; a cell that is empty is not in it.
 Row = dict[str, str]
+
+#: Larger texts are refused: they are read as a whole, several times over.
+MOST_BYTES = 256 << 20
+
+#: More columns are refused.
+MOST_COLUMNS = 5_000
 
 #: Cells that say that there is no value. ``nan`` is not among them: it is the value of a training that diverged.
 ABSENT = frozenset({"", "none", "null", "na", "n/a", "-"})
@@ -40,7 +47,12 @@ def csv_rows(path: Path) -> list[Row]:
     if len(table) < 2:
         raise NotImportable(f"{path} has no row below its head", hint="expected a table whose first line names columns")
     names = [name.strip().lstrip("\ufeff") for name in table[0]]
-    repeated = sorted({name for name in names if name and names.count(name) > 1})
+    if len(names) > MOST_COLUMNS:
+        raise NotImportable(
+            f"{path} has {len(names):,} columns; at most {MOST_COLUMNS:,} are read",
+            hint=f"keep those that matter: cut -d, -f1-100 {path.name} > some.csv",
+        )
+    repeated = sorted(name for name, times in Counter(names).items() if name and times > 1)
     if repeated:
         raise NotImportable(f"{path} has two columns named {repeated[0]!r}", hint="rename one of them")
     if all(number(name) is not None for name in names):
@@ -59,7 +71,15 @@ def json_rows(path: Path) -> list[Row]:
     NotImportable
         If it is none of these.
     """
-    rows = [_present((name, _word(value)) for name, value in flat(item).items()) for item in _items(path)]
+    try:
+        rows = [_present((name, _word(value)) for name, value in flat(item).items()) for item in _items(path)]
+    except RecursionError as error:
+        raise NotImportable(f"{path} is nested too deeply", hint="expected a list of objects") from error
+    columns = len({name for row in rows for name in row})
+    if columns > MOST_COLUMNS:
+        raise NotImportable(
+            f"{path} has {columns:,} names of values; at most {MOST_COLUMNS:,} are read", hint="keep those that matter"
+        )
     if not any(rows):
         raise NotImportable(f"{path} holds no row of values", hint="expected a list of objects, or an object a line")
     return rows
@@ -95,9 +115,15 @@ def read_bytes(path: Path) -> bytes:
     Raises
     ------
     NotImportable
-        If it cannot be read.
+        If it cannot be read, or is too large.
     """
     try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise NotImportable(
+                f"{path} has {size / (1 << 20):,.0f} MiB; at most {MOST_BYTES >> 20} MiB are read",
+                hint="keep the lines that hold values: grep loss train.log > values.log",
+            )
         return path.read_bytes()
     except OSError as error:
         raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error

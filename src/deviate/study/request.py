@@ -25,6 +25,10 @@ from deviate.replicate.snapshot.manifest import Snapshot, describe
 from deviate.replicate.snapshot.rules import SnapshotRules
 from deviate.replicate.workspace.folders import Workspace
 
+#: Runs of a variant, each with a folder of its own, and runs side by side, at most: more is a slip of the finger.
+MOST_RUNS = 100_000
+MOST_JOBS = 4096
+
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What a user asks for with ``deviate run``."""
@@ -71,6 +75,12 @@ def check_request(request: Request) -> None:
         raise BadOption("no command to train with", hint="type it after --: deviate run -n 8 -- python train.py")
     if request.runs < 1:
         raise BadOption(f"-n must be at least 1, found {request.runs}", hint="type -n 10 for a first look")
+    if request.runs > MOST_RUNS:
+        raise BadOption(f"-n must be at most {MOST_RUNS:,}, found {request.runs:,}", hint="type -n 30, then more")
+    if request.jobs is not None and request.jobs > MOST_JOBS:
+        raise BadOption(f"--jobs must be at most {MOST_JOBS:,}, found {request.jobs:,}", hint="type -j 4")
+    if request.most is not None and request.most > MOST_RUNS:
+        raise BadOption(f"--max must be at most {MOST_RUNS:,}, found {request.most:,}", hint="leave it out")
     if request.jobs is not None and request.jobs < 1:
         raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
     check_executor(request.executor)
@@ -131,7 +141,28 @@ def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
     rules = snapshot_rules(request, target.project)
     sources = [target.entry, *findings.files]
     snapshot = describe(target.project, rules, folder=target.folder, words=target.command, sources=sources)
+    _require_in_runs(target.entry, findings, snapshot)
     return Prepared(target=target, program=program, findings=findings, snapshot=snapshot)
+
+
+def _require_in_runs(entry: str, findings: Findings, snapshot: Snapshot) -> None:
+    """Refuse to leave out what is instrumented: no run could start.
+
+    Raises
+    ------
+    EntryNotFound
+        With the file, and why it is left out.
+    """
+    recorded = {metric.file for metric in findings.metrics if metric.selected} | {draw.file for draw in findings.draws}
+    needed = {entry, *recorded, *([findings.main_loop.file] if findings.main_loop else [])}
+    for item in snapshot.left_out:
+        missing = sorted(file for file in needed if file == item.path or file.startswith(f"{item.path}/"))
+        if missing and not any(held.path == missing[0] for held in snapshot.items if held.kind != "left out"):
+            raise EntryNotFound(
+                f"{missing[0]} is {'the entry' if missing[0] == entry else 'imported and instrumented'}, and it would "
+                f"be left out of the runs: {item.reason}",
+                hint=f"leave --exclude away, or type --include {missing[0]}",
+            )
 
 
 def find_requested(request: Request) -> Target:
@@ -162,6 +193,11 @@ def _refuse_old_syntax(target: Target) -> None:
     """Refuse an entry that is read only when masked (see `deviate.analyse.source.files`): it could not be run."""
     try:
         ast.parse((target.project / target.entry).read_bytes())
+    except (RecursionError, MemoryError) as problem:
+        raise EntrySyntax(
+            f"{target.entry}: an expression in it is nested too deeply for Python {platform.python_version()}",
+            hint="divide it into several lines with names of their own",
+        ) from problem
     except SyntaxError as problem:
         raise EntrySyntax(
             f"{target.entry}:{problem.lineno}: Python {platform.python_version()} does not parse this: "

@@ -17,7 +17,7 @@ from deviate.experiment import Experiment, Until
 from deviate.factors import parse_variants
 from deviate.instrument.project import instrument_project, skipped_edits
 from deviate.project.config import FILE_NAME
-from deviate.replicate.snapshot.manifest import Change, Snapshot, changes, read_snapshot, take
+from deviate.replicate.snapshot.manifest import Change, Snapshot, changes, read_snapshot, require_whole, take
 from deviate.replicate.snapshot.named_files import is_log
 from deviate.replicate.snapshot.working_copy import overlay_path
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
@@ -53,6 +53,8 @@ def open_experiment(
     ------
     NameTaken
         If the experiment named by the request is of another command or source.
+    WorkspaceUnusable
+        If its copy of the project was damaged.
     """
     proposal = prepared.experiment("", requested_runs(request), now, request.seed, until)
     snapshot = prepared.snapshot
@@ -65,6 +67,7 @@ def open_experiment(
         name = name or _free_name(workspace, proposal.entry)
         folder = _create(workspace.experiment(name), msgspec.structs.replace(proposal, name=name), snapshot)
         return Opened(folder=folder, other=other)
+    require_whole(read_snapshot(folder), folder)
     changed = _changed(folder, proposal, snapshot)
     _grow(folder, proposal, own_metrics=bool(changed))
     aside = [change for change in changes(read_snapshot(folder), snapshot) if not _decides(change, folder)]

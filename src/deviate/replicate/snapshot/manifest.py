@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from deviate.errors import WorkspaceUnusable
 from deviate.experiment import SCHEMA
 from deviate.replicate.snapshot.git import tracked_files
 from deviate.replicate.snapshot.named_files import unnamed_files
@@ -221,6 +222,24 @@ def _place(project: Path, item: Item, into: Path) -> str | None:
         shutil.copystat(project / item.path, target)
         return hashlib.sha256(data).hexdigest()
     return None
+
+
+def require_whole(snapshot: Snapshot, folder: ExperimentFolder) -> None:
+    """Make sure that the experiment's copy of the project is as it was taken, before runs are made of it.
+
+    Raises
+    ------
+    WorkspaceUnusable
+        With the first file that is gone or was changed.
+    """
+    for path, digest in snapshot.digests.items():
+        data = _read(folder.snapshot / path)
+        if data is None or hashlib.sha256(data).hexdigest() != digest:
+            raise WorkspaceUnusable(
+                f"{folder.snapshot / path} {'is gone' if data is None else 'was changed'}, and runs are made from it",
+                hint=f"the runs that are there are whole: deviate report {folder.name}; to add runs restore the file, "
+                "or begin anew under another --name",
+            )
 
 
 def read_snapshot(folder: ExperimentFolder) -> Snapshot:

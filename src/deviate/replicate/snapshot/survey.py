@@ -129,12 +129,12 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 def _items(looking: _Looking, entry: os.DirEntry[str], parent: str, inherited: str) -> Iterator[Item]:
     path = f"{parent}{entry.name}"
     folder = entry.is_dir(follow_symlinks=False)
-    reason = looking.left_out(path, folder=folder or entry.is_dir(), inherited=inherited)
+    reason = looking.left_out(path, folder=folder or os.path.isdir(entry.path), inherited=inherited)
     if looking.is_own_output(entry):
         yield Item(path=path, kind="left out", reason=OWN_OUTPUT)
     elif reason and not (folder and may_hold(path, looking.rules.include) and reason != EXCLUDED):
         yield Item(path=path, kind="left out", reason=reason)
-    elif matches(path, looking.rules.link):
+    elif matches(path, looking.rules.link) and os.path.exists(entry.path):
         yield _linked(path, entry, "linked as you asked")
     elif entry.is_symlink():
         yield Item(path=path, kind="symlink", target=_target(looking.project, entry))

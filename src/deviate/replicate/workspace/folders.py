@@ -250,7 +250,7 @@ class Workspace:
         WorkspaceUnusable
             If it is not a folder, or this user may not write there.
         """
-        if self.path.exists() and not self.path.is_dir():
+        if os.path.lexists(self.path) and not os.path.isdir(self.path):
             raise WorkspaceUnusable(f"{self.path} is not a folder", hint=f"move it away: mv {FOLDER} {FOLDER}.old")
         folder = self.path if self.path.is_dir() else self.project
         if not os.access(folder, os.W_OK | os.X_OK):

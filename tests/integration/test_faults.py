@@ -1,0 +1,127 @@
+"""What is wrong around Deviate ends in a message that says what is safe, never in a traceback."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from cli_tool import TRAIN, deviate
+
+import deviate as package
+
+COMMAND = ["--", sys.executable, "train.py"]
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "train.py").write_text(TRAIN)
+    (folder / "table.csv").write_text("seed,acc\n1,0.5\n2,0.6\n")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def shell(words):
+    return subprocess.run(
+        f"{sys.executable} -m deviate {words}", shell=True, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize("words", ["list", "extract train.py", "import table.csv --name t", "--help"])
+def test_a_full_output_is_said_and_a_closed_one_is_nobodys_loss(project, words):
+    full = shell(f"{words} >/dev/full")
+    assert full.returncode == 1
+    assert full.stderr.startswith("error: standard output cannot be written: No space left on device  [output-lost]")
+    closed = shell(f"{words.replace('--name t', '--name u')} >&-")
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
+def test_runs_complete_with_every_stream_closed_and_with_messages_that_cannot_be_printed(project):
+    command = f"-- {sys.executable} train.py"
+    assert shell(f"run -n 1 {command} <&- >&- 2>&-").returncode == 0
+    assert shell(f"run -n 2 {command} 2>/dev/full").returncode == 0
+    assert len(package.load("train").folder.completed_runs()) == 2
+
+
+@pytest.mark.parametrize(
+    "words", [["-n", str(10**9)], ["-j", str(10**9)], ["--until", "loss ±1%", "--max", str(10**9)]]
+)
+def test_numbers_that_are_slips_are_refused_at_once(project, words):
+    done = deviate("run", *words, *COMMAND)
+    assert done.status == 2
+    assert "must be at most" in done.err
+    assert not (project / ".deviate").exists()
+
+
+def test_links_to_themselves_are_copied_as_they_are(project):
+    (project / "loop").symlink_to("loop")
+    (project / "up").symlink_to("..")
+    assert deviate("run", "-n", "1", *COMMAND).status == 0
+    assert os.path.islink(project / ".deviate/experiments/train/snapshot/loop")
+
+
+def test_an_excluded_entry_is_refused_before_anything_is_written(project):
+    done = deviate("run", "-n", "1", "--exclude", "*.py", *COMMAND)
+    assert done.status == 2
+    assert "train.py is the entry, and it would be left out of the runs: excluded by you" in done.err
+    assert not (project / ".deviate").exists()
+
+
+@pytest.mark.parametrize("harm", [lambda path: path.unlink(), lambda path: path.write_text(TRAIN + "#")])
+def test_a_damaged_copy_makes_no_more_runs_and_the_results_stay(project, harm):
+    deviate("run", "-n", "2", *COMMAND)
+    harm(project / ".deviate/experiments/train/snapshot/train.py")
+    refused = deviate("run", "-n", "3", *COMMAND)
+    assert refused.status == 2
+    assert "the runs that are there are whole: deviate report train" in refused.err
+    assert deviate("report", "train").status == 0
+
+
+def test_a_replaced_import_stays_until_the_new_one_is_whole(project, monkeypatch):
+    from deviate.replicate.workspace.folders import ExperimentFolder
+
+    assert deviate("import", "table.csv", "--name", "t").status == 0
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    (project / "table.csv").write_text("seed,acc\n1,0.7\n2,0.8\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(ExperimentFolder, "write_experiment", full)
+        failed = deviate("import", "table.csv", "--name", "t", "--replace")
+    assert failed.status == 1
+    assert "No space left on device" in failed.err
+    assert sorted(package.load("t").samples()["value"]) == [0.5, 0.6]
+    assert deviate("import", "table.csv", "--name", "t", "--replace").status == 0
+    assert sorted(package.load("t").samples()["value"]) == [0.7, 0.8]
+    assert [path.name for path in (project / ".deviate/experiments").iterdir()] == ["t"]
+
+
+@pytest.mark.parametrize(
+    ("file", "data", "words"),
+    [
+        ("a.json", b"[" * 10**5 + b"]" * 10**5, []),
+        ("a.json", b'[{"a":' + b'{"a":' * 900 + b"1" + b"}" * 901 + b"]", []),
+        ("a.csv", ",".join(f"m{index}" for index in range(20_000)).encode() + b"\n1\n", []),
+        (
+            "a.csv",
+            b"seed," + ",".join(f"m{index}" for index in range(2_000)).encode() + b"\n1" + b",1" * 2000 + b"\n",
+            [],
+        ),
+        ("a.log", b"a" * 40, ["--pattern", "(?P<acc>(a+)+)b"]),
+        ("a.log", b"1" * 160_000, ["--pattern", "{epoch} ... {acc} ... loss {loss}"]),
+    ],
+)
+def test_hostile_files_are_refused_in_time(project, file, data, words):
+    (project / file).write_bytes(data)
+    done = deviate("import", file, *words)
+    assert done.status == 2
+    assert done.err.startswith("error: ")
+    assert "Traceback" not in done.err
+
+
+def test_a_file_without_end_is_refused_by_its_size(project):
+    with (project / "a.log").open("wb") as file:
+        file.truncate(1 << 30)
+    assert "1,024 MiB; at most 256 MiB are read" in deviate("import", "a.log", "--pattern", "a {x}").err
