@@ -192,3 +192,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     imported: Imported | None = None
     #: What decided how many runs were made; None where the user did.
     until: Until | None = None
+    #: Words of ``deviate run`` beside ``-n``, ``--vary``, ``--seed`` and ``--until`` that make the same runs.
+    options: list[str] = []
+    #: Variables that decide which code runs, as they were set where it was made.
+    variables: dict[str, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
 from deviate.collect.measured import with_times
 from deviate.collect.warned import WarnedOperation
-from deviate.experiment import SCHEMA, SET_BY_OPTION, Experiment
+from deviate.experiment import SCHEMA, Experiment
 from deviate.factors import GROUPS
 from deviate.inference.metric import metric_spreads
 from deviate.inference.order import ordered
@@ -140,10 +140,8 @@ def _variants(results: Results, chosen: Sequence[str], level: float) -> list[Var
 def _reproduce(results: Results) -> Reproduce:
     experiment = results.experiment
     versions = {"deviate": results.version} if results.version else {}
-    factors = [f"{draw.file}:{draw.line}={draw.factor}" for draw in experiment.draws if draw.why == SET_BY_OPTION]
-    command = run_command(experiment.command, experiment.planned, experiment.seed, factors)
     return Reproduce(
-        command=shlex.join(experiment.command) if experiment.imported else command,
+        command=shlex.join(experiment.command) if experiment.imported else run_command(experiment),
         folder=experiment.folder,
         seed=experiment.seed,
         source=experiment.source,
@@ -158,25 +156,21 @@ def _short(names: Sequence[str]) -> list[str]:
     return [*groups, *(name for name in names if name not in covered)]
 
 
-def run_command(command: Sequence[str], planned: Mapping[str, int], seed: int, factors: Sequence[str] = ()) -> str:
-    """Return the line that makes the same experiment again.
+def run_command(experiment: Experiment) -> str:
+    """Return the line that makes the same experiment again, to be typed in its folder.
 
-    `planned` are runs by variant; variants with other numbers of runs need a command of their own.
-    `factors` are the values of ``--factor``.
-
-    Examples
-    --------
-    >>> run_command(["python", "my train.py"], {"algo+impl": 8, "control": 8}, 7)
-    "deviate run -n 8 --vary algo+impl --vary control --seed 7 -- python 'my train.py'"
-    >>> run_command(["python", "a.py"], {"algo+impl": 8, "control": 2}, 0).partition(" && ")[2]
-    'deviate run -n 2 --vary control --seed 0 -- python a.py'
+    Variants with other numbers of runs need a command of their own. Secrets in the command stand as ``***``.
     """
+    variables = [f"{name}={shlex.quote(value)}" for name, value in experiment.variables.items()]
+    options = [*experiment.options, "--seed", str(experiment.seed)]
+    planned, until = experiment.planned, experiment.until
+    if until is not None:
+        planned = dict.fromkeys(planned, until.least)
+        options = ["--until", until.text, "--max", str(until.most), *options]
     lines = []
-    by_hand = [word for factor in factors for word in ("--factor", factor)]
     for runs in dict.fromkeys(planned.values()):
-        vary = [
-            word for name in _short([name for name in planned if planned[name] == runs]) for word in ("--vary", name)
-        ]
-        options = ["-n", str(runs), *vary, *by_hand, "--seed", str(seed)]
-        lines.append(shlex.join(["deviate", "run", *options, "--", *command]))
+        names = _short([name for name in planned if planned[name] == runs])
+        vary = [word for name in names for word in ("--vary", name)]
+        line = shlex.join(["deviate", "run", "-n", str(runs), *vary, *options, "--", *experiment.command])
+        lines.append(" ".join([*variables, line]))
     return " && ".join(lines)

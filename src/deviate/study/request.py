@@ -89,6 +89,36 @@ def check_request(request: Request) -> None:
     parse_variants(request.variants)
 
 
+#: Variables of the user's that decide which code runs.
+DECISIVE = ("PYTHONPATH",)
+
+
+def option_words(request: Request) -> list[str]:
+    """Return the options that decide what a run is, as they are typed.
+
+    Examples
+    --------
+    >>> option_words(Request(command=["sh", "go.sh"], entry="train.py", exclude=("*.ckpt",), jobs=2, strict=True))
+    ['--entry', 'train.py', '-j', '2', '--exclude', '*.ckpt', '--strict']
+    """
+    single = {
+        "--entry": request.entry,
+        "--project": request.project,
+        "-j": request.jobs,
+        "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
+        "--timeout": None if request.timeout is None else f"{request.timeout:g}",
+    }
+    several = {
+        "--include": request.include,
+        "--exclude": request.exclude,
+        "--link": request.link,
+        "--factor": request.factor,
+    }
+    words = [word for name, value in single.items() if value is not None for word in (name, str(value))]
+    words += [word for name, values in several.items() for value in values for word in (name, value)]
+    return [*words, *(["--strict"] if request.strict else [])]
+
+
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """All that is known of a request before anything is written."""
 
@@ -98,6 +128,9 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     findings: Findings
     #: What a snapshot of the project would hold.
     snapshot: Snapshot
+    #: See `Experiment`.
+    options: list[str] = []
+    variables: dict[str, str] = {}
 
     def experiment(
         self, name: str, planned: dict[str, int], created: datetime, seed: int, until: Until | None = None
@@ -118,6 +151,8 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             planned=planned,
             created=created.isoformat(timespec="seconds"),
             until=until,
+            options=self.options,
+            variables=self.variables,
         )
 
 
@@ -142,7 +177,14 @@ def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
     sources = [target.entry, *findings.files]
     snapshot = describe(target.project, rules, folder=target.folder, words=target.command, sources=sources)
     _require_in_runs(target.entry, findings, snapshot)
-    return Prepared(target=target, program=program, findings=findings, snapshot=snapshot)
+    return Prepared(
+        target=target,
+        program=program,
+        findings=findings,
+        snapshot=snapshot,
+        options=option_words(request),
+        variables={name: os.environ[name] for name in DECISIVE if os.environ.get(name)},
+    )
 
 
 def _require_in_runs(entry: str, findings: Findings, snapshot: Snapshot) -> None:

@@ -1,0 +1,91 @@
+"""Lines that say how to reproduce an experiment: pasted into a shell, they make the same runs."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+TRAIN = """
+import random, sys
+import helper
+acc = 90.0
+for epoch in range(3):
+    acc += helper.SIZE * random.random()
+    print(f"val acc {acc:.6f}")
+"""
+
+EXPERIMENTS = {
+    "plain": (["-n", "2"], ["python", "train.py"]),
+    "variants and a seed": (["-n", "2", "--vary", "algo", "--vary", "control", "--seed", "7"], ["python", "train.py"]),
+    "an entry behind a shell script": (["-n", "2", "--entry", "train.py"], ["sh", "go.sh"]),
+    "two side by side, files left out": (
+        ["-n", "2", "-j", "2", "--exclude", "*.log"],
+        ["python", "train.py", "two words"],
+    ),
+    "a draw's factor by hand": (["-n", "2", "--factor", "train.py:6=shuffle"], ["python", "train.py"]),
+    "until it is known": (["-n", "5", "--until", "val acc ±50", "--max", "9"], ["python", "train.py"]),
+    "strict, with a timeout": (["-n", "2", "--strict", "--timeout", "90"], ["python", "train.py"]),
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    (folder / "lib").mkdir(parents=True)
+    (folder / "lib" / "helper.py").write_text("SIZE = 0.5\n")
+    (folder / "train.py").write_text(TRAIN)
+    (folder / "go.sh").write_text("python train.py\n")
+    (folder / "old.log").write_text("x")
+    return folder
+
+
+def environment(**changes):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", **changes}
+
+
+def report(project):
+    done = subprocess.run(
+        ["deviate", "report", "train", "--format", "json"],
+        cwd=project,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def values(found):
+    return {
+        (variant["variant"], metric["name"]): metric["values"]
+        for variant in found["variants"]
+        for metric in variant["metrics"]
+        if not metric["name"].startswith("time per")
+    }
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_line_makes_the_same_runs(project, name):
+    options, command = EXPERIMENTS[name]
+    made = subprocess.run(
+        ["deviate", "run", *options, "--", *command],
+        cwd=project, env=environment(PYTHONPATH="lib"), capture_output=True, text=True,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    before = report(project)
+    shutil.rmtree(project / ".deviate")
+    (project / "report.md").unlink(missing_ok=True)
+    again = subprocess.run(
+        before["reproduce"]["command"], shell=True, cwd=project, env=environment(), capture_output=True, text=True
+    )
+    assert again.returncode == 0, again.stderr
+    after = report(project)
+    assert values(after) == values(before)
+    assert after["reproduce"]["command"] == before["reproduce"]["command"]
