@@ -229,12 +229,12 @@ class _Stage:
         ended = active.ready.folder.read_ended()
         if ended is None:
             return Failed(seconds=self.clock() - active.started, reason="it is gone, and nothing tells how it ended")
-        outcome = without_secrets(self._told(active, ended), self.source.experiment.command, self.source.environment)
+        outcome = without_secrets(self._plain(active, ended), self.source.experiment.command, self.source.environment)
         if isinstance(outcome, TimedOut):
             return msgspec.structs.replace(outcome, hint=f"allow more than --timeout {self.options.timeout:g}")
         return outcome
 
-    def _told(self, active: _Active, ended: Ended) -> Outcome:
+    def _plain(self, active: _Active, ended: Ended) -> Outcome:
         return run_outcome(
             ended,
             active.ready.folder,

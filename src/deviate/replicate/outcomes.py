@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +65,14 @@ def run_outcome(
     if ended.status != 0:
         hint = missing_path_hint(lines, copy=copy, cwd=cwd, snapshot=snapshot)
         return Failed(**how, reason=_failure(ended.status, lines), hint=hint)
-    if not has_started(run):
+    events = [event for path in run.event_files() for event in read_events(path)]
+    if not has_started(events):
         return NotInstrumented(
             **how,
             reason="nothing was heard from it: no Python that it started was instrumented",
             hint=_uninstrumented_hint(words),
         )
-    if (loss := lost_records(run)) is not None:
+    if (loss := lost_records(events)) is not None:
         return Failed(
             **how,
             reason=f"records of its metrics could not be written: {loss}",
@@ -89,14 +90,13 @@ def without_secrets(outcome: Outcome, words: Sequence[str], environment: Mapping
     return msgspec.structs.replace(outcome, reason=reason, hint=hint, stderr=mask_lines(outcome.stderr, secrets))
 
 
-def has_started(run: RunFolder) -> bool:
-    """Tell whether the runtime was started in at least one process of the run."""
-    return any(event["event"] == "start" for path in run.event_files() for event in read_events(path))
+def has_started(events: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell by the events of a run whether the runtime was started in at least one process of it."""
+    return any(event["event"] == "start" for event in events)
 
 
-def lost_records(run: RunFolder) -> str | None:
-    """Return why records of the run could not be written; None where none was lost."""
-    events = (event for path in run.event_files() for event in read_events(path))
+def lost_records(events: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return why records of a run with these events could not be written; None where none was lost."""
     return next((str(event.get("reason")) for event in events if event["event"] == "records-lost"), None)
 
 
