@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -61,7 +61,8 @@ def open_experiment(
     name = request.name
     folder = _named(name, workspace, proposal, snapshot, request) if name else _same(workspace, proposal, snapshot)
     if folder is None and request.anyway and name is None:
-        folder = _latest(workspace, proposal)
+        latest = _latest(workspace, lambda each: _job(each) == _job(proposal))
+        folder = workspace.experiment(latest.name) if latest else None
     if folder is None:
         other = "" if name else _other(workspace, proposal, snapshot)
         name = name or _free_name(workspace, proposal.entry)
@@ -70,8 +71,8 @@ def open_experiment(
     require_whole(read_snapshot(folder), folder)
     changed = _changed(folder, proposal, snapshot)
     _grow(folder, proposal, own_metrics=bool(changed))
-    aside = [change for change in changes(read_snapshot(folder), snapshot) if not _decides(change, folder)]
-    return Opened(folder=folder, aside=[change for change in aside if not is_log(change.path)], changed=changed)
+    aside = [change for change in _changes(folder, snapshot) if not (change.decides or is_log(change.path))]
+    return Opened(folder=folder, aside=aside, changed=changed)
 
 
 def requested_runs(request: Request) -> dict[str, int]:
@@ -107,20 +108,21 @@ def _changed(folder: ExperimentFolder, proposal: Experiment, snapshot: Snapshot)
     existing = folder.read_experiment()
     edited: list[str] = []
     if existing.source != proposal.source and existing.imported is None:
-        decisive = [change for change in changes(read_snapshot(folder), snapshot) if _decides(change, folder)]
-        edited = [change.text for change in decisive]
+        edited = [change.text for change in _changes(folder, snapshot) if change.decides]
     files = {file for file, digest in (existing.outside.items() ^ proposal.outside.items()) if digest}
     return [*edited, *(f"{file}{OUTSIDE}" for file in sorted(files))]
 
 
-def _decides(change: Change, folder: ExperimentFolder) -> bool:
-    """Tell whether a change makes another source: what the runs themselves write is an output wherever it appears."""
-    if not change.decides or change.how != "new":
-        return change.decides
-    snapshot = read_snapshot(folder)
-    copies = [overlay_path(run, snapshot) for run in folder.completed_runs() if run.work.is_dir()]
-    was_there = any(item.path == change.path for item in snapshot.items)
-    return was_there or not copies or not all(os.path.lexists(copy / change.path) for copy in copies)
+def _changes(folder: ExperimentFolder, snapshot: Snapshot) -> list[Change]:
+    """Return what differs from the experiment's copy; what its own runs write is an output, wherever it appears."""
+    taken = read_snapshot(folder)
+    differing, known = changes(taken, snapshot), {item.path for item in taken.items}
+    new = [change.path for change in differing if change.decides and change.how == "new" and change.path not in known]
+    copies = [overlay_path(run, taken) for run in folder.completed_runs() if run.work.is_dir()] if new else []
+    outputs = {path for path in new if copies and all(os.path.lexists(copy / path) for copy in copies)}
+    return [
+        msgspec.structs.replace(change, decides=False) if change.path in outputs else change for change in differing
+    ]
 
 
 def _same(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> ExperimentFolder | None:
@@ -128,20 +130,17 @@ def _same(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> Exp
     return next((folder for folder in folders if _is_same(folder, proposal, snapshot)), None)
 
 
-def _latest(workspace: Workspace, proposal: Experiment) -> ExperimentFolder | None:
-    """Return the latest experiment of the same job, whatever its source is."""
-    experiments = [workspace.experiment(name).read_experiment() for name in workspace.names()]
-    alike = [each for each in experiments if _job(each) == _job(proposal)]
-    return workspace.experiment(max(alike, key=lambda each: each.created).name) if alike else None
+def _latest(workspace: Workspace, alike: Callable[[Experiment], bool]) -> Experiment | None:
+    """Return the latest of the experiments that are alike."""
+    experiments = (workspace.experiment(name).read_experiment() for name in workspace.names())
+    return max(filter(alike, experiments), key=lambda each: each.created, default=None)
 
 
 def _other(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> str:
     """Say of the latest experiment with the same command why it is not continued."""
-    experiments = [workspace.experiment(name).read_experiment() for name in workspace.names()]
-    alike = [each for each in experiments if (each.command, each.folder) == (proposal.command, proposal.folder)]
-    if not alike:
+    latest = _latest(workspace, lambda each: (each.command, each.folder) == (proposal.command, proposal.folder))
+    if latest is None:
         return ""
-    latest = max(alike, key=lambda each: each.created)
     differences = _differences(latest, proposal, workspace.experiment(latest.name), snapshot)
     hint = (
         f"; --anyway adds runs to {latest.name!r} from its copy of the project"
