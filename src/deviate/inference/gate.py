@@ -350,8 +350,7 @@ def _metric(
 
 
 def _failures(side: Side, metrics: Sequence[MetricSpread], options: GateOptions) -> GateFailures:
-    lost = {left.run for metric in metrics for left in metric.excluded if left.status != "cancelled"}
-    failed = len(lost.union(*(metric.collapsed for metric in metrics)))
+    failed = len({run for metric in metrics for run in metric.unsuccessful})
     runs = max((metric.tried for metric in metrics), default=side.ended)
     upper = failure_rate(failed, runs, 1 - 2 * options.alpha).interval.high
     assert upper is not None

@@ -47,14 +47,19 @@ class MetricSpread(Sample, frozen=True, kw_only=True):
         return [run for run in self.far if worse is None or (values[run] - middle) * worse > 0]
 
     @property
-    def unsuccessful(self) -> int:
-        """Number of runs that failed, gave no finite value, were left out as weak, or collapsed."""
-        return sum(left.status != "cancelled" for left in self.excluded) + len(self.collapsed)
+    def lost(self) -> list[int]:
+        """Runs that failed, gave no finite value or were left out as weak; none of those that the user stopped."""
+        return [left.run for left in self.excluded if left.status != "cancelled"]
+
+    @property
+    def unsuccessful(self) -> list[int]:
+        """Runs that were lost or collapsed."""
+        return [*self.lost, *self.collapsed]
 
     @property
     def tried(self) -> int:
         """Number of runs that ended, but for those that the user stopped."""
-        return self.n + sum(left.status != "cancelled" for left in self.excluded)
+        return self.n + len(self.lost)
 
 
 def metric_spreads(samples: Sequence[Sample], level: float, seed: int) -> list[MetricSpread]:

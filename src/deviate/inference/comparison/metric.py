@@ -157,7 +157,7 @@ def compare_metric(
         fewest_runs=fewest_runs(alpha),
         smallest_p=smallest_p(n, m, paired=contrast.paired) if min(n, m) >= 2 else None,
         sensitivity=_sensitivity(contrast, a.spread, b.spread, step, seen=unseen) if unseen or few else None,
-        failures=failure_contrast(a.unsuccessful, a.tried, b.unsuccessful, b.tried),
+        failures=failure_contrast(len(a.unsuccessful), a.tried, len(b.unsuccessful), b.tried),
     )
 
 
