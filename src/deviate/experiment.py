@@ -21,8 +21,8 @@ DEFAULT_RUNS = 10
 IMPORTED = "imported"
 
 
-#: Runs of each variant, where the user names no number.
-DEFAULT_RUNS = 10
+#: What is kept of predictions, where the user does not say.
+DEFAULT_PREDICTIONS = "labels"
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -114,6 +114,19 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True):
     by_hand: bool = False
 
 
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Predictions compared with targets in the project's own files: ``(predicted == target).sum()``."""
+
+    #: Relative to the project, with forward slashes.
+    file: str
+    line: int
+    function: str
+    left: Span
+    right: Span
+    #: Whether the left side is the target, by its name.
+    target_first: bool = False
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One training of an experiment."""
 
@@ -196,3 +209,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     options: list[str] = []
     #: Variables that decide which code runs, as they were set where it was made.
     variables: dict[str, str] = {}
+    #: Where the source compares predictions with targets; one's id is its place.
+    comparisons: list[Comparison] = []
+    #: What is kept of predictions: ``none``, ``labels`` (with the score of each label) or ``scores`` of all classes.
+    predictions: str = DEFAULT_PREDICTIONS

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.experiment import SCHEMA, Draw, MainLoop, Metric
+from deviate.experiment import SCHEMA, Comparison, Draw, MainLoop, Metric
 
 Reason = Literal["setting", "counter", "identifier", "path", "constant", "unreached"]
 
@@ -43,3 +43,5 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     files: list[str] = []
     #: Files outside the project that were read or tried, because imports lead there.
     outside: list[str] = []
+    #: Where the project's own files compare predictions with targets.
+    comparisons: list[Comparison] = []

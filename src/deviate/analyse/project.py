@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from deviate.analyse.comparisons import find_comparisons
 from deviate.analyse.draws import find_draws
 from deviate.analyse.entry import find_entry
 from deviate.analyse.findings import Findings, Rejected
@@ -55,6 +56,7 @@ def analyse_project(root: Path, entry: Path, folders: Sequence[Path] = ()) -> Fi
         entry=relative(entry, root), main_loop=main_loop, metrics=metrics, rejected=rejected, draws=draws,
         unreadable=sorted(program.imports.unreadable, key=lambda file: file.file),
         files=[module.file for module in program.modules], outside=sorted(program.imports.outside),
+        comparisons=find_comparisons(program),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import click
 
 from deviate.cli.output import factor_option
 from deviate.cli.printing import say
-from deviate.experiment import DEFAULT_RUNS
+from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
 
@@ -76,6 +76,13 @@ REPORT_FILE = "report.md"
 @click.option("--link", multiple=True, metavar="GLOB", help="Link files or folders into the runs instead of copying.")
 @click.option("--strict", is_flag=True, help="Where kernels are held fixed, end a run at an operation that cannot be.")
 @factor_option
+@click.option(
+    "--predictions",
+    default=DEFAULT_PREDICTIONS,
+    show_default=True,
+    metavar="none|labels|scores|FILE",
+    help="Keep what models predict in evaluation: labels, the scores of all classes too, or a file the program writes.",
+)
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
 @click.option(
     "--anyway",

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deviate.experiment import Draw, MainLoop, Metric
+from deviate.experiment import Comparison, Draw, MainLoop, Metric
 from deviate.instrument.edits import Edit
+from deviate.instrument.sites import SIDE
 
 LOOP_FUNCTIONS = {"for": "__dv_loop__", "while": "__dv_while__"}
 
 
 def plan_edits(
-    metrics: Sequence[Metric], main_loop: MainLoop | None, draws: Sequence[Draw] = ()
+    metrics: Sequence[Metric],
+    main_loop: MainLoop | None,
+    draws: Sequence[Draw] = (),
+    comparisons: Sequence[Comparison] = (),
 ) -> dict[str, list[Edit]]:
-    """Return the edits of each file; the id of a metric or a draw is its index in `metrics` or `draws`.
+    """Return the edits of each file; an id is the index among the metrics, the draws or the comparisons.
 
     Parameters
     ----------
@@ -23,6 +27,8 @@ def plan_edits(
         A framework's own loop (``call``) is not wrapped.
     draws : sequence of Draw
         All draws of the experiment.
+    comparisons : sequence of Comparison
+        Each of its two sides is wrapped.
     """
     edits: dict[str, list[Edit]] = {}
     for index, metric in enumerate(metrics):
@@ -35,6 +41,11 @@ def plan_edits(
     for index, draw in enumerate(draws):
         if draw.span is not None:
             edits.setdefault(draw.file, []).append(Edit(span=draw.span, before=f"__dv_draw__({index}, "))
+    for index, comparison in enumerate(comparisons):
+        edits.setdefault(comparison.file, []).extend(
+            Edit(span=span, before=f"{SIDE}({index}, {number}, ")
+            for number, span in enumerate((comparison.left, comparison.right))
+        )
     return edits
 
 

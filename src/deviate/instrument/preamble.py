@@ -17,6 +17,7 @@ from deviate.instrument.source import Source
 RECORDS = "lambda i, v, *r: v"
 COUNTS = "lambda v: v"
 DRAWS = "lambda i, f: f"
+SIDES = "lambda i, s, v: v"
 
 #: Source of each function where the runtime is absent.
 PASS_THROUGH = {
@@ -26,6 +27,7 @@ PASS_THROUGH = {
     "__dv_loop__": COUNTS,
     "__dv_while__": COUNTS,
     "__dv_draw__": DRAWS,
+    "__dv_side__": SIDES,
 }
 
 #: A line that the interpreter reads before it parses (PEP 263, and the kernel's ``#!``).

@@ -7,20 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from deviate.analyse.findings import Findings
-from deviate.experiment import Draw, MainLoop, Metric
+from deviate.experiment import Comparison, Draw, Experiment, MainLoop, Metric
 from deviate.instrument.edits import Instrumented
 from deviate.instrument.overlay import instrument_source
 from deviate.instrument.plan import plan_edits
-from deviate.instrument.sites import DRAW
+from deviate.instrument.sites import DRAW, SIDE
 
 METRIC_SKIPPED = "not recorded"
 DRAW_SKIPPED = "draws with the code around it"
 
 
 def instrument_project(
-    root: Path, metrics: Sequence[Metric], main_loop: MainLoop | None, draws: Sequence[Draw] = ()
+    root: Path,
+    metrics: Sequence[Metric],
+    main_loop: MainLoop | None,
+    draws: Sequence[Draw] = (),
+    comparisons: Sequence[Comparison] = (),
 ) -> dict[str, Instrumented]:
-    """Return the instrumented text of each file with a metric, the main loop or a draw in it; nothing is written.
+    """Return the instrumented text of each file with a metric, the main loop, a draw or a comparison in it.
+
+    Nothing is written.
 
     Parameters
     ----------
@@ -32,11 +38,19 @@ def instrument_project(
         Its header is wrapped too.
     draws : sequence of Draw
         Calls that draw random numbers; the id of a draw is its index.
+    comparisons : sequence of Comparison
+        Comparisons of predictions with targets; the id of one is its index.
     """
-    edits = plan_edits(metrics, main_loop, draws)
+    edits = plan_edits(metrics, main_loop, draws, comparisons)
     return {
         file: instrument_source((root / file).read_bytes(), file_edits) for file, file_edits in sorted(edits.items())
     }
+
+
+def instrument_experiment(root: Path, experiment: Experiment) -> dict[str, Instrumented]:
+    """Return the instrumented files of the copy of the project in `root` that an experiment was made with."""
+    found = experiment.metrics, experiment.main_loop, experiment.draws, experiment.comparisons
+    return instrument_project(root, *found)
 
 
 def skipped_edits(instrumented: Mapping[str, Instrumented]) -> list[str]:
@@ -44,6 +58,8 @@ def skipped_edits(instrumented: Mapping[str, Instrumented]) -> list[str]:
     lines: dict[tuple[str, str, str], list[int]] = {}
     for file, result in instrumented.items():
         for skipped in result.skipped:
+            if skipped.edit.function == SIDE:
+                continue  # where no comparison is seen, the report of predictions says so
             effect = DRAW_SKIPPED if skipped.edit.function == DRAW else METRIC_SKIPPED
             lines.setdefault((effect, file, skipped.message), []).append(skipped.edit.span.line)
     return [
@@ -62,7 +78,8 @@ def project_diff(root: Path, instrumented: Mapping[str, Instrumented]) -> Iterab
 def show_edits(project: Path, findings: Findings) -> Iterable[str]:
     """Yield the difference that instrumenting makes to each file of the project."""
     selected = [metric for metric in findings.metrics if metric.selected]
-    return project_diff(project, instrument_project(project, selected, findings.main_loop, findings.draws))
+    found = selected, findings.main_loop, findings.draws, findings.comparisons
+    return project_diff(project, instrument_project(project, *found))
 
 
 def unified_diff(path: str, before: str, after: str) -> str:

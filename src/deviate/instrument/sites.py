@@ -15,6 +15,7 @@ Parents = dict[ast.AST, ast.AST]
 
 LOOPS = ("__dv_loop__", "__dv_while__")
 DRAW = "__dv_draw__"
+SIDE = "__dv_side__"
 
 #: Decorators whose compilers read the function's source or bytecode. A call to an unknown function breaks them, or
 #: makes them split the code elsewhere.
@@ -81,7 +82,7 @@ def locate(edit: Edit, source: Source, tree: Tree) -> Site | str:
     enclosing = ancestors(node, tree.parents)
     if edit.function == DRAW and not is_callee(node, tree.parents):
         return "not-a-callee"
-    if any(is_compiled(parent, draws=edit.function == DRAW) for parent in enclosing):
+    if any(is_compiled(parent, may_trace=edit.function in (DRAW, SIDE)) for parent in enclosing):
         return "compiled"
     fields = tuple(parent for parent in enclosing if isinstance(parent, ast.FormattedValue))
     return Site(edit, node, start, end, fields)
@@ -140,9 +141,9 @@ def is_callee(node: ast.expr, parents: Parents) -> bool:
     return call not in getattr(parents[call], "decorator_list", ())
 
 
-def is_compiled(node: ast.AST, draws: bool = False) -> bool:
-    """Tell whether `node` is a function that a decorator compiles; with `draws`, decorators that trace do not count."""
+def is_compiled(node: ast.AST, may_trace: bool = False) -> bool:
+    """Tell whether `node` is a function that a decorator compiles; with `may_trace`, those that trace do not count."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
     decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
-    return any(COMPILER.search(decorator) and not (draws and TRACER.search(decorator)) for decorator in decorators)
+    return any(COMPILER.search(decorator) and not (may_trace and TRACER.search(decorator)) for decorator in decorators)

@@ -16,7 +16,7 @@ import msgspec
 
 from deviate.errors import BadOption, CommandNotFound, WorkspaceUnusable
 from deviate.experiment import Run
-from deviate.instrument.project import instrument_project, skipped_edits
+from deviate.instrument.project import instrument_experiment, skipped_edits
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.environment.variables import VARIABLES
 from deviate.replicate.executors.executor import Executor
@@ -96,9 +96,9 @@ def _trials(
 ) -> Trials:
     experiment = prepared.experiment("trial", dict.fromkeys(planned, 1), datetime.now().astimezone(), seed=0)
     # As it was typed, with its secrets; what is said of it has none.
-    experiment = msgspec.structs.replace(experiment, command=prepared.target.command)
+    experiment = msgspec.structs.replace(experiment, command=prepared.target.command, predictions="none")
     snapshot = take(prepared.snapshot, folder)
-    instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
+    instrumented = instrument_experiment(folder.snapshot, experiment)
     source = Source(
         experiment=experiment,
         folder=folder,

@@ -89,6 +89,10 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     draws: list[RuntimeDraw]
     #: Factor whose draws are written by the line that made them, which is slow; None: none.
     explain: str | None = None
+    #: What is kept of predictions: ``none``, ``labels`` or ``scores``.
+    predictions: str = "none"
+    #: For each comparison of the source, whether its left side is the target.
+    comparisons: list[bool] = []
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,8 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
         metrics=[runtime_metric(metric) for metric in source.experiment.metrics],
         draws=[_runtime_draw(draw) for draw in source.experiment.draws],
         explain=source.explain if variant.observed else None,
+        predictions=source.experiment.predictions,
+        comparisons=[comparison.target_first for comparison in source.experiment.comparisons],
     )
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from deviate.analyse.findings import Findings
 from deviate.errors import BadOption, EntryNotFound, EntrySyntax
-from deviate.experiment import DEFAULT_RUNS, Experiment, Until
+from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, Experiment, Until
 from deviate.factors import DEFAULT_VARIANT, parse_variants
 from deviate.project.config import read_config
 from deviate.project.import_path import file_digests
@@ -57,6 +57,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool = False
     #: ``FILE:LINE=NAME``: factors of draws, above what ``deviate.toml`` says.
     factor: tuple[str, ...] = ()
+    #: What is kept of predictions, see `Experiment`.
+    predictions: str = DEFAULT_PREDICTIONS
     #: ``METRIC ±WIDTH``: go on until it is known so well; `runs` are then those before the first look.
     until: str | None = None
     #: Runs of a variant at most, with `until`.
@@ -107,6 +109,7 @@ def option_words(request: Request) -> list[str]:
         "-j": request.jobs,
         "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
         "--timeout": None if request.timeout is None else f"{request.timeout:g}",
+        "--predictions": None if request.predictions == DEFAULT_PREDICTIONS else request.predictions,
     }
     several = {
         "--include": request.include,
@@ -131,6 +134,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     #: See `Experiment`.
     options: list[str] = []
     variables: dict[str, str] = {}
+    predictions: str = DEFAULT_PREDICTIONS
 
     def experiment(
         self, name: str, planned: dict[str, int], created: datetime, seed: int, until: Until | None = None
@@ -145,6 +149,8 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             metrics=[metric for metric in findings.metrics if metric.selected],
             main_loop=findings.main_loop,
             draws=findings.draws,
+            comparisons=findings.comparisons,
+            predictions=self.predictions,
             outside=file_digests(findings.outside),
             source=self.snapshot.source,
             seed=seed,
@@ -184,6 +190,7 @@ def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
         snapshot=snapshot,
         options=option_words(request),
         variables={name: os.environ[name] for name in DECISIVE if os.environ.get(name)},
+        predictions=request.predictions,
     )
 
 

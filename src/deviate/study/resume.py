@@ -15,7 +15,7 @@ import msgspec
 from deviate.errors import NameTaken
 from deviate.experiment import Experiment, Until
 from deviate.factors import parse_variants
-from deviate.instrument.project import instrument_project, skipped_edits
+from deviate.instrument.project import instrument_experiment, skipped_edits
 from deviate.project.config import FILE_NAME
 from deviate.replicate.snapshot.manifest import Change, Snapshot, changes, read_snapshot, require_whole, take
 from deviate.replicate.snapshot.named_files import is_log
@@ -209,9 +209,7 @@ def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot
     """Make the folder; ``experiment.json`` comes last, so that a folder without it is known to be unfinished."""
     shutil.rmtree(folder.path, ignore_errors=True)
     taken = take(snapshot, folder)
-    skipped = skipped_edits(
-        instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
-    )
+    skipped = skipped_edits(instrument_experiment(folder.snapshot, experiment))
     folder.write_experiment(msgspec.structs.replace(experiment, source=taken.source, notes=skipped))
     return folder
 

@@ -12,7 +12,7 @@ from deviate.collect.runs import read_run
 from deviate.errors import FirstRunFailed, NothingRecorded
 from deviate.experiment import Run, Until
 from deviate.factors import SEEDED
-from deviate.instrument.project import instrument_project
+from deviate.instrument.project import instrument_experiment
 from deviate.replicate.events import Event, RunEnded
 from deviate.replicate.executors.registry import make_executor
 from deviate.replicate.loop import ReplicateOptions, replicate
@@ -65,7 +65,7 @@ def _rounds(
     request: Request, command: Sequence[str], folder: ExperimentFolder, until: Until | None, changed: Sequence[str]
 ) -> Generator[StudyEvent, None, None]:
     experiment = folder.read_experiment()
-    instrumented = instrument_project(folder.snapshot, experiment.metrics, experiment.main_loop, experiment.draws)
+    instrumented = instrument_experiment(folder.snapshot, experiment)
     overlay = {file: result.data for file, result in instrumented.items()}
     jobs = request.jobs or _latest_jobs(folder)
     executor = make_executor(request.executor, jobs)

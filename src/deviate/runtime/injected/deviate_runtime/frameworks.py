@@ -72,6 +72,7 @@ FRAMEWORKS = (
             ("torch", "streams.torch.weights:watch_optimizers"),
             ("torch", "switches.torch:set_threads"),
             ("torch", "switches.torch:hold_torch"),
+            ("torch.utils.data", "predictions.torch:watch_loaders"),
             ("torch.utils.data", "streams.torch.data:patch_data"),
             ("torch._dynamo.trace_rules", "streams.torch.modules:skip_runtime"),
             ("torch._dynamo.skipfiles", "streams.torch.modules:skip_runtime"),

@@ -31,6 +31,7 @@ class Process:
         "forked",
         "forks",
         "iteration",
+        "predictions",
         "rank",
         "recorder",
         "records",
@@ -45,6 +46,8 @@ class Process:
         self.iteration = -1
         #: None where the program's random numbers are left alone.
         self.streams = None
+        #: None where nothing that models predict is captured.
+        self.predictions = None
         self.started = time.perf_counter()
         self.rank = rank.from_environment(os.environ)
         #: Children forked so far: a number that identifies each of them, the same in every run.
@@ -74,6 +77,10 @@ class Process:
                 from .streams.explain import Explainer
 
                 self.streams.explainer = Explainer(self.streams, self.config["explain"])
+        if self.streams is not None and self.config.get("predictions") not in (None, "none"):
+            from .predictions.capture import Predictions
+
+            self.predictions = Predictions(self)
         install(self)
         watch.install(self)
         if os.environ.get("DEVIATE_FIXED"):
@@ -104,11 +111,15 @@ class Process:
         self.events.leave_to_parent()
         self.records.leave_to_parent()
         self.recorder.names.forget()
+        if self.predictions is not None:
+            self.predictions.forget()
         self.started = time.perf_counter()
         self.forked = True
 
     def tick(self):
         """Count an iteration of the main loop."""
+        if self.predictions is not None:
+            self.predictions.tick()
         self.iteration += 1
         if self.rank is None and self.iteration < rank.READS:
             self.learn_rank()
@@ -136,6 +147,8 @@ class Process:
             if self.rank is None:
                 self.learn_rank()
             self.records.report_losses()
+            if self.predictions is not None:
+                self.predictions.finish()
             if self.streams is not None:
                 self.streams.fingerprints.finish()
             self.events.write(describe_environment(sys.modules))

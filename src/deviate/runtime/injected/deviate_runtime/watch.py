@@ -23,7 +23,12 @@ def wanted_hooks(process):
     """Return the functions to call, by the module after whose import they are called."""
     hooks = {}
     switched = process.config.get("threads") or process.config.get("hold_impl")
-    wanted = {"streams": process.streams is not None, "switches": switched, "trainers": True}
+    wanted = {
+        "streams": process.streams is not None,
+        "switches": switched,
+        "trainers": True,
+        "predictions": process.predictions is not None,
+    }
     for module, target in every("hooks"):
         if wanted[target.partition(".")[0]]:
             hooks.setdefault(module, []).append(target)

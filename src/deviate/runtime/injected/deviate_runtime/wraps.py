@@ -193,6 +193,11 @@ def loop_wraps(process, recorder):
     return {"__dv_loop__": functools.partial(map, tick), "__dv_while__": pass_condition}
 
 
+def pass_side(comparison, side, value):
+    """Leave a side of a comparison as it is."""
+    return value
+
+
 def pass_function(site, function):
     """Leave a function that draws as it is."""
     return function
@@ -202,7 +207,11 @@ def install(process):
     """Put the functions into `builtins`."""
     wraps, recorder = make_wraps(process)
     process.recorder = recorder
-    wraps["__dv_draw__"] = pass_function
+    wraps["__dv_draw__"], wraps["__dv_side__"] = pass_function, pass_side
+    if process.predictions is not None:
+        from .predictions.comparisons import Comparisons
+
+        wraps["__dv_side__"] = untraced(Comparisons(process.predictions, process.config["comparisons"]).function())
     if process.streams is not None and process.config.get("draws"):
         from .sites import make_draw
 

@@ -6,6 +6,7 @@ import sys
 import types
 
 from ...factors import AUGMENT, INIT, LAYERS, OTHER
+from ...predictions.torch import Models
 from ..inputs import Inputs
 
 RUNTIME = __name__.partition(".")[0]
@@ -120,10 +121,11 @@ class Initialising:
 def wrap_call(Module, streams, inputs):
     """Have the outermost call of a module draw for ``layers``, and those of transforms for ``augment``."""
     plain = Module.__call__
+    models = models_of(streams)
     if getattr(plain, "__name__", "") == "_wrapped_call_impl":
-        __call__ = instead_of(plain, streams, inputs)
+        __call__ = instead_of(plain, streams, inputs, models)
     else:
-        __call__ = around(plain, streams, inputs)
+        __call__ = around(plain, streams, inputs, models)
     __call__._deviate = True
     Module.__call__ = __call__
     for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
@@ -133,7 +135,7 @@ def wrap_call(Module, streams, inputs):
             compiler.unpatched_nn_module_call = __call__
 
 
-def instead_of(plain, streams, inputs):
+def instead_of(plain, streams, inputs, models):
     """Return what `plain` is in torch 2 and `around` otherwise, without a further call of Python's for each module."""
     enter, leave, own_factor = streams.enter, streams.leave, Factors().__getitem__
 
@@ -142,8 +144,12 @@ def instead_of(plain, streams, inputs):
         factor = own_factor(type(self))
         current = streams.current
         if factor is None or factor == current or (factor == LAYERS and current == AUGMENT):
-            if inputs.wanted and current == OTHER:
-                inputs.take(self, args, kwargs)
+            if current == OTHER:
+                if inputs.wanted:
+                    inputs.take(self, args, kwargs)
+                returned = plain(self, *args, **kwargs)
+                models(self, args, kwargs, returned)
+                return returned
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_impl(*args, **kwargs)
@@ -151,14 +157,17 @@ def instead_of(plain, streams, inputs):
             inputs.take(self, args, kwargs)
         before = enter(factor)
         try:
-            return plain(self, *args, **kwargs)
+            returned = plain(self, *args, **kwargs)
         finally:
             leave(before)
+        if factor == LAYERS:
+            models(self, args, kwargs, returned)
+        return returned
 
     return __call__
 
 
-def around(plain, streams, inputs):
+def around(plain, streams, inputs, models):
     """Return `plain` with the outermost call drawing for its factor."""
     enter, leave, own_factor = streams.enter, streams.leave, Factors().__getitem__
 
@@ -167,18 +176,33 @@ def around(plain, streams, inputs):
         factor = own_factor(type(self))
         current = streams.current
         if factor is None or factor == current or (factor == LAYERS and current == AUGMENT):
-            if inputs.wanted and current == OTHER:
+            if current != OTHER:
+                return plain(self, *args, **kwargs)
+            if inputs.wanted:
                 inputs.take(self, args, kwargs)
-            return plain(self, *args, **kwargs)
+            returned = plain(self, *args, **kwargs)
+            models(self, args, kwargs, returned)
+            return returned
         if inputs.wanted and factor == LAYERS:
             inputs.take(self, args, kwargs)
         before = enter(factor)
         try:
-            return plain(self, *args, **kwargs)
+            returned = plain(self, *args, **kwargs)
         finally:
             leave(before)
+        if factor == LAYERS:
+            models(self, args, kwargs, returned)
+        return returned
 
     return __call__
+
+
+def models_of(streams):
+    """Return what is called after the outermost call of a module, with its arguments and what it returned."""
+    predictions = streams.process.predictions
+    if predictions is None:
+        return lambda module, args, kwargs, returned: None
+    return Models(sys.modules["torch"], predictions).look
 
 
 def inputs_of(torch, streams):

@@ -1,0 +1,86 @@
+"""Find where a program compares what it predicted with what it should have: ``(predicted == target).sum()``."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from deviate.analyse.flow.program import Program
+from deviate.analyse.source.index import ModuleIndex
+from deviate.analyse.source.syntax import span_of, text_of
+from deviate.experiment import Comparison
+
+#: Functions and methods that compare element by element.
+_EQUAL = {"eq", "equal", "eq_"}
+
+#: Names in what is predicted, and in what is to be predicted.
+_PREDICTED = re.compile(r"pred|out|logit|arg_?max|topk|hyp|hat\b|guess|\bmax\b|prob|round", re.IGNORECASE)
+_TARGET = re.compile(r"target|label|truth|\bgt|\by\b|\by_|true|gold|answer|\bcls\b", re.IGNORECASE)
+
+#: Functions whose source is compiled where their class is, by ``torch.jit.script``.
+_COMPILED = {"forward", "__call__", "call"}
+
+#: Where the truth of a comparison decides what runs next, it is none of many examples.
+_DECISIONS = (ast.If, ast.While, ast.Assert, ast.IfExp, ast.BoolOp, ast.comprehension, ast.Match)
+
+#: What is the same for all examples.
+_CONSTANTS = (ast.Constant, ast.JoinedStr, ast.Tuple, ast.List, ast.Starred)
+
+
+def find_comparisons(program: Program) -> list[Comparison]:
+    """Return the comparisons of the running code whose result may hold one entry an example, by file and line."""
+    comparisons = [
+        comparison
+        for module in program.modules
+        if not any("jit.script" in line for line in module.lines)
+        for comparison in _in_module(module, {unit.node for unit in module.units if unit in program.reached})
+    ]
+    return sorted(comparisons, key=lambda each: (each.file, each.line, each.left.column))
+
+
+def _in_module(module: ModuleIndex, reached: set[ast.AST]) -> Iterator[Comparison]:
+    """Yield the comparisons in the functions of a file that are reached."""
+    waiting: list[tuple[ast.AST, ast.AST | None, str]] = [(module.tree, None, "<module>")]
+    while waiting:
+        node, parent, function = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if node not in reached or node.name in _COMPILED:
+                continue
+            function = node.name
+        if isinstance(node, ast.expr) and not isinstance(parent, _DECISIONS):
+            yield from _at(node, module, function)
+        # The operands of `not` and `and` decide what these decide.
+        holder = parent if isinstance(node, (ast.UnaryOp, ast.BoolOp)) and isinstance(parent, _DECISIONS) else node
+        waiting += [(child, holder, function) for child in ast.iter_child_nodes(node)]
+
+
+def _at(node: ast.expr, module: ModuleIndex, function: str) -> Iterator[Comparison]:
+    sides = _sides(node)
+    if sides is None or any(isinstance(side, _CONSTANTS) for side in sides):
+        return
+    left, right = sides
+    left_span, right_span = span_of(left, module), span_of(right, module)
+    if left_span is not None and right_span is not None:
+        target_first = _is_target(left) and not _is_target(right)
+        yield Comparison(
+            file=module.file, line=left_span.line, function=function,
+            left=left_span, right=right_span, target_first=target_first,
+        )  # fmt: skip
+
+
+def _sides(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return what a comparison element by element has on its two sides; None for anything else."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            return left, right
+        case ast.Call(func=ast.Attribute(attr=name), args=[left, right], keywords=[]) if name in _EQUAL:
+            return left, right
+        case ast.Call(func=ast.Attribute(value=left, attr=name), args=[right], keywords=[]) if name in _EQUAL:
+            return left, right
+    return None
+
+
+def _is_target(side: ast.expr) -> bool:
+    text = text_of(side)
+    return bool(_TARGET.search(text)) and not _PREDICTED.search(text)

@@ -1,0 +1,142 @@
+"""Labels, scores and values read off what a model returns."""
+
+import sys
+
+from ..streams.examples import array_of_tensor
+
+#: Classes up to which the scores of all are kept where they are asked for.
+MAX_CLASSES = 1000
+
+#: A row of outputs adds up to one, where they are probabilities, to this.
+TOLERANCE = 1e-3
+
+#: Columns of an output that says what kind of scores its rows are.
+SUMMARY = ("top", "sum", "log_sum", "least")
+
+
+def numpy_of(value):
+    """Return an array of the memory of a concrete array or tensor on the CPU; None for anything else."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if type(value) is numpy.ndarray:
+        return value
+    torch = sys.modules.get("torch")
+    if is_tensor(torch, value):
+        array = array_of_tensor(numpy, value)
+        return widened(numpy, array) if str(value.dtype) == "torch.bfloat16" and array is not None else array
+    if type(value).__name__ in ("ArrayImpl", "EagerTensor"):
+        return numpy.asarray(value)
+    if type(value) in (list, tuple) and value and isinstance(value[0], (int, float, numpy.generic, str)):
+        return numpy.asarray(value)
+    return None
+
+
+def is_tensor(torch, value):
+    """Tell whether a value is a plain tensor of torch's: no tracer, no subclass with a meaning of its own."""
+    return torch is not None and type(value) is getattr(torch, "Tensor", None)
+
+
+def is_on_device(value):
+    """Tell whether a value is a plain tensor of torch's in the memory of a device."""
+    return is_tensor(sys.modules.get("torch"), value) and value.device.type not in ("cpu", "meta")
+
+
+def widened(numpy, words):
+    """Return numbers of 16 bits, the upper half of those of 32 (bfloat16), as such."""
+    return (words.astype(numpy.uint32) << numpy.uint32(16)).view(numpy.float32)
+
+
+def is_scores(value):
+    """Tell whether an output is a score for each of several classes, one row an example."""
+    shape = getattr(value, "shape", ())
+    return len(shape) == 2 and shape[0] > 0 and shape[1] > 1 and is_floating(value)
+
+
+def is_values(value):
+    """Tell whether an output is one number an example."""
+    shape = getattr(value, "shape", ())
+    return bool(shape) and shape[0] > 0 and all(size == 1 for size in shape[1:]) and is_floating(value)
+
+
+def is_floating(value):
+    """Tell whether an array holds floating-point numbers."""
+    return "float" in str(getattr(value, "dtype", ""))
+
+
+class Outputs:
+    """What a model returned for a batch, reduced to columns of one entry an example.
+
+    Attributes
+    ----------
+    columns : dict
+        ``label``, and `SUMMARY` for scores of classes; ``value`` for one number an example. ``scores`` where they are
+        kept. Of a tensor on a device, tensors there: they are read when the pass is over, so that nothing waits.
+    """
+
+    __slots__ = ("columns", "size")
+
+    def __init__(self, size, columns):
+        self.size = size
+        self.columns = columns
+
+
+def read_outputs(value, keep_scores):
+    """Return the outputs of a batch; None where they are neither scores of classes nor one number an example."""
+    if is_on_device(value):
+        return read_device(value.detach(), keep_scores)
+    array = numpy_of(value) if is_floating(value) else None
+    if array is None:
+        return None
+    numpy = sys.modules["numpy"]
+    if is_scores(array):
+        top = array.max(axis=1)
+        with numpy.errstate(all="ignore"):
+            wide = array.astype(numpy.float32, copy=False)
+            log_sum = numpy.log(numpy.exp(wide - top[:, None]).sum(axis=1)) + top
+        columns = {
+            "label": array.argmax(axis=1),
+            "top": top.astype(numpy.float32),
+            "sum": wide.sum(axis=1),
+            "log_sum": log_sum.astype(numpy.float32),
+            "least": array.min(axis=1).astype(numpy.float32),
+        }
+        if keep_scores and array.shape[1] <= MAX_CLASSES:
+            columns["scores"] = array.astype(numpy.float32)
+        return Outputs(len(array), columns)
+    if is_values(array):
+        return Outputs(len(array), {"value": array.reshape(-1).astype(numpy.float64)})
+    return None
+
+
+def read_device(tensor, keep_scores):
+    """Return the outputs of a batch on a device, reduced there."""
+    if is_scores(tensor):
+        wide = tensor.float()
+        columns = {
+            "label": tensor.argmax(1),
+            "top": wide.amax(1),
+            "sum": wide.sum(1),
+            "log_sum": wide.logsumexp(1),
+            "least": wide.amin(1),
+        }
+        if keep_scores and tensor.shape[1] <= MAX_CLASSES:
+            columns["scores"] = wide
+        return Outputs(len(tensor), columns)
+    if is_values(tensor):
+        return Outputs(len(tensor), {"value": tensor.reshape(-1).double()})
+    return None
+
+
+def joined(numpy, parts):
+    """Return the parts of a column as one array."""
+    return numpy.concatenate([part if type(part) is numpy.ndarray else part.cpu().numpy() for part in parts])
+
+
+def probabilities(numpy, columns):
+    """Return the probability of each label, from outputs that are probabilities, their logarithms or logits."""
+    top, total, log_sum, least = (columns[name] for name in SUMMARY)
+    if (least >= -TOLERANCE).all() and numpy.abs(total - 1).max() <= TOLERANCE:
+        return top
+    with numpy.errstate(over="ignore"):
+        return numpy.exp(top - log_sum)

@@ -1,0 +1,54 @@
+"""Files of predictions: a line of JSON, then the columns, each compressed.
+
+The header holds ``schema``, ``site`` (``file``, ``line``, ``function``), ``chain`` (the calls that led there),
+``iteration``, ``number`` (of the pass at its site, from 0), ``rows``, ``correct`` (null where nothing was classified),
+``content`` (digest of the examples in their order; null: unknown), ``classes`` (names, where labels are numbers of
+names) and ``columns``: ``name``, ``dtype`` (NumPy's, little-endian), ``shape``, ``bytes`` in the file, in its order.
+
+Columns, one entry an example in the order in which they were evaluated: ``target``; ``label`` or ``value``; ``score``,
+the probability of the label; ``scores`` of all classes; ``index`` in the data set as differences; ``digest`` of the
+input.
+"""
+
+import json
+import os
+import zlib
+
+SCHEMA = 1
+
+#: zlib's fastest: the columns that compress do so at any level.
+LEVEL = 1
+
+
+def write_pass(path, header, columns):
+    """Write a pass aside, then in the place of what was there."""
+    blocks, described = [], []
+    for name, array in columns.items():
+        plain = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        block = zlib.compress(plain.tobytes(), LEVEL)
+        blocks.append(block)
+        described.append({"name": name, "dtype": plain.dtype.str, "shape": list(plain.shape), "bytes": len(block)})
+    text = json.dumps(dict(header, schema=SCHEMA, columns=described))
+    aside = path + ".tmp"
+    with open(aside, "wb") as file:
+        file.write(text.encode("ascii") + b"\n")
+        for block in blocks:
+            file.write(block)
+    os.replace(aside, path)
+
+
+def compact(numpy, columns, keep_scores):
+    """Return columns in the smallest types that hold them."""
+    small = {}
+    for name, array in columns.items():
+        if name == "index":
+            array = numpy.diff(array, prepend=array.dtype.type(0))
+        if name == "score" and not keep_scores:
+            array = array.astype(numpy.float16)
+        if array.dtype.kind in "iu" and name != "digest":
+            kind = numpy.promote_types(numpy.min_scalar_type(array.min()), numpy.min_scalar_type(array.max()))
+            array = array.astype(kind) if kind.kind in "iu" else array
+        if array.dtype == numpy.float64 and (array.astype(numpy.float32) == array).all():
+            array = array.astype(numpy.float32)
+        small[name] = array
+    return small
