@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from deviate.replicate.workspace.files import file_sum
-from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.files import FileSum, file_sum
+from deviate.replicate.workspace.folders import PREDICTIONS, RunFolder
 from deviate.replicate.workspace.run_files import Outcome
 
 
 def damage(folder: RunFolder, outcome: Outcome) -> str:
-    """Say how files of an ended run differ from what its outcome says of them; empty where they are whole.
+    """Say how records and events of an ended run differ from what its outcome says of them; empty where they are whole.
 
-    What a process appended that outlived its run is no damage: the file begins as it did.
+    What a process appended that outlived its run is no damage: the file begins as it did. Predictions have their own
+    look: without them the metrics are as good.
     """
-    return "; ".join(_damages(folder, outcome))
+    differences = (
+        file_damage(folder, name, stored) for name, stored in outcome.files.items() if not name.startswith(PREDICTIONS)
+    )
+    return "; ".join(difference for difference in differences if difference)
 
 
-def _damages(folder: RunFolder, outcome: Outcome) -> Iterator[str]:
-    for name, stored in outcome.files.items():
-        path = folder.path / name
-        if not path.is_file():
-            yield f"{name} is missing"
-            continue
-        current = file_sum(path, stored.size)
-        if current.size < stored.size:
-            yield f"{name} was cut from {stored.size} to {current.size} bytes"
-        elif current != stored:
-            yield f"{name} was changed"
+def file_damage(folder: RunFolder, name: str, stored: FileSum) -> str:
+    """Say how a file differs from what was stored of it; empty where it is whole."""
+    path = folder.path / name
+    if not path.is_file():
+        return f"{name} is missing"
+    current = file_sum(path, stored.size)
+    if current.size < stored.size:
+        return f"{name} was cut from {stored.size} to {current.size} bytes"
+    return "" if current == stored else f"{name} was changed"

@@ -27,6 +27,9 @@ from deviate.replicate.workspace.run_files import Cancelled, Completed, Ended, O
 
 FOLDER = ".deviate"
 
+#: How names of files of predictions begin.
+PREDICTIONS = "predictions-"
+
 #: Longest name most file systems take, less what Deviate adds to it while writing aside.
 MAX_NAME = 200
 
@@ -86,6 +89,10 @@ class RunFolder:
         """Return the event files of all processes, by name."""
         return sorted(self.path.glob("events-*.jsonl"))
 
+    def prediction_files(self) -> list[Path]:
+        """Return the files of what models predicted, of all processes, by name."""
+        return sorted(self.path.glob(f"{PREDICTIONS}*.bin"))
+
     def read_info(self) -> RunInfo | None:
         """Return how the run was started; None where it was not."""
         if not self.info_file.is_file():
@@ -113,7 +120,8 @@ class RunFolder:
 
     def write_outcome(self, outcome: Outcome) -> None:
         """Store how the run ended, with what its files hold; from then on the run is done and never made again."""
-        files = {path.name: file_sum(path) for path in (*self.record_files(), *self.event_files())}
+        held = (*self.record_files(), *self.event_files(), *self.prediction_files())
+        files = {path.name: file_sum(path) for path in held}
         write_json(self.outcome_file, msgspec.structs.replace(outcome, files=files), durable=True)
 
     @property

@@ -8,7 +8,6 @@ one where it was better.
 import sys
 import threading
 import time
-import zlib
 
 from ..files import own_path
 from ..streams.callers import Callers
@@ -104,9 +103,10 @@ class Point:
         Of the best pass.
     """
 
-    def __init__(self, number, chain):
+    def __init__(self, number, chain, part):
         self.number = number
         self.chain = chain
+        self.part = part
         self.passes = 0
         self.last = None
         self.best = None
@@ -230,7 +230,7 @@ class Predictions:
         key = chain, part
         point = self.points.get(key)
         if point is None and chain and len(self.points) < MAX_SITES:
-            point = self.points[key] = Point(len(self.points), chain)
+            point = self.points[key] = Point(len(self.points), chain, part)
         return point
 
     def chain(self, frame):
@@ -272,13 +272,13 @@ class Predictions:
         header = {
             "site": self.describe(point.chain[0]),
             "chain": [self.describe(frame) for frame in point.chain],
-            "point": point.number,
+            "data": point.part,
             "number": known.number,
             "iteration": known.iteration,
             "rank": self.process.rank,
             "rows": len(content),
             "goodness": goodness,
-            "content": zlib.crc32(content.tobytes()),
+            "examples": "%016x" % examples_of(numpy, content, columns),
             "classes": classes,
         }
         if "index" in columns:
@@ -403,6 +403,13 @@ def content_of(numpy, columns):
     target = columns["target"]
     words = target.astype(numpy.float64).view(numpy.uint64) if target.dtype.kind == "f" else target.astype(numpy.uint64)
     return mixed(numpy, words + mixed(numpy, numpy.arange(len(words), dtype=numpy.uint64)))
+
+
+def examples_of(numpy, content, columns):
+    """Return a digest of the examples, free of their order; of each with its number in the data set, if it has one."""
+    if "index" in columns:
+        content = mixed(numpy, content ^ mixed(numpy, columns["index"].astype(numpy.uint64)))
+    return int(content.sum(dtype=numpy.uint64))
 
 
 def goodness_of(columns):

@@ -1,13 +1,15 @@
 """Files of predictions: a line of JSON, then the columns, each compressed.
 
-The header holds ``schema``, ``site`` (``file``, ``line``, ``function``), ``chain`` (the calls that led there),
-``iteration``, ``number`` (of the pass at its site, from 0), ``rows``, ``correct`` (null where nothing was classified),
-``content`` (digest of the examples in their order; null: unknown), ``classes`` (names, where labels are numbers of
-names) and ``columns``: ``name``, ``dtype`` (NumPy's, little-endian), ``shape``, ``bytes`` in the file, in its order.
+The header holds ``schema``, ``site`` (``file``, ``line``, ``function``), ``chain`` (the frames that led there,
+innermost first), ``data`` (what tells data sets apart that the same lines evaluate), ``kept`` (``last`` or ``best``),
+``iteration``, ``number`` (of the pass at its site, from 0), ``rank``, ``rows``, ``goodness`` (share of correct labels,
+or the mean squared error, negative), ``examples`` (digest of the examples, free of their order), ``classes`` (names,
+where labels are numbers of names) and ``columns``: ``name``, ``dtype`` (NumPy's, little-endian), ``shape``, ``bytes``
+in the file, in its order.
 
 Columns, one entry an example in the order in which they were evaluated: ``target``; ``label`` or ``value``; ``score``,
-the probability of the label; ``scores`` of all classes; ``index`` in the data set as differences; ``digest`` of the
-input.
+the probability of the label; ``scores`` of all classes; ``index``, the number in the data set, as differences;
+``digest`` of the input.
 """
 
 import json

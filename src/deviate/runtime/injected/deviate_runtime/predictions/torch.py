@@ -4,7 +4,7 @@ import sys
 import weakref
 
 from ..patching import replaces
-from ..streams.examples import kind_of, row_hashes
+from ..streams.examples import len_of, row_hashes
 from .capture import Batch
 from .outputs import is_floating, is_scores, is_tensor, is_values, numpy_of, read_outputs
 from .targets import flat, read_targets
@@ -154,7 +154,7 @@ class Loaders:
             own["_deviate_series"] = self.series
         tensors = [weakref.ref(tensor) for tensor in tensors_in(batch)]
         index = indices.pop(0) if indices else None
-        self.loaded.append(Loaded(own["_deviate_series"], kind_of(iterator._dataset), index, tensors))
+        self.loaded.append(Loaded(own["_deviate_series"], part_of(iterator._dataset), index, tensors))
         del self.loaded[:-AHEAD]
 
     def find(self, size, tensors):
@@ -163,6 +163,11 @@ class Loaders:
         identities = {id(tensor) for tensor in tensors}
         same = [each for each in fitting if any(id(tensor) in identities for tensor in each.alive())]
         return (same or fitting or [None])[-1]
+
+
+def part_of(dataset):
+    """Return what tells a data set from others: it may be made anew for each pass."""
+    return "%s of %d" % (type(dataset).__name__, len_of(dataset))
 
 
 class Loaded:

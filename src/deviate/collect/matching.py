@@ -1,0 +1,151 @@
+"""Match the examples of evaluation passes between runs, by proof: what cannot be matched is withheld."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from deviate.collect.predictions import Array, EvaluationPass
+
+Match = Literal["index", "digest", "position"]
+
+#: Share of the examples of a run that all runs must have evaluated.
+COMMON = 0.9
+
+#: Examples with equal targets in all runs that make it certain that their order is the same, where there are classes.
+CERTAIN = 20
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What several runs predicted for the same examples.
+
+    Attributes
+    ----------
+    runs : tuple of str
+    by : str
+        What matched the examples: their ``index`` in the data set, a ``digest`` of their inputs, or the ``position`` in
+        the order of evaluation, where the targets are the same in all runs.
+    targets : ndarray, shape (n_examples,)
+    labels : ndarray of int, shape (n_runs, n_examples), or None
+        Predicted classes; None for a regression.
+    values : ndarray of float, shape (n_runs, n_examples), or None
+        Predicted values; None for classes.
+    top : ndarray of float, shape (n_runs, n_examples), or None
+        Probability of the label.
+    scores : ndarray of float, shape (n_runs, n_examples, n_classes), or None
+    keys : ndarray, shape (n_examples,)
+        The index, the digest or the position of each example.
+    classes : tuple of str or None
+        Names, where labels are numbers of names.
+    left_out : int
+        Examples of the run with most that not all runs evaluated.
+    """
+
+    runs: tuple[str, ...]
+    by: Match
+    targets: Array
+    labels: Array | None
+    values: Array | None
+    top: Array | None
+    scores: Array | None
+    keys: Array
+    classes: tuple[str, ...] | None
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Why predictions of runs are not compared."""
+
+    reason: str
+
+
+def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predictions | Withheld:
+    """Match the examples of one pass of each run.
+
+    Parameters
+    ----------
+    runs : sequence of str
+        Names of the runs.
+    passes : sequence of EvaluationPass
+        One of each run, in the same order; at least one.
+    """
+    passes = with_common_classes(passes)
+    kinds = {"label" if "label" in each.columns else "value" for each in passes}
+    if len(kinds) > 1:
+        return Withheld("some runs predicted classes and others values")
+    by, keys = _keys(passes)
+    common = keys[0]
+    for other in keys[1:]:
+        common = np.intersect1d(common, other)
+    most = max(len(each) for each in keys)
+    if len(common) < COMMON * most:
+        return Withheld(f"the runs evaluated other examples: {len(common)} of {most} are common to all")
+    orders = [_places(each, common) for each in keys]
+    targets = np.stack([each.columns["target"][order] for each, order in zip(passes, orders, strict=True)])
+    if not (targets == targets[:1]).all():
+        return Withheld("the runs have other targets for the same examples, or evaluated them in another order")
+    if by == "position" and len(common) < CERTAIN:
+        return Withheld(f"with {len(common)} examples equal targets do not show that the runs evaluated the same")
+
+    def column(name: str) -> Array | None:
+        if any(name not in each.columns for each in passes):
+            return None
+        return np.stack([each.columns[name][order] for each, order in zip(passes, orders, strict=True)])
+
+    classes = passes[0].header.classes
+    return Predictions(
+        runs=tuple(runs), by=by, targets=targets[0], labels=column("label"), values=column("value"),
+        top=column("score"), scores=column("scores"), keys=common,
+        classes=tuple(classes) if classes else None, left_out=most - len(common),
+    )  # fmt: skip
+
+
+def _keys(passes: Sequence[EvaluationPass]) -> tuple[Match, list[Array]]:
+    """Return what identifies the examples of all passes, each example once, in the order of evaluation."""
+    if all("index" in each.columns for each in passes):
+        keys = [each.columns["index"] for each in passes]
+        if all(len(np.unique(each)) == len(each) for each in keys):
+            return "index", keys
+    if all("digest" in each.columns for each in passes):
+        keys = [_distinct(each.columns["digest"]) for each in passes]
+        common = np.intersect1d(keys[0], keys[-1])
+        if len(common) >= COMMON * max(len(each) for each in keys):
+            return "digest", keys
+    return "position", [np.arange(each.header.rows) for each in passes]
+
+
+def _distinct(digests: Array) -> Array:
+    """Return digests with the second of two equal ones, which have equal inputs, made another, and so on."""
+    order = np.argsort(digests, kind="stable")
+    ordered = digests[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    nth = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
+    distinct = np.empty_like(digests)
+    distinct[order] = ordered + nth.astype(digests.dtype)
+    return distinct
+
+
+def _places(keys: Array, wanted: Array) -> Array:
+    order = np.argsort(keys, kind="stable")
+    places: Array = order[np.searchsorted(keys, wanted, sorter=order)]
+    return places
+
+
+def with_common_classes(passes: Sequence[EvaluationPass]) -> list[EvaluationPass]:
+    """Return passes whose numbers of classes stand for the same names; numbers without names stay as they are."""
+    if not all(each.header.classes for each in passes):
+        return list(passes)
+    names = sorted({name for each in passes for name in each.header.classes or ()})
+    return [_renumbered(each, names) for each in passes]
+
+
+def _renumbered(each: EvaluationPass, names: list[str]) -> EvaluationPass:
+    table = np.searchsorted(names, each.header.classes or [])
+    columns = {name: table[each.columns[name]] for name in ("label", "target")}
+    return EvaluationPass(msgspec.structs.replace(each.header, classes=names), {**each.columns, **columns})
