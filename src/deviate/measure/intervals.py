@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -101,7 +102,12 @@ def sd_factors(n: int, level: float = DEFAULT_LEVEL) -> tuple[float, float]:
     """
     if n < 2:
         raise ValueError(f"the SD of {n} runs is unknown, and so is its interval; expected 2 runs or more")
-    _check_level(level)
+    check_level(level)
+    return _sd_factors(n, level)
+
+
+@lru_cache
+def _sd_factors(n: int, level: float) -> tuple[float, float]:
     low, high = stats.chi2.interval(level, n - 1)
     return math.sqrt((n - 1) / high), math.sqrt((n - 1) / low)
 
@@ -116,12 +122,13 @@ def why_no_interval(values: Floats) -> str:
 
 
 def _checked(sample: ArrayLike, level: float) -> tuple[Floats, str]:
-    _check_level(level)
+    check_level(level)
     values = finite_sample(sample)
     return values, why_no_interval(values)
 
 
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
+    """Raise ValueError unless `level` lies in (0, 1)."""
     if not 0 < level < 1:
         raise ValueError(f"a confidence level lies between 0 and 1, both excluded; got {level}")
 

@@ -1,0 +1,111 @@
+"""Churn between two sets of runs, beside the churn within each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike
+
+from deviate.measure.churn import differing
+from deviate.measure.intervals import DEFAULT_LEVEL
+from deviate.measure.jackknife import SHARE, SIGNED, Estimate, jackknife_interval, pair_estimate, pair_mean, unknown
+from deviate.measure.predictions import checked_labels, coded
+from deviate.measure.sample import Floats
+
+
+class ChurnBetween(msgspec.Struct, frozen=True, kw_only=True):
+    """How many labels change from runs of A to runs of B; each number a mean over pairs of runs."""
+
+    runs_a: int
+    runs_b: int
+    examples: int
+    #: A run of A and one of B, a share in [0, 1].
+    between: Estimate
+    #: Two runs of A, two runs of B, shares in [0, 1].
+    within_a: Estimate
+    within_b: Estimate
+    #: ``between - within_a``: what B changes beyond what training A again changes; below 0 where B repeats itself more.
+    over_a: Estimate
+    #: ``between - (within_a + within_b) / 2``: 0 where A and B are one recipe, above 0 in expectation otherwise.
+    excess: Estimate
+    #: Share for each pair, shape ``(runs_a, runs_b)``.
+    matrix: Any
+
+
+def churn_between(labels_a: ArrayLike, labels_b: ArrayLike, level: float = DEFAULT_LEVEL) -> ChurnBetween:
+    """Measure the churn between two sets of runs on the same examples.
+
+    Intervals are by jackknife over the runs of both, see `deviate.measure.jackknife.jackknife_interval`; those of the
+    two differences need three runs in a set whose churn within is subtracted.
+
+    Parameters
+    ----------
+    labels_a, labels_b : array_like of int, shape (runs_a, n_examples) and (runs_b, n_examples)
+
+    Notes
+    -----
+    Let ``p_ik`` and ``q_ik`` be the probabilities that a run of A and of B gives example i the label k. In expectation
+    `excess` is ``mean_i sum_k (p_ik - q_ik)**2 / 2``: half the energy distance of the labels, for the distance that is
+    1 between different labels [1]_.
+
+    References
+    ----------
+    .. [1] G. J. Székely and M. L. Rizzo, "Energy statistics: a class of statistics based on distances", Journal of
+       Statistical Planning and Inference 143(8), 2013.
+
+    Examples
+    --------
+    >>> measured = churn_between([[0, 0, 0, 0], [0, 0, 0, 1]], [[1, 0, 0, 0], [1, 0, 0, 1]])
+    >>> measured.between.value, measured.within_a.value, measured.excess.value
+    (0.375, 0.25, 0.125)
+    """
+    a, b = checked_labels(labels_a), checked_labels(labels_b)
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(f"A and B are compared on the same examples; A has {a.shape[1]}, B has {b.shape[1]}")
+    codes = coded(np.concatenate([a, b])).labels
+    a, b = codes[: len(a)], codes[len(a) :]
+    examples = codes.shape[1]
+    cross, inside_a, inside_b = (counts / examples for counts in (differing(a, b), differing(a), differing(b)))
+    return ChurnBetween(
+        runs_a=len(a),
+        runs_b=len(b),
+        examples=examples,
+        between=_between(cross, level),
+        within_a=pair_estimate(inside_a, level),
+        within_b=pair_estimate(inside_b, level),
+        over_a=_difference(cross, [(inside_a, 1.0), (inside_b, 0.0)], level),
+        excess=_difference(cross, [(inside_a, 0.5), (inside_b, 0.5)], level),
+        matrix=cross,
+    )
+
+
+def _between(cross: Floats, level: float) -> Estimate:
+    value = float(cross.mean())
+    if 1 in cross.shape:
+        return Estimate(value=value, interval=unknown("an interval needs two runs or more in A and in B", level))
+    return Estimate(value=value, interval=jackknife_interval(value, *_left_out(cross), level=level, bounds=SHARE))
+
+
+def _left_out(cross: Floats) -> tuple[Floats, Floats]:
+    """Give the mean without each run of A, and without each run of B."""
+    runs_a, runs_b = cross.shape
+    total = cross.sum()
+    return (total - cross.sum(axis=1)) / (cross.size - runs_b), (total - cross.sum(axis=0)) / (cross.size - runs_a)
+
+
+def _difference(cross: Floats, parts: list[tuple[Floats, float]], level: float) -> Estimate:
+    """Give the mean of `cross` less the weighted mean of pairs within A and within B."""
+    value, lefts = float(cross.mean()), []
+    for inside, weight in parts:
+        mean, _ = pair_mean(inside)
+        if weight and mean is None:
+            reason = "the churn within a set needs two runs of it"
+            return Estimate(value=None, interval=unknown(reason, level), reason=reason)
+        value -= weight * (mean or 0.0)
+    if 1 in cross.shape:
+        return Estimate(value=value, interval=unknown("an interval needs two runs or more in A and in B", level))
+    for (inside, weight), left_out in zip(parts, _left_out(cross), strict=True):
+        lefts.append(left_out - weight * pair_mean(inside)[1] if weight else left_out)
+    return Estimate(value=value, interval=jackknife_interval(value, *lefts, level=level, bounds=SIGNED))

@@ -1,0 +1,260 @@
+"""Rates of single classes and groups of examples in each run, and how much they vary between runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from deviate.measure.intervals import DEFAULT_LEVEL, Interval
+from deviate.measure.predictions import Integers, checked_labels, checked_targets, coded, correctness
+from deviate.measure.robust_sd import cautious_sd_interval
+from deviate.measure.sample import Floats
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """One rate of a class or group over the runs; all numbers are shares in [0, 1] unless they are ratios."""
+
+    #: Value in each run, shape ``(n_runs,)``; NaN where the rate has no example to be of.
+    values: Any
+    mean: float | None = None
+    #: Standard deviation between runs, with its interval (`cautious_sd_interval`).
+    sd: float | None = None
+    interval: Interval
+    min: float | None = None
+    max: float | None = None
+    #: ``max - min``; grows with the number of runs.
+    range: float | None = None
+    #: `sd` divided by the SD of the overall rate.
+    ratio: float | None = None
+    #: Binomial floor ``sqrt(p (1 - p) / n)`` with p the mean: the SD of runs that are right by chance on each of the n
+    #: examples, each with probability p. Runs whose examples are unequally hard, but independent, spread less.
+    floor: float | None = None
+    #: p-value of an SD so far above the floor, one-sided; conservative where examples are unequally hard.
+    p: float | None = None
+    #: The same by Holm over all classes or groups.
+    p_holm: float | None = None
+    #: Why numbers are None; empty where all are known.
+    reason: str = ""
+
+
+class Subset(msgspec.Struct, frozen=True, kw_only=True):
+    """The rates of one class or group."""
+
+    #: The class or group as the targets or groups name it; None for all examples.
+    name: int | None
+    examples: int
+    #: By name: ``accuracy``, ``recall``, ``precision``, ``fpr`` (false positive rate), ``fnr`` (false negative rate).
+    rates: dict[str, Rate]
+
+
+class Subsets(msgspec.Struct, frozen=True, kw_only=True):
+    """The rates of all examples and of each class or group, ascending by name."""
+
+    overall: Subset
+    subsets: tuple[Subset, ...]
+
+
+#: Numerators and denominators of rates by their names: integers of shape ``(n_runs, n_subsets)``, or 1 for all runs.
+Counts = dict[str, tuple[NDArray[Any], NDArray[Any]]]
+
+
+def class_rates(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_LEVEL) -> Subsets:
+    """Measure the rates of each class against all others, in each run and over the runs.
+
+    With TP, FP, FN, TN of a class: recall ``TP / (TP + FN)``, precision ``TP / (TP + FP)``, fpr ``FP / (FP + TN)``, fnr
+    ``FN / (TP + FN)``. The accuracy on the examples of a class is its recall. Ratios are to the SD of the accuracy on
+    all examples, as in Zhuang et al. [1]_. A rate that is undefined in a run (a class never predicted has no precision)
+    has no SD.
+
+    Parameters
+    ----------
+    labels : array_like of int, shape (n_runs, n_examples)
+    targets : array_like of int, shape (n_examples,)
+
+    References
+    ----------
+    .. [1] D. Zhuang, X. Zhang, S. L. Song and S. Hooker, "Randomness in neural network training: characterizing the
+       impact of tooling", MLSys 2022.
+
+    Examples
+    --------
+    >>> measured = class_rates([[0, 0, 1, 1], [0, 0, 0, 1]], [0, 0, 1, 1])
+    >>> recall = measured.subsets[1].rates["recall"]
+    >>> recall.values.tolist(), recall.mean, recall.range, recall.ratio
+    ([1.0, 0.5], 0.75, 0.5, 2.0)
+    """
+    numbered = coded(labels, targets)
+    codes, right, count = numbered.labels, numbered.targets, numbered.classes.size
+    hits = np.stack([np.bincount(right[row == right], minlength=count) for row in codes])
+    predicted = np.stack([np.bincount(row, minlength=count) for row in codes])
+    present = np.bincount(right, minlength=count)[None]
+    overall = _subset(None, right.size, _rates(_summed({"accuracy": (hits, present)}), level), 0)
+    spread = overall.rates["accuracy"].sd
+    counts = {
+        "recall": (hits, present),
+        "precision": (hits, predicted),
+        "fpr": (predicted - hits, right.size - present),
+    }
+    rates = _rates(counts, level, dict.fromkeys(counts, spread))
+    rates["accuracy"] = rates["recall"]
+    names, sizes = numbered.classes, present[0]
+    return Subsets(
+        overall=overall,
+        subsets=tuple(
+            _subset(int(name), int(size), rates, k) for k, (name, size) in enumerate(zip(names, sizes, strict=True))
+        ),
+    )
+
+
+def group_rates(
+    labels: ArrayLike,
+    targets: ArrayLike,
+    groups: ArrayLike,
+    *,
+    positive: int | None = None,
+    level: float = DEFAULT_LEVEL,
+) -> Subsets:
+    """Measure the rates of each group of examples, in each run and over the runs.
+
+    Ratios are to the SD of the same rate on all examples, as in the CelebA table of Zhuang et al. [1]_.
+
+    Parameters
+    ----------
+    labels : array_like of int, shape (n_runs, n_examples)
+    targets : array_like of int, shape (n_examples,)
+    groups : array_like of int, shape (n_examples,)
+        The group of each example. For groups that overlap, call once for each.
+    positive : int, optional
+        The class that counts as positive. Without it only the accuracy is measured; with it also recall, precision,
+        fpr and fnr, with all other classes as negative.
+
+    References
+    ----------
+    .. [1] D. Zhuang, X. Zhang, S. L. Song and S. Hooker, "Randomness in neural network training: characterizing the
+       impact of tooling", MLSys 2022.
+
+    Examples
+    --------
+    >>> measured = group_rates([[0, 1, 1, 1], [0, 1, 0, 0]], [0, 1, 1, 0], groups=[7, 7, 8, 8], positive=1)
+    >>> measured.overall.rates["accuracy"].values.tolist()
+    [0.75, 0.75]
+    >>> measured.subsets[1].rates["fpr"].values.tolist()
+    [1.0, 0.0]
+    """
+    rows = checked_labels(labels)
+    right = checked_targets(targets, rows.shape[1])
+    names, members = np.unique(checked_targets(groups, right.size, "groups"), return_inverse=True)
+    counts = _group_counts(rows, right, members, names.size, positive)
+    overall = _subset(None, right.size, _rates(_summed(counts), level), 0)
+    rates = _rates(counts, level, {name: rate.sd for name, rate in overall.rates.items()})
+    sizes = np.bincount(members)
+    return Subsets(
+        overall=overall,
+        subsets=tuple(_subset(int(name), int(sizes[k]), rates, k) for k, name in enumerate(names)),
+    )
+
+
+def _group_counts(rows: Integers, right: Integers, members: Integers, groups: int, positive: int | None) -> Counts:
+    def per_group(chosen: Any) -> Integers:
+        return np.stack([np.bincount(members[row], minlength=groups) for row in np.atleast_2d(chosen)])
+
+    counts = {"accuracy": (per_group(correctness(rows, right)), per_group(np.ones(right.size, bool)))}
+    if positive is None:
+        return counts
+    said, true = rows == positive, right == positive
+    hits, predicted, present, absent = (per_group(chosen) for chosen in (said & true, said, true, ~true))
+    counts["recall"] = hits, present
+    counts["precision"] = hits, predicted
+    counts["fpr"] = predicted - hits, absent
+    return counts
+
+
+def _summed(counts: Counts) -> Counts:
+    return {
+        name: (part.sum(axis=1, keepdims=True), of.sum(axis=1, keepdims=True)) for name, (part, of) in counts.items()
+    }
+
+
+def _subset(name: int | None, examples: int, rates: dict[str, list[Rate]], position: int) -> Subset:
+    return Subset(name=name, examples=examples, rates={key: found[position] for key, found in rates.items()})
+
+
+def _rates(counts: Counts, level: float, overall: dict[str, float | None] | None = None) -> dict[str, list[Rate]]:
+    """Give for each name the rates of all subsets; with the recall its complement, the false negative rate."""
+    rates = {
+        name: _with_p(
+            [
+                _rate(values, of, level, overall[name] if overall else None)
+                for values, of in zip(_shares(*pair).T, np.broadcast_to(pair[1], pair[0].shape).T, strict=True)
+            ]
+        )
+        for name, pair in counts.items()
+    }
+    if "recall" in rates:
+        rates["fnr"] = [_complement(rate) for rate in rates["recall"]]
+    return rates
+
+
+def _shares(part: Integers, of: Integers) -> Floats:
+    shares = np.full(part.shape, np.nan)
+    np.divide(part, of, out=shares, where=np.broadcast_to(of, part.shape) > 0)
+    return shares
+
+
+def _rate(values: Floats, of: Integers, level: float, overall: float | None) -> Rate:
+    undefined = int(np.isnan(values).sum())
+    if undefined:
+        reason = f"undefined in {undefined} of {values.size} runs: no example to be a share of"
+        return Rate(values=values, interval=Interval(level=level, method="", reason=reason), reason=reason)
+    mean, low, high = float(values.mean()), float(values.min()), float(values.max())
+    interval = cautious_sd_interval(values, level)
+    sd = None if values.size < 2 else 0.0 if low == high else float(values.std(ddof=1))
+    floor = float(np.sqrt(mean * (1 - mean) / of.mean()))
+    return Rate(
+        values=values,
+        mean=mean,
+        sd=sd,
+        interval=interval,
+        min=low,
+        max=high,
+        range=high - low if sd is not None else None,
+        ratio=sd / overall if sd is not None and overall else None,
+        floor=floor,
+        reason="one run has no spread" if sd is None else "",
+    )
+
+
+def _complement(rate: Rate) -> Rate:
+    mean, low, high = (None if number is None else 1 - number for number in (rate.mean, rate.max, rate.min))
+    return msgspec.structs.replace(rate, values=1 - rate.values, mean=mean, min=low, max=high)
+
+
+def _with_p(rates: list[Rate]) -> list[Rate]:
+    """Add the p-values, of the chi-square test of a variance, and by Holm over all rates."""
+    tested = [k for k, rate in enumerate(rates) if rate.sd is not None and rate.floor]
+    if not tested:
+        return rates
+    freedom = rates[tested[0]].values.size - 1
+    ratios = np.array([rates[k].sd / rates[k].floor for k in tested])  # type: ignore[operator]
+    ps = stats.chi2.sf(freedom * ratios**2, freedom)
+    for k, p, adjusted in zip(tested, ps, holm(ps), strict=True):
+        rates[k] = msgspec.structs.replace(rates[k], p=float(p), p_holm=float(adjusted))
+    return rates
+
+
+def holm(ps: Floats) -> Floats:
+    """Adjust p-values for their number, by Holm's step-down method.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(ps, kind="stable")
+    adjusted = np.empty(ps.size)
+    adjusted[order] = np.minimum(np.maximum.accumulate(ps[order] * np.arange(ps.size, 0, -1)), 1.0)
+    return adjusted
