@@ -62,6 +62,12 @@ SELECT variant, run, coalesce(sum((value + before) / 2 * width) / sum(width), an
 FROM steps GROUP BY place, variant, run ORDER BY place
 """
 
+_VALUES_AT = """
+SELECT run, iteration, metric, value FROM record
+JOIN (SELECT unnest($runs::BIGINT[]) AS run, unnest($iterations::BIGINT[]) AS iteration) USING (run, iteration)
+WHERE variant = $variant AND metric <> $tick ORDER BY place, position
+"""
+
 # Of several processes with a main loop, the one that went through most iterations tells the time.
 _ITERATION_TIMES = """
 WITH steps AS (
@@ -115,6 +121,16 @@ class Tables:
         parts = [self._sample(table, metric, aggregate) for metric, aggregate in chosen]
         filled = [part for part in (*parts, _run_times(self.runs)) if len(part)]
         return pd.concat(filled, ignore_index=True) if filled else _no_samples()
+
+    def values_at(self, variant: str, places: Sequence[tuple[int, int]]) -> list[tuple[int, int, str, float]]:
+        """Return run, iteration, metric and value of what runs of a variant recorded at `places`: runs and iterations.
+
+        In the order in which each run wrote them.
+        """
+        runs, iterations = [run for run, _ in places], [iteration for _, iteration in places]
+        return self._database.execute(
+            _VALUES_AT, {"variant": variant, "tick": TICK_NAME, "runs": runs, "iterations": iterations}
+        ).fetchall()
 
     def identities(self) -> dict[str, Identity]:
         """Return, by variant, how far its runs agree in what they reported, see `agreement.identities`."""

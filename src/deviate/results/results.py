@@ -33,6 +33,7 @@ from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
 from deviate.replicate.snapshot.survey import CHECKPOINT
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.results.options import DEFAULTS, SampleOptions, settle_options
+from deviate.results.predictions import Evaluation, read_evaluations
 from deviate.results.reach import reach_metrics, reach_samples
 from deviate.results.run import RunResult, run_result
 from deviate.results.sample import Sample, samples_of
@@ -73,6 +74,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     records: Any = None
     #: Version of Deviate.
     version: str = ""
+    #: What models predicted, by variant, see `read_evaluations`.
+    evaluations: dict[str, list[Evaluation]] = {}
 
     @property
     def variants(self) -> list[str]:
@@ -105,6 +108,7 @@ def read_results(
         every = tables.records() if records or options.reach else None
         frame = _frame(tables, options, metrics, every)
         identities = tables.identities()
+        evaluations = read_evaluations(runs, tables)
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     return Results(
@@ -125,6 +129,7 @@ def read_results(
         options=options,
         records=every if records else None,
         version=version(DISTRIBUTION),
+        evaluations=evaluations,
     )
 
 

@@ -1,0 +1,151 @@
+"""What the completed runs of a variant predicted for the same examples, evaluation by evaluation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from deviate.collect.matching import Predictions, Withheld, match_passes
+from deviate.collect.predictions import EvaluationPass, Frame, RunPredictions, read_predictions
+from deviate.collect.runs import RunFiles
+from deviate.collect.tables import Tables
+
+Kept = Literal["last", "best"]
+
+#: Run, iteration, metric and value of what was recorded.
+Recorded = Sequence[tuple[int, int, str, float]]
+
+#: A metric is the share of correct predictions of a pass, a percentage of it, or the share of wrong ones, to this.
+ROUNDING = 1e-4
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+    """One point at which the runs of a variant are evaluated, each run's last pass there or each run's best."""
+
+    variant: str
+    site: Frame
+    kept: Kept
+    #: What tells data sets apart that the same lines evaluate; empty where nothing does.
+    data: str
+    #: The metric whose values are the shares of correct predictions, or the errors, of these passes in every run, and
+    #: which therefore proves them; None where there is none.
+    metric: str | None
+    #: Iteration of each run's pass; -1 before the main loop.
+    iterations: list[int]
+    #: By run: share of correct labels, or the mean squared error, negative.
+    goodness: list[float]
+    #: None where the examples of the runs could not be matched.
+    predictions: Predictions | None
+    #: Why they could not; empty where they could.
+    withheld: str = ""
+
+
+def read_evaluations(runs: Iterable[RunFiles], tables: Tables) -> dict[str, list[Evaluation]]:
+    """Return the evaluations of the completed runs by variant: those that a metric proves first, then larger ones."""
+    by_variant: dict[str, list[RunPredictions]] = {}
+    for run in runs:
+        if run.completed and run.folder.prediction_files():
+            by_variant.setdefault(run.variant, []).append(read_predictions(run))
+    return {variant: _evaluations(variant, read, tables) for variant, read in by_variant.items()}
+
+
+def _evaluations(variant: str, runs: Sequence[RunPredictions], tables: Tables) -> list[Evaluation]:
+    points = dict.fromkeys(point for run in runs for point, _ in run.passes)
+    series = [(kept, _series(runs, point, kept)) for point in points for kept in _kinds(runs, point)]
+    names = {place for kept, passes in series for place in _places(passes)}
+    values = tables.values_at(variant, sorted(names))
+    found = [_evaluation(variant, kept, passes, values) for kept, passes in series]
+    return sorted(found, key=lambda each: (each.metric is None, each.kept != "last", -_size(each)))
+
+
+def _kinds(runs: Sequence[RunPredictions], point: str) -> list[Kept]:
+    """Return ``best`` as well where the best pass of a run was not its last."""
+    return ["last", "best"] if any((point, "best") in run.passes for run in runs) else ["last"]
+
+
+def _series(runs: Sequence[RunPredictions], point: str, kept: Kept) -> dict[str, EvaluationPass]:
+    passes = {run.run: run.passes.get((point, kept), run.passes.get((point, "last"))) for run in runs}
+    return {name: each for name, each in passes.items() if each is not None}
+
+
+def _places(passes: dict[str, EvaluationPass]) -> list[tuple[int, int]]:
+    return [(int(name.rpartition("-")[2]), each.header.iteration) for name, each in passes.items()]
+
+
+def _evaluation(variant: str, kept: Kept, passes: dict[str, EvaluationPass], values: Recorded) -> Evaluation:
+    first = next(iter(passes.values())).header
+    matched = match_passes(list(passes), list(passes.values()))
+    return Evaluation(
+        variant=variant,
+        site=first.site,
+        kept=kept,
+        data=first.data,
+        metric=proving_metric(_places(passes), [each.header.goodness for each in passes.values()], values),
+        iterations=[each.header.iteration for each in passes.values()],
+        goodness=[each.header.goodness for each in passes.values()],
+        predictions=None if isinstance(matched, Withheld) else matched,
+        withheld=matched.reason if isinstance(matched, Withheld) else "",
+    )
+
+
+def _size(evaluation: Evaluation) -> int:
+    return 0 if evaluation.predictions is None else len(evaluation.predictions.targets)
+
+
+def proving_metric(places: Sequence[tuple[int, int]], goodness: Sequence[float], values: Recorded) -> str | None:
+    """Return the metric that has, in each run and iteration, the value that follows from the predictions.
+
+    Parameters
+    ----------
+    places : sequence of (int, int)
+        Run and iteration of each pass.
+    goodness : sequence of float
+    values : sequence of (int, int, str, float)
+        Run, iteration, metric and value of what was recorded there.
+    """
+    recorded: dict[str, dict[tuple[int, int], list[float]]] = {}
+    for run, iteration, metric, value in values:
+        recorded.setdefault(metric, {}).setdefault((run, iteration), []).append(value)
+    for metric, by_place in recorded.items():
+        if all(
+            any(follows(value, good) for value in by_place.get(place, ()))
+            for place, good in zip(places, goodness, strict=True)
+        ):
+            return metric
+    return None
+
+
+def follows(value: float, goodness: float) -> bool:
+    """Tell whether a recorded value is what predictions of this goodness give, in one of the usual forms.
+
+    Examples
+    --------
+    >>> follows(0.91, 0.91), follows(91.0, 0.91), follows(0.09, 0.91), follows(0.5, -0.25)
+    (True, True, True, True)
+    >>> follows(0.4, 0.91)
+    False
+    """
+    if goodness < 0:
+        return any(math.isclose(value, form, rel_tol=ROUNDING) for form in (-goodness, math.sqrt(-goodness)))
+    forms = (goodness, 100 * goodness, 1 - goodness, 100 * (1 - goodness))
+    return any(abs(value - form) <= ROUNDING * max(1.0, abs(form)) for form in forms)
+
+
+def main_evaluation(evaluations: Sequence[Evaluation], aggregates: dict[str, str]) -> Evaluation | None:
+    """Return the evaluation to show first: of the metric that proves it, the pass that the metric's aggregate picks.
+
+    Parameters
+    ----------
+    aggregates : dict of str to str
+        Aggregate of each metric, main metric first.
+    """
+    matched = [each for each in evaluations if each.predictions is not None]
+    for metric, aggregate in aggregates.items():
+        proven = [each for each in matched if each.metric == metric]
+        wanted = [each for each in proven if (each.kept == "best") == (aggregate == "best")]
+        if proven:
+            return (wanted or proven)[0]
+    return matched[0] if matched else None
