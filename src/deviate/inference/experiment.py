@@ -16,6 +16,7 @@ from deviate.factors import GROUPS
 from deviate.inference.metric import metric_spreads
 from deviate.inference.order import ordered
 from deviate.inference.sources import SpreadAcross, spread_across
+from deviate.inference.stability import Stability, stabilities
 from deviate.inference.timeline import Timeline, timeline_of
 from deviate.inference.until import stopped_by, with_stopped
 from deviate.inference.variant import FEW_RUNS, SdPrecision, VariantFacts, sd_precision, variant_facts
@@ -72,6 +73,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     metrics_measured: list[str] = []
     #: Version of Deviate.
     version: str = ""
+    #: How much predictions differ, evaluation by evaluation, in the order of the variants.
+    stabilities: list[Stability] = []
 
 
 def experiment_facts(
@@ -109,6 +112,11 @@ def experiment_facts(
         metrics_chosen=chosen,
         metrics_measured=list(dict.fromkeys(sample.name for each in results.samples.values() for sample in each)),
         version=results.version,
+        stabilities=[
+            each
+            for variant in variants
+            for each in stabilities(results.evaluations.get(variant.variant, []), experiment.seed, level)
+        ],
     )
 
 

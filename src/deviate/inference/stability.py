@@ -1,0 +1,265 @@
+"""The facts about predictions: which answers change if one trains again, and of which classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from deviate.collect.matching import Match, Predictions
+from deviate.collect.predictions import Frame
+from deviate.measure.abstention import abstention
+from deviate.measure.agreement import Agreement, agreement
+from deviate.measure.ambiguity import Ambiguity, ambiguity
+from deviate.measure.calibration import ScoreSpread, calibration
+from deviate.measure.churn import ExcessChurn, churn, class_churn, excess_churn
+from deviate.measure.classes import Rate, class_rates
+from deviate.measure.correlation import correctness_correlation
+from deviate.measure.ensembles import EnsembleSize, score_ensembles, vote_ensembles
+from deviate.measure.example_variance import ExampleVariance, example_variance
+from deviate.measure.intervals import Interval
+from deviate.measure.jackknife import Estimate
+from deviate.measure.predictions import correctness
+from deviate.measure.spread import Spread, spread
+from deviate.measure.values import value_differences
+from deviate.results.predictions import Evaluation, Kept
+
+#: Examples on the flip list.
+FLIPS = 50
+
+#: Evaluations of a variant whose predictions are measured.
+EVALUATIONS = 8
+
+#: Why nothing can be compared.
+ONE_RUN = "one run has nothing to differ from"
+
+
+class Flip(msgspec.Struct, frozen=True, kw_only=True):
+    """An example on which runs disagree."""
+
+    #: Number in the data set, where examples are known by it; else the position in the order of evaluation.
+    example: int
+    target: str
+    #: The label of most runs, and how many give it.
+    majority: str
+    agreeing: int
+    #: The most frequent other label, and how many give it.
+    other: str
+    others: int
+
+
+class ClassStability(msgspec.Struct, frozen=True, kw_only=True):
+    """One class: how often it is recognised in each run, and how much that varies."""
+
+    name: str
+    examples: int
+    #: Share of its examples that get its label, over the runs.
+    accuracy: float | None
+    sd: float | None
+    interval: Interval
+    range: float | None
+    #: `sd` divided by the SD of the accuracy on all examples.
+    ratio: float | None
+    #: SD of runs that guess each example anew with this accuracy.
+    floor: float | None
+    #: p-value of an SD this far above the floor, by Holm over all classes.
+    p: float | None
+    precision: float | None
+    fpr: float | None
+    fnr: float | None
+    churn: Estimate
+
+
+class Labels(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known where runs predict classes; shares are in [0, 1]."""
+
+    #: Of the share of correct labels, by run.
+    accuracy: Spread
+    #: Share of examples that two runs label differently, over all pairs.
+    churn: Estimate
+    excess: ExcessChurn
+    correlation: Estimate
+    ambiguity: Ambiguity
+    #: Shares of examples: runs disagree, all are right, all give the same wrong label.
+    unstable: float
+    stably_right: float
+    stably_wrong: float
+    #: Those with the least agreement first.
+    flips: list[Flip]
+    classes: list[ClassStability]
+    variance: ExampleVariance
+    ensembles: list[EnsembleSize]
+    #: Runs that must agree, share of examples answered, accuracy on these.
+    abstention: list[tuple[int, float, float | None]]
+    #: By name, where the scores of all classes were kept.
+    calibration: dict[str, ScoreSpread]
+    #: Share of examples that two runs label differently, by pair of runs.
+    matrix: list[list[float]]
+
+
+class Values(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known where runs predict values, in their unit."""
+
+    #: Of the root of the mean squared error, by run.
+    error: Spread
+    #: Mean absolute difference between the predictions of two runs, over all pairs.
+    difference: Estimate
+    #: Of the squared error.
+    variance: ExampleVariance
+    matrix: list[list[float]]
+
+
+class Stability(msgspec.Struct, frozen=True, kw_only=True):
+    """How much the predictions of the runs of a variant differ in one evaluation."""
+
+    variant: str
+    site: Frame
+    kept: Kept
+    data: str
+    #: The metric that the captured predictions give the values of; None: nothing proves them.
+    metric: str | None
+    runs: list[str]
+    iterations: list[int]
+    examples: int
+    #: What matched the examples of the runs; None where nothing did.
+    by: Match | None
+    #: Examples that not all runs evaluated.
+    left_out: int
+    #: Why nothing is measured; empty where it is.
+    withheld: str = ""
+    labels: Labels | None = None
+    values: Values | None = None
+
+
+def stabilities(evaluations: Sequence[Evaluation], seed: int, level: float) -> list[Stability]:
+    """Infer how much predictions differ in each evaluation, in their order."""
+    return [stability(each, seed, level) for each in evaluations[:EVALUATIONS]]
+
+
+def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
+    """Infer how much the predictions of runs differ, at a confidence level in (0, 1); `seed` draws ensembles."""
+    predicted = evaluation.predictions
+    runs = list(predicted.runs) if predicted is not None else []
+    withheld = evaluation.withheld or (ONE_RUN if len(runs) < 2 else "")
+    measured = predicted if not withheld else None
+    return Stability(
+        variant=evaluation.variant,
+        site=evaluation.site,
+        kept=evaluation.kept,
+        data=evaluation.data,
+        metric=evaluation.metric,
+        runs=runs,
+        iterations=evaluation.iterations,
+        examples=0 if predicted is None else len(predicted.targets),
+        by=None if predicted is None else predicted.by,
+        left_out=0 if predicted is None else predicted.left_out,
+        withheld=withheld,
+        labels=_labels(measured, seed, level) if measured is not None and measured.labels is not None else None,
+        values=_values(measured, level) if measured is not None and measured.values is not None else None,
+    )
+
+
+def _labels(predicted: Predictions, seed: int, level: float) -> Labels:
+    labels, targets = predicted.labels, predicted.targets
+    assert labels is not None
+    right = correctness(labels, targets)
+    agreed, pairs = agreement(labels, targets), churn(labels, level)
+    rates = abstention(labels, targets)
+    return Labels(
+        accuracy=spread(right.mean(axis=1)),
+        churn=pairs.mean,
+        excess=excess_churn(labels, targets, level),
+        correlation=correctness_correlation(labels, targets, level).mean,
+        ambiguity=ambiguity(labels),
+        unstable=float(agreed.unstable.mean()),
+        stably_right=float(agreed.stably_right.mean()),
+        stably_wrong=float(agreed.stably_wrong.mean()),
+        flips=_flips(agreed, predicted),
+        classes=_classes(predicted, level),
+        variance=example_variance(right, level),
+        ensembles=list(_ensembles(predicted, np.random.default_rng(seed))),
+        abstention=[
+            (int(least), float(share), None if np.isnan(accuracy) else float(accuracy))
+            for least, share, accuracy in zip(rates.agreeing, rates.coverage, rates.accuracy, strict=True)
+        ],
+        calibration=_calibration(predicted, level),
+        matrix=pairs.matrix.tolist(),
+    )
+
+
+def _flips(agreed: Agreement, predicted: Predictions) -> list[Flip]:
+    unstable = [int(place) for place in agreed.order[:FLIPS] if agreed.unstable[place]]
+    return [
+        Flip(
+            example=int(predicted.keys[place]) if predicted.by == "index" else place,
+            target=class_name(predicted, predicted.targets[place]),
+            majority=class_name(predicted, agreed.majority[place]),
+            agreeing=int(agreed.agreeing[place]),
+            other=class_name(predicted, agreed.other[place]),
+            others=int(agreed.others[place]),
+        )
+        for place in unstable
+    ]
+
+
+def class_name(predicted: Predictions, label: int) -> str:
+    """Return what the program calls a class: its name, or its number."""
+    return predicted.classes[int(label)] if predicted.classes else str(int(label))
+
+
+def _classes(predicted: Predictions, level: float) -> list[ClassStability]:
+    assert predicted.labels is not None
+    measured = class_rates(predicted.labels, predicted.targets, level).subsets
+    churns = {each.label: each.mean for each in class_churn(predicted.labels, predicted.targets, level)}
+    return [
+        _class(class_name(predicted, subset.name), subset.examples, subset.rates, churns[subset.name])
+        for subset in measured
+        if subset.name is not None and subset.name in churns
+    ]
+
+
+def _class(name: str, examples: int, rates: dict[str, Rate], changes: Estimate) -> ClassStability:
+    recall = rates["recall"]
+    return ClassStability(
+        name=name,
+        examples=examples,
+        accuracy=recall.mean,
+        sd=recall.sd,
+        interval=recall.interval,
+        range=recall.range,
+        ratio=recall.ratio,
+        floor=recall.floor,
+        p=recall.p_holm,
+        precision=rates["precision"].mean,
+        fpr=rates["fpr"].mean,
+        fnr=rates["fnr"].mean,
+        churn=changes,
+    )
+
+
+def _ensembles(predicted: Predictions, rng: np.random.Generator) -> Sequence[EnsembleSize]:
+    if predicted.scores is not None:
+        return score_ensembles(predicted.scores, predicted.targets, rng)
+    assert predicted.labels is not None
+    return vote_ensembles(predicted.labels, predicted.targets, rng)
+
+
+def _calibration(predicted: Predictions, level: float) -> dict[str, ScoreSpread]:
+    if predicted.scores is None:
+        return {}
+    measured = calibration(predicted.scores, predicted.targets, level)
+    return {"nll": measured.nll, "brier": measured.brier, "ece": measured.ece}
+
+
+def _values(predicted: Predictions, level: float) -> Values:
+    assert predicted.values is not None
+    values = predicted.values.astype(np.float64)
+    squared = (values - predicted.targets) ** 2
+    apart = value_differences(values, level=level)
+    return Values(
+        error=spread(np.sqrt(squared.mean(axis=1))),
+        difference=apart.absolute,
+        variance=example_variance(squared, level),
+        matrix=apart.matrix.tolist(),
+    )
