@@ -11,11 +11,12 @@ from deviate.report.figures.distribution import distribution_figures
 from deviate.report.figures.factor_bars import factor_figures
 from deviate.report.figures.figure import Figure, unique
 from deviate.report.figures.learning_curves import curve_figures
+from deviate.report.figures.predictions import prediction_figures
 from deviate.report.figures.timeline import timeline_figures
 
 
 def experiment_figures(facts: ExperimentFacts, curves: Curves | None = None) -> list[Figure]:
-    """Return every figure of an experiment: distributions, learning curves if there are any, spread by factor, times.
+    """Return every figure of an experiment: distributions, learning curves, spread by factor, times, predictions.
 
     Within each kind figures are in the order of the metrics; a kind for which there are no facts is absent.
     """
@@ -28,6 +29,7 @@ def experiment_figures(facts: ExperimentFacts, curves: Curves | None = None) -> 
             *factor_figures(facts),
             *(figure for figure in distributions if figure.section == "time"),
             *timeline_figures(facts),
+            *(figure for figures in prediction_figures(facts).values() for figure in figures),
         ]
     )
 
@@ -44,3 +46,8 @@ class Charts:
     def figures(self) -> list[Figure]:
         """Every figure, see `experiment_figures`; not made where no section shows one."""
         return experiment_figures(self.facts, self.curves)
+
+    @cached_property
+    def predictions(self) -> dict[str, list[Figure]]:
+        """The figures of predictions, by variant."""
+        return prediction_figures(self.facts)

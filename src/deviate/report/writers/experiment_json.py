@@ -13,6 +13,7 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
 from deviate.inference.order import by_cv
 from deviate.inference.sources import SpreadAcross
+from deviate.inference.stability import Stability
 from deviate.inference.until import Stopped
 from deviate.inference.variant import VariantFacts
 from deviate.report.text.caveats import experiment_caveats
@@ -23,6 +24,7 @@ from deviate.report.text.headline import headline
 from deviate.report.text.identity import identity_statement
 from deviate.report.text.methods import methods
 from deviate.report.text.sources import across_notes, source_sentences
+from deviate.report.text.stability import stability_sentences
 from deviate.report.text.until import until_sentences
 from deviate.report.writers.json_values import fields, json_text
 from deviate.results.run import RunResult
@@ -51,6 +53,16 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         "checklist": msgspec.to_builtins(checklist(facts)),
         "sd_precision": msgspec.to_builtins(facts.enough_runs),
         **fields(facts, "timeline"),
+        "predictions": [_stability(each) for each in facts.stabilities],
+    }
+
+
+def _stability(facts: Stability) -> dict[str, Any]:
+    return {
+        **fields(facts, *(name for name in facts.__struct_fields__ if name not in ("labels", "values"))),
+        "labels": facts.labels and fields(facts.labels, *facts.labels.__struct_fields__),
+        "values": facts.values and fields(facts.values, *facts.values.__struct_fields__),
+        "sentences": stability_sentences(facts),
     }
 
 

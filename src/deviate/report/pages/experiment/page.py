@@ -9,7 +9,7 @@ from deviate.inference.curves import Curves
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Page, Reader, Section
-from deviate.report.pages.experiment import answer, factors, figures, metrics, paper, reproduce, runs
+from deviate.report.pages.experiment import answer, factors, figures, metrics, paper, predictions, reproduce, runs
 
 #: Returns nothing where there is nothing to show.
 MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
@@ -20,6 +20,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         answer.brief,
         figures.curve_lines,
         factors.statements,
+        predictions.brief,
         factors.fingerprints,
         answer.brief_remarks,
         reproduce.brief,
@@ -30,6 +31,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         metrics.full,
         figures.distribution,
         figures.curves,
+        predictions.full,
         factors.spread_by_variant,
         figures.time,
         factors.held,

@@ -1,0 +1,180 @@
+"""Which answers change if one trains again: churn, flips, classes, ensembles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.stability import ClassStability, Flip, Labels, Stability
+from deviate.report.figures.experiment import Charts
+from deviate.report.numbers import UNKNOWN, show, show_percent
+from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
+from deviate.report.pages.cells import columns, number
+from deviate.report.text.stability import brief_stability, provenance, stability_sentences
+from deviate.report.text.words import count
+
+#: Flips and classes that a page shows at once.
+FLIPS_SHOWN = 20
+
+TITLE = "Predictions that change from run to run"
+
+
+def main_stability(facts: ExperimentFacts, variant: str) -> Stability | None:
+    """Return the evaluation of a variant to show first: what the main metric proves, by the metric's aggregate."""
+    own = [each for each in facts.stabilities if each.variant == variant]
+    for metric in next((each.metrics for each in facts.variants if each.variant == variant), []):
+        proven = [each for each in own if each.metric == metric.name]
+        wanted = [each for each in proven if (each.kept == "best") == (metric.aggregate == "best")]
+        if proven:
+            return (wanted or proven)[0]
+    measured = [each for each in own if not each.withheld]
+    return (measured or own)[0] if own else None
+
+
+def brief(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say of each variant how many predictions change."""
+    shown = [(variant.variant, main_stability(facts, variant.variant)) for variant in facts.variants]
+    known = [(variant, each) for variant, each in shown if each is not None]
+    if not known:
+        return None
+    several = len(facts.variants) > 1
+    blocks: list[Block] = [
+        Sentences(about=variant if several else "Predictions", sentences=brief_stability(each))
+        for variant, each in known
+    ]
+    return Section(slug="predictions", blocks=blocks)
+
+
+def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Show of each variant the main evaluation, then the others, folded."""
+    blocks: list[Block] = []
+    for variant in facts.variants:
+        main = main_stability(facts, variant.variant)
+        if main is None:
+            continue
+        own = _evaluation(main)
+        own[1:1] = [Drawing(figure=figure) for figure in charts.predictions.get(variant.variant, [])]
+        blocks += [Fold(title=variant.variant, blocks=own, emphasis="strong")] if len(facts.variants) > 1 else own
+        others = [each for each in facts.stabilities if each.variant == variant.variant and each is not main]
+        blocks += [Fold(title=_name(each), blocks=_evaluation(each), open=False) for each in others]
+    return Section(slug="predictions", title=TITLE, blocks=blocks) if blocks else None
+
+
+def _name(facts: Stability) -> str:
+    what = facts.metric or facts.site.function
+    return f"{what}, {facts.kept} evaluation ({facts.site.file}:{facts.site.line}, {facts.data or 'data unknown'})"
+
+
+def _evaluation(facts: Stability) -> list[Block]:
+    blocks: list[Block] = [
+        Sentences(sentences=stability_sentences(facts)),
+        Sentences(sentences=provenance(facts), emphasis="quiet"),
+    ]
+    if facts.labels is None:
+        return blocks
+    labels = facts.labels
+    blocks.append(Fold(title="Classes", blocks=[_class_table(labels.classes)]))
+    if labels.flips:
+        blocks.append(
+            Fold(
+                title="Flip list",
+                remark=f"the {count(min(len(labels.flips), FLIPS_SHOWN), 'example')} on which runs agree least",
+                blocks=[_flip_table(labels.flips[:FLIPS_SHOWN], len(facts.runs), by_index=facts.by == "index")],
+            )
+        )
+    blocks.append(
+        Fold(title="Several runs together", blocks=[_ensemble_table(labels), _abstention_table(labels)], open=False)
+    )
+    return blocks
+
+
+def _class_table(classes: Sequence[ClassStability]) -> Table:
+    return Table(
+        caption="Accuracy by class over the runs",
+        slug="classes",
+        columns=columns("class", "examples", "mean", "SD", "× overall", "by chance", "p", "churn", "FPR", "FNR"),
+        rows=[_class_row(each) for each in classes],
+        notes=[
+            "SD, by chance: percentage points; by chance: the SD of runs that guess each example anew with this "
+            "accuracy; p: by Holm over the classes, that the SD is no larger."
+        ],
+    )
+
+
+def _class_row(each: ClassStability) -> Row:
+    cells = [
+        Cell(each.name),
+        number(str(each.examples), each.examples),
+        _share(each.accuracy),
+        _points(each.sd),
+        number(UNKNOWN if each.ratio is None else show(each.ratio, digits=2), each.ratio),
+        _points(each.floor),
+        number(UNKNOWN if each.p is None else show(each.p, digits=2), each.p),
+        _share(each.churn.value),
+        _share(each.fpr),
+        _share(each.fnr),
+    ]
+    return Row(cells=cells)
+
+
+def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool) -> Table:
+    return Table(
+        caption="Examples on which runs disagree most",
+        slug="flips",
+        columns=columns("number" if by_index else "position", "target", "most runs", "runs", "others", "runs", words=0),
+        rows=[
+            Row(
+                cells=[
+                    number(str(flip.example), flip.example),
+                    Cell(flip.target),
+                    Cell(flip.majority, emphasis="plain" if flip.majority == flip.target else "bad"),
+                    number(f"{flip.agreeing}/{runs}", flip.agreeing),
+                    Cell(flip.other),
+                    number(f"{flip.others}/{runs}", flip.others),
+                ]
+            )
+            for flip in flips
+        ],
+    )
+
+
+def _ensemble_table(labels: Labels) -> Table:
+    rows = [
+        Row(
+            cells=[
+                number(str(each.size), each.size),
+                _share(each.accuracy),
+                _points(each.gain),
+                _points(each.sd),
+                _share(each.churn),
+            ]
+        )
+        for each in labels.ensembles
+    ]
+    return Table(
+        caption="Ensembles of runs",
+        slug="ensembles",
+        columns=columns("runs", "accuracy", "gain", "SD", "churn", words=0),
+        rows=rows,
+        notes=["gain, SD: percentage points; SD and churn: between ensembles of different runs."],
+    )
+
+
+def _abstention_table(labels: Labels) -> Table:
+    return Table(
+        caption="Answering only where runs agree",
+        slug="abstention",
+        columns=columns("runs that agree", "answered", "accuracy", words=0),
+        rows=[
+            Row(cells=[number(str(least), least), _share(share), _share(accuracy)])
+            for least, share, accuracy in labels.abstention
+        ],
+    )
+
+
+def _share(value: float | None) -> Cell:
+    return number(UNKNOWN if value is None else show_percent(value), value)
+
+
+def _points(value: float | None) -> Cell:
+    return number(UNKNOWN if value is None else show(100 * value, digits=2), value)
