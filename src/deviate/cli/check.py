@@ -39,6 +39,12 @@ from deviate.errors import BadOption
     help="The largest share of A's runs that may fail, give no value or collapse, such as 10%; that it is kept must be "
     "shown. Without it lost runs keep a metric from passing.",
 )
+@click.option(
+    "--max-churn",
+    metavar="SHARE",
+    help="The largest share of examples to which A may give another label than B, such as 5%; that it is kept must be "
+    "shown.",
+)
 @click.option("--alpha", default=0.05, show_default=True, help="Share of wrong claims, of each kind; one-sided.")
 @click.option(
     "--direction", "directions", multiple=True, metavar="METRIC=higher|lower", help="Which values are better."
@@ -93,18 +99,19 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
         "alpha": options["alpha"],
         "inconclusive": options["inconclusive"],
         "pairing": options["pairing"],
-        "max_failures": _share(options["max_failures"]),
+        "max_failures": _share("--max-failures", options["max_failures"]),
+        "max_churn": _share("--max-churn", options["max_churn"]),
         "directions": named_values("--direction", options["directions"], str.lower, "'reward=higher'"),
         "matches": named_values("--match", options["matches"], str, "'test acc=val_acc'"),
         **sample_arguments(options),
     }
 
 
-def _share(text: str | None) -> float | None:
+def _share(option: str, text: str | None) -> float | None:
     """Read ``10%`` or ``0.1``."""
     if text is None:
         return None
     try:
         return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
-        raise BadOption(f"--max-failures {text!r} is no share", hint="type for example --max-failures 10%") from None
+        raise BadOption(f"{option} {text!r} is no share", hint=f"type for example {option} 10%") from None

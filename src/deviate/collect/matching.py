@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -104,6 +105,44 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
         top=column("score"), scores=column("scores"), keys=common,
         classes=tuple(classes) if classes else None, left_out=most - len(common),
     )  # fmt: skip
+
+
+def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions] | Withheld:
+    """Return what the runs of two sides predicted for the examples that both evaluated, in one order."""
+    if (a.labels is None) != (b.labels is None):
+        return Withheld("one side predicted classes and the other values")
+    if a.by != b.by:
+        return Withheld(f"examples are known {_KNOWN[a.by]} on one side and {_KNOWN[b.by]} on the other")
+    if a.classes != b.classes:
+        return Withheld("the sides have other names of classes")
+    common = np.intersect1d(a.keys, b.keys)
+    most = max(len(a.keys), len(b.keys))
+    if len(common) < COMMON * most or len(common) < CERTAIN:
+        return Withheld(f"the sides evaluated other examples: {len(common)} of {most} are common")
+    a, b = (_chosen(side, _places(side.keys, common), most) for side in (a, b))
+    if not (a.targets == b.targets).all():
+        return Withheld("the sides have other targets for the same examples")
+    return a, b
+
+
+#: What examples are known by.
+_KNOWN: dict[Match, str] = {"index": "by number", "digest": "by input", "position": "by position"}
+
+
+def _chosen(side: Predictions, places: Array, most: int) -> Predictions:
+    def column(values: Array | None) -> Array | None:
+        return None if values is None else values[:, places]
+
+    return dataclasses.replace(
+        side,
+        labels=column(side.labels),
+        values=column(side.values),
+        top=column(side.top),
+        scores=column(side.scores),
+        targets=side.targets[places],
+        keys=side.keys[places],
+        left_out=most - len(places),
+    )
 
 
 def _keys(passes: Sequence[EvaluationPass]) -> tuple[Match, list[Array]]:

@@ -27,6 +27,7 @@ from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
 from deviate.inference.comparison.match import Match, direction_of, match_metrics, settle_names
 from deviate.inference.comparison.options import ComparisonOptions, PairingMode, check_directions
 from deviate.inference.comparison.pairing import Pairing, pair_runs
+from deviate.inference.comparison.predictions import ChangedPredictions, changed_predictions
 from deviate.inference.comparison.side import Side, read_sides
 from deviate.inference.drops import DROP_HINT, Drop
 from deviate.inference.metric import MetricSpread, measured_sample
@@ -68,6 +69,8 @@ class GateOptions(msgspec.Struct, frozen=True, kw_only=True):
     pairing: PairingMode = "auto"
     #: The largest rate of runs of A that may fail, in (0, 1); None: runs that are lost keep a metric from passing.
     max_failures: float | None = None
+    #: The largest share of examples that A may label differently from B, in (0, 1); None: that is not checked.
+    max_churn: float | None = None
     #: How records become samples, on both sides.
     samples: SampleOptions = DEFAULTS
 
@@ -149,6 +152,17 @@ class GateFailures(msgspec.Struct, frozen=True, kw_only=True):
     passed: bool
 
 
+class GateChurn(msgspec.Struct, frozen=True, kw_only=True):
+    """How many answers of the other side the runs of the side that is checked change, and how many they may."""
+
+    predictions: ChangedPredictions
+    #: One-sided upper limit of the share of examples with another label, at 1 - alpha; None where it is unknown.
+    upper: float | None
+    #: The largest share that is allowed, in (0, 1).
+    allowed: float
+    passed: bool
+
+
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """All facts about whether one side may pass."""
 
@@ -163,6 +177,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     comparability: Comparability
     #: What to type for the same.
     command: str
+    #: None where the user allowed no churn and so none is checked.
+    churn: GateChurn | None = None
 
 
 def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) -> Gate:
@@ -185,6 +201,11 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
         raise BadOption(
             f"--max-failures must lie between 0 and 1 (0% and 100%), found {options.max_failures:g}",
             hint="type for example --max-failures 10%",
+        )
+    if options.max_churn is not None and not 0 < options.max_churn < 1:
+        raise BadOption(
+            f"--max-churn must lie between 0 and 1 (0% and 100%), found {options.max_churn:g}",
+            hint="type for example --max-churn 5%",
         )
     check_directions(options.directions)
     checked, other = read_sides(workspace, (a, against), options.samples)
@@ -224,16 +245,18 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "") -> Gat
         for name, match in zip(tests, measured, strict=True)
     ]
     failures = _failures(a, [match[0] for match in measured], options)
+    churn = _churn((a, b), matches, options)
     return Gate(
         a=a.label,
         b=b.label,
-        passed=all(metric.passed for metric in metrics) and failures.passed,
+        passed=all(metric.passed for metric in metrics) and failures.passed and (churn is None or churn.passed),
         alpha=options.alpha,
         inconclusive=options.inconclusive,
         metrics=metrics,
         failures=failures,
         comparability=comparability([a, b], measured, [pairing], [draws], chosen=True),
         command=command,
+        churn=churn,
     )
 
 
@@ -361,6 +384,27 @@ def _failures(side: Side, metrics: Sequence[MetricSpread], options: GateOptions)
         seen=rate_seen(runs, 1 - options.alpha),
         allowed=options.max_failures,
         passed=options.max_failures is None or upper <= options.max_failures,
+    )
+
+
+def _churn(sides: tuple[Side, Side], matches: Sequence[Match], options: GateOptions) -> GateChurn | None:
+    """Check how many answers change; what cannot be compared does not pass."""
+    if options.max_churn is None:
+        return None
+    names = {match[0].name: match[1].name for match in matches}
+    changed = changed_predictions(*sides, names, 1 - 2 * options.alpha)
+    if changed is None:
+        raise BadOption(
+            f"--max-churn: no predictions of {' and '.join(side.label for side in sides if not side.evaluations)}",
+            hint="`deviate report NAME` says why; --predictions FILE of `deviate run` names a file that the program "
+            "writes them to",
+        )
+    upper = changed.churn.between.interval.high if changed.churn is not None else None
+    return GateChurn(
+        predictions=changed,
+        upper=upper,
+        allowed=options.max_churn,
+        passed=upper is not None and upper <= options.max_churn,
     )
 
 

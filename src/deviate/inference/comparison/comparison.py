@@ -19,6 +19,7 @@ from deviate.inference.comparison.metric import MetricComparison, compare_metric
 from deviate.inference.comparison.omnibus import MetricOmnibus, metric_omnibus
 from deviate.inference.comparison.options import ComparisonOptions, check_options, comparison_command
 from deviate.inference.comparison.pairing import Pairing, pair_runs
+from deviate.inference.comparison.predictions import ChangedPredictions, changed_predictions
 from deviate.inference.comparison.side import Side, read_sides
 from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.replicate.workspace.folders import Workspace
@@ -39,6 +40,8 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[MetricComparison]
     pairing: Pairing
     draws: RepeatedDraws
+    #: None where a side has no predictions.
+    predictions: ChangedPredictions | None = None
 
     def __repr__(self) -> str:
         return f"<{self.a!r} against {self.b!r}: {', '.join(map(repr, self.metrics))}>"
@@ -185,6 +188,12 @@ def _pairs(
             metrics=[metric for key, metric in compared.items() if key[:2] == (each.a, each.b)],
             pairing=each,
             draws=repeated[each.a, each.b],
+            predictions=changed_predictions(
+                sides[by_label[each.a]],
+                sides[by_label[each.b]],
+                {match[by_label[each.a]].name: match[by_label[each.b]].name for match in metrics},
+                options.level,
+            ),
         )
         for each in pairings
     ]

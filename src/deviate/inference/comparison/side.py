@@ -14,6 +14,7 @@ from deviate.replicate.workspace.folders import Workspace
 from deviate.results.choice import choose_variant, find_experiment
 from deviate.results.names import same_name
 from deviate.results.options import DEFAULTS, SampleOptions, settle_options
+from deviate.results.predictions import Evaluation
 from deviate.results.results import Results, read_results
 from deviate.results.sample import Sample
 
@@ -40,6 +41,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     #: Run index -> fingerprints by name, of the completed runs.
     prints: dict[int, dict[str, Fingerprint]] = {}
+    #: What its models predicted, see `read_evaluations`.
+    evaluations: list[Evaluation] = []
     #: The variant was not typed, and the experiment has several.
     assumed: bool = False
 
@@ -111,6 +114,7 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
             part: text for part, text in _flat(results.environments.get(variant, {})) if not part.startswith(_EXPECTED)
         },
         prints={run.index: run.prints for run in completed},
+        evaluations=results.evaluations.get(variant, []),
         assumed=assumed,
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
+
 from deviate.contrast.contrast import TESTS
 from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.inference.comparison.comparison import Comparison, PairComparison
@@ -35,6 +37,7 @@ from deviate.report.text.comparison.caveats import comparison_caveats, pairing_s
 from deviate.report.text.comparison.cells import MetricCells, adjusted_text
 from deviate.report.text.comparison.headline import comparison_headline
 from deviate.report.text.comparison.methods import comparison_methods, omnibus_p, omnibus_text
+from deviate.report.text.comparison.predictions import changed_sentences
 from deviate.report.text.comparison.reasons import reasons, spread_reasons
 from deviate.report.text.words import count
 from deviate.results.order import main_metric
@@ -371,8 +374,25 @@ def _paper_methods(comparison: Comparison) -> Section:
 
 
 #: To add a section: its function, and a line for each reader that is shown it.
+def _brief_predictions(comparison: Comparison) -> Section | None:
+    section = _predictions(comparison)
+    return section and msgspec.structs.replace(section, title="")
+
+
+def _predictions(comparison: Comparison) -> Section | None:
+    blocks: list[Block] = [
+        Sentences(
+            about=f"{pair.a} against {pair.b}" if len(comparison.pairs) > 1 else "Predictions",
+            sentences=changed_sentences(pair.predictions, pair.a, pair.b),
+        )
+        for pair in comparison.pairs
+        if pair.predictions is not None
+    ]
+    return Section(slug="predictions", title="Predictions that change", blocks=blocks) if blocks else None
+
+
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
-    "brief": (_brief_answer, _brief_tables, _brief_reasons, _remarks),
-    "full": (_answer, _trust, _verdicts, _ranking, _differences, _tests, _methods, _again),
+    "brief": (_brief_answer, _brief_tables, _brief_reasons, _brief_predictions, _remarks),
+    "full": (_answer, _trust, _verdicts, _ranking, _differences, _predictions, _tests, _methods, _again),
     "paper": (_paper_tables, _paper_methods),
 }

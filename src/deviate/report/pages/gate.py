@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from deviate.inference.gate import Gate, GateMetric
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import Numbers, show_difference, show_level, show_signed
-from deviate.report.page import Answer, Block, Cell, Emphasis, Fold, Page, Reader, Row, Section, Sentences, Table
+from deviate.report.page import Answer, Block, Cell, Fold, Page, Reader, Row, Section, Sentences, Table
 from deviate.report.pages.cells import TRUST, caveat_blocks, columns, number
 from deviate.report.text.gate import (
+    churn_sentences,
     failure_sentences,
     gate_caveats,
     gate_methods,
@@ -29,7 +32,9 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
         sections = [
             Section(slug="answer", title="In short", blocks=[Answer(sentences=[gate_sentence(gate)])]),
             Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(gate_caveats(gate))]),
-            Section(slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate), _failures(gate)]),
+            Section(
+                slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate), *_conditions(gate)]
+            ),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
         ]
     return Page(title=f"{gate.a} against {gate.b}", reader=reader, sections=sections)
@@ -38,7 +43,7 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
 def _brief(gate: Gate) -> Section:
     outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
     return Section(
-        slug="answer", blocks=[*_reasons(gate), _failures(gate), *caveat_blocks(gate_caveats(gate)), outcome]
+        slug="answer", blocks=[*_reasons(gate), *_conditions(gate), *caveat_blocks(gate_caveats(gate)), outcome]
     )
 
 
@@ -53,13 +58,18 @@ def _reasons(gate: Gate) -> list[Block]:
     ]
 
 
-def _failures(gate: Gate) -> Block:
-    kept: Emphasis = "good" if gate.failures.passed else "bad"
-    return Fold(
-        title="failures",
-        blocks=[Sentences(sentences=failure_sentences(gate))],
-        emphasis="plain" if gate.failures.allowed is None else kept,
-    )
+def _conditions(gate: Gate) -> list[Block]:
+    """Return what is checked beside the metrics: failures, and answers that change."""
+    failures = _condition("failures", failure_sentences(gate), passed=gate.failures.passed)
+    if gate.failures.allowed is None:
+        failures = msgspec.structs.replace(failures, emphasis="plain")
+    if gate.churn is None:
+        return [failures]
+    return [failures, _condition("churn", churn_sentences(gate), passed=gate.churn.passed)]
+
+
+def _condition(title: str, sentences: list[str], *, passed: bool) -> Fold:
+    return Fold(title=title, blocks=[Sentences(sentences=sentences)], emphasis="good" if passed else "bad")
 
 
 def _table(gate: Gate) -> Table:

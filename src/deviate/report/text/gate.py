@@ -13,6 +13,7 @@ from deviate.measure.intervals import Interval
 from deviate.report.numbers import Numbers, finest, last_place, show, show_interval, show_level, show_percent
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
+from deviate.report.text.comparison.predictions import changed_sentences
 from deviate.report.text.words import count, listed
 
 
@@ -21,6 +22,7 @@ def gate_sentence(gate: Gate) -> str:
     failing = sum(not metric.passed for metric in gate.metrics)
     reasons = [f"{failing} of {count(len(gate.metrics), 'metric')}"] if failing else []
     reasons += [] if gate.failures.passed else ["the rate of failures"]
+    reasons += ["the share of answers that change"] if gate.churn is not None and not gate.churn.passed else []
     outcome = "passes" if gate.passed else f"does not pass: {listed(reasons)}"
     return f"{gate.a} against {gate.b} {outcome}."
 
@@ -41,6 +43,20 @@ def failure_sentences(gate: Gate) -> list[str]:
             "ones go unseen more often, and so does what such failures would do to the mean."
         )
     return sentences
+
+
+def churn_sentences(gate: Gate) -> list[str]:
+    """Say how many answers change and how many may; nothing where that is not checked."""
+    if gate.churn is None:
+        return []
+    sentences = changed_sentences(gate.churn.predictions, gate.a, gate.b)
+    allowed = f"Allowed is {show_percent(gate.churn.allowed)}"
+    if gate.churn.upper is None:
+        return [*sentences, f"{allowed}; no upper limit of the share is known, so it does not pass."]
+    level = show_level(1 - gate.alpha)
+    kept = "kept" if gate.churn.passed else "not shown to be kept"
+    upper = f"the share is at most {show_percent(gate.churn.upper)} ({level} one-sided limit)"
+    return [*sentences, f"{allowed}, which is {kept}: {upper}."]
 
 
 def outcome_text(metric: GateMetric) -> str:

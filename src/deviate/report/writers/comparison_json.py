@@ -15,10 +15,12 @@ from deviate.inference.comparison.comparability import Comparability
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.inference.comparison.omnibus import MetricOmnibus
+from deviate.inference.comparison.predictions import ChangedPredictions
 from deviate.inference.metric import MetricSpread
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_text
 from deviate.report.text.comparison.headline import comparison_headline
 from deviate.report.text.comparison.methods import comparison_methods, omnibus_text
+from deviate.report.text.comparison.predictions import changed_sentences
 from deviate.report.text.comparison.reasons import reasons, spread_reasons
 from deviate.report.writers.json_values import bounds, fields, json_text
 
@@ -53,6 +55,7 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
         "comparability": comparability_contract(comparison.comparability),
         **{key: single[key] for key in ("repeated_draws", "shared_draws") if key in single},
         **fields(comparison, "explored_family", "claimed"),
+        **{key: single[key] for key in ("predictions",) if key in single},
     }
 
 
@@ -70,6 +73,20 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
         "shared": pair.pairing.shared,
         "repeated_draws": pair.draws.unshared,
         "shared_draws": pair.draws.shared,
+        "predictions": pair.predictions and changed_contract(pair.predictions, pair.a, pair.b),
+    }
+
+
+def changed_contract(facts: ChangedPredictions, a: str, b: str) -> dict[str, Any]:
+    """Return how many answers change as the mapping that is written."""
+    churn = facts.churn and {
+        **fields(facts.churn, *(name for name in facts.churn.__struct_fields__ if name != "matrix")),
+        "matrix": facts.churn.matrix.tolist(),
+    }
+    return {
+        **fields(facts, "metric", "site", "examples", "withheld"),
+        "churn": churn,
+        "sentences": changed_sentences(facts, a, b),
     }
 
 

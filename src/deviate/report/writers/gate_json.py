@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from deviate.inference.gate import Gate, GateMetric
-from deviate.report.text.gate import failure_sentences, gate_caveats, gate_reasons
-from deviate.report.writers.comparison_json import comparability_contract
+from deviate.report.text.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons
+from deviate.report.writers.comparison_json import changed_contract, comparability_contract
 from deviate.report.writers.json_values import fields, json_text
 
 #: Fields that come before the sentences.
@@ -31,6 +31,12 @@ def gate_json(gate: Gate) -> str:
         "command": gate.command,
         "comparability": comparability_contract(gate.comparability),
         "failures": {**fields(gate.failures, *gate.failures.__struct_fields__), "why": failure_sentences(gate)},
+        "churn": gate.churn
+        and {
+            **changed_contract(gate.churn.predictions, gate.a, gate.b),
+            **fields(gate.churn, "upper", "allowed", "passed"),
+            "why": churn_sentences(gate),
+        },
     }
     return json_text(contract)
 

@@ -1,4 +1,4 @@
-"""The outcome of a gate as JUnit XML, which GitLab, Jenkins and others show: a test case a metric.
+"""The outcome of a gate as JUnit XML, which GitLab, Jenkins and others show: a test case a metric or other condition.
 
 There is no standard; the elements and attributes used are those that the schema of Jenkins' xUnit plug-in and GitLab's
 parser have in common.
@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from deviate.inference.gate import Gate, GateMetric
 from deviate.report.escape import clean, encodable
-from deviate.report.text.gate import gate_caveats, gate_reasons
+from deviate.report.text.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons
 
 #: Characters that XML 1.0 cannot hold, not even escaped (section 2.2); controls are gone by `clean` already.
 _NO_XML = re.compile("[\ufffe\uffff]")
@@ -23,15 +23,23 @@ def gate_junit(gate: Gate) -> str:
     A metric that is worse is a failure; one about which too little is known is a failure too where such a one fails
     the gate, else it counts as skipped.
     """
-    failures = sum(not metric.passed for metric in gate.metrics)
+    conditions = _conditions(gate)
+    failures = sum(not metric.passed for metric in gate.metrics) + sum(not passed for _, passed, _ in conditions)
     skipped = sum(_skipped(metric) for metric in gate.metrics)
-    counts = {"tests": str(len(gate.metrics)), "failures": str(failures), "errors": "0", "skipped": str(skipped)}
+    counts = {
+        "tests": str(len(gate.metrics) + len(conditions)),
+        "failures": str(failures),
+        "errors": "0",
+        "skipped": str(skipped),
+    }
     root = ElementTree.Element("testsuites", {"name": "deviate check", **counts, "time": "0"})
     suite = ElementTree.SubElement(
         root, "testsuite", {"name": _text(f"{gate.a} against {gate.b}"), **counts, "time": "0"}
     )
     for metric in gate.metrics:
         _case(suite, metric, gate)
+    for name, passed, sentences in conditions:
+        _condition(suite, name, sentences, gate, passed=passed)
     if caveats := gate_caveats(gate):
         out = ElementTree.SubElement(suite, "system-out")
         out.text = "\n".join(_text(f"{caveat.severity}: {caveat.message}") for caveat in caveats)
@@ -54,6 +62,27 @@ def _case(suite: ElementTree.Element, metric: GateMetric, gate: Gate) -> None:
         ElementTree.SubElement(case, "skipped", {"message": message})
     out = ElementTree.SubElement(case, "system-out")
     out.text = sentences
+
+
+def _conditions(gate: Gate) -> list[tuple[str, bool, list[str]]]:
+    """Return what the user allowed beside drops of metrics, each with whether it is kept and the reasons."""
+    conditions = []
+    if gate.failures.allowed is not None:
+        conditions.append(("failures", gate.failures.passed, failure_sentences(gate)))
+    if gate.churn is not None:
+        conditions.append(("churn", gate.churn.passed, churn_sentences(gate)))
+    return conditions
+
+
+def _condition(suite: ElementTree.Element, name: str, sentences: list[str], gate: Gate, *, passed: bool) -> None:
+    words = {"name": name, "classname": _text(f"deviate.check.{gate.a}"), "time": "0"}
+    case = ElementTree.SubElement(suite, "testcase", words)
+    text = "\n".join(map(_text, sentences))
+    if not passed:
+        failure = ElementTree.SubElement(case, "failure", {"message": f"{name}: not shown to be kept", "type": name})
+        failure.text = text
+    out = ElementTree.SubElement(case, "system-out")
+    out.text = text
 
 
 def _skipped(metric: GateMetric) -> bool:

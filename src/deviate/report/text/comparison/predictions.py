@@ -1,0 +1,40 @@
+"""How many answers change from one side to another, in sentences."""
+
+from __future__ import annotations
+
+from deviate.inference.comparison.predictions import ChangedPredictions
+from deviate.measure.churn_between import ChurnBetween
+from deviate.report.numbers import show_level, show_percent
+
+
+def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
+    """Say how many answers of B the runs of A change, beside what training B again changes."""
+    if facts.churn is None:
+        return [f"Predictions are not compared: {facts.withheld}."]
+    measured = facts.churn
+    sentences = [
+        f"{a} gives {show_percent(measured.between.value)} of the {facts.examples} examples another label than {b}"
+        f"{_interval(measured)}."
+    ]
+    within = [
+        f"two runs of {label} differ on {show_percent(estimate.value)}"
+        for label, estimate in ((b, measured.within_b), (a, measured.within_a))
+        if estimate.value is not None
+    ]
+    if within:
+        text = ", ".join(within)
+        sentences.append(f"{text[:1].upper()}{text[1:]}.")
+    excess = measured.excess
+    if excess.value is not None and excess.interval.low is not None and excess.interval.high is not None:
+        if excess.interval.low > 0:
+            sentences.append(f"Beyond what training again changes it is {show_percent(excess.value)}.")
+        else:
+            sentences.append("That is no more than training again changes, as far as these runs show.")
+    return sentences
+
+
+def _interval(measured: ChurnBetween) -> str:
+    interval = measured.between.interval
+    if interval.low is None or interval.high is None:
+        return ""
+    return f" ({show_level(interval.level)} CI {show_percent(interval.low)}–{show_percent(interval.high)})"
