@@ -31,7 +31,8 @@ class Predictions:
     by : str
         What matched the examples: their ``index`` in the data set, a ``digest`` of their inputs, or the ``position`` in
         the order of evaluation, where the targets are the same in all runs.
-    targets : ndarray, shape (n_examples,)
+    targets : ndarray, shape (n_examples,), or None
+        None where a file of the program's has none.
     labels : ndarray of int, shape (n_runs, n_examples), or None
         Predicted classes; None for a regression.
     values : ndarray of float, shape (n_runs, n_examples), or None
@@ -49,7 +50,7 @@ class Predictions:
 
     runs: tuple[str, ...]
     by: Match
-    targets: Array
+    targets: Array | None
     labels: Array | None
     values: Array | None
     top: Array | None
@@ -88,9 +89,8 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
     if len(common) < COMMON * most:
         return Withheld(f"the runs evaluated other examples: {len(common)} of {most} are common to all")
     orders = [_places(each, common) for each in keys]
-    targets = np.stack([each.columns["target"][order] for each, order in zip(passes, orders, strict=True)])
-    if not (targets == targets[:1]).all():
-        return Withheld("the runs have other targets for the same examples, or evaluated them in another order")
+    if by == "position" and any("target" not in each.columns for each in passes):
+        return Withheld("without targets or ids nothing shows that the rows are of the same examples")
     if by == "position" and len(common) < CERTAIN:
         return Withheld(f"with {len(common)} examples equal targets do not show that the runs evaluated the same")
 
@@ -99,9 +99,13 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
             return None
         return np.stack([each.columns[name][order] for each, order in zip(passes, orders, strict=True)])
 
+    targets = column("target")
+    if targets is not None and not (targets == targets[:1]).all():
+        return Withheld("the runs have other targets for the same examples, or evaluated them in another order")
     classes = passes[0].header.classes
     return Predictions(
-        runs=tuple(runs), by=by, targets=targets[0], labels=column("label"), values=column("value"),
+        runs=tuple(runs), by=by, targets=None if targets is None else targets[0],
+        labels=column("label"), values=column("value"),
         top=column("score"), scores=column("scores"), keys=common,
         classes=tuple(classes) if classes else None, left_out=most - len(common),
     )  # fmt: skip
@@ -120,7 +124,7 @@ def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Prediction
     if len(common) < COMMON * most or len(common) < CERTAIN:
         return Withheld(f"the sides evaluated other examples: {len(common)} of {most} are common")
     a, b = (_chosen(side, _places(side.keys, common), most) for side in (a, b))
-    if not (a.targets == b.targets).all():
+    if a.targets is not None and b.targets is not None and not (a.targets == b.targets).all():
         return Withheld("the sides have other targets for the same examples")
     return a, b
 
@@ -139,7 +143,7 @@ def _chosen(side: Predictions, places: Array, most: int) -> Predictions:
         values=column(side.values),
         top=column(side.top),
         scores=column(side.scores),
-        targets=side.targets[places],
+        targets=None if side.targets is None else side.targets[places],
         keys=side.keys[places],
         left_out=most - len(places),
     )
@@ -186,5 +190,7 @@ def with_common_classes(passes: Sequence[EvaluationPass]) -> list[EvaluationPass
 
 def _renumbered(each: EvaluationPass, names: list[str]) -> EvaluationPass:
     table = np.searchsorted(names, each.header.classes or [])
-    columns = {name: table[each.columns[name]] for name in ("label", "target")}
+    columns: dict[str, Array] = {
+        name: table[each.columns[name]] for name in ("label", "target") if name in each.columns
+    }
     return EvaluationPass(msgspec.structs.replace(each.header, classes=names), {**each.columns, **columns})

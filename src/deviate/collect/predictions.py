@@ -12,9 +12,14 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from deviate.collect.integrity import file_damage
+from deviate.collect.prediction_files import UnreadableError, read_prediction_file
 from deviate.collect.runs import RunFiles
+from deviate.collect.tables import LAST_VALUES
+from deviate.experiment import SCHEMA
+from deviate.replicate.workspace.folders import PREDICTIONS
 
 Array = npt.NDArray[Any]
 
@@ -52,7 +57,8 @@ class Header(msgspec.Struct, frozen=True):
     number: int
     rank: int | None
     rows: int
-    goodness: float
+    #: None where targets are not known.
+    goodness: float | None
     examples: str
     classes: list[str] | None
     columns: list[Column]
@@ -70,8 +76,8 @@ class EvaluationPass:
     ----------
     header : Header
     columns : dict of str to ndarray
-        ``target`` and ``label`` or ``value``, perhaps ``score``, ``scores``, ``index`` and ``digest``: one entry an
-        example, in the order in which they were evaluated.
+        ``label`` or ``value``, perhaps ``target``, ``score``, ``scores`` (probabilities), ``index`` and ``digest``: one
+        entry an example, in the order in which they were evaluated.
     """
 
     header: Header
@@ -102,8 +108,8 @@ def read_predictions(run: RunFiles) -> RunPredictions:
         try:
             if difference := _difference(run, path):
                 raise DamagedError(difference)
-            read = read_pass(path)
-        except DamagedError as error:
+            read = read_pass(path) if path.suffix == ".bin" else read_table(path)
+        except (DamagedError, UnreadableError) as error:
             damaged.append(str(error))
             continue
         passes.setdefault((read.point, read.header.kept), []).append(read)
@@ -121,7 +127,7 @@ def _without_worse(passes: dict[tuple[str, str], EvaluationPass]) -> dict[tuple[
 
     def is_best(key: tuple[str, str], each: EvaluationPass) -> bool:
         last = passes.get((key[0], "last"))
-        return last is None or each.header.goodness > last.header.goodness
+        return last is None or (each.header.goodness or 0.0) > (last.header.goodness or 0.0)
 
     return {key: each for key, each in passes.items() if key[1] == "last" or is_best(key, each)}
 
@@ -144,7 +150,68 @@ def read_pass(path: Path) -> EvaluationPass:
         columns["index"] = np.cumsum(columns["index"], dtype=np.int64)
     if {"target"} - columns.keys() or any(len(array) != header.rows for array in columns.values()):
         raise DamagedError(f"{path.name} is damaged: a column is missing or has not {header.rows} rows")
+    if "scores" in columns:
+        columns["scores"] = as_probabilities(columns["scores"])
     return EvaluationPass(header, columns)
+
+
+#: Scores of an example that add up to 1 to this are probabilities.
+ADD_UP = 1e-3
+
+
+def as_probabilities(scores: Array) -> Array:
+    """Return probabilities of classes, from such, from their logarithms or from logits (by the softmax).
+
+    Examples
+    --------
+    >>> as_probabilities(np.array([[0.25, 0.75]])).tolist(), as_probabilities(np.array([[0.0, 0.0]])).tolist()
+    ([[0.25, 0.75]], [[0.5, 0.5]])
+    """
+    if (scores >= 0).all() and (np.abs(scores.sum(axis=1) - 1) <= ADD_UP).all():
+        return scores
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    probabilities: Array = shifted / shifted.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def read_table(path: Path) -> EvaluationPass:
+    """Read a file that the program wrote itself.
+
+    Raises
+    ------
+    UnreadableError
+        See `read_prediction_file`.
+    """
+    columns = read_prediction_file(path)
+    classes = _as_numbers(columns) if "label" in columns else None
+    if (ids := columns.pop("id", None)) is not None:
+        columns["digest"] = pd.util.hash_array(ids.astype(str).astype(object))
+    header = Header(
+        schema=SCHEMA, site=Frame(path.name.removeprefix(PREDICTIONS), 0, ""), chain=[], data="", kept="last",
+        iteration=LAST_VALUES, number=0, rank=None, rows=len(next(iter(columns.values()))), goodness=_goodness(columns),
+        examples="", classes=classes, columns=[],
+    )  # fmt: skip
+    return EvaluationPass(header, columns)
+
+
+def _as_numbers(columns: dict[str, Array]) -> list[str] | None:
+    """Make labels and targets whole numbers; return the names that these stand for, None where they were numbers."""
+    names = [name for name in ("label", "target") if name in columns]
+    if all(columns[name].dtype.kind in "iubf" for name in names):
+        columns.update({name: columns[name].astype(np.int64) for name in names})
+        return None
+    texts = np.concatenate([columns[name].astype(str) for name in names])
+    classes, codes = np.unique(texts, return_inverse=True)
+    columns.update(zip(names, np.split(codes, len(names)), strict=True))
+    return [str(each) for each in classes]
+
+
+def _goodness(columns: dict[str, Array]) -> float | None:
+    if "target" not in columns:
+        return None
+    if "label" in columns:
+        return float((columns["label"] == columns["target"]).mean())
+    return -float(((columns["value"] - columns["target"]) ** 2).mean())
 
 
 def _read_column(block: bytes, column: Column) -> Array:

@@ -26,6 +26,9 @@ from deviate.replicate.workspace.folders import ExperimentFolder
 RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
 SAMPLE_COLUMNS = ("variant", "run", "metric", "aggregate", "value")
 
+#: Stands for the iteration of a run's last values, whichever it is.
+LAST_VALUES = -2
+
 # One row a record, in the order each run wrote them.
 _VIEW = """
 CREATE VIEW record AS
@@ -65,7 +68,10 @@ FROM steps GROUP BY place, variant, run ORDER BY place
 _VALUES_AT = """
 SELECT run, iteration, metric, value FROM record
 JOIN (SELECT unnest($runs::BIGINT[]) AS run, unnest($iterations::BIGINT[]) AS iteration) USING (run, iteration)
-WHERE variant = $variant AND metric <> $tick ORDER BY place, position
+WHERE variant = $variant AND metric <> $tick
+UNION ALL
+SELECT run, $last, metric, arg_max(value, position) FROM record
+WHERE variant = $variant AND metric <> $tick GROUP BY run, metric
 """
 
 # Of several processes with a main loop, the one that went through most iterations tells the time.
@@ -125,11 +131,12 @@ class Tables:
     def values_at(self, variant: str, places: Sequence[tuple[int, int]]) -> list[tuple[int, int, str, float]]:
         """Return run, iteration, metric and value of what runs of a variant recorded at `places`: runs and iterations.
 
-        In the order in which each run wrote them.
+        The last values of all its runs are there too, as of iteration `LAST_VALUES`.
         """
         runs, iterations = [run for run, _ in places], [iteration for _, iteration in places]
         return self._database.execute(
-            _VALUES_AT, {"variant": variant, "tick": TICK_NAME, "runs": runs, "iterations": iterations}
+            _VALUES_AT,
+            {"variant": variant, "tick": TICK_NAME, "runs": runs, "iterations": iterations, "last": LAST_VALUES},
         ).fetchall()
 
     def identities(self) -> dict[str, Identity]:

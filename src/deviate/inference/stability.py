@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from deviate.collect.matching import Match, Predictions
-from deviate.collect.predictions import Frame
+from deviate.collect.predictions import Array, Frame
 from deviate.measure.abstention import abstention
 from deviate.measure.agreement import Agreement, agreement
 from deviate.measure.ambiguity import Ambiguity, ambiguity
@@ -40,6 +40,7 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Number in the data set, where examples are known by it; else the position in the order of evaluation.
     example: int
+    #: Empty without targets.
     target: str
     #: The label of most runs, and how many give it.
     majority: str
@@ -71,22 +72,16 @@ class ClassStability(msgspec.Struct, frozen=True, kw_only=True):
     churn: Estimate
 
 
-class Labels(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known where runs predict classes; shares are in [0, 1]."""
+class Correctness(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known where runs predict classes and the targets are known; shares are in [0, 1]."""
 
     #: Of the share of correct labels, by run.
     accuracy: Spread
-    #: Share of examples that two runs label differently, over all pairs.
-    churn: Estimate
     excess: ExcessChurn
     correlation: Estimate
-    ambiguity: Ambiguity
-    #: Shares of examples: runs disagree, all are right, all give the same wrong label.
-    unstable: float
+    #: Shares of examples: all runs are right, all give the same wrong label.
     stably_right: float
     stably_wrong: float
-    #: Those with the least agreement first.
-    flips: list[Flip]
     classes: list[ClassStability]
     variance: ExampleVariance
     ensembles: list[EnsembleSize]
@@ -94,19 +89,33 @@ class Labels(msgspec.Struct, frozen=True, kw_only=True):
     abstention: list[tuple[int, float, float | None]]
     #: By name, where the scores of all classes were kept.
     calibration: dict[str, ScoreSpread]
+
+
+class Labels(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known where runs predict classes; shares are in [0, 1]."""
+
+    #: Share of examples that two runs label differently, over all pairs.
+    churn: Estimate
+    ambiguity: Ambiguity
+    #: Share of examples on which runs disagree.
+    unstable: float
+    #: Those with the least agreement first.
+    flips: list[Flip]
     #: Share of examples that two runs label differently, by pair of runs.
     matrix: list[list[float]]
+    #: None without targets.
+    correctness: Correctness | None = None
 
 
 class Values(msgspec.Struct, frozen=True, kw_only=True):
     """What is known where runs predict values, in their unit."""
 
-    #: Of the root of the mean squared error, by run.
-    error: Spread
+    #: Of the root of the mean squared error, by run; None without targets.
+    error: Spread | None
     #: Mean absolute difference between the predictions of two runs, over all pairs.
     difference: Estimate
-    #: Of the squared error.
-    variance: ExampleVariance
+    #: Of the squared error; None without targets.
+    variance: ExampleVariance | None
     matrix: list[list[float]]
 
 
@@ -121,6 +130,8 @@ class Stability(msgspec.Struct, frozen=True, kw_only=True):
     metric: str | None
     runs: list[str]
     iterations: list[int]
+    #: By run: share of correct labels, or the mean squared error, negative; empty without targets.
+    goodness: list[float]
     examples: int
     #: What matched the examples of the runs; None where nothing did.
     by: Match | None
@@ -151,7 +162,8 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
         metric=evaluation.metric,
         runs=runs,
         iterations=evaluation.iterations,
-        examples=0 if predicted is None else len(predicted.targets),
+        goodness=[value for value in evaluation.goodness if value is not None],
+        examples=0 if predicted is None else len(predicted.keys),
         by=None if predicted is None else predicted.by,
         left_out=0 if predicted is None else predicted.left_out,
         withheld=withheld,
@@ -163,28 +175,36 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
 def _labels(predicted: Predictions, seed: int, level: float) -> Labels:
     labels, targets = predicted.labels, predicted.targets
     assert labels is not None
-    right = correctness(labels, targets)
     agreed, pairs = agreement(labels, targets), churn(labels, level)
-    rates = abstention(labels, targets)
     return Labels(
-        accuracy=spread(right.mean(axis=1)),
         churn=pairs.mean,
-        excess=excess_churn(labels, targets, level),
-        correlation=correctness_correlation(labels, targets, level).mean,
         ambiguity=ambiguity(labels),
         unstable=float(agreed.unstable.mean()),
+        flips=_flips(agreed, predicted),
+        matrix=pairs.matrix.tolist(),
+        correctness=_correctness(labels, targets, agreed, predicted, seed, level) if targets is not None else None,
+    )
+
+
+def _correctness(
+    labels: Array, targets: Array, agreed: Agreement, predicted: Predictions, seed: int, level: float
+) -> Correctness:
+    right = correctness(labels, targets)
+    rates = abstention(labels, targets)
+    return Correctness(
+        accuracy=spread(right.mean(axis=1)),
+        excess=excess_churn(labels, targets, level),
+        correlation=correctness_correlation(labels, targets, level).mean,
         stably_right=float(agreed.stably_right.mean()),
         stably_wrong=float(agreed.stably_wrong.mean()),
-        flips=_flips(agreed, predicted),
-        classes=_classes(predicted, level),
+        classes=_classes(labels, targets, predicted, level),
         variance=example_variance(right, level),
-        ensembles=list(_ensembles(predicted, np.random.default_rng(seed))),
+        ensembles=list(_ensembles(labels, targets, predicted, np.random.default_rng(seed))),
         abstention=[
             (int(least), float(share), None if np.isnan(accuracy) else float(accuracy))
             for least, share, accuracy in zip(rates.agreeing, rates.coverage, rates.accuracy, strict=True)
         ],
-        calibration=_calibration(predicted, level),
-        matrix=pairs.matrix.tolist(),
+        calibration=_calibration(targets, predicted, level),
     )
 
 
@@ -193,7 +213,7 @@ def _flips(agreed: Agreement, predicted: Predictions) -> list[Flip]:
     return [
         Flip(
             example=int(predicted.keys[place]) if predicted.by == "index" else place,
-            target=class_name(predicted, predicted.targets[place]),
+            target="" if predicted.targets is None else class_name(predicted, predicted.targets[place]),
             majority=class_name(predicted, agreed.majority[place]),
             agreeing=int(agreed.agreeing[place]),
             other=class_name(predicted, agreed.other[place]),
@@ -208,10 +228,9 @@ def class_name(predicted: Predictions, label: int) -> str:
     return predicted.classes[int(label)] if predicted.classes else str(int(label))
 
 
-def _classes(predicted: Predictions, level: float) -> list[ClassStability]:
-    assert predicted.labels is not None
-    measured = class_rates(predicted.labels, predicted.targets, level).subsets
-    churns = {each.label: each.mean for each in class_churn(predicted.labels, predicted.targets, level)}
+def _classes(labels: Array, targets: Array, predicted: Predictions, level: float) -> list[ClassStability]:
+    measured = class_rates(labels, targets, level).subsets
+    churns = {each.label: each.mean for each in class_churn(labels, targets, level)}
     return [
         _class(class_name(predicted, subset.name), subset.examples, subset.rates, churns[subset.name])
         for subset in measured
@@ -238,28 +257,37 @@ def _class(name: str, examples: int, rates: dict[str, Rate], changes: Estimate) 
     )
 
 
-def _ensembles(predicted: Predictions, rng: np.random.Generator) -> Sequence[EnsembleSize]:
-    if predicted.scores is not None:
-        return score_ensembles(predicted.scores, predicted.targets, rng)
-    assert predicted.labels is not None
-    return vote_ensembles(predicted.labels, predicted.targets, rng)
+def _ensembles(
+    labels: Array, targets: Array, predicted: Predictions, rng: np.random.Generator
+) -> Sequence[EnsembleSize]:
+    scores = _class_scores(targets, predicted)
+    return vote_ensembles(labels, targets, rng) if scores is None else score_ensembles(scores, targets, rng)
 
 
-def _calibration(predicted: Predictions, level: float) -> dict[str, ScoreSpread]:
-    if predicted.scores is None:
+def _class_scores(targets: Array, predicted: Predictions) -> Array | None:
+    """Return the scores of all classes where the targets are their positions."""
+    scores = predicted.scores
+    if scores is None or predicted.classes or targets.min() < 0 or targets.max() >= scores.shape[2]:
+        return None
+    return scores
+
+
+def _calibration(targets: Array, predicted: Predictions, level: float) -> dict[str, ScoreSpread]:
+    scores = _class_scores(targets, predicted)
+    if scores is None:
         return {}
-    measured = calibration(predicted.scores, predicted.targets, level)
+    measured = calibration(scores, targets, level)
     return {"nll": measured.nll, "brier": measured.brier, "ece": measured.ece}
 
 
 def _values(predicted: Predictions, level: float) -> Values:
     assert predicted.values is not None
     values = predicted.values.astype(np.float64)
-    squared = (values - predicted.targets) ** 2
+    squared = None if predicted.targets is None else (values - predicted.targets) ** 2
     apart = value_differences(values, level=level)
     return Values(
-        error=spread(np.sqrt(squared.mean(axis=1))),
+        error=None if squared is None else spread(np.sqrt(squared.mean(axis=1))),
         difference=apart.absolute,
-        variance=example_variance(squared, level),
+        variance=None if squared is None else example_variance(squared, level),
         matrix=apart.matrix.tolist(),
     )

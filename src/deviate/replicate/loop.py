@@ -17,6 +17,7 @@ from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress
 from deviate.replicate.executors.executor import Executor, Handle
 from deviate.replicate.interrupts import StopRequests, listening
 from deviate.replicate.outcomes import run_outcome, without_secrets
+from deviate.replicate.predictions import keep_file
 from deviate.replicate.prepare import Ready, Source, clear_removed, discard_work, prepare_run
 from deviate.replicate.schedule import schedule
 from deviate.replicate.snapshot.git import describe_commit
@@ -247,6 +248,7 @@ class _Stage:
                 *self.options.warnings,
                 *written_to(active.shared, state(active.shared)),
                 *pinned_warnings(self.source.snapshot),
+                *keep_file(self.source.experiment.predictions, active.ready.launch.cwd, active.ready.folder),
             ],
         )
 

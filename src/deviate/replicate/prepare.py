@@ -24,6 +24,7 @@ from deviate.replicate.environment.masking import mask_text, mask_variables, mas
 from deviate.replicate.environment.platforms import Platform, cpu_flags, platform_variables, platforms
 from deviate.replicate.environment.variables import deterministic, numerical_variables, thread_count, thread_variables
 from deviate.replicate.executors.executor import Launch, Slot
+from deviate.replicate.predictions import is_file
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions, write_outside
 from deviate.replicate.workspace.files import write_json
@@ -187,7 +188,7 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
         metrics=[runtime_metric(metric) for metric in source.experiment.metrics],
         draws=[_runtime_draw(draw) for draw in source.experiment.draws],
         explain=source.explain if variant.observed else None,
-        predictions=source.experiment.predictions,
+        predictions="none" if is_file(source.experiment.predictions) else source.experiment.predictions,
         comparisons=[comparison.target_first for comparison in source.experiment.comparisons],
     )
 

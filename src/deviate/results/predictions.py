@@ -35,8 +35,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     metric: str | None
     #: Iteration of each run's pass; -1 before the main loop.
     iterations: list[int]
-    #: By run: share of correct labels, or the mean squared error, negative.
-    goodness: list[float]
+    #: By run: share of correct labels, or the mean squared error, negative; None without targets.
+    goodness: list[float | None]
     #: None where the examples of the runs could not be matched.
     predictions: Predictions | None
     #: Why they could not; empty where they could.
@@ -92,17 +92,17 @@ def _evaluation(variant: str, kept: Kept, passes: dict[str, EvaluationPass], val
 
 
 def _size(evaluation: Evaluation) -> int:
-    return 0 if evaluation.predictions is None else len(evaluation.predictions.targets)
+    return 0 if evaluation.predictions is None else len(evaluation.predictions.keys)
 
 
-def proving_metric(places: Sequence[tuple[int, int]], goodness: Sequence[float], values: Recorded) -> str | None:
+def proving_metric(places: Sequence[tuple[int, int]], goodness: Sequence[float | None], values: Recorded) -> str | None:
     """Return the metric that has, in each run and iteration, the value that follows from the predictions.
 
     Parameters
     ----------
     places : sequence of (int, int)
         Run and iteration of each pass.
-    goodness : sequence of float
+    goodness : sequence of float or None
     values : sequence of (int, int, str, float)
         Run, iteration, metric and value of what was recorded there.
     """
@@ -111,7 +111,7 @@ def proving_metric(places: Sequence[tuple[int, int]], goodness: Sequence[float],
         recorded.setdefault(metric, {}).setdefault((run, iteration), []).append(value)
     for metric, by_place in recorded.items():
         if all(
-            any(follows(value, good) for value in by_place.get(place, ()))
+            good is not None and any(follows(value, good) for value in by_place.get(place, ()))
             for place, good in zip(places, goodness, strict=True)
         ):
             return metric

@@ -6,11 +6,12 @@ import ast
 import os
 import platform
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import msgspec
 
 from deviate.analyse.findings import Findings
+from deviate.collect.prediction_files import SUFFIXES
 from deviate.errors import BadOption, EntryNotFound, EntrySyntax
 from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, Experiment, Until
 from deviate.factors import DEFAULT_VARIANT, parse_variants
@@ -21,6 +22,7 @@ from deviate.project.target import Target, find_target
 from deviate.replicate.environment.command import find_program
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, check_executor
+from deviate.replicate.predictions import CAPTURED, is_file
 from deviate.replicate.snapshot.manifest import Snapshot, describe
 from deviate.replicate.snapshot.rules import SnapshotRules
 from deviate.replicate.workspace.folders import Workspace
@@ -89,6 +91,17 @@ def check_request(request: Request) -> None:
     if request.timeout is not None and not request.timeout > 0:
         raise BadOption(f"--timeout must be above 0 seconds, found {request.timeout:g}", hint="leave it out for none")
     parse_variants(request.variants)
+    _check_predictions(request.predictions)
+
+
+def _check_predictions(predictions: str) -> None:
+    path = PurePath(predictions)
+    if is_file(predictions) and (path.suffix not in SUFFIXES or path.is_absolute() or ".." in path.parts):
+        raise BadOption(
+            f"--predictions must be {', '.join(CAPTURED)}, or a file that each run writes into its folder with the "
+            f"suffix {', '.join(SUFFIXES)}, found {predictions!r}",
+            hint="type --predictions labels, or --predictions preds.csv",
+        )
 
 
 #: Variables of the user's that decide which code runs.

@@ -53,9 +53,7 @@ def changed_predictions(a: Side, b: Side, matches: Mapping[str, str], level: flo
     labels_a, labels_b = (side.labels for side in matched)
     if labels_a is None or labels_b is None:
         return msgspec.structs.replace(facts, withheld="the models predict values, not classes")
-    return msgspec.structs.replace(
-        facts, examples=len(matched[0].targets), churn=churn_between(labels_a, labels_b, level)
-    )
+    return msgspec.structs.replace(facts, examples=len(matched[0].keys), churn=churn_between(labels_a, labels_b, level))
 
 
 def _main(side: Side, metrics: list[str]) -> Evaluation:

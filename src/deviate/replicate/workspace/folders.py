@@ -90,8 +90,8 @@ class RunFolder:
         return sorted(self.path.glob("events-*.jsonl"))
 
     def prediction_files(self) -> list[Path]:
-        """Return the files of what models predicted, of all processes, by name."""
-        return sorted(self.path.glob(f"{PREDICTIONS}*.bin"))
+        """Return the files of what models predicted, of all processes or written by the run itself, by name."""
+        return sorted(path for path in self.path.glob(f"{PREDICTIONS}*") if path.suffix != ".tmp")
 
     def read_info(self) -> RunInfo | None:
         """Return how the run was started; None where it was not."""

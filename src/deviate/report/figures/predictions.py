@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from deviate.inference.experiment import ExperimentFacts
-from deviate.inference.stability import Labels, Stability
+from deviate.inference.stability import ClassStability, Labels, Stability
 from deviate.report.escape import clean
 from deviate.report.figures.figure import Figure, slug
 from deviate.report.figures.scales import quantitative, rows
@@ -30,14 +31,14 @@ def prediction_figures(facts: ExperimentFacts) -> dict[str, list[Figure]]:
 
 
 def _figures(facts: Stability, labels: Labels) -> list[Figure]:
-    made = [_classes(facts, labels)] if any(each.sd is not None for each in labels.classes) else []
+    known = [each for each in labels.correctness.classes if each.sd is not None] if labels.correctness else []
+    made = [_classes(facts, known)] if known else []
     if 3 <= len(facts.runs) <= RUNS:
         made.append(_pairs(facts, labels))
     return made
 
 
-def _classes(facts: Stability, labels: Labels) -> Figure:
-    known = [each for each in labels.classes if each.sd is not None]
+def _classes(facts: Stability, known: Sequence[ClassStability]) -> Figure:
     shown = sorted(known, key=lambda each: -(each.sd or 0.0))[:CLASSES]
     names = [each.name for each in shown]
     data = [

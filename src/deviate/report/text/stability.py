@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from deviate.collect.matching import Match
-from deviate.inference.stability import ClassStability, Labels, Stability, Values
+from deviate.inference.stability import ClassStability, Correctness, Labels, Stability, Values
 from deviate.measure.intervals import Interval
 from deviate.report.numbers import show, show_level, show_percent
 from deviate.report.text.words import count
@@ -26,43 +26,47 @@ def brief_stability(facts: Stability) -> list[str]:
     if facts.withheld:
         return [f"Predictions are not compared: {facts.withheld}."]
     if facts.labels is not None:
-        return [*_churn(facts.labels, facts.examples), _stable(facts.labels)]
+        return [_churn(facts.labels, facts.examples), _stable(facts.labels)]
     return _values(facts.values) if facts.values is not None else []
 
 
 def stability_sentences(facts: Stability) -> list[str]:
     """Say all that is known of the predictions in one evaluation."""
-    if facts.labels is None:
+    known = facts.labels.correctness if facts.labels is not None else None
+    if known is None:
         return brief_stability(facts)
-    return [*brief_stability(facts), *_classes(facts.labels), *_variance(facts.labels), *_ensembles(facts.labels)]
+    return [*brief_stability(facts), *_classes(known), *_variance(known), *_ensembles(known)]
 
 
-def _churn(labels: Labels, examples: int) -> Iterator[str]:
-    forced = labels.excess.forced.value
-    yield (
-        f"Two runs give {show_percent(labels.churn.value)} of the {examples} examples different labels"
-        f"{_interval(labels.churn.interval)}; the difference between their accuracies forces only "
-        f"{show_percent(forced)}."
+def _churn(labels: Labels, examples: int) -> str:
+    forced = labels.correctness.excess.forced.value if labels.correctness is not None else None
+    beyond = (
+        f"; the difference between their accuracies forces only {show_percent(forced)}" if forced is not None else ""
+    )
+    share = show_percent(labels.churn.value)
+    return (
+        f"Two runs give {share} of the {examples} examples different labels{_interval(labels.churn.interval)}{beyond}."
     )
 
 
 def _stable(labels: Labels) -> str:
+    known = labels.correctness
+    if known is None:
+        return f"All runs agree on {show_percent(1 - labels.unstable)} of the examples."
     return (
-        f"All runs are right on {show_percent(labels.stably_right)} of the examples and give the same wrong label on "
-        f"{show_percent(labels.stably_wrong)}; the other {show_percent(labels.unstable)} depend on the run."
+        f"All runs are right on {show_percent(known.stably_right)} of the examples and give the same wrong label on "
+        f"{show_percent(known.stably_wrong)}; the other {show_percent(labels.unstable)} depend on the run."
     )
 
 
-def _classes(labels: Labels) -> Iterator[str]:
-    known = [each for each in labels.classes if each.sd is not None]
-    if len(known) < 2 or len(known) != len(labels.classes):
+def _classes(known: Correctness) -> Iterator[str]:
+    spreads = [each for each in known.classes if each.sd is not None]
+    if len(spreads) < 2 or len(spreads) != len(known.classes):
         return
-    widest = max(known, key=lambda each: each.sd or 0.0)
+    widest = max(spreads, key=lambda each: each.sd or 0.0)
     if widest.sd:
         ratio = f", {show(widest.ratio, digits=2)} times that of all examples" if widest.ratio is not None else ""
-        yield (
-            f"Class {widest.name} varies most: the SD of its accuracy is {points(widest.sd)}{ratio}{_chance(widest)}."
-        )
+        yield f"Class {widest.name} varies most: the SD of its accuracy is {points(widest.sd)}{ratio}{_chance(widest)}."
 
 
 def _chance(widest: ClassStability) -> str:
@@ -73,9 +77,8 @@ def _chance(widest: ClassStability) -> str:
     return f"; chance alone may give {points(widest.floor)} with {count(widest.examples, 'example')}"
 
 
-def _variance(labels: Labels) -> Iterator[str]:
-    parts = labels.variance
-    sd = labels.accuracy.sd
+def _variance(known: Correctness) -> Iterator[str]:
+    parts, sd = known.variance, known.accuracy.sd
     if not sd or parts.distribution is None:
         return
     if parts.distribution_sd is not None:
@@ -92,10 +95,10 @@ def _variance(labels: Labels) -> Iterator[str]:
         )
 
 
-def _ensembles(labels: Labels) -> Iterator[str]:
-    best = max(labels.ensembles, key=lambda each: each.size, default=None)
+def _ensembles(known: Correctness) -> Iterator[str]:
+    best = max(known.ensembles, key=lambda each: each.size, default=None)
     if best is not None:
-        kind = "mean of the scores" if labels.calibration else "majority vote"
+        kind = "mean of the scores" if known.calibration else "majority vote"
         yield (
             f"The {kind} of {count(best.size, 'run')} has an accuracy of {100 * best.accuracy:.2f}%, "
             f"{_signed_points(best.gain)} than one run."
@@ -107,23 +110,25 @@ def _signed_points(gain: float) -> str:
 
 
 def _values(values: Values) -> list[str]:
-    return [
+    apart = (
         f"The predictions of two runs for an example are {show(values.difference.value, digits=3)} apart on average"
-        f"{_plain_interval(values.difference.interval)}; the error of a run (RMSE) is "
-        f"{show(values.error.mean, digits=3)}."
-    ]
+        f"{_plain_interval(values.difference.interval)}"
+    )
+    error = f"; the error of a run (RMSE) is {show(values.error.mean, digits=3)}" if values.error is not None else ""
+    return [f"{apart}{error}."]
 
 
 def provenance(facts: Stability) -> list[str]:
     """Say where predictions were captured, how examples were matched, and what proves them."""
-    sentences = [f"Captured in {facts.site.function} at {facts.site.file}:{facts.site.line}, {_kept(facts)}."]
+    place = f"Captured in {facts.site.function} at {facts.site.file}:{facts.site.line}, {_kept(facts)}."
+    sentences = [place if facts.site.line else f"Read from {facts.site.file}, which each run wrote."]
     if facts.by is not None:
         left = f"; {facts.left_out} that not all runs evaluated are left out" if facts.left_out else ""
         sentences.append(f"Examples are matched {MATCHED[facts.by]}{left}.")
     what = "shares of correct labels" if facts.values is None else "errors"
     if facts.metric is not None:
         sentences.append(f"The {what} are the values of {facts.metric} in every run.")
-    elif not facts.withheld:
+    elif not facts.withheld and facts.goodness:
         sentences.append(f"No metric has the {what} as its values, so check that this is the evaluation you mean.")
     return sentences
 

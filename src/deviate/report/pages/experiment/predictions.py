@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deviate.inference.experiment import ExperimentFacts
-from deviate.inference.stability import ClassStability, Flip, Labels, Stability
+from deviate.inference.stability import ClassStability, Correctness, Flip, Stability
 from deviate.report.figures.experiment import Charts
 from deviate.report.numbers import UNKNOWN, show, show_percent
 from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
@@ -73,7 +73,9 @@ def _evaluation(facts: Stability) -> list[Block]:
     if facts.labels is None:
         return blocks
     labels = facts.labels
-    blocks.append(Fold(title="Classes", blocks=[_class_table(labels.classes)]))
+    known = labels.correctness
+    if known is not None:
+        blocks.append(Fold(title="Classes", blocks=[_class_table(known.classes)]))
     if labels.flips:
         blocks.append(
             Fold(
@@ -82,9 +84,10 @@ def _evaluation(facts: Stability) -> list[Block]:
                 blocks=[_flip_table(labels.flips[:FLIPS_SHOWN], len(facts.runs), by_index=facts.by == "index")],
             )
         )
-    blocks.append(
-        Fold(title="Several runs together", blocks=[_ensemble_table(labels), _abstention_table(labels)], open=False)
-    )
+    if known is not None:
+        tables: list[Block] = [_ensemble_table(known), _abstention_table(known)]
+        tables += [_calibration_table(known)] if known.calibration else []
+        blocks.append(Fold(title="Several runs together", blocks=tables, open=False))
     return blocks
 
 
@@ -138,7 +141,7 @@ def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool) -> Table:
     )
 
 
-def _ensemble_table(labels: Labels) -> Table:
+def _ensemble_table(known: Correctness) -> Table:
     rows = [
         Row(
             cells=[
@@ -149,7 +152,7 @@ def _ensemble_table(labels: Labels) -> Table:
                 _share(each.churn),
             ]
         )
-        for each in labels.ensembles
+        for each in known.ensembles
     ]
     return Table(
         caption="Ensembles of runs",
@@ -160,14 +163,33 @@ def _ensemble_table(labels: Labels) -> Table:
     )
 
 
-def _abstention_table(labels: Labels) -> Table:
+def _abstention_table(known: Correctness) -> Table:
     return Table(
         caption="Answering only where runs agree",
         slug="abstention",
         columns=columns("runs that agree", "answered", "accuracy", words=0),
         rows=[
             Row(cells=[number(str(least), least), _share(share), _share(accuracy)])
-            for least, share, accuracy in labels.abstention
+            for least, share, accuracy in known.abstention
+        ],
+    )
+
+
+def _calibration_table(known: Correctness) -> Table:
+    names = {"nll": "negative log-likelihood (nats)", "brier": "Brier score", "ece": "calibration error (ECE)"}
+    return Table(
+        caption="Scores against targets",
+        slug="calibration",
+        columns=columns("measure", "mean", "SD"),
+        rows=[
+            Row(
+                cells=[
+                    Cell(names[name]),
+                    number(show(each.spread.mean, digits=3), each.spread.mean),
+                    number(show(each.spread.sd, digits=2), each.spread.sd),
+                ]
+            )
+            for name, each in known.calibration.items()
         ],
     )
 

@@ -68,6 +68,7 @@ FRAMEWORKS = (
         "torch",
         hooks=(
             ("torch", "streams.torch.random:patch_torch"),
+            ("torch", "predictions.torch:watch_models"),
             ("torch", "streams.torch.modules:patch_modules"),
             ("torch", "streams.torch.weights:watch_optimizers"),
             ("torch", "switches.torch:set_threads"),

@@ -21,6 +21,11 @@ TARGETS = ("labels", "targets", "target", "label", "y")
 LOSSES = "torch.nn.modules.loss"
 
 
+def watch_models(torch, process):
+    """Make known what looks at the outermost calls of models; `streams.torch.modules` has it called."""
+    process.predictions.look = Models(torch, process.predictions).look
+
+
 class Models:
     """The outermost calls of models in one process."""
 

@@ -6,7 +6,6 @@ import sys
 import types
 
 from ...factors import AUGMENT, INIT, LAYERS, OTHER
-from ...predictions.torch import Models
 from ..inputs import Inputs
 
 RUNTIME = __name__.partition(".")[0]
@@ -202,7 +201,7 @@ def models_of(streams):
     predictions = streams.process.predictions
     if predictions is None:
         return lambda module, args, kwargs, returned: None
-    return Models(sys.modules["torch"], predictions).look
+    return predictions.look
 
 
 def inputs_of(torch, streams):

@@ -1,0 +1,112 @@
+"""Read predictions from a file that the program itself writes: ``--predictions preds.csv``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+#: Names of columns, in lower case without spaces, hyphens and underscores.
+IDS = frozenset(
+    [
+        "id",
+        "index",
+        "idx",
+        "example",
+        "exampleid",
+        "sample",
+        "sampleid",
+        "rowid",
+        "uid",
+        "name",
+        "file",
+        "filename",
+        "image",
+        "imageid",
+        "path",
+    ]
+)
+PREDICTIONS = frozenset(
+    ["prediction", "predictions", "pred", "preds", "predicted", "predictedlabel", "ypred", "yhat", "output"]
+)
+TARGETS = frozenset(["target", "targets", "true", "ytrue", "truth", "gold", "groundtruth", "actual", "y", "answer"])
+SCORES = frozenset(["score", "prob", "probability", "confidence"])
+#: The target where predictions have a column of their own, else the prediction.
+EITHER = frozenset(["label", "labels", "class"])
+
+#: How each kind of file is read.
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
+
+
+class UnreadableError(ValueError):
+    """A file of predictions that cannot be read."""
+
+
+def read_prediction_file(path: Path) -> dict[str, Any]:
+    """Read the columns ``label`` or ``value``, and ``target``, ``score`` and ``id`` where there are some.
+
+    Of ``.npy`` an array of one dimension holds predictions, one of two columns predictions and targets; ``.npz`` names
+    its arrays as the columns of the others. Nothing in a file is ever executed.
+
+    Raises
+    ------
+    UnreadableError
+        If it is damaged, or no column is one of predictions by its name.
+    """
+    try:
+        table = _read(path)
+    except (ValueError, OSError, KeyError, EOFError, pd.errors.ParserError) as error:
+        raise UnreadableError(f"{path.name} cannot be read: {error}") from error
+    columns = _named(table, path)
+    kind = "value" if columns["label"].dtype.kind == "f" and not _is_whole(columns["label"]) else "label"
+    return {kind if name == "label" else name: column for name, column in columns.items()}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    match path.suffix:
+        case ".npy":
+            array = np.load(path, allow_pickle=False)
+            if array.ndim == 1:
+                return {"prediction": array}
+            if array.ndim == 2 and array.shape[1] == 2:
+                return {"prediction": array[:, 0], "target": array[:, 1]}
+            raise ValueError(f"an array of shape {array.shape}, expected (n,) or (n, 2)")
+        case ".npz":
+            with np.load(path, allow_pickle=False) as stored:
+                return dict(stored)
+        case ".parquet":
+            table = pd.read_parquet(path)
+        case ".jsonl":
+            table = pd.read_json(path, lines=True)
+        case _:
+            table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
+    return {str(name): table[name].to_numpy() for name in table.columns}
+
+
+def _named(table: dict[str, Any], path: Path) -> dict[str, Any]:
+    plain = {"".join(letter for letter in name.lower() if letter.isalnum()): column for name, column in table.items()}
+    either = _first(plain, EITHER)
+    label, target = _first(plain, PREDICTIONS), _first(plain, TARGETS)
+    if label is None:
+        label = either
+    elif target is None:
+        target = either
+    if label is None:
+        names = ", ".join(table) or "none"
+        raise UnreadableError(f"{path.name} has no column of predictions by its name; its columns: {names}")
+    columns = {"label": label, "target": target, "score": _first(plain, SCORES), "id": _first(plain, IDS)}
+    known = {name: np.asarray(column) for name, column in columns.items() if column is not None}
+    if len({column.shape for column in known.values()}) > 1 or known["label"].ndim != 1 or not known["label"].size:
+        raise UnreadableError(f"{path.name} has columns of other lengths than one entry an example")
+    return known
+
+
+def _first(columns: dict[str, Any], names: Collection[str]) -> Any:
+    return next((column for name, column in columns.items() if name in names), None)
+
+
+def _is_whole(values: Any) -> bool:
+    return bool(np.all(np.isfinite(values)) and np.all(values == np.floor(values)))
