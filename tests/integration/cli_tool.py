@@ -26,6 +26,20 @@ for epoch in range(epochs):
     print(f"epoch {epoch} train loss {loss:.4f} test accuracy {accuracy:.2f}%")
 """
 
+#: The same, with a file of predictions that follow from its weight.
+PREDICT = (
+    TRAIN
+    + """
+import csv
+
+cases = [number / 40 for number in range(40)]
+with open("preds.csv", "w", newline="") as file:
+    writer = csv.writer(file)
+    writer.writerow(["id", "prediction", "target"])
+    writer.writerows(("case %.3f" % x, int(weight * x > 1), int(3 * x > 1)) for x in cases)
+"""
+)
+
 
 @dataclass
 class Done:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_tool import TRAIN, deviate
+from cli_tool import PREDICT, TRAIN, deviate
 
 pytestmark = pytest.mark.slow
 
@@ -44,8 +44,11 @@ seed,val acc
 4,90.6
 """
 
+TRAINED = ["run", "-n", "3", "--predictions", "preds.csv", "--name"]
+CHECKED = ["check", "trained", "--against", "other", "--metric", "test accuracy"]
+
 COMMANDS = {
-    "deviate run": ["run", "--name", "trained", "-n", "2", "--json", "--", sys.executable, "train.py"],
+    "deviate run": [*TRAINED, "trained", "--json", "--", sys.executable, "predict.py"],
     "deviate report": ["report", "trained", "--format", "json"],
     "deviate audit": ["audit", "--quick", "--json", "--", sys.executable, "train.py"],
     "deviate extract": ["extract", "train.py", "--json"],
@@ -56,6 +59,7 @@ COMMANDS = {
     "deviate compare A B": ["compare", "a", "b", "--margin", "val acc=0.5", "--json"],
     "deviate compare A B C": ["compare", "a", "b", "c", "--margin", "val acc=0.5", "--json"],
     "deviate check": ["check", "a", "--against", "b", "--metric", "val acc", "--max-drop", "0.5", "--json"],
+    "deviate check --max-churn": [*CHECKED, "--max-churn", "90%", "--json"],
     "deviate plan": ["plan", "a", "--difference", "0.5", "--precision", "0.2", "-n", "5", "--json"],
 }
 
@@ -68,11 +72,14 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What each command prints."""
     project = tmp_path_factory.mktemp("project")
     (project / "train.py").write_text(TRAIN)
+    (project / "predict.py").write_text(PREDICT)
     (project / "results.csv").write_text(RESULTS)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project)
         for name in ("b", "c"):
             assert deviate("import", "results.csv", "--name", name).status == 0
+        other = [*TRAINED, "other", "--seed", "5", "--", sys.executable, "predict.py"]
+        assert deviate(*other).status == 0
         done = {command: deviate(*words) for command, words in COMMANDS.items()}
     assert not {command: ended.err for command, ended in done.items() if not ended.out}
     return {command: ended.json for command, ended in done.items()}

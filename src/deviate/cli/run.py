@@ -80,8 +80,9 @@ REPORT_FILE = "report.md"
     "--predictions",
     default=DEFAULT_PREDICTIONS,
     show_default=True,
-    metavar="none|labels|scores|FILE",
-    help="Keep what models predict in evaluation: labels, the scores of all classes too, or a file the program writes.",
+    metavar="KIND|FILE",
+    help="Keep what models predict in evaluation: none, labels, scores (of all classes), or a FILE that each run "
+    "writes (csv, tsv, jsonl, parquet, npy or npz).",
 )
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
 @click.option(

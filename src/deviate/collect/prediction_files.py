@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def read_prediction_file(path: Path) -> dict[str, Any]:
     """
     try:
         table = _read(path)
-    except (ValueError, OSError, KeyError, EOFError, pd.errors.ParserError) as error:
+    except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, pd.errors.ParserError) as error:
         raise UnreadableError(f"{path.name} cannot be read: {error}") from error
     columns = _named(table, path)
     kind = "value" if columns["label"].dtype.kind == "f" and not _is_whole(columns["label"]) else "label"
@@ -68,14 +69,15 @@ def read_prediction_file(path: Path) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     match path.suffix:
         case ".npy":
-            array = np.load(path, allow_pickle=False)
+            with path.open("rb") as file:
+                array = np.load(file, allow_pickle=False)
             if array.ndim == 1:
                 return {"prediction": array}
             if array.ndim == 2 and array.shape[1] == 2:
                 return {"prediction": array[:, 0], "target": array[:, 1]}
             raise ValueError(f"an array of shape {array.shape}, expected (n,) or (n, 2)")
         case ".npz":
-            with np.load(path, allow_pickle=False) as stored:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 return dict(stored)
         case ".parquet":
             table = pd.read_parquet(path)

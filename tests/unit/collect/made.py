@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
+
+import numpy as np
 
 from deviate.collect.runs import read_run
 from deviate.collect.tables import open_tables
@@ -48,6 +51,30 @@ def make_run(folder, index, rows=None, *, variant="control", outcome=None, secon
         write_process(run, rows, **kwargs)
     run.write_outcome(outcome or Completed(seconds=seconds))
     return run
+
+
+def write_predictions(run: RunFolder, columns, *, kept="last", chain=(("train.py", 9, "evaluate"),), **header):
+    """Write a file of predictions as its format says, and the outcome anew; return its path."""
+    frames = [{"file": file, "line": line, "function": function} for file, line, function in chain]
+    stored = {name: np.asarray(column) for name, column in columns.items()}
+    if "index" in stored:
+        stored["index"] = np.diff(stored["index"], prepend=0)
+    blocks = {name: zlib.compress(np.ascontiguousarray(column).tobytes()) for name, column in stored.items()}
+    right = np.asarray(columns.get("label", columns.get("value"))) == np.asarray(columns["target"])
+    described = [
+        {"name": name, "dtype": stored[name].dtype.str, "shape": list(stored[name].shape), "bytes": len(block)}
+        for name, block in blocks.items()
+    ]
+    fields = {
+        "schema": 1, "site": frames[0], "chain": frames, "data": "", "kept": kept, "iteration": 0, "number": 0,
+        "rank": None, "rows": len(columns["target"]), "goodness": float(right.mean()), "examples": "",
+        "classes": None, "columns": described, **header,
+    }  # fmt: skip
+    rank = fields["rank"] or 0
+    path = run.path / f"predictions-{len(run.prediction_files())}-{kept}-1-{rank}.bin"
+    path.write_bytes(json.dumps(fields).encode() + b"\n" + b"".join(blocks.values()))
+    run.write_outcome(run.read_outcome())
+    return path
 
 
 def series(key, values, step=1.0):

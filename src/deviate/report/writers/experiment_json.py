@@ -60,8 +60,8 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
 def _stability(facts: Stability) -> dict[str, Any]:
     return {
         **fields(facts, *(name for name in facts.__struct_fields__ if name not in ("labels", "values"))),
-        "labels": facts.labels and fields(facts.labels, *facts.labels.__struct_fields__),
-        "values": facts.values and fields(facts.values, *facts.values.__struct_fields__),
+        "classification": facts.labels and fields(facts.labels, *facts.labels.__struct_fields__),
+        "regression": facts.values and fields(facts.values, *facts.values.__struct_fields__),
         "sentences": stability_sentences(facts),
     }
 

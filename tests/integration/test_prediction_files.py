@@ -1,0 +1,71 @@
+"""Predictions that a program writes to a file, from the run to the check."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from cli_tool import PREDICT, TRAIN, deviate
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "train.py").write_text(TRAIN)
+    (folder / "predict.py").write_text(PREDICT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, seed in (("one", "0"), ("two", "5")):
+            words = ("run", "-n", "4", "--name", name, "--seed", seed, "--predictions", "preds.csv", "--discard-work")
+            assert deviate(*words, "--", sys.executable, "predict.py").status == 0
+    return folder
+
+
+def test_the_churn_is_that_of_the_files(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    (known,) = deviate("report", "one", "--format", "json").json["predictions"]
+    files = sorted((project / ".deviate/experiments/one/runs").glob("*/predictions-preds.csv"))
+    rows = [[line.split(",")[1] for line in file.read_text().splitlines()[1:]] for file in files]
+    pairs = [(a, b) for index, a in enumerate(rows) for b in rows[:index]]
+    churn = sum(sum(x != y for x, y in zip(a, b, strict=True)) / 40 for a, b in pairs) / len(pairs)
+    assert len(files) == 4
+    assert known["by"] == "digest"
+    assert known["classification"]["churn"]["value"] == pytest.approx(churn)
+
+
+def test_compare_and_check_say_how_many_answers_change(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    assert "of the 40 examples another label than two" in " ".join(deviate("compare", "one", "two").out.split())
+    checked = deviate("check", "one", "--against", "two", "--metric", "test accuracy", "--max-churn", "0.1%")
+    assert checked.status == 1
+    assert "the share of answers that change" in " ".join(checked.out.split())
+
+
+def test_a_run_that_wrote_no_file_says_so(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    words = ("run", "-n", "1", "--name", "none", "--predictions", "preds.csv", "--json", "--")
+    ended = deviate(*words, sys.executable, "train.py")
+    (run,) = ended.json["variants"][0]["runs"]
+    assert run["warnings"] == ["It wrote no preds.csv, which --predictions names."]
+
+
+@pytest.mark.parametrize("value", ["preds.txt", "/tmp/preds.csv", "../preds.csv", "label"])
+def test_what_is_neither_a_word_nor_a_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(TRAIN)
+    ended = deviate("run", "--predictions", value, "--", sys.executable, "train.py")
+    assert ended.status == 2
+    assert "--predictions must be none, labels, scores, or a file" in " ".join(ended.err.split())
+    assert not (tmp_path / ".deviate").exists()
+
+
+def test_a_share_that_is_none_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    for share in ("often", "0", "100%"):
+        ended = deviate("check", "one", "--against", "two", "--metric", "test accuracy", "--max-churn", share)
+        assert (ended.status, "--max-churn" in ended.err) == (2, True)

@@ -1,0 +1,156 @@
+"""The facts about predictions, worked by hand."""
+
+import numpy as np
+import pytest
+
+from deviate.collect.matching import Predictions
+from deviate.collect.predictions import Frame
+from deviate.inference.stability import stability
+from deviate.report.text.stability import brief_stability, provenance, stability_sentences
+from deviate.results.predictions import Evaluation, follows, main_evaluation, proving_metric
+
+#: Three runs on ten examples of two classes; the last run flips two examples, one of them to a right label.
+TARGETS = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
+LABELS = np.array([[0, 0, 0, 0, 1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1, 1, 1, 1, 1], [0, 0, 0, 1, 0, 1, 1, 1, 1, 1]])
+
+
+def predictions(**changes):
+    fields = {
+        "runs": ("r-0", "r-1", "r-2"), "by": "index", "targets": TARGETS, "labels": LABELS, "values": None,
+        "top": None, "scores": None, "keys": np.arange(100, 110), "classes": None, **changes,
+    }  # fmt: skip
+    return Predictions(**fields)
+
+
+def evaluation(**changes):
+    fields = {
+        "variant": "r", "site": Frame("train.py", 9, "evaluate"), "kept": "last", "data": "", "metric": "acc",
+        "iterations": [4, 4, 4], "goodness": [0.9, 0.9, 0.9], "predictions": predictions(), **changes,
+    }  # fmt: skip
+    return Evaluation(**fields)
+
+
+def facts(**changes):
+    return stability(evaluation(**changes), seed=0, level=0.95)
+
+
+def test_churn_flips_and_stable_examples():
+    known = facts().labels
+    assert known.churn.value == pytest.approx((0 + 0.2 + 0.2) / 3)
+    assert known.matrix == [[0, 0, 0.2], [0, 0, 0.2], [0.2, 0.2, 0]]
+    assert known.unstable == 0.2
+    assert known.correctness.stably_right == 0.8
+    assert known.correctness.stably_wrong == 0
+    flips = [(each.example, each.target, each.majority, each.agreeing, each.other, each.others) for each in known.flips]
+    assert flips == [(103, "0", "0", 2, "1", 1), (104, "0", "1", 2, "0", 1)]
+
+
+def test_equal_accuracies_force_no_churn():
+    assert facts().labels.correctness.excess.forced.value == 0
+
+
+def test_classes_have_their_names_and_their_own_churn():
+    known = facts(predictions=predictions(classes=("cat", "dog"))).labels
+    cat, dog = known.correctness.classes
+    assert (cat.name, cat.examples, cat.accuracy, cat.churn.value) == (
+        "cat",
+        5,
+        pytest.approx(0.8),
+        pytest.approx(4 / 15),
+    )
+    assert (dog.name, dog.churn.value) == ("dog", 0)
+    assert known.flips[0].majority == "cat"
+
+
+def test_without_targets_churn_is_known_and_correctness_is_not():
+    known = facts(predictions=predictions(targets=None), metric=None, goodness=[None] * 3)
+    assert known.labels.churn.value == pytest.approx(0.4 / 3)
+    assert known.labels.correctness is None
+    assert known.labels.flips[0].target == ""
+    assert brief_stability(known)[1] == "All runs agree on 80% of the examples."
+
+
+def test_values_of_a_regression():
+    values = np.array([[1.0, 2.0], [1.5, 2.0]])
+    regression = predictions(runs=("r-0", "r-1"), labels=None, values=values, targets=np.array([1.0, 2.0]))
+    known = facts(predictions=regression).values
+    assert known.difference.value == 0.25
+    assert known.error.mean == pytest.approx(np.sqrt(0.125) / 2)
+
+
+def test_scores_give_calibration_and_ensembles_by_their_mean():
+    scores = np.full((3, 10, 2), 0.5)
+    known = facts(predictions=predictions(scores=scores)).labels.correctness
+    assert known.calibration["nll"].spread.mean == pytest.approx(np.log(2))
+    assert known.calibration["brier"].spread.mean == pytest.approx(0.5)
+
+
+def test_scores_of_classes_with_names_have_no_known_order():
+    scores = np.full((3, 10, 2), 0.5)
+    named = predictions(scores=scores, classes=("cat", "dog"))
+    assert facts(predictions=named).labels.correctness.calibration == {}
+
+
+def test_one_run_is_not_compared():
+    single = facts(predictions=predictions(runs=("r-0",), labels=LABELS[:1]))
+    assert single.labels is None
+    assert brief_stability(single) == ["Predictions are not compared: one run has nothing to differ from."]
+
+
+def test_what_is_withheld_says_why():
+    assert brief_stability(facts(predictions=None, withheld="other examples")) == [
+        "Predictions are not compared: other examples."
+    ]
+
+
+def test_sentences_hold_the_numbers():
+    sentences = stability_sentences(facts())
+    assert sentences[0].startswith("Two runs give 13% of the 10 examples different labels (95% CI 0%–")
+    assert "forces only 0%" in sentences[0]
+    assert sentences[1].startswith("All runs are right on 80% of the examples and give the same wrong label on 0%;")
+    assert sentences[1].endswith("the other 20% depend on the run.")
+
+
+def test_provenance_says_what_proves_the_predictions():
+    assert provenance(facts()) == [
+        "Captured in evaluate at train.py:9, the last evaluation of each run.",
+        "Examples are matched by their number in the data set.",
+        "The shares of correct labels are the values of acc in every run.",
+    ]
+    assert "check that this is the evaluation you mean" in provenance(facts(metric=None))[-1]
+
+
+# The metric that proves
+
+
+@pytest.mark.parametrize(
+    ("value", "goodness", "expected"),
+    [
+        (0.9095, 0.90954, True),
+        (90.95, 0.9095, True),
+        (0.0905, 0.9095, True),
+        (9.05, 0.9095, True),
+        (0.909, 0.9095, False),
+        (0.25, -0.25, True),
+        (0.5, -0.25, True),
+        (0.26, -0.25, False),
+    ],
+)
+def test_a_value_follows_from_predictions_in_the_usual_forms(value, goodness, expected):
+    assert follows(value, goodness) is expected
+
+
+def test_a_metric_proves_predictions_only_if_it_does_in_every_run():
+    recorded = [(0, 4, "acc", 0.9), (1, 4, "acc", 0.8), (0, 4, "loss", 0.1), (1, 4, "loss", 0.7)]
+    assert proving_metric([(0, 4), (1, 4)], [0.9, 0.8], recorded) == "acc"
+    assert proving_metric([(0, 4), (1, 4)], [0.9, 0.9], recorded) is None
+    assert proving_metric([(0, 3), (1, 4)], [0.9, 0.8], recorded) is None
+    assert proving_metric([(0, 4)], [None], recorded) is None
+
+
+def test_the_evaluation_of_the_main_metric_comes_first_by_its_aggregate():
+    train, last, best = evaluation(metric="train acc"), evaluation(), evaluation(kept="best")
+    assert main_evaluation([train, last, best], {"acc": "best", "train acc": "last"}) is best
+    assert main_evaluation([train, last, best], {"acc": "last"}) is last
+    assert main_evaluation([train], {"acc": "last"}) is train
+    assert main_evaluation([evaluation(predictions=None, withheld="no")], {"acc": "last"}) is None

@@ -1,0 +1,168 @@
+"""What reports, comparisons and checks show of predictions."""
+
+import json
+
+import numpy as np
+import predicted_cases as made
+import pytest
+import report_cases as cases
+from msgspec import structs
+
+from deviate.errors import BadOption
+from deviate.inference.comparison.comparison import compare_sides
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.inference.comparison.side import make_side
+from deviate.inference.drops import Drop
+from deviate.inference.gate import GateOptions, check_side
+from deviate.report.figures.experiment import experiment_figures
+from deviate.report.pages.comparison import comparison_page
+from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.pages.gate import gate_page
+from deviate.report.writers import markdown, terminal
+from deviate.report.writers.comparison_json import comparison_json
+from deviate.report.writers.experiment_json import experiment_json
+from deviate.report.writers.gate_json import gate_json
+from deviate.report.writers.gate_junit import gate_junit
+
+ACC = [0.90, 0.91, 0.92, 0.90, 0.91, 0.93]
+
+
+def results(evaluation, values=ACC):
+    plain = cases.results({"algo+impl": {"test acc": values}})
+    return structs.replace(plain, evaluations={"algo+impl": [evaluation]})
+
+
+def report(evaluation):
+    return cases.said(results(evaluation)).facts
+
+
+def text_of(page, render):
+    return " ".join(render(page).replace("\\", "").split())
+
+
+def test_a_brief_report_says_how_many_answers_change():
+    facts = report(made.evaluation(made.predictions(6)))
+    text = text_of(experiment_page(facts, "brief"), lambda page: terminal.render_terminal(page, 100))
+    (known,) = facts.stabilities
+    assert "of the 60 examples different labels" in text
+    assert f"{100 * known.labels.unstable:.0f}% depend on the run" in text
+
+
+def test_a_full_report_has_classes_flips_and_ensembles():
+    facts = report(made.evaluation(made.predictions(6)))
+    text = text_of(experiment_page(facts, "full"), markdown.render_markdown)
+    for part in ("Predictions that change from run to run", "Flip list", "Classes", "Several runs together"):
+        assert part in text
+    assert "The shares of correct labels are the values of test acc in every run." in text
+
+
+def test_the_figures_are_charts_of_vega_lite():
+    figures = [
+        each
+        for each in experiment_figures(report(made.evaluation(made.predictions(6))))
+        if each.section == "predictions"
+    ]
+    assert [each.slug for each in figures] == ["classes-algo-impl", "churn-algo-impl"]
+    for figure in figures:
+        assert figure.chart.to_dict()["description"]
+
+
+@pytest.mark.parametrize("predicted", [made.predictions(1), None])
+def test_what_cannot_be_compared_says_why(predicted):
+    facts = report(made.evaluation(predicted, withheld="" if predicted else "the runs evaluated other examples"))
+    text = text_of(experiment_page(facts, "brief"), lambda page: terminal.render_terminal(page, 100))
+    assert "Predictions are not compared: " in text
+
+
+def test_the_json_has_every_number():
+    known = json.loads(experiment_json(report(made.evaluation(made.predictions(6)))))["predictions"]
+    (stability,) = known
+    assert stability["site"] == {"file": "train.py", "line": 9, "function": "evaluate"}
+    assert stability["classification"]["correctness"]["classes"][0]["name"] == "0"
+    assert np.shape(stability["classification"]["matrix"]) == (6, 6)
+
+
+def test_without_predictions_nothing_is_shown():
+    facts = cases.usual().facts
+    assert json.loads(experiment_json(facts))["predictions"] == []
+    assert "redictions" not in markdown.render_markdown(experiment_page(facts, "full"))
+
+
+# Two sides
+
+
+def sides(a, b):
+    plain = [results(made.evaluation(each)) for each in (a, b)]
+    renamed = [
+        structs.replace(each, experiment=structs.replace(each.experiment, name=name))
+        for name, each in zip("ab", plain, strict=True)
+    ]
+    return [make_side(each, "algo+impl", name) for name, each in zip("ab", renamed, strict=True)]
+
+
+def test_a_comparison_says_what_b_changes_beyond_training_again():
+    comparison = compare_sides(sides(made.predictions(6), made.predictions(6, seed=1)), ComparisonOptions())
+    (pair,) = comparison.pairs
+    text = text_of(comparison_page(comparison, "brief"), lambda page: terminal.render_terminal(page, 100))
+    share = 100 * pair.predictions.churn.between.value
+    assert f"a gives {share:.0f}% of the 60 examples another label than b" in text
+    assert "no more than training again changes" in text
+    assert json.loads(comparison_json(comparison))["predictions"]["churn"]["between"]["value"] == pytest.approx(
+        share / 100
+    )
+
+
+def test_another_recipe_changes_more():
+    other = made.predictions(6, seed=1)
+    shifted = made.predictions(6, labels=np.where(np.arange(60) < 20, 2, other.labels))
+    comparison = compare_sides(sides(shifted, other), ComparisonOptions())
+    text = text_of(comparison_page(comparison, "full"), markdown.render_markdown)
+    assert "Beyond what training again changes it is" in text
+
+
+def test_predictions_of_different_metrics_are_not_compared():
+    a, b = sides(made.predictions(6), made.predictions(6))
+    b = structs.replace(b, evaluations=[structs.replace(b.evaluations[0], metric="train acc")])
+    (pair,) = compare_sides([a, b], ComparisonOptions()).pairs
+    assert pair.predictions.withheld == "the predictions of the two sides belong to different metrics"
+
+
+# Checks
+
+
+def checked(allowed, a=None, b=None):
+    options = GateOptions(drops={"test acc": Drop()}, max_churn=allowed)
+    return check_side(*sides(a or made.predictions(6), b or made.predictions(6, seed=1)), options)
+
+
+def test_a_check_passes_only_what_is_shown_to_change_few_answers():
+    gate = checked(0.5)
+    assert gate.passed
+    assert gate.churn.upper <= 0.5
+    strict = checked(0.01)
+    assert not strict.passed
+    assert not strict.churn.passed
+    text = text_of(gate_page(strict, "brief"), lambda page: terminal.render_terminal(page, 100))
+    assert "a against b does not pass: the share of answers that change." in text
+    assert "Allowed is 1%, which is not shown to be kept" in text
+
+
+def test_a_check_that_fails_by_churn_fails_in_every_format():
+    gate = checked(0.01)
+    assert json.loads(gate_json(gate))["churn"]["passed"] is False
+    assert 'name="churn"' in gate_junit(gate)
+    assert 'failures="1"' in gate_junit(gate)
+
+
+def test_predictions_that_cannot_be_compared_do_not_pass():
+    apart = made.predictions(6, keys=np.arange(1000, 1060))
+    gate = checked(0.5, b=apart)
+    assert not gate.passed
+    assert "the sides evaluated other examples" in " ".join(json.loads(gate_json(gate))["churn"]["why"])
+
+
+def test_a_side_without_predictions_is_refused():
+    a, b = sides(made.predictions(6), made.predictions(6))
+    options = GateOptions(drops={"test acc": Drop()}, max_churn=0.1)
+    with pytest.raises(BadOption, match="--max-churn: no predictions of b"):
+        check_side(a, structs.replace(b, evaluations=[]), options)
