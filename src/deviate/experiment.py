@@ -24,6 +24,9 @@ IMPORTED = "imported"
 #: What is kept of predictions, where the user does not say.
 DEFAULT_PREDICTIONS = "labels"
 
+#: What is kept of final weights, where the user does not say.
+DEFAULT_WEIGHTS: Literal["digest", "final"] = "digest"
+
 
 class Span(msgspec.Struct, frozen=True):
     """A piece of source text as `ast` counts it: lines from 1, columns in UTF-8 bytes from 0."""
@@ -213,3 +216,5 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: list[Comparison] = []
     #: What is kept of predictions: ``none``, ``labels`` (with the score of each label) or ``scores`` of all classes.
     predictions: str = DEFAULT_PREDICTIONS
+    #: What is kept of the weights that each run ends with: their ``digest``, or the ``final`` weights themselves.
+    weights: Literal["digest", "final"] = DEFAULT_WEIGHTS

@@ -9,7 +9,7 @@ import click
 
 from deviate.cli.output import factor_option
 from deviate.cli.printing import say
-from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS
+from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
 
@@ -83,6 +83,13 @@ REPORT_FILE = "report.md"
     metavar="KIND|FILE",
     help="Keep what models predict in evaluation: none, labels, scores (of all classes), or a FILE that each run "
     "writes (csv, tsv, jsonl, parquet, npy or npz).",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(["digest", "final"]),
+    default=DEFAULT_WEIGHTS,
+    show_default=True,
+    help="Keep a digest of the weights that each run ends with, or these weights (safetensors).",
 )
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
 @click.option(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from deviate.replicate.workspace.files import FileSum, file_sum
-from deviate.replicate.workspace.folders import PREDICTIONS, RunFolder
+from deviate.replicate.workspace.folders import PREDICTIONS, WEIGHTS, RunFolder
 from deviate.replicate.workspace.run_files import Outcome
 
 
 def damage(folder: RunFolder, outcome: Outcome) -> str:
     """Say how records and events of an ended run differ from what its outcome says of them; empty where they are whole.
 
-    What a process appended that outlived its run is no damage: the file begins as it did. Predictions have their own
-    look: without them the metrics are as good.
+    What a process appended that outlived its run is no damage: the file begins as it did. Predictions and
+    weights have their own look: without them the metrics are as good.
     """
     differences = (
-        file_damage(folder, name, stored) for name, stored in outcome.files.items() if not name.startswith(PREDICTIONS)
+        file_damage(folder, name, stored)
+        for name, stored in outcome.files.items()
+        if not name.startswith((PREDICTIONS, WEIGHTS))
     )
     return "; ".join(difference for difference in differences if difference)
 

@@ -20,6 +20,7 @@ from deviate.inference.stability import Stability, stabilities
 from deviate.inference.timeline import Timeline, timeline_of
 from deviate.inference.until import stopped_by, with_stopped
 from deviate.inference.variant import FEW_RUNS, SdPrecision, VariantFacts, sd_precision, variant_facts
+from deviate.inference.weights import WeightFacts, weight_facts
 from deviate.measure.intervals import DEFAULT_LEVEL
 from deviate.results.names import find_name
 from deviate.results.reach import reach_names
@@ -75,6 +76,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     #: How much predictions differ, evaluation by evaluation, in the order of the variants.
     stabilities: list[Stability] = []
+    #: How far final weights lie apart, by variant, where they were kept.
+    weights: list[WeightFacts] = []
 
 
 def experiment_facts(
@@ -116,6 +119,11 @@ def experiment_facts(
             each
             for variant in variants
             for each in stabilities(results.evaluations.get(variant.variant, []), experiment.seed, level)
+        ],
+        weights=[
+            weight_facts(variant.variant, results.weights[variant.variant], level)
+            for variant in variants
+            if variant.variant in results.weights
         ],
     )
 

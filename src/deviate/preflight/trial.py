@@ -96,7 +96,9 @@ def _trials(
 ) -> Trials:
     experiment = prepared.experiment("trial", dict.fromkeys(planned, 1), datetime.now().astimezone(), seed=0)
     # As it was typed, with its secrets; what is said of it has none.
-    experiment = msgspec.structs.replace(experiment, command=prepared.target.command, predictions="none")
+    experiment = msgspec.structs.replace(
+        experiment, command=prepared.target.command, predictions="none", weights="digest"
+    )
     snapshot = take(prepared.snapshot, folder)
     instrumented = instrument_experiment(folder.snapshot, experiment)
     source = Source(

@@ -92,6 +92,8 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     explain: str | None = None
     #: What is kept of predictions: ``none``, ``labels`` or ``scores``.
     predictions: str = "none"
+    #: What is kept of final weights: ``digest`` alone, or ``final`` weights.
+    weights: str = "digest"
     #: For each comparison of the source, whether its left side is the target.
     comparisons: list[bool] = []
 
@@ -189,6 +191,7 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
         draws=[_runtime_draw(draw) for draw in source.experiment.draws],
         explain=source.explain if variant.observed else None,
         predictions="none" if is_file(source.experiment.predictions) else source.experiment.predictions,
+        weights=source.experiment.weights,
         comparisons=[comparison.target_first for comparison in source.experiment.comparisons],
     )
 

@@ -37,6 +37,7 @@ from deviate.results.predictions import Evaluation, read_evaluations
 from deviate.results.reach import reach_metrics, reach_samples
 from deviate.results.run import RunResult, run_result
 from deviate.results.sample import Sample, samples_of
+from deviate.results.weights import RunWeights, weights_by_variant
 
 DISTRIBUTION = "deviate-dl"
 
@@ -76,6 +77,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     #: What models predicted, by variant, see `read_evaluations`.
     evaluations: dict[str, list[Evaluation]] = {}
+    #: Weights that completed runs ended with, by variant and run; those of a run that could not be read are missing.
+    weights: dict[str, dict[str, RunWeights]] = {}
 
     @property
     def variants(self) -> list[str]:
@@ -130,6 +133,7 @@ def read_results(
         records=every if records else None,
         version=version(DISTRIBUTION),
         evaluations=evaluations,
+        weights=weights_by_variant(runs),
     )
 
 

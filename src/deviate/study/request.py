@@ -7,13 +7,14 @@ import os
 import platform
 from datetime import datetime
 from pathlib import Path, PurePath
+from typing import Literal
 
 import msgspec
 
 from deviate.analyse.findings import Findings
 from deviate.collect.prediction_files import SUFFIXES
 from deviate.errors import BadOption, EntryNotFound, EntrySyntax
-from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, Experiment, Until
+from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS, Experiment, Until
 from deviate.factors import DEFAULT_VARIANT, parse_variants
 from deviate.project.config import read_config
 from deviate.project.import_path import file_digests
@@ -61,6 +62,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     factor: tuple[str, ...] = ()
     #: What is kept of predictions, see `Experiment`.
     predictions: str = DEFAULT_PREDICTIONS
+    #: What is kept of final weights, see `Experiment`.
+    weights: Literal["digest", "final"] = DEFAULT_WEIGHTS
     #: ``METRIC ±WIDTH``: go on until it is known so well; `runs` are then those before the first look.
     until: str | None = None
     #: Runs of a variant at most, with `until`.
@@ -123,6 +126,7 @@ def option_words(request: Request) -> list[str]:
         "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
         "--timeout": None if request.timeout is None else f"{request.timeout:g}",
         "--predictions": None if request.predictions == DEFAULT_PREDICTIONS else request.predictions,
+        "--weights": None if request.weights == DEFAULT_WEIGHTS else request.weights,
     }
     several = {
         "--include": request.include,
@@ -148,6 +152,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     options: list[str] = []
     variables: dict[str, str] = {}
     predictions: str = DEFAULT_PREDICTIONS
+    weights: Literal["digest", "final"] = DEFAULT_WEIGHTS
 
     def experiment(
         self, name: str, planned: dict[str, int], created: datetime, seed: int, until: Until | None = None
@@ -164,6 +169,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             draws=findings.draws,
             comparisons=findings.comparisons,
             predictions=self.predictions,
+            weights=self.weights,
             outside=file_digests(findings.outside),
             source=self.snapshot.source,
             seed=seed,
@@ -204,6 +210,7 @@ def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
         options=option_words(request),
         variables={name: os.environ[name] for name in DECISIVE if os.environ.get(name)},
         predictions=request.predictions,
+        weights=request.weights,
     )
 
 

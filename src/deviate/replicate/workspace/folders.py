@@ -30,6 +30,9 @@ FOLDER = ".deviate"
 #: How names of files of predictions begin.
 PREDICTIONS = "predictions-"
 
+#: How names of files of weights begin.
+WEIGHTS = "weights-"
+
 #: Longest name most file systems take, less what Deviate adds to it while writing aside.
 MAX_NAME = 200
 
@@ -93,6 +96,10 @@ class RunFolder:
         """Return the files of what models predicted, of all processes or written by the run itself, by name."""
         return sorted(path for path in self.path.glob(f"{PREDICTIONS}*") if path.suffix != ".tmp")
 
+    def weight_files(self) -> list[Path]:
+        """Return the files of the weights that the run ended with, by name."""
+        return sorted(self.path.glob(f"{WEIGHTS}*.safetensors"))
+
     def read_info(self) -> RunInfo | None:
         """Return how the run was started; None where it was not."""
         if not self.info_file.is_file():
@@ -120,7 +127,7 @@ class RunFolder:
 
     def write_outcome(self, outcome: Outcome) -> None:
         """Store how the run ended, with what its files hold; from then on the run is done and never made again."""
-        held = (*self.record_files(), *self.event_files(), *self.prediction_files())
+        held = (*self.record_files(), *self.event_files(), *self.prediction_files(), *self.weight_files())
         files = {path.name: file_sum(path) for path in held}
         write_json(self.outcome_file, msgspec.structs.replace(outcome, files=files), durable=True)
 

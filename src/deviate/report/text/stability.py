@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from deviate.collect.matching import Match
 from deviate.inference.stability import ClassStability, Correctness, Labels, Stability, Values
+from deviate.inference.weights import WeightFacts
 from deviate.measure.intervals import Interval
 from deviate.report.numbers import show, show_level, show_percent
 from deviate.report.text.words import count
@@ -116,6 +117,16 @@ def _values(values: Values) -> list[str]:
     )
     error = f"; the error of a run (RMSE) is {show(values.error.mean, digits=3)}" if values.error is not None else ""
     return [f"{apart}{error}."]
+
+
+def weight_sentences(facts: WeightFacts) -> list[str]:
+    """Say how far the final weights of runs lie apart."""
+    if facts.distance is None:
+        return [f"Final weights are not compared: {facts.withheld}."]
+    return [
+        f"The final weights of two runs, each brought to length 1, are {show(facts.distance.value, digits=3)} apart"
+        f"{_plain_interval(facts.distance.interval)}; 0 is equal and 1.41 as far as unrelated directions."
+    ]
 
 
 def provenance(facts: Stability) -> list[str]:

@@ -54,6 +54,7 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         "sd_precision": msgspec.to_builtins(facts.enough_runs),
         **fields(facts, "timeline"),
         "predictions": [_stability(each) for each in facts.stabilities],
+        "weights": [fields(each, *each.__struct_fields__) for each in facts.weights],
     }
 
 

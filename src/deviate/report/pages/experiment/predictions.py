@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.stability import ClassStability, Correctness, Flip, Stability
+from deviate.inference.weights import WeightFacts
 from deviate.report.figures.experiment import Charts
-from deviate.report.numbers import UNKNOWN, show, show_percent
+from deviate.report.figures.figure import slug
+from deviate.report.numbers import UNKNOWN, show, show_interval, show_percent
 from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number
-from deviate.report.text.stability import brief_stability, provenance, stability_sentences
+from deviate.report.text.stability import brief_stability, provenance, stability_sentences, weight_sentences
 from deviate.report.text.words import count
 
 #: Flips and classes that a page shows at once.
@@ -58,6 +60,36 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
         others = [each for each in facts.stabilities if each.variant == variant.variant and each is not main]
         blocks += [Fold(title=_name(each), blocks=_evaluation(each), open=False) for each in others]
     return Section(slug="predictions", title=TITLE, blocks=blocks) if blocks else None
+
+
+def weights(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Show how far final weights lie apart, whole and by layer."""
+    blocks: list[Block] = []
+    for each in facts.weights:
+        about = each.variant if len(facts.variants) > 1 else ""
+        blocks.append(Sentences(about=about, sentences=weight_sentences(each)))
+        if each.layers:
+            blocks.append(Fold(title="Layers", blocks=[_layer_table(each)], open=False))
+    return Section(slug="weights", title="Final weights", blocks=blocks) if blocks else None
+
+
+def _layer_table(facts: WeightFacts) -> Table:
+    return Table(
+        caption="Distance of the weights of each layer between two runs, each brought to length 1",
+        slug=slug("layers", facts.variant),
+        columns=columns("layer", "weights", "distance", "CI"),
+        rows=[
+            Row(
+                cells=[
+                    Cell(layer.name),
+                    number(str(layer.elements), layer.elements),
+                    number(show(layer.distance.value, digits=3), layer.distance.value),
+                    number(show_interval(layer.distance.interval, -2), layer.distance.interval.low),
+                ]
+            )
+            for layer in facts.layers
+        ],
+    )
 
 
 def _name(facts: Stability) -> str:

@@ -4,6 +4,7 @@ A program that cuts its batches itself shows its data nowhere else. What a model
 and new states of an environment do not, so a set that still grows when half of the calls are over is none.
 """
 
+import weakref
 import zlib
 
 from .examples import SIZE, arrays_in, row_hashes
@@ -15,6 +16,9 @@ MOST_CALLS = 4096
 #: Once most rows came back, after this many calls at the earliest, only every n-th call is looked at: each look costs
 #: some 25 microseconds.
 THIN_AFTER, EVERY = 64, 8
+
+#: Models that are known for their names of weights.
+MODELS = 64
 
 #: Bytes of the first input that are read.
 MAX_BYTES = 4 << 20
@@ -60,6 +64,8 @@ class Inputs:
         """Take the first input of the training down, and the rows of this one."""
         self.calls += 1
         mode = self.mode(module)
+        if mode is not None and len(self.streams.models) < MODELS:
+            self.streams.models.setdefault(id(module), weakref.ref(module))
         if mode is not None:
             rows = self.rows_of(type(module).__name__, mode)
             is_first = mode == "training" and not self.has_first

@@ -44,6 +44,8 @@ class Streams:
         self.lineage = (process.rank or 0, *command_of_child(process))
         self.generators = []
         self.made = {}
+        #: Models that were called early, by identity, as weak references: they name what optimizers train.
+        self.models = {}
         #: How many seeds were derived for values that differ from run to run, by where they came from.
         self.counts = {}
         #: Calls that seed, with their lines, that an event was written of.

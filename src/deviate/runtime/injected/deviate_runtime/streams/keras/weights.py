@@ -6,6 +6,7 @@ import weakref
 import zlib
 
 from ...patching import replaces
+from ...weights import Tensor, keeps_weights, write_weights
 
 
 def watch_optimizers(module, streams):
@@ -68,6 +69,9 @@ class Weights:
         self.ends.pop(number, None)
         try:
             self.final[number] = digest(variables, 0)
+            if keeps_weights(self.streams.process):
+                tensors = [as_tensor(variable) for variable in variables]
+                write_weights(self.streams.process, "keras-%d" % number, tensors)
         except Exception as error:
             self.streams.process.events.note("weights-unseen", "keras: %r" % (error,), "keras end")
 
@@ -104,8 +108,20 @@ def digest(variables, start):
     return start
 
 
+def as_tensor(variable):
+    """Return a variable as a tensor that is to be written."""
+    values = array_of(variable)
+    name = getattr(variable, "path", None) or variable.name
+    return Tensor(name, str(values.dtype), values.shape, values.nbytes, values.tobytes)
+
+
 def read(variable):
     """Return the value of a variable as a contiguous array of bytes."""
+    return array_of(variable).reshape(-1).view(sys.modules["numpy"].uint8)
+
+
+def array_of(variable):
+    """Return the value of a variable as a contiguous array."""
     numpy = sys.modules["numpy"]
     tensorflow = sys.modules.get("tensorflow")
     value = value_of(variable)
@@ -115,5 +131,4 @@ def read(variable):
     elif hasattr(value, "detach"):
         value = value.detach().cpu()
         value = (value.float() if "bfloat16" in str(value.dtype) else value).numpy()
-    array = numpy.ascontiguousarray(numpy.asarray(value))
-    return array.reshape(-1).view(numpy.uint8)
+    return numpy.ascontiguousarray(numpy.asarray(value))

@@ -9,6 +9,7 @@ import weakref
 import zlib
 
 from ...patching import replaces
+from ...weights import Tensor, keeps_weights, write_weights
 from ..derive import mix
 from .order import tensor_bytes
 
@@ -124,8 +125,24 @@ class Weights:
         self.alive.pop(number, None)
         try:
             self.ends[number] = digest_of(self.torch, groups)
+            if keeps_weights(self.streams.process):
+                write_weights(self.streams.process, "torch-%d" % number, self.named(groups))
         except Exception as error:
             self.streams.process.events.note("weights-unread", repr(error), "weights")
+
+    def named(self, groups):
+        """Return the tensors of an optimizer by the names that the models have for them, else by their place."""
+        names = {}
+        for model in self.streams.models.values():
+            alive = model()
+            for name, parameter in alive.named_parameters() if alive is not None else ():
+                names.setdefault(id(parameter), name)
+        return [
+            as_tensor(names.get(id(parameter), "%d.%d" % (index, position)), local(parameter))
+            for index, group in enumerate(groups)
+            for position, parameter in enumerate(group["params"])
+            if parameter.device.type != "meta"
+        ]
 
     def finish(self):
         """Write what the process ends with."""
@@ -156,6 +173,13 @@ def digest_of(torch, groups):
     for tensor in on_cpu(torch, tensors, stride):
         digest = zlib.crc32(tensor_bytes(tensor, 1 << 62), digest)
     return digest
+
+
+def as_tensor(name, tensor):
+    """Return a tensor that is to be written."""
+    size = tensor.numel() * tensor.element_size()
+    dtype = str(tensor.dtype).partition(".")[2]
+    return Tensor(name, dtype, tuple(tensor.shape), size, lambda: tensor_bytes(tensor.cpu(), 1 << 62))
 
 
 def local(parameter):

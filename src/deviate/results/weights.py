@@ -1,0 +1,36 @@
+"""The weights that the completed runs of each variant ended with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from deviate.collect.predictions import Array, DamagedError
+from deviate.collect.runs import RunFiles
+from deviate.collect.weights import read_weights
+
+
+class RunWeights(msgspec.Struct, frozen=True, kw_only=True):
+    """The weights of one run, or why there are none."""
+
+    #: By name; maps of the file, so that nothing is read before it is needed.
+    layers: dict[str, Array] = {}
+    #: Empty where they could be read.
+    reason: str = ""
+
+
+def weights_by_variant(runs: Iterable[RunFiles]) -> dict[str, dict[str, RunWeights]]:
+    """Return the final weights by variant and run, of the runs that kept some."""
+    kept: dict[str, dict[str, RunWeights]] = {}
+    for run in runs:
+        if run.completed and run.folder.weight_files():
+            kept.setdefault(run.variant, {})[run.name] = _read(run)
+    return kept
+
+
+def _read(run: RunFiles) -> RunWeights:
+    try:
+        return RunWeights(layers=read_weights(run))
+    except DamagedError as error:
+        return RunWeights(reason=str(error))
