@@ -4,8 +4,8 @@ Prints a table on standard error and one JSON object on standard output::
 
     python benchmarks/predictions/speed.py > speed.json
 
-Each measure runs in a process of its own, `--repeats` times; the median time counts, without making the data, and the
-largest memory that a process ever had, with the data. ``pdist`` of SciPy gives the matrix of churn alone, for comparison.
+Each measure runs in a process of its own, `--repeats` times; the median times count, without making the data, and the
+largest memory that a process ever had, with the data. ``pdist`` of SciPy gives the matrix of churn alone, to compare.
 """
 
 from __future__ import annotations
@@ -63,31 +63,38 @@ def main() -> None:
     options = parser.parse_args()
     shape = (options.runs, options.examples, options.classes)
     context = multiprocessing.get_context("spawn")
-    rows: dict[str, list[tuple[float, float]]] = {}
+    rows: dict[str, list[tuple[float, float, float]]] = {}
     for _ in range(options.repeats):
         for name in ("data", *MEASURES):
             with context.Pool(1) as pool:
                 rows.setdefault(name, []).append(pool.apply(timed, (name, shape)))
     found = {
-        name: {"seconds": statistics.median(one[0] for one in row), "peak_mib": max(one[1] for one in row)}
+        name: {
+            "seconds": statistics.median(one[0] for one in row),
+            "processor_seconds": statistics.median(one[1] for one in row),
+            "peak_mib": max(one[2] for one in row),
+        }
         for name, row in rows.items()
     }
     together = sum(found[name]["seconds"] for name in BOUNDED)
-    print("| measure | s | peak memory (MiB) |\n|---|---:|---:|", file=sys.stderr)
+    print("| measure | wall time (s) | processor time (s) | peak memory (MiB) |\n|---|---:|---:|---:|", file=sys.stderr)
     for name, row in found.items():
-        print(f"| {name} | {row['seconds']:.2f} | {row['peak_mib']:.0f} |", file=sys.stderr)
+        print(
+            f"| {name} | {row['seconds']:.2f} | {row['processor_seconds']:.2f} | {row['peak_mib']:.0f} |",
+            file=sys.stderr,
+        )
     print(f"\n{', '.join(BOUNDED)} together: {together:.1f} s", file=sys.stderr)
     print(json.dumps({**vars(options), "together_s": together, "measures": found}))
 
 
-def timed(name: str, shape: tuple[int, int, int]) -> tuple[float, float]:
-    """Return the seconds of one measure and the peak memory of the process in MiB; of the data alone for ``data``."""
+def timed(name: str, shape: tuple[int, int, int]) -> tuple[float, float, float]:
+    """Return wall and processor seconds of one measure, none for ``data``, and the peak memory of the process in MiB."""
     labels, targets = predictions(*shape)
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), time.process_time()
     if name in MEASURES:
         MEASURES[name](labels, targets)
-    seconds = time.perf_counter() - started
-    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    seconds, processor = time.perf_counter() - started, time.process_time() - busy
+    return seconds, processor, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def predictions(runs: int, examples: int, classes: int) -> tuple[Any, Any]:

@@ -14,6 +14,10 @@ Integers = NDArray[np.integer[Any]]
 Booleans = NDArray[np.bool_]
 
 
+#: Labels that lie within fewer numbers are looked up in a table, others searched for.
+LARGEST_TABLE = 2**20
+
+
 class Coded(msgspec.Struct, frozen=True, kw_only=True):
     """Labels and targets as positions in the ascending list of all classes, in the smallest type that holds them."""
 
@@ -36,14 +40,27 @@ def coded(labels: ArrayLike, targets: ArrayLike | None = None) -> Coded:
     """
     rows = checked_labels(labels)
     right = None if targets is None else checked_targets(targets, rows.shape[1])
-    parts = [np.unique(row) for row in (*rows, *([] if right is None else [right]))]
-    classes = np.unique(np.concatenate(parts))
+    arrays = [*rows, *([] if right is None else [right])]
+    low, high = min(int(array.min()) for array in arrays), max(int(array.max()) for array in arrays)
+    number = _by_table if high - low < LARGEST_TABLE and high <= np.iinfo(np.int64).max else _by_search
+    classes, codes = number(arrays, low, high)
+    return Coded(classes=classes, labels=codes[: len(rows)], targets=None if right is None else codes[-1])
+
+
+def _by_table(arrays: list[Integers], low: int, high: int) -> tuple[Integers, Integers]:
+    present = np.zeros(high - low + 1, bool)
+    offsets = [array.astype(np.int64) - low for array in arrays]
+    for offset in offsets:
+        present[offset] = True
+    classes = np.flatnonzero(present)
+    table = (np.cumsum(present) - 1).astype(np.min_scalar_type(classes.size))
+    return classes + low, np.stack([table[offset] for offset in offsets])
+
+
+def _by_search(arrays: list[Integers], low: int, high: int) -> tuple[Integers, Integers]:
+    classes = np.unique(np.concatenate([np.unique(array) for array in arrays]))
     kind = np.min_scalar_type(classes.size)
-    codes = np.empty(rows.shape, kind)
-    for row, code in zip(rows, codes, strict=True):
-        code[:] = np.searchsorted(classes, row)
-    codes_of_targets = None if right is None else np.searchsorted(classes, right).astype(kind)
-    return Coded(classes=classes, labels=codes, targets=codes_of_targets)
+    return classes, np.stack([np.searchsorted(classes, array).astype(kind) for array in arrays])
 
 
 def correctness(labels: ArrayLike, targets: ArrayLike) -> Booleans:
