@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def timed(name: str, shape: tuple[int, int, int]) -> tuple[float, float, float]:
-    """Return wall and processor seconds of one measure, none for ``data``, and the peak memory of the process in MiB."""
+    """Return wall and processor seconds of one measure, none for ``data``, and its process's peak memory in MiB."""
     labels, targets = predictions(*shape)
     started, busy = time.perf_counter(), time.process_time()
     if name in MEASURES:

@@ -40,10 +40,6 @@ def churn_between(labels_a: ArrayLike, labels_b: ArrayLike, level: float = DEFAU
     Intervals are by jackknife over the runs of both, see `deviate.measure.jackknife.jackknife_interval`; those of the
     two differences need three runs in a set whose churn within is subtracted.
 
-    Parameters
-    ----------
-    labels_a, labels_b : array_like of int, shape (runs_a, n_examples) and (runs_b, n_examples)
-
     Notes
     -----
     Let ``p_ik`` and ``q_ik`` be the probabilities that a run of A and of B gives example i the label k. In expectation

@@ -70,11 +70,6 @@ def class_rates(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_LE
     all examples, as in Zhuang et al. [1]_. A rate that is undefined in a run (a class never predicted has no precision)
     has no SD.
 
-    Parameters
-    ----------
-    labels : array_like of int, shape (n_runs, n_examples)
-    targets : array_like of int, shape (n_examples,)
-
     References
     ----------
     .. [1] D. Zhuang, X. Zhang, S. L. Song and S. Hooker, "Randomness in neural network training: characterizing the
@@ -120,22 +115,15 @@ def group_rates(
 ) -> Subsets:
     """Measure the rates of each group of examples, in each run and over the runs.
 
-    Ratios are to the SD of the same rate on all examples, as in the CelebA table of Zhuang et al. [1]_.
+    Ratios are to the SD of the same rate on all examples, as in the CelebA table of Zhuang et al. (see `class_rates`).
 
     Parameters
     ----------
-    labels : array_like of int, shape (n_runs, n_examples)
-    targets : array_like of int, shape (n_examples,)
     groups : array_like of int, shape (n_examples,)
         The group of each example. For groups that overlap, call once for each.
     positive : int, optional
         The class that counts as positive. Without it only the accuracy is measured; with it also recall, precision,
         fpr and fnr, with all other classes as negative.
-
-    References
-    ----------
-    .. [1] D. Zhuang, X. Zhang, S. L. Song and S. Hooker, "Randomness in neural network training: characterizing the
-       impact of tooling", MLSys 2022.
 
     Examples
     --------
