@@ -54,14 +54,14 @@ def pair_estimate(matrix: Floats, level: float = DEFAULT_LEVEL, bounds: tuple[fl
     (0.2, 0.0, 0.697)
     """
     if len(matrix) < 2:
-        return _without_value(NEEDS_TWO, level)
+        return without_value(NEEDS_TWO, level)
     return _estimate(*pair_mean(matrix), level, bounds)
 
 
 def pair_sums_estimate(sums: Floats, level: float = DEFAULT_LEVEL) -> Estimate:
     """Give the same for shares of which only the sums over each run's pairs are known, shape ``(n_runs,)``."""
     if sums.size < 2:
-        return _without_value(NEEDS_TWO, level)
+        return without_value(NEEDS_TWO, level)
     return _estimate(*_means(sums, np.full(sums.size, sums.size - 1)), level, SHARE)
 
 
@@ -85,11 +85,12 @@ def _means(sums: Floats, counts: Integers) -> tuple[float | None, Floats]:
 
 def _estimate(value: float | None, left_out: Floats, level: float, bounds: tuple[float, float]) -> Estimate:
     if value is None:
-        return _without_value("no pair of runs has a value", level)
+        return without_value("no pair of runs has a value", level)
     return Estimate(value=value, interval=jackknife_interval(value, left_out, level=level, bounds=bounds))
 
 
-def _without_value(reason: str, level: float) -> Estimate:
+def without_value(reason: str, level: float) -> Estimate:
+    """Return an estimate of which nothing is known."""
     return Estimate(value=None, interval=unknown(reason, level), reason=reason)
 
 

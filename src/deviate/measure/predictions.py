@@ -13,7 +13,6 @@ from deviate.measure.sample import Floats
 Integers = NDArray[np.integer[Any]]
 Booleans = NDArray[np.bool_]
 
-
 #: Labels that lie within fewer numbers are looked up in a table, others searched for.
 LARGEST_TABLE = 2**20
 
@@ -42,8 +41,7 @@ def coded(labels: ArrayLike, targets: ArrayLike | None = None) -> Coded:
     right = None if targets is None else checked_targets(targets, rows.shape[1])
     arrays = [*rows, *([] if right is None else [right])]
     low, high = min(int(array.min()) for array in arrays), max(int(array.max()) for array in arrays)
-    number = _by_table if high - low < LARGEST_TABLE and high <= np.iinfo(np.int64).max else _by_search
-    classes, codes = number(arrays, low, high)
+    classes, codes = _by_table(arrays, low, high) if high - low < LARGEST_TABLE else _by_search(arrays)
     return Coded(classes=classes, labels=codes[: len(rows)], targets=None if right is None else codes[-1])
 
 
@@ -57,7 +55,7 @@ def _by_table(arrays: list[Integers], low: int, high: int) -> tuple[Integers, In
     return classes + low, np.stack([table[offset] for offset in offsets])
 
 
-def _by_search(arrays: list[Integers], low: int, high: int) -> tuple[Integers, Integers]:
+def _by_search(arrays: list[Integers]) -> tuple[Integers, Integers]:
     classes = np.unique(np.concatenate([np.unique(array) for array in arrays]))
     kind = np.min_scalar_type(classes.size)
     return classes, np.stack([np.searchsorted(classes, array).astype(kind) for array in arrays])
@@ -105,8 +103,9 @@ def checked_values(values: ArrayLike, name: str = "values") -> Floats:
 
 def _integers(values: ArrayLike, name: str) -> Integers:
     array = np.asarray(values)
-    if array.dtype.kind == "b":
-        return array.astype(np.int8)
-    if array.dtype.kind not in "iu" and array.size:
+    if array.dtype.kind not in "iub" and array.size:
         raise ValueError(f"{name} are integers; these are {array.dtype}, which may hold NaN: number the classes first")
-    return array.astype(np.int64) if array.dtype.kind not in "iu" else array
+    # Beside signed ones, NumPy would turn unsigned 64-bit integers into floats.
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} are integers up to 2**63 - 1")
+    return array if array.dtype.kind == "i" else array.astype(np.int64)

@@ -28,6 +28,11 @@ def test_codes_have_the_smallest_type_that_also_holds_the_number_of_classes(coun
     assert codes.dtype.itemsize <= (1 if count < 256 else 2 if count < 65536 else 4)
 
 
+def test_unsigned_labels_and_signed_targets_meet():
+    numbered = coded(np.array([[2**60]], np.uint64), np.array([2**60 + 1]))
+    assert numbered.classes.tolist() == [2**60, 2**60 + 1]
+
+
 def test_true_and_false_are_labels():
     assert correctness([[True, False]], np.array([1, 1])).tolist() == [[True, False]]
 
@@ -41,6 +46,7 @@ def test_true_and_false_are_labels():
         (np.empty((0, 4), int), "1 run and 1 example at least"),
         ([[0.0, np.nan]], "labels are integers; these are float64, which may hold NaN"),
         ([["cat", "dog"]], "number the classes first"),
+        (np.array([[2**63]], np.uint64), r"up to 2\*\*63 - 1"),
     ],
 )
 def test_what_is_no_table_of_labels_is_refused(labels, message):
