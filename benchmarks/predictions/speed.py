@@ -68,23 +68,23 @@ def main() -> None:
         for name in ("data", *MEASURES):
             with context.Pool(1) as pool:
                 rows.setdefault(name, []).append(pool.apply(timed, (name, shape)))
-    found = {
+    figures = {
         name: {
-            "seconds": statistics.median(one[0] for one in row),
-            "processor_seconds": statistics.median(one[1] for one in row),
-            "peak_mib": max(one[2] for one in row),
+            "seconds": statistics.median(run[0] for run in row),
+            "processor_seconds": statistics.median(run[1] for run in row),
+            "peak_mib": max(run[2] for run in row),
         }
         for name, row in rows.items()
     }
-    together = sum(found[name]["seconds"] for name in BOUNDED)
+    together = sum(figures[name]["seconds"] for name in BOUNDED)
     print("| measure | wall time (s) | processor time (s) | peak memory (MiB) |\n|---|---:|---:|---:|", file=sys.stderr)
-    for name, row in found.items():
+    for name, row in figures.items():
         print(
             f"| {name} | {row['seconds']:.2f} | {row['processor_seconds']:.2f} | {row['peak_mib']:.0f} |",
             file=sys.stderr,
         )
     print(f"\n{', '.join(BOUNDED)} together: {together:.1f} s", file=sys.stderr)
-    print(json.dumps({**vars(options), "together_s": together, "measures": found}))
+    print(json.dumps({**vars(options), "together_s": together, "measures": figures}))
 
 
 def timed(name: str, shape: tuple[int, int, int]) -> tuple[float, float, float]:

@@ -176,8 +176,8 @@ def pairs_between(rng: np.random.Generator, change: float, repeats: int) -> Iter
     }
 
     def measured(runs: int) -> dict[str, Estimate]:
-        found = churn_between(test_set.labels(rng, runs), other.labels(rng, runs))
-        return {"between": found.between, "over A": found.over_a, "excess": found.excess}
+        measured_pairs = churn_between(test_set.labels(rng, runs), other.labels(rng, runs))
+        return {"between": measured_pairs.between, "over A": measured_pairs.over_a, "excess": measured_pairs.excess}
 
     yield from coverages(f"excess {100 * truths['excess']:.2f} %", truths, measured, repeats)
 
@@ -194,14 +194,16 @@ def coverages(
                 "measure": name,
                 "runs": runs,
                 "truth": truth,
-                "mean": float(np.mean([found[name].value for found in drawn if found[name].value is not None])),
-                **covered([found[name].interval for found in drawn], truth),
+                "mean": float(
+                    np.mean([estimates[name].value for estimates in drawn if estimates[name].value is not None])
+                ),
+                **covered([estimates[name].interval for estimates in drawn], truth),
             }
 
 
 def covered(intervals: list[Interval], truth: float) -> dict[str, float | None]:
     """Count the intervals that hold the truth, among those that are known."""
-    ends = np.array([(one.low, one.high) for one in intervals if one.known]).reshape(-1, 2)
+    ends = np.array([(interval.low, interval.high) for interval in intervals if interval.known]).reshape(-1, 2)
     inside = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
     return {"coverage": float(inside.mean()) if len(ends) else None, "none": 1 - len(ends) / len(intervals)}
 
@@ -211,9 +213,9 @@ def variances(rng: np.random.Generator, regime: Regime, repeats: int) -> Iterato
     truth = regime.distribution_variance()
     for runs in RUNS[1:]:
         drawn = [regime.test_set(rng).correct(rng, runs) for _ in range(repeats)]
-        found = [example_variance(table) for table in drawn]
-        estimates = np.array([parts.distribution for parts in found])
-        observed = float(np.mean([parts.between_runs for parts in found]))
+        parts_of_all = [example_variance(table) for table in drawn]
+        estimates = np.array([parts.distribution for parts in parts_of_all])
+        observed = float(np.mean([parts.between_runs for parts in parts_of_all]))
         few = drawn[: max(1, repeats // 10)]
         yield {
             "regime": regime.name,
@@ -225,8 +227,8 @@ def variances(rng: np.random.Generator, regime: Regime, repeats: int) -> Iterato
             "sd_of_one": float(estimates.std(ddof=1)),
             "observed": observed,
             "negative": float((estimates < 0).mean()),
-            "told_from_0": float(np.mean([parts.distribution_sd is not None for parts in found])),
-            "given": covered([parts.interval for parts in found], truth),
+            "told_from_0": float(np.mean([parts.distribution_sd is not None for parts in parts_of_all])),
+            "given": covered([parts.interval for parts in parts_of_all], truth),
             "chi-square": covered([by_chi_square(table) for table in few], truth),
             "jackknife": covered([by_jackknife(table) for table in few], truth),
         }
@@ -269,13 +271,13 @@ def variance_tables(rows: list[dict[str, Any]]) -> None:
     print(f"\n| regime | {head} |", file=sys.stderr)
     print(f"|---|{'---:|' * 10}", file=sys.stderr)
     for row in rows:
-        truth, mean, error, one, observed = (
+        truth, mean, error, of_single, observed = (
             1e4 * row[name] for name in ("truth", "mean", "standard_error", "sd_of_one", "observed")
         )
         bias = f"{100 * (mean - truth) / observed:+.1f} ± {100 * error / observed:.1f}"
         cells = " | ".join(percent(row[name]) for name in ("given", "chi-square", "jackknife"))
         print(
-            f"| {row['regime']} | {row['runs']} | {truth:.3f} | {mean:.3f} ± {error:.3f} | {bias} | {one:.3f} "
+            f"| {row['regime']} | {row['runs']} | {truth:.3f} | {mean:.3f} ± {error:.3f} | {bias} | {of_single:.3f} "
             f"| {100 * row['negative']:.0f} | {100 * row['told_from_0']:.0f} | {cells} |",
             file=sys.stderr,
         )

@@ -111,7 +111,7 @@ def class_churn(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_LE
 
     Examples
     --------
-    >>> [(one.label, one.mean.value) for one in class_churn([[0, 1, 5], [0, 1, 1]], [0, 1, 1])]
+    >>> [(part.label, part.mean.value) for part in class_churn([[0, 1, 5], [0, 1, 1]], [0, 1, 1])]
     [(0, 0.0), (1, 0.5)]
     """
     agreeing = alike(coded(labels).labels)

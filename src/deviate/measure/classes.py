@@ -153,8 +153,10 @@ def _group_counts(rows: Integers, right: Integers, members: Integers, groups: in
     counts = {"accuracy": (per_group(correctness(rows, right)), per_group(np.ones(right.size, bool)))}
     if positive is None:
         return counts
-    said, true = rows == positive, right == positive
-    hits, predicted, present, absent = (per_group(chosen) for chosen in (said & true, said, true, ~true))
+    predicted_positive, true = rows == positive, right == positive
+    hits, predicted, present, absent = (
+        per_group(chosen) for chosen in (predicted_positive & true, predicted_positive, true, ~true)
+    )
     counts["recall"] = hits, present
     counts["precision"] = hits, predicted
     counts["fpr"] = predicted - hits, absent
@@ -168,7 +170,7 @@ def _summed(counts: Counts) -> Counts:
 
 
 def _subset(name: int | None, examples: int, rates: dict[str, list[Rate]], position: int) -> Subset:
-    return Subset(name=name, examples=examples, rates={key: found[position] for key, found in rates.items()})
+    return Subset(name=name, examples=examples, rates={key: column[position] for key, column in rates.items()})
 
 
 def _rates(counts: Counts, level: float, overall: dict[str, float | None] | None = None) -> dict[str, list[Rate]]:

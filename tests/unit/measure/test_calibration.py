@@ -39,8 +39,8 @@ def test_calibration_error_is_the_gap_in_each_bin(examples):
 
 def test_calibration_error_by_hand():
     """Bins of 0.5: (0.6, right) and (0.9, wrong) share one, (0.4, right) is alone: (|1 - 1.5| + |1 - 0.4|) / 3."""
-    found = expected_calibration_error(np.array([0.6, 0.9, 0.4]), np.array([True, False, True]), bins=2)
-    assert found == pytest.approx((0.5 + 0.6) / 3, abs=1e-12)
+    error = expected_calibration_error(np.array([0.6, 0.9, 0.4]), np.array([True, False, True]), bins=2)
+    assert error == pytest.approx((0.5 + 0.6) / 3, abs=1e-12)
 
 
 def test_scores_that_are_always_right_are_perfect():

@@ -126,14 +126,14 @@ def test_a_level_is_a_share(level):
 def test_class_churn_is_the_churn_of_the_examples_of_the_class(labels, data):
     targets = data.draw(arrays.arrays(np.int64, labels.shape[1], elements=st.integers(5, 8)))
     measured = class_churn(labels, targets)
-    assert [one.label for one in measured] == sorted(set(targets.tolist()))
-    for one in measured:
-        alone = churn(labels[:, targets == one.label])
-        assert one.examples == alone.examples
-        assert one.mean.value == pytest.approx(alone.mean.value, abs=1e-12)
-        assert one.mean.interval.known == alone.mean.interval.known
+    assert [part.label for part in measured] == sorted(set(targets.tolist()))
+    for part in measured:
+        alone = churn(labels[:, targets == part.label])
+        assert part.examples == alone.examples
+        assert part.mean.value == pytest.approx(alone.mean.value, abs=1e-12)
+        assert part.mean.interval.known == alone.mean.interval.known
         if alone.mean.interval.known:
-            assert one.mean.interval.high == pytest.approx(alone.mean.interval.high, abs=1e-9)
+            assert part.mean.interval.high == pytest.approx(alone.mean.interval.high, abs=1e-9)
 
 
 def test_class_churn_of_one_run_and_one_class():

@@ -40,10 +40,10 @@ def test_exchanging_the_sets_exchanges_the_numbers(sides):
     assert there.within_a == back.within_b
     for name in ("between", "excess"):
         assert getattr(there, name).value == pytest.approx(getattr(back, name).value, abs=1e-12)
-        one, other = (getattr(found, name).interval for found in (there, back))
-        assert one.known == other.known
-        if one.known:
-            assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-9)
+        first, second = (getattr(measured, name).interval for measured in (there, back))
+        assert first.known == second.known
+        if first.known:
+            assert (first.low, first.high) == pytest.approx((second.low, second.high), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["between", "over_a", "excess"])
@@ -61,17 +61,17 @@ def test_runs_of_one_recipe_have_no_excess_in_expectation():
     """The unbiased estimate scatters about 0, on both sides of it."""
     rng = np.random.default_rng(0)
     shares = rng.random(50)
-    found = [churn_between(*(rng.random((2, 4, 50)) < shares)).excess.value for _ in range(400)]
-    assert abs(np.mean(found)) < 4 * np.std(found) / 20
-    assert min(found) < 0 < max(found)
+    estimates = [churn_between(*(rng.random((2, 4, 50)) < shares)).excess.value for _ in range(400)]
+    assert abs(np.mean(estimates)) < 4 * np.std(estimates) / 20
+    assert min(estimates) < 0 < max(estimates)
 
 
 def test_what_one_run_cannot_tell_is_none_with_a_reason():
-    one = churn_between(LABELS[:1], LABELS[1:])
-    assert one.between.value == pytest.approx(churn(LABELS).matrix[0, 1:].mean())
-    assert one.between.interval.reason == "an interval needs two runs or more in A and in B"
-    assert (one.over_a.value, one.over_a.reason) == (None, "the churn within a set needs two runs of it")
-    assert one.excess.value is None
+    single = churn_between(LABELS[:1], LABELS[1:])
+    assert single.between.value == pytest.approx(churn(LABELS).matrix[0, 1:].mean())
+    assert single.between.interval.reason == "an interval needs two runs or more in A and in B"
+    assert (single.over_a.value, single.over_a.reason) == (None, "the churn within a set needs two runs of it")
+    assert single.excess.value is None
     back = churn_between(LABELS[1:], LABELS[:1])
     assert back.over_a.value is not None
     assert not back.over_a.interval.known

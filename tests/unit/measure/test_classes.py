@@ -33,11 +33,11 @@ TABLES = arrays.arrays(np.int64, st.tuples(st.integers(2, 5), st.integers(4, 25)
 
 def test_groups_have_fairlearns_rates():
     measured = group_rates(LABELS, TARGETS, GROUPS, positive=1)
-    accuracies = np.array([one.rates["accuracy"].values for one in measured.subsets]).T
+    accuracies = np.array([subset.rates["accuracy"].values for subset in measured.subsets]).T
     assert accuracies == pytest.approx(np.array(FAIRLEARN_ACCURACY), abs=1e-12)
     for name, expected in FAIRLEARN_RATES.items():
-        assert [one.rates[name].values[1] for one in measured.subsets] == pytest.approx(expected, abs=1e-12)
-    assert [(one.name, one.examples) for one in measured.subsets] == [(0, 21), (1, 21), (2, 18)]
+        assert [subset.rates[name].values[1] for subset in measured.subsets] == pytest.approx(expected, abs=1e-12)
+    assert [(subset.name, subset.examples) for subset in measured.subsets] == [(0, 21), (1, 21), (2, 18)]
 
 
 def test_classes_have_scikit_learns_recall_and_precision():
@@ -45,12 +45,12 @@ def test_classes_have_scikit_learns_recall_and_precision():
     subsets = class_rates(LABELS, TARGETS).subsets
     for r, labels in enumerate(LABELS):
         precision, recall, _, support = metrics.precision_recall_fscore_support(TARGETS, labels)
-        assert [one.rates["recall"].values[r] for one in subsets] == pytest.approx(recall, abs=1e-12)
-        assert [one.rates["precision"].values[r] for one in subsets] == pytest.approx(precision, abs=1e-12)
-        assert [one.examples for one in subsets] == support.tolist()
+        assert [subset.rates["recall"].values[r] for subset in subsets] == pytest.approx(recall, abs=1e-12)
+        assert [subset.rates["precision"].values[r] for subset in subsets] == pytest.approx(precision, abs=1e-12)
+        assert [subset.examples for subset in subsets] == support.tolist()
         (tn, fp, fn, tp) = metrics.multilabel_confusion_matrix(TARGETS, labels).reshape(4, 4).T
-        assert [one.rates["fpr"].values[r] for one in subsets] == pytest.approx(fp / (fp + tn), abs=1e-12)
-        assert [one.rates["fnr"].values[r] for one in subsets] == pytest.approx(fn / (fn + tp), abs=1e-12)
+        assert [subset.rates["fpr"].values[r] for subset in subsets] == pytest.approx(fp / (fp + tn), abs=1e-12)
+        assert [subset.rates["fnr"].values[r] for subset in subsets] == pytest.approx(fn / (fn + tp), abs=1e-12)
 
 
 @given(TABLES)
@@ -59,8 +59,8 @@ def test_numbers_over_runs_follow_from_the_values(labels):
     measured = class_rates(labels, targets)
     overall = measured.overall.rates["accuracy"]
     assert overall.values == pytest.approx((labels == targets).mean(axis=1), abs=1e-12)
-    for one in measured.subsets:
-        for rate in one.rates.values():
+    for subset in measured.subsets:
+        for rate in subset.rates.values():
             if np.isnan(rate.values).any():
                 assert (rate.mean, rate.sd, rate.ratio, rate.floor, rate.p) == (None,) * 5
                 assert rate.reason.startswith("undefined in")
@@ -84,11 +84,11 @@ def test_groups_that_are_the_classes_have_the_accuracies_of_the_classes(labels, 
     targets = np.arange(labels.shape[1]) % 3
     order = random.sample(range(targets.size), targets.size)
     groups = group_rates(labels[:, order], targets[order], targets[order])
-    classes = [one for one in class_rates(labels, targets).subsets if one.examples]
-    for group, one in zip(groups.subsets, classes, strict=True):
+    classes = [subset for subset in class_rates(labels, targets).subsets if subset.examples]
+    for group, subset in zip(groups.subsets, classes, strict=True):
         assert list(group.rates) == ["accuracy"]
-        assert group.rates["accuracy"].values.tolist() == one.rates["accuracy"].values.tolist()
-        assert group.rates["accuracy"].p_holm == pytest.approx(one.rates["accuracy"].p_holm, abs=1e-12)
+        assert group.rates["accuracy"].values.tolist() == subset.rates["accuracy"].values.tolist()
+        assert group.rates["accuracy"].p_holm == pytest.approx(subset.rates["accuracy"].p_holm, abs=1e-12)
 
 
 def test_the_floor_and_its_test_by_hand():
@@ -109,7 +109,7 @@ def test_independent_errors_are_seldom_above_the_floor():
     """With equally hard examples the test keeps its level; the mean is estimated, so roughly."""
     rng = np.random.default_rng(0)
     right = rng.random((6, 500, 200)) < 0.8
-    ps = [rate.p for one in group_rates(*rates_of(right)).subsets for rate in one.rates.values()]
+    ps = [rate.p for subset in group_rates(*rates_of(right)).subsets for rate in subset.rates.values()]
     assert 0.02 < np.mean(np.array(ps) < 0.05) < 0.08
 
 
@@ -120,12 +120,12 @@ def rates_of(right):
 
 
 def test_a_class_without_examples_or_predictions_has_no_rate_of_it():
-    zero, one, two = class_rates([[0, 0, 2], [0, 1, 2]], [0, 0, 1]).subsets
+    zero, first, two = class_rates([[0, 0, 2], [0, 1, 2]], [0, 0, 1]).subsets
     assert two.examples == 0
     assert two.rates["recall"].reason == "undefined in 2 of 2 runs: no example to be a share of"
     assert two.rates["precision"].values.tolist() == [0, 0]
-    assert one.rates["precision"].reason == "undefined in 1 of 2 runs: no example to be a share of"
-    assert not one.rates["precision"].interval.known
+    assert first.rates["precision"].reason == "undefined in 1 of 2 runs: no example to be a share of"
+    assert not first.rates["precision"].interval.known
     assert zero.rates["fpr"].values.tolist() == [0, 0]
 
 

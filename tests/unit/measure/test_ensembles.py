@@ -54,7 +54,7 @@ def assert_pairs(measured, labels, targets):
 def test_scores_are_averaged():
     for measured in score_ensembles(SCORES, TARGETS, rng()):
         sets = [SCORES[list(members)].mean(axis=0).argmax(axis=1) for members in combinations(range(4), measured.size)]
-        assert measured.accuracy == pytest.approx(np.mean([np.mean(one == TARGETS) for one in sets]), abs=1e-12)
+        assert measured.accuracy == pytest.approx(np.mean([np.mean(vote == TARGETS) for vote in sets]), abs=1e-12)
         single = (SCORES.argmax(axis=2) == TARGETS).mean()
         assert measured.gain == pytest.approx(measured.accuracy - single, abs=1e-12)
 
@@ -73,8 +73,8 @@ def test_many_runs_are_drawn_from_and_the_state_decides_which():
     first, second = (vote_ensembles(labels, targets, rng(), subsets=7, sizes=[2, 15, 29, 30]) for _ in range(2))
     assert first == second
     assert np.random.get_state()[1].tolist() == before
-    assert [one.subsets for one in first] == [7, 7, 7, 1]
-    assert [one.pairs for one in first] == [7, 7, 0, 0]
+    assert [row.subsets for row in first] == [7, 7, 7, 1]
+    assert [row.pairs for row in first] == [7, 7, 0, 0]
     assert first[3].accuracy == np.mean(vote(labels.tolist()) == targets)
 
 
@@ -88,13 +88,13 @@ def test_sets_are_different_and_their_mean_is_that_of_all():
 
 
 def test_sizes_thin_out():
-    sizes = [one.size for one in vote_ensembles(np.zeros((50, 1), int), [0], rng(), subsets=2)]
+    sizes = [row.size for row in vote_ensembles(np.zeros((50, 1), int), [0], rng(), subsets=2)]
     assert sizes == [2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 16, 20, 25, 32, 40, 50]
 
 
 def test_runs_that_are_alike_gain_nothing():
     measured = vote_ensembles(np.tile(LABELS[0], (4, 1)), TARGETS, rng())
-    assert [(one.gain, one.churn, one.sd) for one in measured[:1]] == [(0, 0, 0)]
+    assert [(row.gain, row.churn, row.sd) for row in measured[:1]] == [(0, 0, 0)]
 
 
 def test_one_run_makes_no_ensemble():

@@ -50,8 +50,8 @@ def test_it_is_the_analysis_of_variance_of_runs_and_examples():
     table = np.sin(np.arange(4 * 9)).reshape(4, 9) + np.arange(4)[:, None] / 3
     run, example = (axis.ravel() for axis in np.indices(table.shape))
     frame = pd.DataFrame({"value": table.ravel(), "run": run, "example": example})
-    found = anova_lm(ols("value ~ C(run) + C(example)", frame).fit())
-    squares = (found["sum_sq"] / found["df"]).to_dict()
+    table_of_squares = anova_lm(ols("value ~ C(run) + C(example)", frame).fit())
+    squares = (table_of_squares["sum_sq"] / table_of_squares["df"]).to_dict()
     parts = example_variance(table)
     assert parts.distribution == pytest.approx((squares["C(run)"] - squares["Residual"]) / 9, abs=1e-12)
     assert parts.finite_test == pytest.approx(squares["Residual"] / 9, abs=1e-12)
@@ -111,6 +111,6 @@ def test_truth_values_are_numbers_and_nan_is_refused():
 def test_it_is_unbiased_where_runs_do_not_differ():
     rng = np.random.default_rng(0)
     shares = rng.random(100)
-    found = np.array([example_variance(rng.random((5, 100)) < shares).distribution for _ in range(800)])
-    assert abs(found.mean()) < 4 * found.std() / np.sqrt(found.size)
-    assert 0.4 < (found < 0).mean() < 0.75
+    estimates = np.array([example_variance(rng.random((5, 100)) < shares).distribution for _ in range(800)])
+    assert abs(estimates.mean()) < 4 * estimates.std() / np.sqrt(estimates.size)
+    assert 0.4 < (estimates < 0).mean() < 0.75

@@ -96,9 +96,9 @@ def test_cka_is_its_definition_whichever_product_is_made(n, d):
     rng = np.random.default_rng(n + d)
     x = rng.standard_normal((n, d))
     y = x @ rng.standard_normal((d, d)) + 5 + rng.standard_normal((n, d))
-    found = linear_cka(x, y)
-    if found.value is not None:
-        assert found.value == pytest.approx(gram_cka(x, y), abs=1e-9)
+    similarity = linear_cka(x, y)
+    if similarity.value is not None:
+        assert similarity.value == pytest.approx(gram_cka(x, y), abs=1e-9)
     else:
         assert n == 4
 
@@ -115,9 +115,9 @@ def test_cka_sees_no_rotation_scale_shift_or_order():
 
 def test_cka_of_unrelated_activations_is_0_on_average():
     rng = np.random.default_rng(0)
-    found = [linear_cka(*rng.standard_normal((2, 30, 5))).value for _ in range(300)]
-    assert abs(np.mean(found)) < 4 * np.std(found) / math.sqrt(300)
-    assert min(found) < 0
+    values = [linear_cka(*rng.standard_normal((2, 30, 5))).value for _ in range(300)]
+    assert abs(np.mean(values)) < 4 * np.std(values) / math.sqrt(300)
+    assert min(values) < 0
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_cka_of_unrelated_activations_is_0_on_average():
     ],
 )
 def test_cka_is_none_where_it_is_not_defined(x, reason):
-    found = linear_cka(x, np.arange(len(x))[:, None])
-    assert found.value is None
-    assert reason in found.reason
+    similarity = linear_cka(x, np.arange(len(x))[:, None])
+    assert similarity.value is None
+    assert reason in similarity.reason
 
 
 @pytest.mark.parametrize(
