@@ -1,10 +1,11 @@
-"""How often runs with independent errors seem to spread more than the binomial floor, by simulation.
+"""How often runs with independent errors on a class seem to differ as wholes, by simulation.
 
 Prints a table on standard error and one JSON object on standard output::
 
     python benchmarks/statistics/class_floor.py > class_floor.json
 
-Each of many groups of examples is right by chance in each run; the p-values are those of `group_rates`.
+Each of many groups of examples is right by chance in each run; the p-values are those of `group_rates`; beside them
+stand those of a chi-square test against the binomial floor, which takes all examples for equally hard.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from deviate.measure.classes import group_rates
 
@@ -36,23 +38,30 @@ def main() -> None:
     started = time.perf_counter()
     rng = np.random.default_rng(options.seed)
     rows = [
-        {"hard": hard, "examples": examples, "right": right, "runs": runs, **alarms(ps)}
+        {"hard": hard, "examples": examples, "right": right, "runs": runs, "test": test, **alarms(ps)}
         for hard in ("equally", "unequally")
         for examples, right in GROUPS
         for runs in RUNS
-        for ps in [p_values(rng, hard, examples, right, runs, options.groups)]
+        for test, ps in p_values(rng, hard, examples, right, runs, options.groups).items()
     ]
     print_table(rows)
     print(json.dumps({**vars(options), "seconds": round(time.perf_counter() - started, 1), "rows": rows}))
 
 
-def p_values(rng: np.random.Generator, hard: str, examples: int, right: float, runs: int, groups: int) -> Any:
-    """Return the p-values of all groups; those that are always right have none and raise no alarm."""
+def p_values(
+    rng: np.random.Generator, hard: str, examples: int, right: float, runs: int, groups: int
+) -> dict[str, Any]:
+    """Return the p-values of all groups by test; groups without one, as they are always right, raise no alarm."""
     shape = (groups * examples,)
     probability = np.full(shape, right) if hard == "equally" else rng.beta(right / 2, (1 - right) / 2, shape)
     labels = (rng.random((runs, *shape)) < probability).astype(np.int8)
     measured = group_rates(labels, np.ones(shape, int), np.repeat(np.arange(groups), examples))
-    return np.array([1.0 if (p := group.rates["accuracy"].p) is None else p for group in measured.subsets])
+    rates = [group.rates["accuracy"] for group in measured.subsets]
+    ratios = np.array([(rate.sd or 0.0) / rate.floor if rate.floor else 0.0 for rate in rates])
+    return {
+        "given": np.array([1.0 if rate.p is None else rate.p for rate in rates]),
+        "binomial floor": stats.chi2.sf((runs - 1) * ratios**2, runs - 1),
+    }
 
 
 def alarms(ps: Any) -> dict[str, float]:
@@ -62,12 +71,12 @@ def alarms(ps: Any) -> dict[str, float]:
 
 def print_table(rows: list[dict[str, Any]]) -> None:
     """Print one line for each kind of group, with the alarms at 5 % and at 0.1 %."""
-    print(f"| examples, mean rate | hard | {' | '.join(f'{runs} runs' for runs in RUNS)} |", file=sys.stderr)
-    print(f"|---|---|{'---:|' * len(RUNS)}", file=sys.stderr)
-    for key in dict.fromkeys((row["examples"], row["right"], row["hard"]) for row in rows):
-        alike = [row for row in rows if (row["examples"], row["right"], row["hard"]) == key]
+    print(f"| examples, mean rate | hard | test | {' | '.join(f'{runs} runs' for runs in RUNS)} |", file=sys.stderr)
+    print(f"|---|---|---|{'---:|' * len(RUNS)}", file=sys.stderr)
+    for key in dict.fromkeys((row["examples"], row["right"], row["hard"], row["test"]) for row in rows):
+        alike = [row for row in rows if (row["examples"], row["right"], row["hard"], row["test"]) == key]
         cells = " | ".join(" / ".join(f"{100 * row[str(alpha)]:.2g}" for alpha in ALPHAS) for row in alike)
-        print(f"| {key[0]}, {key[1]} | {key[2]} | {cells} |", file=sys.stderr)
+        print(f"| {key[0]}, {key[1]} | {key[2]} | {key[3]} | {cells} |", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from made_predictions import GROUPS, LABELS, TARGETS
 from scipy import stats
 
 from deviate.measure.classes import class_rates, group_rates, holm
+from deviate.measure.example_variance import example_variance
 from deviate.measure.robust_sd import cautious_sd_interval
 
 #: Values of fairlearn 0.15.0: MetricFrame of accuracy_score (scikit-learn 1.9.1) by group, run after run.
@@ -97,7 +98,10 @@ def test_the_floor_and_its_test_by_hand():
     first, second = class_rates(labels, [0] * 4 + [1] * 4).subsets
     recall = first.rates["recall"]
     assert recall.floor == pytest.approx(math.sqrt(0.1875 / 4), abs=1e-12)
-    assert recall.p == pytest.approx(stats.chi2.sf(2 * 0.0625 / (0.1875 / 4), 2), abs=1e-12)
+    # The runs that are right on the four examples are 3, 3, 2, 1: variances 0, 0, 1/3, 1/3.
+    independent = (2 / 3 / 4 - 0.0625) / 3
+    assert recall.independent == pytest.approx(math.sqrt(independent), abs=1e-12)
+    assert recall.p == pytest.approx(stats.f.sf(0.0625 / independent, 2, 6), abs=1e-12)
     assert recall.p_holm == recall.p
     assert recall.ratio == pytest.approx(2, abs=1e-12)
     # Always right: nothing could vary, so nothing is tested.
@@ -105,10 +109,39 @@ def test_the_floor_and_its_test_by_hand():
     assert second.rates["fnr"].mean == 0
 
 
-def test_independent_errors_are_seldom_above_the_floor():
-    """With equally hard examples the test keeps its level; the mean is estimated, so roughly."""
+@given(TABLES)
+def test_independent_examples_make_the_part_of_the_finite_test_set(labels):
+    """Of recall and fpr of each class, and of the accuracy of all: each a mean over examples of 0 and 1."""
+    targets = np.arange(labels.shape[1]) % 3
+    measured = class_rates(labels, targets)
+    tables = [(measured.overall.rates["accuracy"], labels == targets)]
+    for subset in measured.subsets:
+        tables.append((subset.rates["recall"], (labels == subset.name)[:, targets == subset.name]))
+        tables.append((subset.rates["fpr"], (labels == subset.name)[:, targets != subset.name]))
+    assert_parts(tables)
+    positive = group_rates(labels, targets, targets // 2, positive=1)
+    for subset in positive.subsets:
+        inside = targets // 2 == subset.name
+        tables = [(subset.rates["accuracy"], (labels == targets)[:, inside])]
+        tables.append((subset.rates["recall"], (labels == 1)[:, inside & (targets == 1)]))
+        tables.append((subset.rates["fpr"], (labels == 1)[:, inside & (targets != 1)]))
+        assert_parts(tables)
+
+
+def assert_parts(tables):
+    for rate, table in tables:
+        finite = example_variance(table).finite_test if table.shape[1] > 1 else None
+        if finite is None or finite < 1e-15:
+            assert (rate.independent, rate.p, rate.p_holm) == (None, None, None)
+        else:
+            assert rate.independent == pytest.approx(math.sqrt(finite), rel=1e-9)
+            freedom = len(table) - 1, (len(table) - 1) * (table.shape[1] - 1)
+            assert rate.p == pytest.approx(stats.f.sf(rate.sd**2 / finite, *freedom), abs=1e-9)
+
+
+def test_independent_errors_are_seldom_above_what_they_make():
     rng = np.random.default_rng(0)
-    right = rng.random((6, 500, 200)) < 0.8
+    right = rng.random((6, 500, 200)) < rng.random((500, 200))
     ps = [rate.p for subset in group_rates(*rates_of(right)).subsets for rate in subset.rates.values()]
     assert 0.02 < np.mean(np.array(ps) < 0.05) < 0.08
 
