@@ -25,11 +25,6 @@ class Abstention(msgspec.Struct, frozen=True, kw_only=True):
 def abstention(labels: ArrayLike, targets: ArrayLike) -> Abstention:
     """Measure coverage and accuracy of the majority vote of all runs at each number of runs that agree.
 
-    Parameters
-    ----------
-    labels : array_like of int, shape (n_runs, n_examples)
-    targets : array_like of int, shape (n_examples,)
-
     Examples
     --------
     >>> curve = abstention([[0, 1, 1], [0, 0, 1], [0, 1, 0]], [0, 1, 0])

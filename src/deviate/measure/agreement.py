@@ -50,11 +50,6 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 def agreement(labels: ArrayLike, targets: ArrayLike | None = None) -> Agreement:
     """Measure on which examples runs agree, and between which labels they waver.
 
-    Parameters
-    ----------
-    labels : array_like of int, shape (n_runs, n_examples)
-    targets : array_like of int, shape (n_examples,), optional
-
     Examples
     --------
     >>> flips = agreement([[0, 1, 5], [0, 2, 5], [0, 1, 3]], targets=[0, 2, 7])

@@ -43,7 +43,6 @@ def ambiguity(
 
     Parameters
     ----------
-    labels : array_like of int, shape (n_runs, n_examples)
     targets : array_like of int, shape (n_examples,), optional
         Needed with `within`.
     baseline : int, optional

@@ -52,11 +52,9 @@ def calibration(scores: ArrayLike, targets: ArrayLike, level: float = DEFAULT_LE
 
     Parameters
     ----------
-    scores : array_like of float, shape (n_runs, n_examples, n_classes)
+    scores : array_like of float
         Probabilities: in [0, 1], those of an example sum to 1. Runs are read one after the other, so a memory map will
         do.
-    targets : array_like of int, shape (n_examples,)
-        Positions of the true classes in the last axis of `scores`.
 
     Notes
     -----

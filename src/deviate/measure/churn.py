@@ -109,15 +109,9 @@ class ClassChurn(msgspec.Struct, frozen=True, kw_only=True):
 def class_churn(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_LEVEL) -> tuple[ClassChurn, ...]:
     """Measure the churn on the examples of each class, or of each group where `targets` are groups.
 
-    Parameters
-    ----------
-    labels : array_like of int, shape (n_runs, n_examples)
-    targets : array_like of int, shape (n_examples,)
-        The true class of each example.
-
     Examples
     --------
-    >>> [(one.label, one.mean.value) for one in class_churn([[0, 1, 5], [0, 1, 1]], [0, 1, 1])]
+    >>> [(part.label, part.mean.value) for part in class_churn([[0, 1, 5], [0, 1, 1]], [0, 1, 1])]
     [(0, 0.0), (1, 0.5)]
     """
     agreeing = alike(coded(labels).labels)
@@ -151,11 +145,6 @@ def excess_churn(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_L
     Two runs with accuracies a_r and a_s differ on ``abs(a_r - a_s)`` of the examples at least: there one is right, the
     other is wrong, and no label is both. The rest is what Milani Fard et al. (2016) call unnecessary churn. That bound
     follows from the definitions; that it is taken from each pair before the mean is our choice.
-
-    Parameters
-    ----------
-    labels : array_like of int, shape (n_runs, n_examples)
-    targets : array_like of int, shape (n_examples,)
 
     Examples
     --------

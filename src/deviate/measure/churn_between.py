@@ -10,7 +10,16 @@ from numpy.typing import ArrayLike
 
 from deviate.measure.churn import differing
 from deviate.measure.intervals import DEFAULT_LEVEL
-from deviate.measure.jackknife import SHARE, SIGNED, Estimate, jackknife_interval, pair_estimate, pair_mean, unknown
+from deviate.measure.jackknife import (
+    SHARE,
+    SIGNED,
+    Estimate,
+    jackknife_interval,
+    pair_estimate,
+    pair_mean,
+    unknown,
+    without_value,
+)
 from deviate.measure.predictions import checked_labels, coded
 from deviate.measure.sample import Floats
 
@@ -40,10 +49,6 @@ def churn_between(labels_a: ArrayLike, labels_b: ArrayLike, level: float = DEFAU
     Intervals are by jackknife over the runs of both, see `deviate.measure.jackknife.jackknife_interval`; those of the
     two differences need three runs in a set whose churn within is subtracted.
 
-    Parameters
-    ----------
-    labels_a, labels_b : array_like of int, shape (runs_a, n_examples) and (runs_b, n_examples)
-
     Notes
     -----
     Let ``p_ik`` and ``q_ik`` be the probabilities that a run of A and of B gives example i the label k. In expectation
@@ -72,20 +77,13 @@ def churn_between(labels_a: ArrayLike, labels_b: ArrayLike, level: float = DEFAU
         runs_a=len(a),
         runs_b=len(b),
         examples=examples,
-        between=_between(cross, level),
+        between=_less(cross, [(inside_a, 0.0), (inside_b, 0.0)], level, SHARE),
         within_a=pair_estimate(inside_a, level),
         within_b=pair_estimate(inside_b, level),
-        over_a=_difference(cross, [(inside_a, 1.0), (inside_b, 0.0)], level),
-        excess=_difference(cross, [(inside_a, 0.5), (inside_b, 0.5)], level),
+        over_a=_less(cross, [(inside_a, 1.0), (inside_b, 0.0)], level, SIGNED),
+        excess=_less(cross, [(inside_a, 0.5), (inside_b, 0.5)], level, SIGNED),
         matrix=cross,
     )
-
-
-def _between(cross: Floats, level: float) -> Estimate:
-    value = float(cross.mean())
-    if 1 in cross.shape:
-        return Estimate(value=value, interval=unknown("an interval needs two runs or more in A and in B", level))
-    return Estimate(value=value, interval=jackknife_interval(value, *_left_out(cross), level=level, bounds=SHARE))
 
 
 def _left_out(cross: Floats) -> tuple[Floats, Floats]:
@@ -95,17 +93,16 @@ def _left_out(cross: Floats) -> tuple[Floats, Floats]:
     return (total - cross.sum(axis=1)) / (cross.size - runs_b), (total - cross.sum(axis=0)) / (cross.size - runs_a)
 
 
-def _difference(cross: Floats, parts: list[tuple[Floats, float]], level: float) -> Estimate:
-    """Give the mean of `cross` less the weighted mean of pairs within A and within B."""
-    value, lefts = float(cross.mean()), []
-    for inside, weight in parts:
-        mean, _ = pair_mean(inside)
-        if weight and mean is None:
-            reason = "the churn within a set needs two runs of it"
-            return Estimate(value=None, interval=unknown(reason, level), reason=reason)
-        value -= weight * (mean or 0.0)
+def _less(cross: Floats, within: list[tuple[Floats, float]], level: float, bounds: tuple[float, float]) -> Estimate:
+    """Give the mean of `cross` less shares of the mean over pairs within A and within B."""
+    parts = [(weight, *pair_mean(inside)) for inside, weight in within]
+    if any(weight and mean is None for weight, mean, _ in parts):
+        return without_value("the churn within a set needs two runs of it", level)
+    value = float(cross.mean()) - sum(weight * (mean or 0.0) for weight, mean, _ in parts)
     if 1 in cross.shape:
         return Estimate(value=value, interval=unknown("an interval needs two runs or more in A and in B", level))
-    for (inside, weight), left_out in zip(parts, _left_out(cross), strict=True):
-        lefts.append(left_out - weight * pair_mean(inside)[1] if weight else left_out)
-    return Estimate(value=value, interval=jackknife_interval(value, *lefts, level=level, bounds=SIGNED))
+    left_out = [
+        left - weight * without if weight else left
+        for left, (weight, _, without) in zip(_left_out(cross), parts, strict=True)
+    ]
+    return Estimate(value=value, interval=jackknife_interval(value, *left_out, level=level, bounds=bounds))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from deviate.measure.churn import alike
 from deviate.measure.intervals import DEFAULT_LEVEL, Interval
-from deviate.measure.predictions import Integers, checked_labels, checked_targets, coded, correctness
+from deviate.measure.predictions import Booleans, Integers, checked_labels, checked_targets, coded, correctness
 from deviate.measure.robust_sd import cautious_sd_interval
 from deviate.measure.sample import Floats
+
+#: A variance of shares below this is rounding.
+SMALLEST_VARIANCE = 1e-18
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,9 +35,13 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
     #: `sd` divided by the SD of the overall rate.
     ratio: float | None = None
     #: Binomial floor ``sqrt(p (1 - p) / n)`` with p the mean: the SD of runs that are right by chance on each of the n
-    #: examples, each with probability p. Runs whose examples are unequally hard, but independent, spread less.
+    #: examples, each with probability p.
     floor: float | None = None
-    #: p-value of an SD so far above the floor, one-sided; conservative where examples are unequally hard.
+    #: The SD of runs that are right by chance, with a probability of its own for each example, as the runs show it;
+    #: mostly below `floor`, since examples are unequally hard. None for the precision, which is of other examples in
+    #: each run, and where it is 0.
+    independent: float | None = None
+    #: One-sided p-value of an SD so far above `independent`: whether errors on these examples go together.
     p: float | None = None
     #: The same by Holm over all classes or groups.
     p_holm: float | None = None
@@ -58,8 +66,16 @@ class Subsets(msgspec.Struct, frozen=True, kw_only=True):
     subsets: tuple[Subset, ...]
 
 
-#: Numerators and denominators of rates by their names: integers of shape ``(n_runs, n_subsets)``, or 1 for all runs.
-Counts = dict[str, tuple[NDArray[Any], NDArray[Any]]]
+class _Count(NamedTuple):
+    """Numerators and denominators of one rate: integers of shape ``(n_runs, n_subsets)``, or 1 for all runs."""
+
+    part: NDArray[Any]
+    of: NDArray[Any]
+    #: Sum over the examples of the squared number of runs that count in `part`, shape ``(n_subsets,)``.
+    squares: NDArray[Any] | None = None
+
+
+Counts = dict[str, _Count]
 
 
 def class_rates(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_LEVEL) -> Subsets:
@@ -70,10 +86,11 @@ def class_rates(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_LE
     all examples, as in Zhuang et al. [1]_. A rate that is undefined in a run (a class never predicted has no precision)
     has no SD.
 
-    Parameters
-    ----------
-    labels : array_like of int, shape (n_runs, n_examples)
-    targets : array_like of int, shape (n_examples,)
+    Notes
+    -----
+    The test is the F test of runs in the two-way table of runs and the examples of the class, without replication; see
+    `deviate.measure.example_variance`. The binomial floor would hide much: it takes all examples for equally hard
+    (``benchmarks/statistics/class_floor.py``).
 
     References
     ----------
@@ -92,12 +109,14 @@ def class_rates(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_LE
     hits = np.stack([np.bincount(right[row == right], minlength=count) for row in codes])
     predicted = np.stack([np.bincount(row, minlength=count) for row in codes])
     present = np.bincount(right, minlength=count)[None]
-    overall = _subset(None, right.size, _rates(_summed({"accuracy": (hits, present)}), level), 0)
+    squares, squares_of_hits = _squares(codes, right, count)
+    hit = _Count(hits, present, squares_of_hits)
+    overall = _subset(None, right.size, _rates(_summed({"accuracy": hit}), level), 0)
     spread = overall.rates["accuracy"].sd
     counts = {
-        "recall": (hits, present),
-        "precision": (hits, predicted),
-        "fpr": (predicted - hits, right.size - present),
+        "recall": hit,
+        "precision": _Count(hits, predicted),
+        "fpr": _Count(predicted - hits, right.size - present, squares - squares_of_hits),
     }
     rates = _rates(counts, level, dict.fromkeys(counts, spread))
     rates["accuracy"] = rates["recall"]
@@ -120,22 +139,15 @@ def group_rates(
 ) -> Subsets:
     """Measure the rates of each group of examples, in each run and over the runs.
 
-    Ratios are to the SD of the same rate on all examples, as in the CelebA table of Zhuang et al. [1]_.
+    Ratios are to the SD of the same rate on all examples, as in the CelebA table of Zhuang et al. (see `class_rates`).
 
     Parameters
     ----------
-    labels : array_like of int, shape (n_runs, n_examples)
-    targets : array_like of int, shape (n_examples,)
     groups : array_like of int, shape (n_examples,)
         The group of each example. For groups that overlap, call once for each.
     positive : int, optional
         The class that counts as positive. Without it only the accuracy is measured; with it also recall, precision,
         fpr and fnr, with all other classes as negative.
-
-    References
-    ----------
-    .. [1] D. Zhuang, X. Zhang, S. L. Song and S. Hooker, "Randomness in neural network training: characterizing the
-       impact of tooling", MLSys 2022.
 
     Examples
     --------
@@ -158,51 +170,74 @@ def group_rates(
     )
 
 
+def _squares(codes: Integers, right: Integers, count: int) -> tuple[Floats, Floats]:
+    """Sum over examples the squared number of runs that predict each class: all examples, and those of the class."""
+    squares, of_hits = np.zeros((2, count))
+    for row, agreeing in zip(codes, alike(codes), strict=True):
+        hit = row == right
+        squares += np.bincount(row, weights=agreeing, minlength=count)
+        of_hits += np.bincount(row[hit], weights=agreeing[hit], minlength=count)
+    return squares, of_hits
+
+
 def _group_counts(rows: Integers, right: Integers, members: Integers, groups: int, positive: int | None) -> Counts:
     def per_group(chosen: Any) -> Integers:
         return np.stack([np.bincount(members[row], minlength=groups) for row in np.atleast_2d(chosen)])
 
-    counts = {"accuracy": (per_group(correctness(rows, right)), per_group(np.ones(right.size, bool)))}
+    def counted(part: Booleans, of: Booleans) -> _Count:
+        squares = np.bincount(members, weights=part.sum(axis=0, dtype=np.int64) ** 2, minlength=groups)
+        return _Count(per_group(part), per_group(of), squares)
+
+    counts = {"accuracy": counted(correctness(rows, right), np.ones(right.size, bool))}
     if positive is None:
         return counts
-    said, true = rows == positive, right == positive
-    hits, predicted, present, absent = (per_group(chosen) for chosen in (said & true, said, true, ~true))
-    counts["recall"] = hits, present
-    counts["precision"] = hits, predicted
-    counts["fpr"] = predicted - hits, absent
+    predicted, true = rows == positive, right == positive
+    counts["recall"] = counted(predicted & true, true)
+    counts["precision"] = _Count(per_group(predicted & true), per_group(predicted))
+    counts["fpr"] = counted(predicted & ~true, ~true)
     return counts
 
 
 def _summed(counts: Counts) -> Counts:
     return {
-        name: (part.sum(axis=1, keepdims=True), of.sum(axis=1, keepdims=True)) for name, (part, of) in counts.items()
+        name: _Count(
+            count.part.sum(axis=1, keepdims=True),
+            count.of.sum(axis=1, keepdims=True),
+            None if count.squares is None else count.squares.sum(keepdims=True),
+        )
+        for name, count in counts.items()
     }
 
 
 def _subset(name: int | None, examples: int, rates: dict[str, list[Rate]], position: int) -> Subset:
-    return Subset(name=name, examples=examples, rates={key: found[position] for key, found in rates.items()})
+    return Subset(name=name, examples=examples, rates={key: column[position] for key, column in rates.items()})
 
 
 def _rates(counts: Counts, level: float, overall: dict[str, float | None] | None = None) -> dict[str, list[Rate]]:
     """Give for each name the rates of all subsets; with the recall its complement, the false negative rate."""
-    rates = {
-        name: _with_p(
-            [
-                _rate(values, of, level, overall[name] if overall else None)
-                for values, of in zip(_shares(*pair).T, np.broadcast_to(pair[1], pair[0].shape).T, strict=True)
-            ]
-        )
-        for name, pair in counts.items()
-    }
+    rates = {name: _of_count(count, level, overall[name] if overall else None) for name, count in counts.items()}
     if "recall" in rates:
         rates["fnr"] = [_complement(rate) for rate in rates["recall"]]
     return rates
 
 
-def _shares(part: Integers, of: Integers) -> Floats:
+def _of_count(count: _Count, level: float, overall: float | None) -> list[Rate]:
+    part, of = count.part, np.broadcast_to(count.of, count.part.shape)
     shares = np.full(part.shape, np.nan)
-    np.divide(part, of, out=shares, where=np.broadcast_to(of, part.shape) > 0)
-    return shares
+    np.divide(part, of, out=shares, where=of > 0)
+    rates = [_rate(values, sizes, level, overall) for values, sizes in zip(shares.T, of.T, strict=True)]
+    if count.squares is None or len(part) < 2:
+        return rates
+    return _with_p(rates, _independent(shares, part.sum(axis=0), of[0], count.squares), of[0])
+
+
+def _independent(shares: Floats, sums: Integers, sizes: Integers, squares: Floats) -> Floats:
+    """Give the variance between runs that independent examples make: `finite_test` of `ExampleVariance`."""
+    runs = len(shares)
+    per_example = (runs * sums - squares) / (runs * (runs - 1))
+    variance = np.full(sizes.size, np.nan)
+    np.divide(per_example, sizes, out=variance, where=sizes > 1)
+    return np.asarray((variance - shares.var(axis=0, ddof=1)) / np.maximum(sizes - 1, 1))
 
 
 def _rate(values: Floats, of: Integers, level: float, overall: float | None) -> Rate:
@@ -233,16 +268,17 @@ def _complement(rate: Rate) -> Rate:
     return msgspec.structs.replace(rate, values=1 - rate.values, mean=mean, min=low, max=high)
 
 
-def _with_p(rates: list[Rate]) -> list[Rate]:
-    """Add the p-values, of the chi-square test of a variance, and by Holm over all rates."""
-    tested = [k for k, rate in enumerate(rates) if rate.sd is not None and rate.floor]
-    if not tested:
+def _with_p(rates: list[Rate], independent: Floats, sizes: Integers) -> list[Rate]:
+    """Add what independent examples make, and the p-values of the F test, also by Holm over all rates."""
+    tested = np.flatnonzero(independent > SMALLEST_VARIANCE)
+    if not tested.size:
         return rates
-    freedom = rates[tested[0]].values.size - 1
-    ratios = np.array([rates[k].sd / rates[k].floor for k in tested])  # type: ignore[operator]
-    ps = stats.chi2.sf(freedom * ratios**2, freedom)
+    freedom = rates[0].values.size - 1
+    ratios = np.array([rates[k].sd for k in tested], dtype=np.float64) ** 2 / independent[tested]
+    ps = stats.f.sf(ratios, freedom, freedom * (sizes[tested] - 1))
     for k, p, adjusted in zip(tested, ps, holm(ps), strict=True):
-        rates[k] = msgspec.structs.replace(rates[k], p=float(p), p_holm=float(adjusted))
+        sd = float(np.sqrt(independent[k]))
+        rates[k] = msgspec.structs.replace(rates[k], independent=sd, p=float(p), p_holm=float(adjusted))
     return rates
 
 

@@ -34,11 +34,6 @@ def correctness_correlation(
     ``(n * n_11 - n_r * n_s) / sqrt(n_r (n - n_r) * n_s (n - n_s))`` where n_11 examples are right in both runs, n_r in
     run r, and n_s in run s. A run that is right, or wrong, on all examples has no correlation with any other.
 
-    Parameters
-    ----------
-    labels : array_like of int, shape (n_runs, n_examples)
-    targets : array_like of int, shape (n_examples,)
-
     Examples
     --------
     >>> measured = correctness_correlation([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 0]], [0, 0, 0, 0])

@@ -65,8 +65,6 @@ def vote_ensembles(
 
     Parameters
     ----------
-    labels : array_like of int, shape (n_runs, n_examples)
-    targets : array_like of int, shape (n_examples,)
     rng : numpy.random.Generator
         Draws the sets: the same state gives the same numbers.
     sizes : sequence of int, optional
@@ -100,10 +98,8 @@ def score_ensembles(
 
     Parameters
     ----------
-    scores : array_like of float, shape (n_runs, n_examples, n_classes)
-        Read in blocks of examples, so a memory map will do.
-    targets : array_like of int, shape (n_examples,)
-        Positions of the true classes in the last axis of `scores`.
+    scores : array_like of float
+        Any, larger for the class that is more likely. Read in blocks of examples, so a memory map will do.
 
     References
     ----------

@@ -107,7 +107,7 @@ def example_variance(values: ArrayLike, level: float = DEFAULT_LEVEL) -> Example
     between, finite = squares.runs / examples, squares.rest / examples
     distribution = between - finite
     interval = _interval(table.mean(axis=1), finite, level)
-    told = interval.low is not None and interval.low > 0
+    above_0 = interval.low is not None and interval.low > 0
     choice = (squares.examples - squares.rest) / runs / examples
     return ExampleVariance(
         runs=runs,
@@ -116,13 +116,13 @@ def example_variance(values: ArrayLike, level: float = DEFAULT_LEVEL) -> Example
         between_runs=between,
         distribution=distribution,
         interval=interval,
-        distribution_sd=math.sqrt(distribution) if told else None,
+        distribution_sd=math.sqrt(distribution) if above_0 else None,
         distribution_sd_at_most=math.sqrt(interval.high) if interval.high is not None and interval.high > 0 else None,
         finite_test=finite,
         per_example=(squares.runs + (examples - 1) * squares.rest) / examples,
         choice_of_examples=choice,
         standard_error=math.sqrt(max(finite + choice, 0.0)),
-        reason=interval.reason or ("" if told else NOT_FROM_0),
+        reason=interval.reason or ("" if above_0 else NOT_FROM_0),
     )
 
 

@@ -42,7 +42,8 @@ def pair_estimate(matrix: Floats, level: float = DEFAULT_LEVEL, bounds: tuple[fl
     Parameters
     ----------
     matrix : ndarray of float, shape (n_runs, n_runs)
-        Symmetric, a number for each pair; the diagonal does not count, and neither do pairs that are NaN.
+        Symmetric, a number for each pair; the diagonal does not count, and neither do pairs that are NaN. Runs of which
+        every pair is NaN are left out altogether.
     bounds : (float, float), optional
         Smallest and largest possible value: an end of the interval beyond is set to it.
 
@@ -52,17 +53,23 @@ def pair_estimate(matrix: Floats, level: float = DEFAULT_LEVEL, bounds: tuple[fl
     >>> round(estimate.value, 3), round(estimate.interval.low, 3), round(estimate.interval.high, 3)
     (0.2, 0.0, 0.697)
     """
-    value, left_out = pair_mean(matrix)
-    return _estimate(value, left_out, level, bounds)
+    if len(matrix) < 2:
+        return without_value(NEEDS_TWO, level)
+    return _estimate(*pair_mean(matrix), level, bounds)
 
 
 def pair_sums_estimate(sums: Floats, level: float = DEFAULT_LEVEL) -> Estimate:
     """Give the same for shares of which only the sums over each run's pairs are known, shape ``(n_runs,)``."""
+    if sums.size < 2:
+        return without_value(NEEDS_TWO, level)
     return _estimate(*_means(sums, np.full(sums.size, sums.size - 1)), level, SHARE)
 
 
 def pair_mean(matrix: Floats) -> tuple[float | None, Floats]:
-    """Give the mean over all pairs of different runs, and the means without each run; NaN where no pair is left."""
+    """Give the mean over all pairs of different runs, and the mean without each run that has a pair.
+
+    NaN where no pair is left.
+    """
     pairs = np.array(matrix, dtype=np.float64)
     np.fill_diagonal(pairs, np.nan)
     return _means(np.nansum(pairs, axis=1), (~np.isnan(pairs)).sum(axis=1))
@@ -70,6 +77,7 @@ def pair_mean(matrix: Floats) -> tuple[float | None, Floats]:
 
 def _means(sums: Floats, counts: Integers) -> tuple[float | None, Floats]:
     total, count = sums.sum(), counts.sum()
+    sums, counts = sums[counts > 0], counts[counts > 0]
     left = np.full(sums.size, np.nan)
     np.divide(total - 2 * sums, count - 2 * counts, out=left, where=count > 2 * counts)
     return (float(total / count) if count else None), left
@@ -77,9 +85,13 @@ def _means(sums: Floats, counts: Integers) -> tuple[float | None, Floats]:
 
 def _estimate(value: float | None, left_out: Floats, level: float, bounds: tuple[float, float]) -> Estimate:
     if value is None:
-        reason = NEEDS_TWO if left_out.size < 2 else "no pair of runs has a value"
-        return Estimate(value=None, interval=unknown(reason, level), reason=reason)
+        return without_value("no pair of runs has a value", level)
     return Estimate(value=value, interval=jackknife_interval(value, left_out, level=level, bounds=bounds))
+
+
+def without_value(reason: str, level: float) -> Estimate:
+    """Return an estimate of which nothing is known."""
+    return Estimate(value=None, interval=unknown(reason, level), reason=reason)
 
 
 def jackknife_interval(

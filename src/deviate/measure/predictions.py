@@ -13,6 +13,9 @@ from deviate.measure.sample import Floats
 Integers = NDArray[np.integer[Any]]
 Booleans = NDArray[np.bool_]
 
+#: Labels that lie within fewer numbers are looked up in a table, others searched for.
+LARGEST_TABLE = 2**20
+
 
 class Coded(msgspec.Struct, frozen=True, kw_only=True):
     """Labels and targets as positions in the ascending list of all classes, in the smallest type that holds them."""
@@ -36,14 +39,26 @@ def coded(labels: ArrayLike, targets: ArrayLike | None = None) -> Coded:
     """
     rows = checked_labels(labels)
     right = None if targets is None else checked_targets(targets, rows.shape[1])
-    parts = [np.unique(row) for row in (*rows, *([] if right is None else [right]))]
-    classes = np.unique(np.concatenate(parts))
+    arrays = [*rows, *([] if right is None else [right])]
+    low, high = min(int(array.min()) for array in arrays), max(int(array.max()) for array in arrays)
+    classes, codes = _by_table(arrays, low, high) if high - low < LARGEST_TABLE else _by_search(arrays)
+    return Coded(classes=classes, labels=codes[: len(rows)], targets=None if right is None else codes[-1])
+
+
+def _by_table(arrays: list[Integers], low: int, high: int) -> tuple[Integers, Integers]:
+    present = np.zeros(high - low + 1, bool)
+    offsets = [array.astype(np.int64) - low for array in arrays]
+    for offset in offsets:
+        present[offset] = True
+    classes = np.flatnonzero(present)
+    table = (np.cumsum(present) - 1).astype(np.min_scalar_type(classes.size))
+    return classes + low, np.stack([table[offset] for offset in offsets])
+
+
+def _by_search(arrays: list[Integers]) -> tuple[Integers, Integers]:
+    classes = np.unique(np.concatenate([np.unique(array) for array in arrays]))
     kind = np.min_scalar_type(classes.size)
-    codes = np.empty(rows.shape, kind)
-    for row, code in zip(rows, codes, strict=True):
-        code[:] = np.searchsorted(classes, row)
-    codes_of_targets = None if right is None else np.searchsorted(classes, right).astype(kind)
-    return Coded(classes=classes, labels=codes, targets=codes_of_targets)
+    return classes, np.stack([np.searchsorted(classes, array).astype(kind) for array in arrays])
 
 
 def correctness(labels: ArrayLike, targets: ArrayLike) -> Booleans:
@@ -88,8 +103,9 @@ def checked_values(values: ArrayLike, name: str = "values") -> Floats:
 
 def _integers(values: ArrayLike, name: str) -> Integers:
     array = np.asarray(values)
-    if array.dtype.kind == "b":
-        return array.astype(np.int8)
-    if array.dtype.kind not in "iu" and array.size:
+    if array.dtype.kind not in "iub" and array.size:
         raise ValueError(f"{name} are integers; these are {array.dtype}, which may hold NaN: number the classes first")
-    return array.astype(np.int64) if array.dtype.kind not in "iu" else array
+    # Beside signed ones, NumPy would turn unsigned 64-bit integers into floats.
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{name} are integers up to 2**63 - 1")
+    return array if array.dtype.kind == "i" else array.astype(np.int64)

@@ -35,7 +35,6 @@ def value_differences(
 
     Parameters
     ----------
-    values : array_like of float, shape (n_runs, n_examples)
     tolerance : float, optional
         0 or more, in the unit of the values: differences up to it do not count as churn.
 

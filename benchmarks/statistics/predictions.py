@@ -1,0 +1,287 @@
+"""How often intervals of churn and of parts of the variance cover, and whether estimates are unbiased, by simulation.
+
+Prints tables on standard error and one JSON object on standard output::
+
+    python benchmarks/statistics/predictions.py > predictions.json
+
+Run r has a state u_r ~ N(0, 1). It is right on example i with probability ``1 / (1 + exp(-(d_i + s_i * u_r)))``, the
+examples independent given the state, and otherwise gives one of three wrong labels. The true churn follows by
+quadrature over u; true numbers of other measures over pairs are the means over 1,000 further runs. 2,000 repeats tell
+95 % to ±1 point.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deviate.measure.churn import churn, excess_churn
+from deviate.measure.churn_between import churn_between
+from deviate.measure.correlation import correctness_correlation
+from deviate.measure.example_variance import example_variance
+from deviate.measure.intervals import Interval, sd_interval
+from deviate.measure.jackknife import Estimate, jackknife_interval
+
+RUNS = (3, 5, 10, 20)
+
+#: Runs whose pairs stand for all runs, where no formula gives the true number.
+MANY = 1000
+
+#: Nodes of the quadrature over the state of a run.
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+@dataclass(frozen=True)
+class Regime:
+    """How hard the examples are, and how they follow the state of a run."""
+
+    name: str
+    examples: int
+    #: Mean and SD of d.
+    hardness: tuple[float, float]
+    #: Size of s.
+    load: float
+    #: Half of the examples follow the state in the other direction.
+    mixed: bool = False
+
+    def test_set(self, rng: np.random.Generator) -> TestSet:
+        """Draw the examples."""
+        hard = self.hardness[0] + self.hardness[1] * rng.standard_normal(self.examples)
+        load = self.load * (rng.choice([-1.0, 1.0], self.examples) if self.mixed else np.ones(self.examples))
+        return TestSet(hard, load, rng.dirichlet([0.5] * 3, self.examples))
+
+    def distribution_variance(self) -> float:
+        """Return the variance over states of the accuracy on a test set without end."""
+        hard = self.hardness[0] + self.hardness[1] * NODES
+        loads = (-self.load, self.load) if self.mixed else (self.load,)
+        accuracy = np.mean([WEIGHTS @ right(hard[:, None] + load * NODES) for load in loads], axis=0)
+        return float(WEIGHTS @ (accuracy - WEIGHTS @ accuracy) ** 2)
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """The examples of one test set."""
+
+    hard: Any
+    load: Any
+    #: Probabilities of the three wrong labels of each example.
+    wrong: Any
+
+    def labels(self, rng: np.random.Generator, runs: int) -> Any:
+        """Draw the labels of runs, shape ``(runs, examples)``; 0 is right."""
+        is_right = self.correct(rng, runs)
+        drawn = rng.random(is_right.shape)
+        ends = self.wrong.cumsum(axis=1)
+        return np.where(is_right, 0, 1 + (drawn > ends[:, 0]) + (drawn > ends[:, 1]))
+
+    def correct(self, rng: np.random.Generator, runs: int) -> Any:
+        """Draw where runs are right."""
+        states = rng.standard_normal((runs, 1))
+        return rng.random((runs, self.hard.size)) < right(self.hard + self.load * states)
+
+    def shares(self) -> Any:
+        """Return the probability of each label, shape ``(examples, 4)``."""
+        mean = right(self.hard[:, None] + self.load[:, None] * NODES) @ WEIGHTS
+        return np.column_stack([mean, (1 - mean)[:, None] * self.wrong])
+
+    def changed(self, rng: np.random.Generator, size: float) -> TestSet:
+        """Return the same examples for another recipe, to which some are harder and others easier."""
+        return TestSet(self.hard + size * rng.standard_normal(self.hard.size), self.load, self.wrong)
+
+
+def right(logits: Any) -> Any:
+    """Return the probability of a right label."""
+    return 1 / (1 + np.exp(-logits))
+
+
+#: Regimes of churn.
+CHURN = (
+    Regime("independent errors", 500, (2, 2), 0),
+    Regime("runs differ a little", 500, (2, 2), 0.1),
+    Regime("runs differ", 500, (2, 2), 0.5),
+    Regime("few errors, 99 %", 500, (6, 2), 0.3),
+    Regime("100 examples, 96 %", 100, (5, 2), 0.3),
+    Regime("opposite ways", 500, (2, 2), 0.5, mixed=True),
+    Regime("opposite ways, extremely", 500, (2, 2), 1.5, mixed=True),
+    Regime("runs differ extremely", 500, (1, 1), 1.5),
+)
+
+#: Regimes of the distribution-wise variance; the first is exactly zero.
+VARIANCE = (
+    Regime("zero: independent errors", 500, (2, 2), 0),
+    Regime("small", 1000, (2, 2), 0.05),
+    Regime("of the size of the finite test set", 500, (2, 2), 0.15),
+    Regime("large", 500, (2, 2), 0.5),
+    Regime("opposite ways", 500, (2, 2), 1.0, mixed=True),
+    Regime("few errors, 99 %", 500, (6, 2), 0.5),
+)
+
+
+def main() -> None:
+    """Simulate, print the tables and the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=2000)
+    parser.add_argument("--variance-repeats", type=int, default=10000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    started = time.perf_counter()
+    rng = np.random.default_rng(options.seed)
+    within = [row for regime in CHURN for row in pairs_within(rng, regime, options.repeats)]
+    between = [row for change in (0.0, 0.5, 2.0) for row in pairs_between(rng, change, options.repeats)]
+    variance = [row for regime in VARIANCE for row in variances(rng, regime, options.variance_repeats)]
+    coverage_table("one set of runs", within)
+    coverage_table("two sets of runs", between)
+    variance_tables(variance)
+    seconds = round(time.perf_counter() - started, 1)
+    print(json.dumps({**vars(options), "seconds": seconds, "within": within, "between": between, "variance": variance}))
+
+
+def pairs_within(rng: np.random.Generator, regime: Regime, repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield the coverage of each measure over pairs of one set of runs."""
+    test_set = regime.test_set(rng)
+    truths = {name: estimate.value for name, estimate in of_runs(test_set.labels(rng, MANY)).items()}
+    truths["churn"] = float(np.mean(1 - (test_set.shares() ** 2).sum(axis=1)))
+    name = f"{regime.name} ({100 * math.sqrt(regime.distribution_variance()):.1f} points)"
+    yield from coverages(name, truths, lambda n: of_runs(test_set.labels(rng, n)), repeats)
+
+
+def of_runs(labels: Any) -> dict[str, Estimate]:
+    """Measure runs whose right label is 0."""
+    targets = np.zeros(labels.shape[1], int)
+    return {
+        "churn": churn(labels).mean,
+        "beyond the accuracies": excess_churn(labels, targets).beyond,
+        "correlation": correctness_correlation(labels, targets).mean,
+    }
+
+
+def pairs_between(rng: np.random.Generator, change: float, repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield the coverage of each measure between two sets of as many runs."""
+    test_set = CHURN[2].test_set(rng)
+    other = test_set.changed(rng, change)
+    a, b = test_set.shares(), other.shares()
+    truths = {
+        "between": float(np.mean(1 - (a * b).sum(axis=1))),
+        "over A": float(np.mean((a * a - a * b).sum(axis=1))),
+        "excess": float(np.mean(((a - b) ** 2).sum(axis=1))) / 2,
+    }
+
+    def measured(runs: int) -> dict[str, Estimate]:
+        measured_pairs = churn_between(test_set.labels(rng, runs), other.labels(rng, runs))
+        return {"between": measured_pairs.between, "over A": measured_pairs.over_a, "excess": measured_pairs.excess}
+
+    yield from coverages(f"excess {100 * truths['excess']:.2f} %", truths, measured, repeats)
+
+
+def coverages(
+    regime: str, truths: dict[str, float], measured: Callable[[int], dict[str, Estimate]], repeats: int
+) -> Iterator[dict[str, Any]]:
+    """Yield for each number of runs and measure how often its interval covers."""
+    for runs in RUNS:
+        drawn = [measured(runs) for _ in range(repeats)]
+        for name, truth in truths.items():
+            yield {
+                "regime": regime,
+                "measure": name,
+                "runs": runs,
+                "truth": truth,
+                "mean": float(
+                    np.mean([estimates[name].value for estimates in drawn if estimates[name].value is not None])
+                ),
+                **covered([estimates[name].interval for estimates in drawn], truth),
+            }
+
+
+def covered(intervals: list[Interval], truth: float) -> dict[str, float | None]:
+    """Count the intervals that hold the truth, among those that are known."""
+    ends = np.array([(interval.low, interval.high) for interval in intervals if interval.known]).reshape(-1, 2)
+    inside = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+    return {"coverage": float(inside.mean()) if len(ends) else None, "none": 1 - len(ends) / len(intervals)}
+
+
+def variances(rng: np.random.Generator, regime: Regime, repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield bias and coverage of the distribution-wise variance; each repeat has a test set of its own."""
+    truth = regime.distribution_variance()
+    for runs in RUNS[1:]:
+        drawn = [regime.test_set(rng).correct(rng, runs) for _ in range(repeats)]
+        parts_of_all = [example_variance(table) for table in drawn]
+        estimates = np.array([parts.distribution for parts in parts_of_all])
+        observed = float(np.mean([parts.between_runs for parts in parts_of_all]))
+        few = drawn[: max(1, repeats // 10)]
+        yield {
+            "regime": regime.name,
+            "examples": regime.examples,
+            "runs": runs,
+            "truth": truth,
+            "mean": float(estimates.mean()),
+            "standard_error": float(estimates.std(ddof=1)) / math.sqrt(repeats),
+            "sd_of_one": float(estimates.std(ddof=1)),
+            "observed": observed,
+            "negative": float((estimates < 0).mean()),
+            "told_from_0": float(np.mean([parts.distribution_sd is not None for parts in parts_of_all])),
+            "given": covered([parts.interval for parts in parts_of_all], truth),
+            "chi-square": covered([by_chi_square(table) for table in few], truth),
+            "jackknife": covered([by_jackknife(table) for table in few], truth),
+        }
+
+
+def by_chi_square(correct: Any) -> Interval:
+    """Give the interval that knows of no tails."""
+    of_sd, parts = sd_interval(correct.mean(axis=1)), example_variance(correct)
+    if not of_sd.known:
+        return of_sd
+    return Interval(low=of_sd.low**2 - parts.finite_test, high=of_sd.high**2 - parts.finite_test, level=0.95, method="")
+
+
+def by_jackknife(correct: Any) -> Interval:
+    """Give the interval by leaving out runs."""
+    left_out = [example_variance(np.delete(correct, run, axis=0)).distribution for run in range(len(correct))]
+    return jackknife_interval(example_variance(correct).distribution, np.array(left_out))
+
+
+def coverage_table(title: str, rows: list[dict[str, Any]]) -> None:
+    """Print a line for each regime, with the SD of the accuracy on a test set without end, and measure."""
+    print(f"\n| {title}: regime | measure | truth (%) | {' | '.join(map(str, RUNS))} |", file=sys.stderr)
+    print(f"|---|---|---:|{'---:|' * len(RUNS)}", file=sys.stderr)
+    for key in dict.fromkeys((row["regime"], row["measure"]) for row in rows):
+        alike = [row for row in rows if (row["regime"], row["measure"]) == key]
+        cells = " | ".join(percent(row) for row in alike)
+        print(f"| {key[0]} | {key[1]} | {100 * alike[0]['truth']:.2f} | {cells} |", file=sys.stderr)
+
+
+def percent(row: dict[str, Any]) -> str:
+    """Write a coverage, and the share of repeats without an interval where there are any."""
+    if row["coverage"] is None:
+        return "–"
+    return f"{100 * row['coverage']:.1f}" + (f" ({100 * row['none']:.0f} % none)" if row["none"] >= 0.005 else "")
+
+
+def variance_tables(rows: list[dict[str, Any]]) -> None:
+    """Print bias and coverage of the distribution-wise variance, variances in squared points of accuracy."""
+    head = "runs | truth | mean ± SE | bias/observed (%) | SD of one | < 0 (%) | seen (%) | given | χ² | jackknife"
+    print(f"\n| regime | {head} |", file=sys.stderr)
+    print(f"|---|{'---:|' * 10}", file=sys.stderr)
+    for row in rows:
+        truth, mean, error, of_single, observed = (
+            1e4 * row[name] for name in ("truth", "mean", "standard_error", "sd_of_one", "observed")
+        )
+        bias = f"{100 * (mean - truth) / observed:+.1f} ± {100 * error / observed:.1f}"
+        cells = " | ".join(percent(row[name]) for name in ("given", "chi-square", "jackknife"))
+        print(
+            f"| {row['regime']} | {row['runs']} | {truth:.3f} | {mean:.3f} ± {error:.3f} | {bias} | {of_single:.3f} "
+            f"| {100 * row['negative']:.0f} | {100 * row['told_from_0']:.0f} | {cells} |",
+            file=sys.stderr,
+        )
+
+
+if __name__ == "__main__":
+    main()
