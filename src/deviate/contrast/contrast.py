@@ -158,6 +158,21 @@ def contrast(
     )
 
 
+def deciding_test(a: ArrayLike, b: ArrayLike, pairs: Sequence[tuple[int, int]] = ()) -> Tested:
+    """Make the test of the means that decides in `contrast`, and nothing else.
+
+    Examples
+    --------
+    >>> round(deciding_test([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]).p, 4)
+    0.2209
+    """
+    first, second = finite_sample(a), finite_sample(b)
+    if choose_location(first.size, second.size, len(pairs)) != PAIRED:
+        return welch_t(first, second)
+    indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
+    return paired_t(first[indices[:, 0]], second[indices[:, 1]])
+
+
 def _tests(a: ArrayLike, b: ArrayLike, rng: np.random.Generator, *, paired: bool) -> dict[str, Tested]:
     rows = {name: row for name, row in TESTS.items() if row.paired == paired}
     return {name: row.function(a, b, rng) if row.draws else row.function(a, b) for name, row in rows.items()}
