@@ -246,9 +246,10 @@ def plan(
     project : str or Path, optional
         By default the project one stands in.
     **options
-        Fields of `deviate.inference.plan.PlanOptions`, such as ``difference=0.5`` or ``metric="test acc"``.
+        Fields of `deviate.inference.plan_options.PlanOptions`, such as ``difference=0.5`` or ``metric="test acc"``.
     """
-    from deviate.inference.plan import PlanOptions, read_plan
+    from deviate.inference.plan import read_plan
+    from deviate.inference.plan_options import PlanOptions
     from deviate.report.views import plan_view
     from deviate.results.options import read_options
 
