@@ -88,7 +88,7 @@ def _shape(plan: Plan) -> str:
     """Say what skew does to a plan whose SD comes from a pilot; ``benchmarks/statistics/plans.py`` has the numbers."""
     if plan.caution_factor is None:
         return ""
-    return "; with skewed or heavy-tailed values the power is up to 11 points lower"
+    return "; with skewed or heavy-tailed values the power is up to 9 points lower"
 
 
 def _test_note(plan: Plan) -> str:
