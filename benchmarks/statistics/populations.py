@@ -28,3 +28,41 @@ def accuracy(examples: int, share: float) -> Population:
         share,
         math.sqrt(share * (1 - share) / examples),
     )
+
+
+def lognormal(sigma: float, name: str) -> Population:
+    """Give values whose logarithms are normal with this SD."""
+    return Population(
+        name,
+        lambda rng, shape: rng.lognormal(0, sigma, shape),
+        math.exp(sigma**2 / 2),
+        math.sqrt((math.exp(sigma**2) - 1) * math.exp(sigma**2)),
+    )
+
+
+def collapsing(rate: float) -> Population:
+    """Give accuracies of 97 ± 0.3 % in which a share of the runs ends at chance level, 10 %."""
+    usual, chance, sd = 97.0, 10.0, 0.3
+    return Population(
+        f"{rate:.0%} of runs collapse",
+        lambda rng, shape: np.where(rng.random(shape) < rate, chance, usual) + sd * rng.standard_normal(shape),
+        usual - rate * (usual - chance),
+        math.sqrt(sd**2 + rate * (1 - rate) * (usual - chance) ** 2),
+    )
+
+
+NORMAL = Population("normal", lambda rng, shape: rng.standard_normal(shape), 0.0, 1.0)
+
+HEAVY = Population("heavy-tailed (t, 3 df)", lambda rng, shape: rng.standard_t(3, shape), 0.0, math.sqrt(3))
+
+#: The shapes that the statistics of results are checked with.
+SHAPES = (
+    NORMAL,
+    lognormal(0.5, "skewed (lognormal, 0.5)"),
+    lognormal(1, "very skewed (lognormal, 1)"),
+    HEAVY,
+    accuracy(1000, 0.97),
+    accuracy(100, 0.99),
+)
+
+COLLAPSING = (collapsing(0.05), collapsing(0.1))

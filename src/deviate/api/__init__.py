@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from deviate.api.stored import StoredExperiment as StoredExperiment
 from deviate.experiment import DEFAULT_RUNS
@@ -100,6 +100,8 @@ def compare(
     matches: Mapping[str, str] | None = None,
     margins: Mapping[str, float] | None = None,
     directions: Mapping[str, Direction] | None = None,
+    until: Literal["decided"] | None = None,
+    most: int | None = None,
     aggregates: Mapping[str, str] | None = None,
     weak: Sequence[str] = (),
     reach: Sequence[str] = (),
@@ -128,6 +130,10 @@ def compare(
         By metric, the smallest difference that matters, above 0, in its unit: ``{"test acc": 0.5}``.
     directions : mapping of str to {'higher', 'lower'}, optional
         By metric, which values are better, where the experiments do not know.
+    until : {'decided'}, optional
+        The experiments grow, and are compared until a difference is shown: all looks share alpha. At the first look.
+    most : int, optional
+        With `until`, runs a side at the last look; by default 30.
     aggregates : mapping of str to str, optional
         Aggregates by metric, where they should differ from the experiments': ``{"test acc": "best"}``.
     weak : sequence of str, optional
@@ -165,6 +171,8 @@ def compare(
         matches=dict(matches or {}),
         margins=dict(margins or {}),
         directions=dict(directions or {}),
+        until=until,
+        most=most,
         seed=seed,
         samples=read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes),
     )
@@ -238,9 +246,10 @@ def plan(
     project : str or Path, optional
         By default the project one stands in.
     **options
-        Fields of `deviate.inference.plan.PlanOptions`, such as ``difference=0.5`` or ``metric="test acc"``.
+        Fields of `deviate.inference.plan_options.PlanOptions`, such as ``difference=0.5`` or ``metric="test acc"``.
     """
-    from deviate.inference.plan import PlanOptions, read_plan
+    from deviate.inference.plan import read_plan
+    from deviate.inference.plan_options import PlanOptions
     from deviate.report.views import plan_view
     from deviate.results.options import read_options
 

@@ -43,6 +43,13 @@ from deviate.errors import BadOption
     show_default=True,
     help="Compare runs of one index with each other; auto does if fingerprints prove that they share draws.",
 )
+@click.option(
+    "--until",
+    metavar="decided",
+    help="The sides grow and are compared until a difference is shown: all looks share alpha. Give it at the first; "
+    "the exit status is 1 while runs are to be made.",
+)
+@click.option("--max", "most", type=int, help="With --until: runs a side at the last look.  [default: 30]")
 @click.option("--seed", default=0, show_default=True, help="Of random arrangements and resamples.")
 @sample_options
 @output_options("terminal, md, tex, json, html (a page with figures) or csv (one row a metric).")
@@ -57,11 +64,11 @@ def command(
     figures: Path | None,
     figure_format: str | None,
     **options: Any,
-) -> None:
+) -> int:
     """Say whether one experiment is better or noisier than another.
 
     A and B are each EXPERIMENT or EXPERIMENT:VARIANT. With more than two, all pairs are compared and the experiments
-    are ranked.
+    are ranked. Comparing again after more runs is accounted for.
     """
     from deviate import api
     from deviate.report.writers.comparison_csv import comparison_csv
@@ -75,8 +82,9 @@ def command(
     if figures is not None:
         write_figure_files(view.drawn(), figures, figure_format)
         if format_name is None and output is None and not as_json:
-            return
+            return int(bool(view.facts.open_pairs))
     show(view, writer, output, view.command, "comparison")
+    return int(bool(view.facts.open_pairs))
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:
@@ -84,6 +92,8 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
         "alpha": _alpha(options["alpha"], options["level"]),
         "correction": options["correction"].strip().lower(),
         "pairing": options["pairing"],
+        "until": options["until"],
+        "most": options["most"],
         "metrics": list(options["metrics"]),
         "matches": named_values("--match", options["matches"], str, "'test acc=val_acc'"),
         "margins": named_values("--margin", options["margins"], _number, "'test acc=0.5'"),

@@ -21,7 +21,16 @@ from deviate.cli.samples import sample_arguments, sample_options
 @click.option("-n", "--runs", type=int, help="Say what so many runs a side can show.")
 @click.option("--power", default=0.8, show_default=True, help="Probability of showing a difference that is there.")
 @click.option("--alpha", default=0.05, show_default=True, help="Share of false alarms that is accepted.")
-@click.option("--tests", default=1, show_default=True, help="Tests that will be corrected together.")
+@click.option(
+    "--tests", default=1, show_default=True, help="Tests corrected together: claimed metrics × pairs of sides."
+)
+@click.option(
+    "--against",
+    metavar="EXPERIMENT",
+    help="A second pilot, the other side: whether runs are paired, and how they correlate, is read off both.",
+)
+@click.option("--correlation", type=float, help="Of runs that share draws, which are then compared in pairs.")
+@click.option("--failures", type=float, metavar="SHARE", help="Share of runs that fail; from the pilot by default.")
 @click.option("--seconds", type=float, help="Time of a run, for the cost; from the pilot by default.")
 @sample_options
 @output_options("terminal, md, tex, json or html.")

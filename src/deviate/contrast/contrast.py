@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -28,7 +28,10 @@ from deviate.contrast.results import Effect, Tested
 from deviate.contrast.sd_ratio import sd_ratio
 from deviate.contrast.superiority import cliff_delta, p_superiority
 from deviate.measure.intervals import Interval
-from deviate.measure.sample import finite_sample
+from deviate.measure.sample import Floats, finite_sample
+
+#: The values of two sides.
+Samples = tuple[Floats, Floats]
 
 
 class Row(NamedTuple):
@@ -43,7 +46,7 @@ class Row(NamedTuple):
     draws: bool = False
 
 
-#: All tests, in the order in which they are made (it decides what each draws) and shown.
+#: All tests, in the order in which they are shown (it decides what each draws).
 TESTS = {
     "student_t": Row("Student's t", student_t),
     "welch_t": Row("Welch's t", welch_t),
@@ -70,6 +73,37 @@ EFFECTS = {
 }
 
 
+class Tests(Mapping[str, Tested]):
+    """All tests of two samples by name, each made when it is first looked at.
+
+    The permutation test alone takes as long as all else that is known of a metric, and few outputs show it.
+    """
+
+    def __init__(self, independent: Samples, pairs: Samples | None, seed: int) -> None:
+        self._independent, self._pairs, self._seed = independent, pairs, seed
+        self._made: dict[str, Tested] = {}
+
+    def __getitem__(self, name: str) -> Tested:
+        if name not in self._made:
+            row = TESTS[name]
+            samples = self._pairs if row.paired else self._independent
+            if samples is None:
+                raise KeyError(name)
+            # Draws of its own for each test: what one draws does not depend on which others are made.
+            rng = (np.random.default_rng([self._seed, list(TESTS).index(name)]),) if row.draws else ()
+            self._made[name] = row.function(*samples, *rng)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, row in TESTS.items() if self._pairs is not None or not row.paired)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
 class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     """Tests, effects and bounds of one metric on two sides, `a` and `b`."""
 
@@ -84,7 +118,7 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     difference: Effect
     sd_ratio: Effect
     #: By name: those of the chosen questions and all others.
-    tests: dict[str, Tested]
+    tests: Mapping[str, Tested]
     effects: dict[str, Effect]
     a_over_b: Dominance
     b_over_a: Dominance
@@ -133,10 +167,9 @@ def contrast(
     paired = chosen == PAIRED
     indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
     compared_a, compared_b = (first[indices[:, 0]], second[indices[:, 1]]) if paired else (first, second)
-    tests = _tests(first, second, rng, paired=False)
+    pairs_compared = (compared_a, compared_b) if paired else None
     effects = _effects(first, second, level, paired=False)
     if paired:
-        tests |= _tests(compared_a, compared_b, rng, paired=True)
         effects |= _effects(compared_a, compared_b, level, paired=True)
     r = correlation(compared_a, compared_b) if paired else None
     return Contrast(
@@ -147,7 +180,7 @@ def contrast(
         spread=PAIRED_BROWN_FORSYTHE if paired else BROWN_FORSYTHE,
         difference=mean_difference(compared_a, compared_b, level, paired=paired),
         sd_ratio=sd_ratio(first, second, level),
-        tests=tests,
+        tests=Tests((first, second), pairs_compared, int(rng.integers(2**63))),
         effects=effects,
         a_over_b=dominance(first, second, rng, level),
         b_over_a=dominance(second, first, rng, level),
@@ -158,9 +191,19 @@ def contrast(
     )
 
 
-def _tests(a: ArrayLike, b: ArrayLike, rng: np.random.Generator, *, paired: bool) -> dict[str, Tested]:
-    rows = {name: row for name, row in TESTS.items() if row.paired == paired}
-    return {name: row.function(a, b, rng) if row.draws else row.function(a, b) for name, row in rows.items()}
+def deciding_test(a: ArrayLike, b: ArrayLike, pairs: Sequence[tuple[int, int]] = ()) -> Tested:
+    """Make the test of the means that decides in `contrast`, and nothing else.
+
+    Examples
+    --------
+    >>> round(deciding_test([1.0, 2.0, 3.0], [2.0, 4.0, 6.0]).p, 4)
+    0.2209
+    """
+    first, second = finite_sample(a), finite_sample(b)
+    if choose_location(first.size, second.size, len(pairs)) != PAIRED:
+        return welch_t(first, second)
+    indices = np.asarray(pairs, dtype=int).reshape(-1, 2)
+    return paired_t(first[indices[:, 0]], second[indices[:, 1]])
 
 
 def _effects(a: ArrayLike, b: ArrayLike, level: float, *, paired: bool) -> dict[str, Effect]:

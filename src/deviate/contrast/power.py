@@ -181,7 +181,8 @@ def detectable_sd_ratio(
         Runs per side, 3 or more.
     """
     _check(alpha, power)
-
+    if n > _MOST_SIMULATED:
+        return _large_sample_ratio(n, alpha, power)
     simulated = _simulated_alike(n, seed)
 
     def lacking(log_ratio: float) -> float:
@@ -190,6 +191,15 @@ def detectable_sd_ratio(
     if lacking(math.log(_LARGEST_RATIO)) < 0:
         return None
     return math.exp(optimize.bisect(lacking, 0.0, math.log(_LARGEST_RATIO), xtol=1e-3))
+
+
+def _large_sample_ratio(n: int, alpha: float, power: float) -> float:
+    """Give the same where so many runs make the logarithm of the ratio of mean distances from the medians normal.
+
+    Its variance is ``2 / n`` times the squared coefficient of variation of ``|z|``, which is ``pi / 2 - 1``.
+    """
+    quantiles = float(stats.norm.isf(alpha / 2) + stats.norm.ppf(power))
+    return math.exp(quantiles * math.sqrt((math.pi - 2) / n))
 
 
 def precision(n: int, level: float = DEFAULT_LEVEL) -> Precision:

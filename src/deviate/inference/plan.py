@@ -3,97 +3,33 @@
 from __future__ import annotations
 
 import math
-import shlex
 from typing import Literal
 
 import msgspec
-import numpy as np
 
-from deviate.collect.measured import TIME_PER_RUN
 from deviate.contrast.guards import fewest_runs
+from deviate.contrast.planned import planned_difference, planned_runs, runs_to_make
 from deviate.contrast.power import (
-    DEFAULT_ALPHA,
-    DEFAULT_POWER,
-    detectable_difference,
     detectable_sd_ratio,
     precision,
-    runs_for_difference,
     runs_for_precision,
     runs_for_sd_ratio,
 )
 from deviate.errors import BadOption
 from deviate.experiment import SCHEMA
-from deviate.inference.comparison.side import Side, read_sides
-from deviate.inference.metric import MetricSpread, measured_sample
-from deviate.measure.intervals import DEFAULT_LEVEL, sd_factors
+from deviate.inference.comparison.side import read_sides
+from deviate.inference.pilot import CAUTION, Pilot, make_pilot, sd_upper_factor, with_other_side
+from deviate.inference.plan_options import PlanOptions, check_options, check_size, plan_command
 from deviate.replicate.workspace.folders import Workspace
-from deviate.results.options import DEFAULTS, SampleOptions, option_words
-from deviate.results.order import main_metric
 
 #: Numbers of runs a side for which it is shown what they can show.
 LADDER = (5, 8, 10, 16, 30, 50, 100)
-
-#: The SD of a pilot is too small in about half of all pilots; planned with this one-sided upper limit of it, the power
-#: that was asked for is reached with this probability [1]_.
-#:
-#: .. [1] R. H. Browne, "On the use of a pilot sample for sample size determination", Statistics in Medicine 14, 1995.
-CAUTION = 0.8
 
 #: Two sides are compared.
 SIDES = 2
 
 #: What runs are to show: a difference of two means, a ratio of two SDs, or a mean to some precision.
 Question = Literal["difference", "sd-ratio", "precision"]
-
-
-class PlanOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user wants to show, with what certainty."""
-
-    #: SD of the runs, in the unit of the metric; None: everything is in SDs.
-    sd: float | None = None
-    #: A difference of two means, in the unit of the metric or in SDs.
-    difference: float | None = None
-    #: A ratio of two SDs.
-    sd_ratio: float | None = None
-    #: Half-width of the confidence interval of a mean.
-    precision: float | None = None
-    runs: int | None = None
-    power: float = DEFAULT_POWER
-    alpha: float = DEFAULT_ALPHA
-    #: Tests that will be corrected together.
-    tests: int = 1
-    #: Wall time of a run.
-    seconds: float | None = None
-    #: Of the pilot: the metric whose SD is planned with; None: the one a reader asks for first.
-    metric: str | None = None
-    #: How records of the pilot become samples.
-    samples: SampleOptions = DEFAULTS
-
-    @property
-    def alpha_each(self) -> float:
-        """Alpha of the first step of Holm's procedure, the strictest."""
-        return self.alpha / self.tests
-
-
-class Pilot(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs that were made already."""
-
-    label: str
-    variant: str
-    metric: str
-    aggregate: str
-    unit: str
-    n: int
-    mean: float
-    sd: float
-    #: Mean wall time of a run; None where it is not known.
-    seconds: float | None
-    #: Ends of the interval of the SD as multiples of it, and its confidence level; None for one run.
-    sd_low: float | None = None
-    sd_high: float | None = None
-    sd_level: float = DEFAULT_LEVEL
-    #: What was measured, with what was left out of it.
-    measured: MetricSpread | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,6 +47,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     #: Hours of all runs, one after the other; None where the time of a run is not known.
     hours: float | None
     hours_cautious: float | None
+    #: Runs of each side to be made so that so many are left, where some fail: at the rate of the pilot, and at its
+    #: upper limit.
+    made: int | None = None
+    made_cautious: int | None = None
 
 
 class Rung(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,6 +94,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     caution: float = CAUTION
     #: What to type for the same.
     command: str = ""
+    #: Runs of one index share draws, so that the differences within pairs are tested; their SD, in the unit.
+    paired: bool = False
+    correlation: float | None = None
+    sd_differences: float | None = None
+    #: Share of the runs that are lost, and its upper limit; None where nothing tells.
+    lost: float | None = None
+    lost_cautious: float | None = None
 
 
 def read_plan(workspace: Workspace | None, name: str | None, options: PlanOptions) -> Plan:
@@ -168,94 +115,15 @@ def read_plan(workspace: Workspace | None, name: str | None, options: PlanOption
     """
     check_options(options)
     if name is None or workspace is None:
-        if options.metric is not None:
-            raise BadOption("--metric needs a pilot", hint=f"type: deviate plan EXPERIMENT --metric {options.metric!r}")
+        for option, value in (("--metric", options.metric), ("--against", options.against)):
+            if value is not None:
+                raise BadOption(f"{option} needs a pilot", hint=f"type: deviate plan EXPERIMENT {option} {value!r}")
         return make_plan(options, None, plan_command(name, options))
-    (side,) = read_sides(workspace, (name,), options.samples)
-    return make_plan(options, _pilot(side, options), plan_command(name, options))
-
-
-def check_options(options: PlanOptions) -> None:
-    """Refuse numbers that cannot be.
-
-    Raises
-    ------
-    BadOption
-        With the option at fault.
-    """
-    alpha, power = options.alpha, options.power
-    if not 0 < alpha < power < 1:
-        raise BadOption(
-            f"--alpha and --power lie between 0 and 1, alpha below power; found {alpha:g} and {power:g}",
-            hint="type for example --alpha 0.05 --power 0.8",
-        )
-    above_zero = {
-        "--sd": options.sd,
-        "--difference": None if options.difference is None else abs(options.difference),
-        "--sd-ratio": options.sd_ratio,
-        "--precision": options.precision,
-        "--seconds": options.seconds,
-    }
-    for option, value in above_zero.items():
-        if value is not None and not (value > 0 and math.isfinite(value)):
-            raise BadOption(f"{option} must be above 0, found {value:g}", hint=f"type for example {option} 2")
-    if options.sd_ratio == 1:
-        raise BadOption("--sd-ratio 1 is no difference", hint="type for example --sd-ratio 2")
-    if options.runs is not None and options.runs < 2:
-        raise BadOption(f"--runs must be 2 or more, found {options.runs}", hint="one run tells nothing about spread")
-    if options.tests < 1:
-        raise BadOption(f"--tests must be 1 or more, found {options.tests}", hint="type --tests 1")
-
-
-def plan_command(name: str | None, options: PlanOptions) -> str:
-    """Return the command that asks the same.
-
-    Examples
-    --------
-    >>> plan_command("usual", PlanOptions(difference=0.5, runs=10))
-    'deviate plan usual --difference 0.5 --runs 10'
-    """
-    usual = PlanOptions()
-    fields = (field for field in PlanOptions.__struct_fields__ if field != "samples")
-    changed = {field: value for field in fields if (value := getattr(options, field)) != getattr(usual, field)}
-    words = [word for field, value in changed.items() for word in (f"--{field.replace('_', '-')}", str(value))]
-    return shlex.join(["deviate", "plan", *([name] if name else []), *words, *option_words(options.samples)])
-
-
-def _pilot(side: Side, options: PlanOptions) -> Pilot:
-    if not side.samples:
-        raise BadOption(
-            f"{side.label} has no metric with a finite value", hint=f"`deviate report {side.experiment}` says why"
-        )
-    name = options.metric or main_metric(side.samples).name
-    metric = measured_sample(side.sample(name, "--metric"), DEFAULT_LEVEL)
-    values, n = np.asarray(metric.values), metric.n
-    if options.sd is None and (n < 2 or np.ptp(values) == 0):
-        what = "has fewer than two runs" if n < 2 else "gave the same value in every run"
-        raise BadOption(
-            f"{metric.name!r} in {side.label} {what}, so it tells no SD to plan with",
-            hint="make more runs, name another --metric, or give an --sd",
-        )
-    low, high = sd_factors(n) if n > 1 else (None, None)
-    return Pilot(
-        label=side.label,
-        variant=side.variant,
-        metric=metric.name,
-        aggregate=metric.aggregate,
-        unit=metric.unit,
-        n=n,
-        mean=float(values.mean()),
-        sd=float(values.std(ddof=1)) if n > 1 else math.nan,
-        seconds=_seconds(side),
-        sd_low=low,
-        sd_high=high,
-        measured=metric,
-    )
-
-
-def _seconds(side: Side) -> float | None:
-    times = next((sample.values for sample in side.samples if sample.name == TIME_PER_RUN), [])
-    return float(np.mean(times)) if times else None
+    names = (name,) if options.against is None else (name, options.against)
+    side, *others = read_sides(workspace, names, options.samples)
+    pilot = make_pilot(side, options.metric, needs_sd=options.sd is None)
+    pilot = with_other_side(pilot, side, others[0]) if others else pilot
+    return make_plan(options, pilot, plan_command(name, options))
 
 
 def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> Plan:
@@ -263,55 +131,100 @@ def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> P
 
     The pilot tells SD and time, where the user gives neither; `command` is what to type for the same.
     """
-    sd = options.sd if options.sd is not None else pilot.sd if pilot else 1.0
-    seconds = options.seconds if options.seconds is not None else pilot.seconds if pilot else None
-    factor = sd_upper_factor(pilot.n) if pilot and options.sd is None else None
+    known = _known(options, pilot)
+    for what, value in (("the SD", known.sd), ("the SD of the differences", known.sd_differences)):
+        check_size(what, value)
     rungs = sorted({*LADDER, *([options.runs] if options.runs else [])})
     return Plan(
         pilot=pilot,
-        sd=sd,
+        sd=known.sd,
         unit="SD" if options.sd is None and pilot is None else pilot.unit if pilot else "",
         alpha=options.alpha,
         power=options.power,
         tests=options.tests,
-        seconds=seconds,
-        answers=_answers(options, sd, None if factor is None else sd * factor, seconds),
-        ladder=[_rung(runs, options, sd, seconds) for runs in rungs],
+        seconds=known.seconds,
+        answers=_answers(options, known),
+        ladder=[_rung(runs, options, known) for runs in rungs],
         alpha_each=options.alpha_each,
         fewest_runs=fewest_runs(options.alpha),
-        caution_factor=factor,
+        caution_factor=known.factor,
         command=command,
+        paired=known.sd_differences is not None,
+        correlation=known.correlation,
+        sd_differences=known.sd_differences,
+        lost=known.lost,
+        lost_cautious=known.lost_cautious,
     )
 
 
-def sd_upper_factor(n: int, certainty: float = CAUTION) -> float:
-    """Return the one-sided upper confidence limit of the SD as a multiple of the measured one.
+class _Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What is planned with."""
 
-    Examples
-    --------
-    >>> round(sd_upper_factor(8), 2), round(sd_upper_factor(30), 2)
-    (1.35, 1.14)
-    """
-    return sd_factors(n, 2 * certainty - 1)[1]
+    sd: float
+    #: Within pairs; None where runs are not paired.
+    sd_differences: float | None
+    correlation: float | None
+    #: Of the SD; None where it is not measured.
+    freedom: int | None
+    seconds: float | None
+    lost: float | None
+    lost_cautious: float | None
+
+    @property
+    def tested_sd(self) -> float:
+        """SD that a difference is divided by."""
+        return self.sd if self.sd_differences is None else self.sd_differences
+
+    @property
+    def paired(self) -> bool:
+        """Whether the differences within pairs are tested."""
+        return self.sd_differences is not None
+
+    @property
+    def factor(self) -> float | None:
+        """Upper limit of the SD as a multiple of it."""
+        return None if self.freedom is None else sd_upper_factor(self.freedom + 1)
 
 
-def _answers(options: PlanOptions, sd: float, cautious: float | None, seconds: float | None) -> list[Answer]:
+def _known(options: PlanOptions, pilot: Pilot | None) -> _Known:
+    measured = pilot is not None and options.sd is None
+    sd = options.sd if options.sd is not None else pilot.sd_planned if pilot else 1.0
+    given = options.correlation
+    r = given if given is not None else pilot.correlation if pilot else None
+    differences = None if r is None else sd * math.sqrt(2 * (1 - r))
+    if measured and pilot and given is None and pilot.sd_differences is not None:
+        differences = pilot.sd_differences
+    failures = pilot.failures if pilot and options.failures is None else None
+    return _Known(
+        sd=sd,
+        sd_differences=differences,
+        correlation=r,
+        freedom=pilot.freedom if measured and pilot else None,
+        seconds=options.seconds if options.seconds is not None else pilot.seconds if pilot else None,
+        lost=failures.share if failures else options.failures,
+        lost_cautious=failures.interval.high if failures and failures.failed else None,
+    )
+
+
+def _answers(options: PlanOptions, known: _Known) -> list[Answer]:
     answers = []
-    alpha, power, level = options.alpha_each, options.power, 1 - options.alpha
+    alpha, power = options.alpha_each, options.power
+    cautious = None if known.factor is None else known.tested_sd * known.factor
     if options.difference is not None:
         size = abs(options.difference)
-        runs, more = (
-            None if each is None else _enough(runs_for_difference(size / each, alpha, power), options)
-            for each in (sd, cautious)
-        )
-        answers.append(_answer("difference", size, runs, more, SIDES, seconds))
+        runs = planned_runs(size / known.tested_sd, alpha, power, paired=known.paired, freedom=known.freedom)
+        more = None if cautious is None else planned_runs(size / cautious, alpha, power, paired=known.paired)
+        if runs is not None and more is not None:
+            more = max(runs, more)
+        answers.append(_answer("difference", size, _enough(runs, options), _enough(more, options), SIDES, known))
     if options.sd_ratio is not None:
         runs = _enough(runs_for_sd_ratio(options.sd_ratio, alpha=alpha, power=power), options)
-        answers.append(_answer("sd-ratio", options.sd_ratio, runs, None, SIDES, seconds))
+        answers.append(_answer("sd-ratio", options.sd_ratio, runs, None, SIDES, known))
     if options.precision is not None:
-        size = options.precision
-        runs, more = (None if each is None else runs_for_precision(size / each, level) for each in (sd, cautious))
-        answers.append(_answer("precision", size, runs, more, 1, seconds))
+        size, level = options.precision, 1 - options.alpha
+        runs = runs_for_precision(size / known.sd, level)
+        more = None if known.factor is None else runs_for_precision(size / (known.sd * known.factor), level)
+        answers.append(_answer("precision", size, runs, more, 1, known))
     return answers
 
 
@@ -321,30 +234,40 @@ def _enough(runs: int | None, options: PlanOptions) -> int | None:
 
 
 def _answer(
-    question: Question, size: float, runs: int | None, cautious: int | None, sides: int, seconds: float | None
+    question: Question, size: float, runs: int | None, cautious: int | None, sides: int, known: _Known
 ) -> Answer:
+    pairs = known.paired and question == "difference"
+    made = _made(runs, known.lost, pairs)
+    made_cautious = _made(cautious, known.lost_cautious or known.lost, pairs)
     return Answer(
         question=question,
         size=size,
         runs=runs,
         runs_cautious=cautious,
         sides=sides,
-        hours=_hours(runs, sides, seconds),
-        hours_cautious=_hours(cautious, sides, seconds),
+        hours=_hours(made, sides, known.seconds),
+        hours_cautious=_hours(made_cautious, sides, known.seconds),
+        made=made,
+        made_cautious=made_cautious,
     )
 
 
-def _rung(runs: int, options: PlanOptions, sd: float, seconds: float | None) -> Rung:
-    known = precision(runs, 1 - options.alpha)
+def _made(runs: int | None, lost: float | None, pairs: bool) -> int | None:
+    return runs if runs is None or lost is None else runs_to_make(runs, lost, paired=pairs)
+
+
+def _rung(runs: int, options: PlanOptions, known: _Known) -> Rung:
+    precise = precision(runs, 1 - options.alpha)
     alpha, power = options.alpha_each, options.power
+    shown = planned_difference(runs, alpha, power, paired=known.paired, freedom=known.freedom)
     return Rung(
         runs=runs,
-        mean_half_width=known.mean_half_width * sd,
-        sd_low=known.sd_low,
-        sd_high=known.sd_high,
-        detectable_difference=detectable_difference(runs, runs, alpha, power) * sd,
+        mean_half_width=precise.mean_half_width * known.sd,
+        sd_low=precise.sd_low,
+        sd_high=precise.sd_high,
+        detectable_difference=shown * known.tested_sd,
         detectable_sd_ratio=detectable_sd_ratio(runs, alpha=alpha, power=power) if runs > 2 else None,
-        hours=_hours(runs, SIDES, seconds),
+        hours=_hours(runs, SIDES, known.seconds),
     )
 
 

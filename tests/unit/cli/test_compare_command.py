@@ -13,7 +13,8 @@ import deviate
 from deviate.cli.main import group
 from deviate.errors import BadOption, UnknownExperiment
 from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.plan import PlanOptions, make_plan
+from deviate.inference.plan import make_plan
+from deviate.inference.plan_options import PlanOptions
 from deviate.report.text.comparison.caveats import comparison_caveats
 from deviate.report.text.plan import plan_notes
 from deviate.results.options import SampleOptions
@@ -247,13 +248,58 @@ def test_plan_without_a_pilot_is_in_sds():
     assert (found.unit, found.sd) == ("SD", 1.0)
     assert found.answers[0].runs == 17
     rung = next(rung for rung in found.ladder if rung.runs == 8)
-    assert rung.detectable_difference == pytest.approx(1.507, abs=1e-3)
+    assert rung.detectable_difference == pytest.approx(1.520, abs=1e-3)  # Student's t: 1.507
     assert rung.mean_half_width == pytest.approx(0.836, abs=1e-3)
     assert (found.seconds, rung.hours) == (None, None)
 
 
 def test_plan_needs_at_least_what_a_verdict_needs():
     assert make_plan(PlanOptions(difference=10.0), None).answers[0].runs == 5
+
+
+def test_a_plan_from_two_pilots_is_for_pairs_where_runs_are_paired(project):
+    drawn = [f"{k:08x}" for k in range(8)]
+    noise = RNG.standard_normal(8)
+    for name, shift in (("left", 0.0), ("right", 0.3)):
+        values = 90 + noise + shift + 0.2 * RNG.standard_normal(8)
+        write_experiment(project, name, {"test acc": values.tolist()}, drawn=drawn)
+    paired = deviate.plan("left", against="right", difference=0.5)
+    assert (paired.paired, paired.pilot.pairs) == (True, 8)
+    assert paired.sd_differences < paired.sd
+    alone = deviate.plan("left", difference=0.5)
+    assert paired.answers[0].runs < alone.answers[0].runs
+    assert "the power is that of the paired t test" in " ".join(plan_notes(paired.facts))
+    unpaired = deviate.plan("baseline", against="proposed", difference=0.5)
+    pooled = np.sqrt((np.var(BASE["test acc"], ddof=1) + np.var(BETTER["test acc"], ddof=1)) / 2)
+    assert not unpaired.paired
+    assert unpaired.sd == pytest.approx(pooled)
+
+
+def test_a_plan_makes_more_runs_where_some_fail(project):
+    pilot = deviate.plan("proposed", difference=0.8)
+    answer = pilot.answers[0]
+    assert (pilot.pilot.failures.failed, pilot.pilot.failures.runs) == (2, 10)
+    assert answer.made == -(-answer.runs // 0.8)
+    assert answer.made_cautious > answer.made > answer.runs
+    assert "2 of 10 runs of the pilot gave no value" in " ".join(plan_notes(pilot.facts))
+    assert make_plan(PlanOptions(difference=1.0, failures=0.1), None).answers[0].made == 19
+    assert "None of 8 runs of the pilot failed; up to 18% may" in " ".join(
+        plan_notes(deviate.plan("baseline", difference=0.8).facts)
+    )
+
+
+def test_a_correlation_is_planned_for_pairs():
+    plan = make_plan(PlanOptions(difference=1.0, correlation=0.5), None)
+    assert plan.paired
+    assert plan.sd_differences == pytest.approx(1.0)
+    assert plan.answers[0].runs == 10
+
+
+def test_a_pilot_of_few_runs_takes_more_runs(project):
+    def runs(**options):
+        return deviate.plan("baseline", difference=0.8, **options).answers[0].runs
+
+    assert runs() > runs(sd=float(np.std(BASE["test acc"], ddof=1)))
 
 
 def test_correcting_for_tests_takes_more_runs():
@@ -279,6 +325,14 @@ def test_plan_command(project):
         (["--power", "0.01"], "alpha below power"),
         (["-n", "1"], "--runs"),
         (["--tests", "0"], "--tests"),
+        (["--tests", "1" + 400 * "0"], "--tests"),
+        (["--sd", "1e308", "--difference", "1e-308"], "--sd"),
+        (["--sd", "1", "--runs", "1000000000"], "--runs"),
+        (["--seconds", "1e308"], "--seconds"),
+        (["--alpha", "1e-300"], "--alpha"),
+        (["--correlation", "1"], "--correlation"),
+        (["--failures", "1"], "--failures"),
+        (["--against", "baseline"], "needs a pilot"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(project, words, said):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deviate.contrast.choice import choose_location
-from deviate.contrast.contrast import contrast
+from deviate.contrast.contrast import TESTS, contrast
 from deviate.contrast.difference import tost
 from deviate.contrast.dispersion import bartlett, brown_forsythe, f_variance
 from deviate.contrast.dominance import dominance
@@ -173,3 +173,22 @@ def test_ranking_of_equal_means_and_lower_is_better():
         ("c", 1, 1, 2),
         ("a", 3, 3, 3),
     ]
+
+
+def test_tests_are_made_when_they_are_looked_at_and_draw_the_same_in_any_order(monkeypatch):
+    a, b = rng().standard_normal((2, 30))
+    asked = contrast(a, b, rng())
+    other = contrast(a, b, rng())
+    assert other.tests["permutation"].p is not None
+
+    def refused(*samples):
+        raise AssertionError("nobody looked at this test")
+
+    with monkeypatch.context() as patched:
+        patched.setitem(TESTS, "permutation", TESTS["permutation"]._replace(function=refused))
+        untouched = contrast(a, b, rng())
+        assert untouched.p == asked.p
+        with pytest.raises(AssertionError, match="nobody looked"):
+            untouched.tests["permutation"]
+    assert dict(asked.tests) == dict(other.tests)
+    assert "paired_t" not in asked.tests

@@ -270,7 +270,7 @@ def test_latex_rows_have_the_numbers_of_all_formats():
     text = rendered("tex", made)
     better = []
     for metric in made.pairs[0].metrics:
-        cells = MetricCells(metric, made.pairs[0], made.alpha)
+        cells = MetricCells(metric, made.pairs[0])
         numbers = [number(each) for each in (cells.a, cells.b, cells.difference, cells.ci, cells.p)]
         (row,) = [row for row in latex_rows(text) if row[1:6] == numbers]
         better.append(row[6])

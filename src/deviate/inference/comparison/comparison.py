@@ -14,6 +14,7 @@ from deviate.experiment import SCHEMA
 from deviate.inference.comparison.comparability import Comparability, comparability
 from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
 from deviate.inference.comparison.families import Adjusted, adjust_families, family_sizes, is_measured_time
+from deviate.inference.comparison.looks import Labels, PairLook, pair_look, read_pair_looks, record_looks
 from deviate.inference.comparison.match import direction_of, match_metrics, settle_names
 from deviate.inference.comparison.metric import MetricComparison, compare_metric, contrast_metric
 from deviate.inference.comparison.omnibus import MetricOmnibus, metric_omnibus
@@ -23,6 +24,7 @@ from deviate.inference.comparison.predictions import ChangedPredictions, changed
 from deviate.inference.comparison.side import Side, read_sides
 from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.results.order import rank
 from deviate.results.reach import FIRST
 
@@ -40,8 +42,19 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[MetricComparison]
     pairing: Pairing
     draws: RepeatedDraws
+    look: PairLook
     #: None where a side has no predictions.
     predictions: ChangedPredictions | None = None
+
+    @property
+    def alpha(self) -> float:
+        """What p must be below at this look; that of the comparison where it is the first."""
+        return self.look.alpha
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the intervals."""
+        return 1 - self.alpha
 
     def __repr__(self) -> str:
         return f"<{self.a!r} against {self.b!r}: {', '.join(map(repr, self.metrics))}>"
@@ -71,8 +84,23 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def level(self) -> float:
-        """Confidence level of the intervals."""
+        """Confidence level of the intervals at a first look."""
         return 1 - self.alpha
+
+    @property
+    def omnibus_alpha(self) -> float:
+        """What p of a test over all sides must be below: the strictest of what holds for two."""
+        return min(pair.alpha for pair in self.pairs)
+
+    @property
+    def open_pairs(self) -> list[PairComparison]:
+        """Those of ``--until decided`` in which nothing is decided yet, and runs are left to be made."""
+        return [pair for pair in self.pairs if pair.look.most and not (pair.look.ended or self._is_decided(pair))]
+
+    def _is_decided(self, pair: PairComparison) -> bool:
+        return all(
+            metric.differs or metric.verdict == "equivalent" for metric in pair.metrics if metric.name in self.claimed
+        )
 
 
 def read_comparison(workspace: Workspace, names: Sequence[str], options: ComparisonOptions) -> Comparison:
@@ -89,11 +117,28 @@ def read_comparison(workspace: Workspace, names: Sequence[str], options: Compari
     if len(names) < 2:
         raise BadOption("a comparison has two sides or more", hint=_second_side(workspace, names))
     sides = read_sides(workspace, names, options.samples)
-    return compare_sides(sides, options, shlex.join(comparison_command(names, options)))
+    looks = read_pair_looks(workspace, sides, options)
+    comparison = compare_sides(sides, options, shlex.join(comparison_command(names, options)), looks)
+    unrecorded = record_looks(workspace, sides, looks)
+    pairs = [
+        msgspec.structs.replace(
+            pair, look=msgspec.structs.replace(pair.look, unrecorded=unrecorded.get((pair.a, pair.b), ""))
+        )
+        for pair in comparison.pairs
+    ]
+    return msgspec.structs.replace(comparison, pairs=pairs)
 
 
-def compare_sides(sides: Sequence[Side], options: ComparisonOptions, command: str = "") -> Comparison:
-    """Compare two or more sides in every metric they have in common; `command` is what to type for the same.
+def compare_sides(
+    sides: Sequence[Side],
+    options: ComparisonOptions,
+    command: str = "",
+    looks: Mapping[Labels, RecordedLooks] | None = None,
+) -> Comparison:
+    """Compare two or more sides in every metric they have in common.
+
+    `command` is what to type for the same; `looks` are the comparisons of every two sides before this one, by their
+    labels.
 
     Raises
     ------
@@ -109,7 +154,13 @@ def compare_sides(sides: Sequence[Side], options: ComparisonOptions, command: st
     indices = list(combinations(range(len(sides)), 2))
     pairings = [pair_runs(sides[i], sides[j], options.pairing) for i, j in indices]
     draws = [repeated_draws(sides[i], sides[j]) for i, j in indices]
-    pairs = _pairs(sides, metrics, pairings, draws, claimed, options)
+    looked = {
+        (each.a, each.b): pair_look(
+            sides[i], sides[j], (looks or {}).get((each.a, each.b)), _claims(metrics, i, j, claimed), each, options
+        )
+        for (i, j), each in zip(indices, pairings, strict=True)
+    }
+    pairs = _pairs(sides, metrics, pairings, draws, looked, claimed, options)
     ps = {_key(pair, each): each.contrast.p for pair in pairs for each in pair.metrics}
     families = family_sizes(ps, claimed)
     only_times = all(is_measured_time(match[0].name) for match in matches)
@@ -131,6 +182,12 @@ def compare_sides(sides: Sequence[Side], options: ComparisonOptions, command: st
     )
 
 
+def _claims(
+    metrics: Sequence[list[MetricSpread]], i: int, j: int, claimed: Collection[str]
+) -> list[tuple[MetricSpread, MetricSpread]]:
+    return [(match[i], match[j]) for match in metrics if match[0].name in claimed]
+
+
 def _with_reached(sides: Sequence[Side], options: ComparisonOptions) -> ComparisonOptions:
     """Compare what was asked for by its own option even where only some metrics are named."""
     if not options.metrics:
@@ -148,6 +205,7 @@ def _pairs(
     metrics: Sequence[list[MetricSpread]],
     pairings: Sequence[Pairing],
     draws: Sequence[RepeatedDraws],
+    looks: Mapping[Labels, PairLook],
     claimed: Collection[str],
     options: ComparisonOptions,
 ) -> list[PairComparison]:
@@ -160,7 +218,8 @@ def _pairs(
     }
     pairing = {(each.a, each.b): each for each in pairings}
     repeated = {(each.a, each.b): each for each in draws}
-    contrasts = {key: contrast_metric(a, b, pairing[key[:2]], options) for key, (a, b) in matches.items()}
+    judged = {labels: msgspec.structs.replace(options, alpha=look.alpha) for labels, look in looks.items()}
+    contrasts = {key: contrast_metric(a, b, pairing[key[:2]], judged[key[:2]]) for key, (a, b) in matches.items()}
     means, spreads, margins = _adjusted(contrasts, claimed, options)
     directions = {match[0].name: direction_of(match, options) for match in metrics}
     experiments = {side.label: side.experiment for side in sides}
@@ -175,7 +234,7 @@ def _pairs(
             spreads=spreads[key],
             margins=margins[key],
             one_draw=bool(repeated[key[:2]].unshared),
-            options=options,
+            options=judged[key[:2]],
         )
         for key, (a, b) in matches.items()
     }
@@ -194,6 +253,7 @@ def _pairs(
                 {match[by_label[each.a]].name: match[by_label[each.b]].name for match in metrics},
                 options.level,
             ),
+            look=looks[each.a, each.b],
         )
         for each in pairings
     ]

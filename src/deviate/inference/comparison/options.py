@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from deviate.contrast.guards import fewest_runs
 from deviate.contrast.multiplicity import CORRECTIONS, DEFAULT_CORRECTION, Correction
 from deviate.contrast.power import DEFAULT_ALPHA
 from deviate.errors import BadOption
@@ -16,6 +17,10 @@ from deviate.results.options import DEFAULTS, SampleOptions, option_words
 
 #: Whether runs of one index are compared with each other; ``auto``: if fingerprints prove that they share draws.
 PairingMode = Literal["auto", "on", "off"]
+
+
+#: Runs a side at the last look of ``--until decided``, where the user does not say.
+DEFAULT_MOST = 30
 
 
 class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +37,9 @@ class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Names on the first side; empty for all.
     metrics: list[str] = []
     pairing: PairingMode = "auto"
+    #: ``decided``: compare growing sides until a difference is shown, or they have `most` runs each.
+    until: Literal["decided"] | None = None
+    most: int | None = None
     #: Of every random draw.
     seed: int = 0
     #: How records become samples, on every side.
@@ -67,6 +75,20 @@ def check_options(options: ComparisonOptions) -> None:
                 hint=f"give the smallest difference that matters: --margin '{metric}=0.5'",
             )
     check_directions(options.directions)
+    _check_until(options)
+
+
+def _check_until(options: ComparisonOptions) -> None:
+    fewest = fewest_runs(options.alpha)
+    if options.until is None:
+        if options.most is not None:
+            raise BadOption("--max says when to give up on --until", hint="type --until decided too, or leave it out")
+    elif options.until != "decided":
+        raise BadOption(f"--until {options.until!r} is not 'decided'", hint="type --until decided")
+    elif options.most is not None and options.most < fewest:
+        raise BadOption(
+            f"--max {options.most} is too few for a verdict; expected {fewest} or more", hint="leave it out for 30"
+        )
 
 
 def check_directions(directions: Mapping[str, Direction]) -> None:
@@ -94,21 +116,30 @@ def comparison_command(names: Sequence[str], options: ComparisonOptions) -> list
     >>> comparison_command(["a", "b"], options)[3:]
     ['b', '--alpha', '0.01', '--aggregate', 'test acc=best']
     """
-    usual = ComparisonOptions()
-    plain = {"alpha": f"{options.alpha:g}", "correction": options.correction, "pairing": options.pairing,
-             "seed": options.seed}  # fmt: skip
+    usual = _plain(ComparisonOptions())
     named: dict[str, Mapping[str, object]] = {
         "match": options.matches, "margin": options.margins, "direction": options.directions,
     }  # fmt: skip
     return [
         "deviate", "compare", *names,
         *_each("metric", options.metrics),
-        *(word for option, value in plain.items() if getattr(options, option) != getattr(usual, option)
+        *(word for option, value in _plain(options).items() if value != usual[option]
           for word in (f"--{option}", str(value))),
         *(word for option, values in named.items()
           for word in _each(option, (f"{metric}={value}" for metric, value in values.items()))),
         *option_words(options.samples),
     ]  # fmt: skip
+
+
+def _plain(options: ComparisonOptions) -> dict[str, object]:
+    return {
+        "alpha": f"{options.alpha:g}",
+        "correction": options.correction,
+        "pairing": options.pairing,
+        "until": options.until,
+        "max": options.most,
+        "seed": options.seed,
+    }
 
 
 def _each(option: str, values: Iterable[str]) -> Iterable[str]:

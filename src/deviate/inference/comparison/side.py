@@ -10,6 +10,7 @@ import msgspec
 from deviate.collect.fingerprints import Fingerprint
 from deviate.collect.measured import TIMES
 from deviate.errors import BadOption
+from deviate.experiment import Until
 from deviate.replicate.workspace.folders import Workspace
 from deviate.results.choice import choose_variant, find_experiment
 from deviate.results.names import same_name
@@ -45,6 +46,10 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: list[Evaluation] = []
     #: The variant was not typed, and the experiment has several.
     assumed: bool = False
+    #: When the experiment was made; empty for imported results.
+    created: str = ""
+    #: What decided how many runs were made; None where the user did.
+    until: Until | None = None
 
     def sample(self, name: str, option: str) -> Sample:
         """Return the sample of the metric that an option names.
@@ -116,6 +121,8 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
         prints={run.index: run.prints for run in completed},
         evaluations=results.evaluations.get(variant, []),
         assumed=assumed,
+        created="" if results.experiment.imported else results.experiment.created,
+        until=results.experiment.until,
     )
 
 

@@ -2,6 +2,7 @@
 
     .deviate/lock
     .deviate/written                                digests of the reports that were written into the project
+    .deviate/looks/DIGEST.json                      which runs two sides had each time they were compared
     .deviate/verification/                          a verification that goes on, or was killed
     .deviate/experiments/NAME/experiment.json       what was asked for
     .deviate/experiments/NAME/snapshot/             the project as it was
@@ -251,6 +252,10 @@ class Workspace:
     def written_file(self) -> Path:
         """Digests of what Deviate wrote into the project, see `deviate.replicate.snapshot.own_files`."""
         return self.path / "written"
+
+    def looks_file(self, digest: str) -> Path:
+        """Which runs two sides had each time they were compared, see `deviate.replicate.workspace.looks`."""
+        return self.path / "looks" / f"{digest}.json"
 
     @property
     def verification(self) -> ExperimentFolder:

@@ -48,13 +48,13 @@ def comparison_figure(metric: MetricComparison, pair: PairComparison, comparison
     .. [1] M. J. Gardner and D. G. Altman, "Confidence intervals rather than P values: estimation rather than
        hypothesis testing", British Medical Journal 292, 1986.
     """
-    cells = MetricCells(metric, pair, comparison.alpha)
+    cells = MetricCells(metric, pair)
     parts = [cells.name] if len(comparison.pairs) == 1 else [cells.name, pair.a, pair.b]
     return Figure(
         slug=slug("comparison", *parts),
         section="comparison",
         title=f"{clean(cells.name)}: {clean(pair.a)} against {clean(pair.b)}",
-        description=_description(metric, pair, cells, comparison.level),
+        description=_description(metric, pair, cells, pair.level),
         metric=metric.name,
         spec=_chart(metric, pair, comparison.labels),
     )

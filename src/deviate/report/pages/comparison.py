@@ -76,9 +76,9 @@ def _pair_names(comparison: Comparison, pair: PairComparison) -> str:
     return f"{pair.a} against {pair.b}, " if len(comparison.pairs) > 1 else ""
 
 
-def _cells(metric: MetricComparison, pair: PairComparison, alpha: float) -> dict[str, Cell]:
+def _cells(metric: MetricComparison, pair: PairComparison) -> dict[str, Cell]:
     """Return every cell that a table may show of one metric."""
-    contrast, text = metric.contrast, MetricCells(metric, pair, alpha)
+    contrast, text = metric.contrast, MetricCells(metric, pair)
     aggregate = f" ({text.aggregate})" if text.aggregate else ""
     return {
         "name": Cell(text.name),
@@ -105,9 +105,9 @@ def _low(interval: Interval) -> float | None:
     return interval.low if interval.known else None
 
 
-def _rows(metrics: Iterable[MetricComparison], pair: PairComparison, alpha: float, *names: str) -> list[Row]:
+def _rows(metrics: Iterable[MetricComparison], pair: PairComparison, *names: str) -> list[Row]:
     """Return a row a metric with the cells that are `shown`."""
-    cells = (_cells(metric, pair, alpha) for metric in metrics)
+    cells = (_cells(metric, pair) for metric in metrics)
     return [Row(cells=[each[name] for name in names]) for each in cells]
 
 
@@ -147,7 +147,7 @@ def _brief_table(pair: PairComparison, comparison: Comparison) -> Table:
     main = main_metric(pair.metrics)
     metrics = metrics if main in metrics else [*metrics[:-1], main]
     more = len(pair.metrics) - len(metrics)
-    ci = f"{Numbers(comparison.alpha).level()} CI"
+    ci = f"{Numbers(pair.alpha).level()} CI"
     hint = Hint(text=f"and {count(more, 'more metric')}; all of them:", command=f"{comparison.command} --format md")
     return Table(
         caption=f"A {pair.a}  against  B {pair.b}",
@@ -165,7 +165,7 @@ def _brief_table(pair: PairComparison, comparison: Comparison) -> Table:
             Column(head=ci, sacrifice=5, emphasis="quiet"),
             Column(head="verdict", numeric=False, emphasis="strong"),
         ],
-        rows=_rows(metrics, pair, comparison.alpha, "metric, aggregate", "n", *_BRIEF),
+        rows=_rows(metrics, pair, "metric, aggregate", "n", *_BRIEF),
         more=hint if more else None,
     )
 
@@ -243,23 +243,23 @@ def _verdicts(comparison: Comparison) -> Section:
 
 
 def _means(pair: PairComparison, comparison: Comparison) -> Table:
-    ci = f"{Numbers(comparison.alpha).level()} CI"
+    ci = f"{Numbers(pair.alpha).level()} CI"
     p = f"p ({CORRECTION_NAMES[comparison.correction]})" if adjusted_text(comparison) else "p"
     return Table(
         caption=f"{pair.a} against {pair.b}: means ± SD, and the difference, first less second",
         titled=True,
         columns=columns("metric", "aggregate", "n", pair.a, pair.b, "difference", ci, p, words=2, last="verdict"),
-        rows=_rows(pair.metrics, pair, comparison.alpha, "metric", "aggregate", "n", *_TESTED, "verdict"),
+        rows=_rows(pair.metrics, pair, "metric", "aggregate", "n", *_TESTED, "verdict"),
     )
 
 
 def _spreads(pair: PairComparison, comparison: Comparison) -> Table:
-    ci = f"{Numbers(comparison.alpha).level()} CI"
+    ci = f"{Numbers(pair.alpha).level()} CI"
     return Table(
         caption=f"{pair.a} against {pair.b}: spread",
         titled=True,
         columns=columns("metric", "SD ratio", ci, "p", last="verdict on the spread"),
-        rows=_rows(pair.metrics, pair, comparison.alpha, "name", "ratio", "ratio_ci", "spread_p", "noisier"),
+        rows=_rows(pair.metrics, pair, "name", "ratio", "ratio_ci", "spread_p", "noisier"),
     )
 
 
@@ -282,20 +282,20 @@ def _tests(comparison: Comparison) -> Section:
     for pair in comparison.pairs:
         main = main_metric(pair.metrics)
         for metric in pair.metrics:
-            text = MetricCells(metric, pair, comparison.alpha)
+            text = MetricCells(metric, pair)
             name = f"{_pair_names(comparison, pair)}{text.name}"
             blocks: list[Block] = [
                 Sentences(sentences=reasons(metric, pair, comparison)),
                 Sentences(sentences=spread_reasons(metric, pair, comparison), about="Spread"),
-                _tests_table(metric, name, comparison),
+                _tests_table(metric, name, pair.alpha),
                 _effects_table(metric, name, text),
             ]
             folds.append(Fold(title=f"{name}: {text.verdict}", blocks=blocks, open=metric is main))
     return Section(slug="tests", title="Which test decides, and all others", blocks=folds)
 
 
-def _tests_table(metric: MetricComparison, name: str, comparison: Comparison) -> Table:
-    contrast, numbers = metric.contrast, Numbers(comparison.alpha)
+def _tests_table(metric: MetricComparison, name: str, alpha: float) -> Table:
+    contrast, numbers = metric.contrast, Numbers(alpha)
     deciding = (contrast.location.test, contrast.spread.test)
     return Table(
         caption=f"{name}: tests",
@@ -351,13 +351,13 @@ def _paper_table(pair: PairComparison, comparison: Comparison) -> Table:
     over = "over runs" if several else f"over {' and '.join(map(str, next(iter(runs))))} runs"
     adjusted = adjusted_text(comparison)
     shown = ("metric (aggregate)", *(["n"] if several else []), *_TESTED, "better")
-    ci = f"{Numbers(comparison.alpha).level()} CI"
+    ci = f"{Numbers(pair.alpha).level()} CI"
     return Table(
         caption=f"{pair.a} against {pair.b}: mean ± SD {over}; difference: first less second; –: no difference shown."
         + (f" {adjusted}." if adjusted else ""),
         slug=slug("comparison", pair.a, pair.b),
         columns=columns("Metric", *(["n"] if several else []), pair.a, pair.b, "Difference", ci, "p", last="Better"),
-        rows=_rows(pair.metrics, pair, comparison.alpha, *shown),
+        rows=_rows(pair.metrics, pair, *shown),
     )
 
 

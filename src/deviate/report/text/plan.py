@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from deviate.inference.plan import Answer, Pilot, Plan
+from deviate.inference.pilot import Pilot
+from deviate.inference.plan import Answer, Plan
 from deviate.measure.robust_sd import MOST_RUNS
-from deviate.report.numbers import last_place, show, show_hours, show_level, show_seconds
+from deviate.report.numbers import last_place, show, show_hours, show_level, show_percent, show_seconds, show_signed
 from deviate.report.text.footnotes import resolution_footnotes, weak_footnotes
 from deviate.report.text.words import count
 
@@ -19,8 +20,18 @@ def pilot_sentence(pilot: Pilot) -> str:
     time = f"; a run took {show_seconds(pilot.seconds)}" if pilot.seconds is not None else ""
     return (
         f"Pilot {pilot.label}: {pilot.metric} ({pilot.aggregate}) {show(pilot.mean, place)} ± {show(pilot.sd, place)}"
-        f"{unit} over {pilot.n} runs of {pilot.variant}{time}."
+        f"{unit} over {pilot.n} runs of {pilot.variant}{time}{_against(pilot, place)}."
     )
+
+
+def _against(pilot: Pilot, place: int | None) -> str:
+    """Say how the runs of a second pilot go with those of the first."""
+    if not pilot.against:
+        return ""
+    if not pilot.pairs:
+        return f"; {pilot.against} has {pilot.n_against} runs, not paired (SD of both {show(pilot.sd_planned, place)})"
+    r = "" if pilot.correlation is None else f", correlation {show_signed(pilot.correlation, -2)}"
+    return f"; {pilot.pairs} pairs with {pilot.against}: SD of their differences {show(pilot.sd_differences, place)}{r}"
 
 
 def question_text(answer: Answer, plan: Plan) -> str:
@@ -44,22 +55,60 @@ def answer_sentence(answer: Answer, plan: Plan) -> str:
     side = " a side" if answer.sides > 1 else ""
     runs = TOO_MANY if answer.runs is None else f"{answer.runs}"
     more = f" ({answer.runs_cautious})" if answer.runs_cautious is not None else ""
+    lost = _made(answer)
     hours = ""
     if answer.hours is not None:
         most = f" ({show_hours(answer.hours_cautious)})" if answer.hours_cautious is not None else ""
         hours = f", {show_hours(answer.hours)}{most} in all"
-    return f"{question[:1].upper()}{question[1:]}: {runs}{more} runs{side}{hours}."
+    return f"{question[:1].upper()}{question[1:]}: {runs}{more} runs{side}{lost}{hours}."
+
+
+def _made(answer: Answer) -> str:
+    """Say how many runs to make where some of them fail."""
+    if answer.made in (None, answer.runs):
+        return ""
+    more = f" ({answer.made_cautious})" if answer.made_cautious is not None else ""
+    return f", so make {answer.made}{more}"
 
 
 def plan_notes(plan: Plan) -> list[str]:
     """Return what to know to read the numbers."""
     return [
         f"A verdict needs {plan.fewest_runs} runs a side, however large the difference.",
-        "Numbers are for values that are about normal and SDs that are equal.",
+        f"Numbers are for values that are about normal and SDs that are equal{_shape(plan)}.",
+        _test_note(plan),
         *([f"Corrected for {plan.tests} tests, each is made at {plan.alpha_each:.2g}."] if plan.tests > 1 else []),
         *(_pilot_notes(plan, plan.pilot) if plan.pilot else []),
+        *_failure_notes(plan),
         *(["Hours are for one run at a time; runs side by side divide them."] if plan.seconds is not None else []),
     ]
+
+
+def _shape(plan: Plan) -> str:
+    """Say what skew does to a plan whose SD comes from a pilot; ``benchmarks/statistics/plans.py`` has the numbers."""
+    if plan.caution_factor is None:
+        return ""
+    return "; with skewed or heavy-tailed values the power is up to 9 points lower"
+
+
+def _test_note(plan: Plan) -> str:
+    """Say which test is planned for."""
+    if not plan.paired:
+        return "The power is that of Welch's t test."
+    r = "" if plan.correlation is None else f" (correlation {show_signed(plan.correlation, -2)})"
+    return f"Runs of one index share draws{r}: the power is that of the paired t test."
+
+
+def _failure_notes(plan: Plan) -> list[str]:
+    failures = plan.pilot.failures if plan.pilot else None
+    if plan.lost and (failures is None or not failures.failed):
+        return [f"{show_percent(plan.lost)} of the runs are taken to fail."]
+    if failures is None or failures.interval.high is None:
+        return []
+    limit = f"up to {show_percent(failures.interval.high)} may (80% limit)"
+    if not failures.failed:
+        return [f"None of {count(failures.runs, 'run')} of the pilot failed; {limit}."]
+    return [f"{failures.failed} of {count(failures.runs, 'run')} of the pilot gave no value; {limit}, in brackets."]
 
 
 def _pilot_notes(plan: Plan, pilot: Pilot) -> list[str]:
@@ -70,7 +119,8 @@ def _pilot_notes(plan: Plan, pilot: Pilot) -> list[str]:
         cautious = (
             f" In brackets: with an SD {plan.caution_factor:.2f} times as large, which the true one exceeds in 1 "
         )
-        how = f"{cautious}of 5 pilots." if bracketed else ""
+        averaged = "The other numbers reach the power on average over the SDs that it leaves open."
+        how = f"{cautious}of 5 pilots. {averaged}" if bracketed else ""
         notes.append(f"The SD of {pilot.n} runs is known within a factor of {ends} ({level} CI).{how}")
     if pilot.measured is not None:
         weak = sum(left.weak for left in pilot.measured.excluded)

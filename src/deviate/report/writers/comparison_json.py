@@ -55,7 +55,7 @@ def comparison_contract(comparison: Comparison) -> dict[str, Any]:
         "comparability": comparability_contract(comparison.comparability),
         **{key: single[key] for key in ("repeated_draws", "shared_draws") if key in single},
         **fields(comparison, "explored_family", "claimed"),
-        **{key: single[key] for key in ("predictions",) if key in single},
+        **{key: single[key] for key in ("look", "predictions") if key in single},
     }
 
 
@@ -73,6 +73,7 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
         "shared": pair.pairing.shared,
         "repeated_draws": pair.draws.unshared,
         "shared_draws": pair.draws.shared,
+        "look": {**msgspec.to_builtins(pair.look), "open": pair in comparison.open_pairs},
         "predictions": pair.predictions and changed_contract(pair.predictions, pair.a, pair.b),
     }
 

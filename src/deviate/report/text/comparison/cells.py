@@ -23,9 +23,9 @@ from deviate.report.text.words import count, listed
 class MetricCells:
     """The numbers of one metric on two sides as text, all to the digit that the smaller SD allows."""
 
-    def __init__(self, metric: MetricComparison, pair: PairComparison, alpha: float) -> None:
+    def __init__(self, metric: MetricComparison, pair: PairComparison) -> None:
         contrast, a, b = metric.contrast, metric.a.spread, metric.b.spread
-        place, numbers = last_digit(metric), Numbers(alpha)
+        place, numbers = last_digit(metric), Numbers(pair.alpha)
         self.name = metric.name if metric.name == metric.b.name else f"{metric.name} / {metric.b.name}"
         self.unit = f" ({metric.unit})" if metric.unit else ""
         # The time of a run is one number already.
@@ -73,10 +73,10 @@ def one_draw(pair: PairComparison) -> str:
     )
 
 
-def failures_text(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> str:
+def failures_text(metric: MetricComparison, pair: PairComparison) -> str:
     """Say how many runs of each side gave no result worth a mean, and p of the test of the two rates."""
     failures = metric.failures
-    p = Numbers(comparison.alpha).compared_p(failures.fisher.p)
+    p = Numbers(pair.alpha).compared_p(failures.fisher.p)
     return (
         f"{failures.failed_a} of {count(failures.runs_a, 'run')} of {pair.a} and {failures.failed_b} of "
         f"{failures.runs_b} of {pair.b} failed, gave no value or collapsed (Fisher's exact test: p {p})"

@@ -10,6 +10,7 @@ from deviate.inference.comparison.metric import MetricComparison
 from deviate.measure.spread import Spread
 from deviate.report.numbers import Numbers, finest, show_signed
 from deviate.report.text.comparison.cells import failures_text, one_draw, verdict_text
+from deviate.report.text.comparison.looks import limit_text
 from deviate.report.text.words import count, listed
 from deviate.results.order import main_metric
 
@@ -53,10 +54,10 @@ def _which(
 def _fails_more(pair: PairComparison, metric: MetricComparison, comparison: Comparison) -> list[str]:
     """Say which side fails more often, where that is shown."""
     failures = metric.failures
-    if failures.fisher.p is None or failures.fisher.p > comparison.alpha:
+    if failures.fisher.p is None or failures.fisher.p > pair.alpha:
         return []
     more_in_a = failures.failed_a * failures.runs_b > failures.failed_b * failures.runs_a
-    return [f"{pair.a if more_in_a else pair.b} fails more often: {failures_text(metric, pair, comparison)}"]
+    return [f"{pair.a if more_in_a else pair.b} fails more often: {failures_text(metric, pair)}"]
 
 
 def _main(pair: PairComparison, metric: MetricComparison, comparison: Comparison) -> str:
@@ -65,8 +66,8 @@ def _main(pair: PairComparison, metric: MetricComparison, comparison: Comparison
     unit = f" {metric.unit}" if metric.unit else ""
     means = f"{_mean(a, place)} in {pair.a}, {_mean(b, place)}{unit} in {pair.b}"
     tested = metric.verdict != "too few runs" and metric.p_adjusted is not None
-    p = Numbers(comparison.alpha).equal_p(metric.p_adjusted, comparison.correction, metric.family)
-    basis = f"mean ± SD, {a.n} and {count(b.n, 'run')}{f'; {p}' if tested else ''}"
+    p = Numbers(pair.alpha).equal_p(metric.p_adjusted, comparison.correction, metric.family)
+    basis = f"mean ± SD, {a.n} and {count(b.n, 'run')}{f'; {p}{limit_text(pair, comparison)}' if tested else ''}"
     return f"{metric.name} ({metric.aggregate}): {_verdict(pair, metric)}. {means} ({basis})."
 
 

@@ -8,7 +8,7 @@ from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.inference.comparison.comparison import Comparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.inference.comparison.omnibus import MetricOmnibus
-from deviate.report.numbers import Numbers
+from deviate.report.numbers import Numbers, show_percent
 from deviate.report.text.comparison.caveats import pairing_sentences
 from deviate.report.text.comparison.cells import families_text
 from deviate.report.text.words import count, listed
@@ -20,6 +20,7 @@ def comparison_methods(comparison: Comparison) -> list[str]:
     return [
         *_tests(metrics),
         *_correction(comparison),
+        *_looks(comparison),
         *_margins(metrics, comparison.alpha),
         *pairing_sentences(comparison.comparability.pairings),
     ]
@@ -48,6 +49,28 @@ def _correction(comparison: Comparison) -> Iterator[str]:
     yield f"The p-values of means are adjusted within each family ({how}): {families_text(comparison)}."
 
 
+def _looks(comparison: Comparison) -> Iterator[str]:
+    for pair in comparison.pairs:
+        look = pair.look
+        if look.most is not None:
+            yield (
+                f"{pair.a} and {pair.b} were compared at up to {look.most} runs a side, with an alpha spending "
+                f"function like O'Brien and Fleming's (Lan and DeMets, 1983); this is look {look.number}, at level "
+                f"{look.alpha:.2g}."
+            )
+        elif look.number > 1:
+            yield (
+                f"{pair.a} and {pair.b} were compared {look.number} times while runs were added; the later looks add "
+                f"{show_percent(look.whole - comparison.alpha)} of false alarms to those of the first (alpha spending: "
+                f"Lan and DeMets, 1983); this look is at level {look.alpha:.2g}."
+            )
+        if look.stopped_alpha is not None:
+            yield (
+                f"The runs of {listed(look.stopped)} were ended when an interval was narrow enough, and are tested at "
+                f"level {look.stopped_alpha:.2g} for it."
+            )
+
+
 def _margins(metrics: Sequence[MetricComparison], alpha: float) -> Iterator[str]:
     given = dict.fromkeys(
         f"{metric.name} {metric.contrast.margin:g}{f' {metric.unit}' if metric.unit else ''}"
@@ -65,7 +88,7 @@ def omnibus_text(omnibus: MetricOmnibus, comparison: Comparison) -> str:
     if p is None:
         return f"Welch's analysis of variance could not be made: {omnibus.welch_anova.reason}."
     equal = "no difference shown between any of the means"
-    outcome = "the means are not all equal" if p <= comparison.alpha else equal
+    outcome = "the means are not all equal" if p <= comparison.omnibus_alpha else equal
     what = "measured times" if omnibus.measured_time else "metrics of the training"
     simultaneous = (
         f"The places in all {what} hold together at that confidence"
@@ -77,4 +100,4 @@ def omnibus_text(omnibus: MetricOmnibus, comparison: Comparison) -> str:
 
 def omnibus_p(omnibus: MetricOmnibus, comparison: Comparison) -> str:
     """Write p of the test over all sides."""
-    return Numbers(comparison.alpha).equal_p(omnibus.p_adjusted, comparison.correction, omnibus.family)
+    return Numbers(comparison.omnibus_alpha).equal_p(omnibus.p_adjusted, comparison.correction, omnibus.family)

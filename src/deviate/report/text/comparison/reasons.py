@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -27,6 +27,7 @@ from deviate.report.numbers import (
     show_signed,
 )
 from deviate.report.text.comparison.cells import failures_text, last_digit, one_draw
+from deviate.report.text.comparison.looks import look_sentences
 
 
 def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
@@ -34,18 +35,19 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
     if pair.draws.unshared:
         return [f"No verdict: {one_draw(pair)}, so that they are one run of the recipe."]
     if metric.verdict == "too few runs":
-        return list(_too_few(metric, comparison))
+        return [*_too_few(metric, pair), *look_sentences(pair, comparison)]
     if metric.p_adjusted is None:
         if metric.a.spread.identical and metric.b.spread.identical:
             return ["All runs of both sides gave exactly the same value."]
         return ["The two runs of each pair gave exactly the same value."]
     return [
-        _tested(metric, comparison),
-        _difference(metric, pair, comparison),
-        *_equivalence(metric, comparison),
+        _tested(metric, pair, comparison),
+        *look_sentences(pair, comparison),
+        _difference(metric, pair),
+        *_equivalence(metric, pair),
         *_undirected(metric),
-        *_not_shown(metric, comparison),
-        *_doubts(metric, comparison),
+        *_not_shown(metric, pair),
+        *_doubts(metric, pair),
         *_failures(metric, pair, comparison),
     ]
 
@@ -57,10 +59,10 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
     if metric.noisier == "too few runs":
         runs = f"{contrast.n_a} against {contrast.n_b} runs: a verdict needs {metric.fewest_runs} a side."
         return [f"{test.reason[:1].upper()}{test.reason[1:]}." if test.reason else runs]
-    p = _p(test.p, metric.spread_p_adjusted, metric.spread_family, comparison)
+    p = _p(test.p, metric.spread_p_adjusted, metric.spread_family, pair, comparison)
     sentences = [f"{contrast.spread.label}: {p}."]
     if ratio.value is not None:
-        ends = f" ({_level(comparison)} CI {show_ratio(ratio.interval)})" if ratio.interval.known else ""
+        ends = f" ({_level(pair)} CI {show_ratio(ratio.interval)})" if ratio.interval.known else ""
         sentences.append(f"The SD of {pair.a} is {show_factor(ratio.value)} times that of {pair.b}{ends}.")
     if metric.noisier == "no difference shown" and min(contrast.n_a, contrast.n_b) < RUNS_FOR_SPREAD:
         sentences.append(
@@ -69,25 +71,25 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
     return sentences
 
 
-def _level(comparison: Comparison) -> str:
-    return Numbers(comparison.alpha).level()
+def _level(pair: PairComparison) -> str:
+    return Numbers(pair.alpha).level()
 
 
-def _p(p: float | None, adjusted: float | None, family: int, comparison: Comparison) -> str:
-    numbers = Numbers(comparison.alpha)
+def _p(p: float | None, adjusted: float | None, family: int, pair: PairComparison, comparison: Comparison) -> str:
+    numbers = Numbers(pair.alpha)
     text = f"p {numbers.compared_p(p)}"
     if family < 2 or comparison.correction == "none":
         return text
     return f"{text}, {numbers.p(adjusted)} after {CORRECTION_NAMES[comparison.correction]} over {family} tests"
 
 
-def _tested(metric: MetricComparison, comparison: Comparison) -> str:
+def _tested(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> str:
     chosen = metric.contrast.location
-    p = _p(metric.contrast.p, metric.p_adjusted, metric.family, comparison)
+    p = _p(metric.contrast.p, metric.p_adjusted, metric.family, pair, comparison)
     return f"{chosen.label[:1].upper() + chosen.label[1:]}: {p}; {chosen.reason}."
 
 
-def _difference(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> str:
+def _difference(metric: MetricComparison, pair: PairComparison) -> str:
     effect, place = metric.contrast.difference, last_digit(metric)
     assert effect.value is not None
     if effect.value == 0:
@@ -96,7 +98,7 @@ def _difference(metric: MetricComparison, pair: PairComparison, comparison: Comp
     interval = effect.interval
     if effect.value < 0 and interval.low is not None and interval.high is not None:
         interval = msgspec.structs.replace(interval, low=-interval.high, high=-interval.low)
-    ci = f" ({_level(comparison)} CI {show_ends(interval, place)})" if interval.known else ""
+    ci = f" ({_level(pair)} CI {show_ends(interval, place)})" if interval.known else ""
     unit = f" {metric.unit}" if metric.unit else ""
     text = f"The mean of {higher} is {show(abs(effect.value), place)}{unit} higher than that of {lower}{ci}"
     return f"{text}{_superiority(metric, higher, lower, first=effect.value > 0)}."
@@ -117,7 +119,7 @@ def _superiority(metric: MetricComparison, higher: str, lower: str, *, first: bo
     )
 
 
-def _equivalence(metric: MetricComparison, comparison: Comparison) -> Iterator[str]:
+def _equivalence(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     contrast = metric.contrast
     if contrast.margin is None or contrast.equivalence is None:
         return
@@ -125,7 +127,7 @@ def _equivalence(metric: MetricComparison, comparison: Comparison) -> Iterator[s
     if contrast.equivalence.p is None:
         yield f"Equivalence within ± {margin} could not be tested: {contrast.equivalence.reason}."
         return
-    p = f"p {Numbers(comparison.alpha).compared_p(metric.equivalence_p_adjusted)}"
+    p = f"p {Numbers(pair.alpha).compared_p(metric.equivalence_p_adjusted)}"
     if metric.verdict == "equivalent":
         also = ": they differ, but by less than what matters" if metric.differs else ""
         yield f"Two one-sided tests: the means differ by less than {margin} ({p}){also}."
@@ -146,8 +148,8 @@ def _undirected(metric: MetricComparison) -> Iterator[str]:
         )
 
 
-def _too_few(metric: MetricComparison, comparison: Comparison) -> Iterator[str]:
-    contrast, numbers = metric.contrast, Numbers(comparison.alpha)
+def _too_few(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
+    contrast, numbers = metric.contrast, Numbers(pair.alpha)
     n, m = contrast.runs_compared
     if min(n, m) >= metric.fewest_runs:
         yield f"Nothing could be tested: {contrast.tests[contrast.location.test].reason or contrast.difference.reason}."
@@ -156,20 +158,20 @@ def _too_few(metric: MetricComparison, comparison: Comparison) -> Iterator[str]:
         return
     yield f"{n} against {m} runs: a verdict needs {metric.fewest_runs} a side."
     if metric.smallest_p is not None and metric.sensitivity is not None:
-        floor, alpha = metric.smallest_p, comparison.alpha
-        cannot = f", so it cannot reach {alpha:g}" if floor > alpha else ""
+        floor, alpha = metric.smallest_p, pair.alpha
+        cannot = f", so it cannot reach {alpha:.3g}" if floor > alpha else ""
         size = f"{metric.sensitivity.detectable:.1f} SDs{_in_unit(metric)}"
         yield f"The smallest p that a rank test can give with so few is {numbers.p(floor)}{cannot}."
         yield f"Only a difference of {size} would show with a power of {show_percent(metric.sensitivity.power)}."
 
 
-def _not_shown(metric: MetricComparison, comparison: Comparison) -> Iterator[str]:
+def _not_shown(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     sensitivity, contrast = metric.sensitivity, metric.contrast
     if sensitivity is None:
         return
     n, m = contrast.runs_compared
     what = "SDs of the differences" if contrast.paired else "SDs"
-    strict = sensitivity.alpha < comparison.alpha
+    strict = sensitivity.alpha < pair.alpha
     each = f" (each of {metric.family} tests at {sensitivity.alpha:.2g})" if strict else ""
     yield (
         f"No difference shown is not no difference: with {n} against {m} runs one of {sensitivity.detectable:.2g} "
@@ -193,24 +195,32 @@ def _in_unit(metric: MetricComparison) -> str:
 
 def _failures(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> Iterator[str]:
     if metric.failures.fisher.p is not None:
-        yield f"{failures_text(metric, pair, comparison)}; the means are of the runs that are left."
+        yield f"{failures_text(metric, pair)}; the means are of the runs that are left."
 
 
-def _doubts(metric: MetricComparison, comparison: Comparison) -> Iterator[str]:
+def _doubts(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     """Say where the test may raise more false alarms than it promises, and whether pairing helps."""
     contrast = metric.contrast
     if contrast.paired:
         if contrast.correlation is not None and contrast.correlation_interval.low is not None:
-            ends = f"{_level(comparison)} CI {show_ends(contrast.correlation_interval, -2)}"
+            ends = f"{_level(pair)} CI {show_ends(contrast.correlation_interval, -2)}"
             helps = "pairing helps" if contrast.correlation_interval.low > 0 else "it is not shown that pairing helps"
             yield f"The correlation within pairs is {show_signed(contrast.correlation, -2)} ({ends}): {helps}."
         return
-    low, high = sorted((contrast.n_a, contrast.n_b))
+    low, high = max((sorted(size) for size in [*pair.look.sizes, (contrast.n_a, contrast.n_b)]), key=_imbalance)
     if high >= UNEQUAL_RUNS * low:
-        yield f"With {low} against {high} runs, false alarms are 6 to 8% instead of 5% if values are skewed."
+        yield (
+            f"With {low} against {high} runs, false alarms are about 6% instead of 5%, and up to 13% if values are "
+            "skewed."
+        )
     ratio = contrast.sd_ratio.value
     if ratio is not None and max(ratio, 1 / ratio) >= UNEQUAL_SDS:
         yield (
             "The SDs differ by a factor of 2 or more: if values are skewed as well, false alarms are 10 to 18% instead "
             "of 5%."
         )
+
+
+def _imbalance(size: Sequence[int]) -> float:
+    low, high = size
+    return high / max(low, 1)

@@ -1,0 +1,185 @@
+"""How often two sides were compared while their runs grew, and how small p must be now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+
+import msgspec
+
+from deviate.contrast.contrast import deciding_test
+from deviate.contrast.guards import FEWEST_RUNS, fewest_runs
+from deviate.contrast.sequential import look_levels, share_over_all_looks, stopped_level
+from deviate.errors import BadOption
+from deviate.inference.comparison.options import DEFAULT_MOST, ComparisonOptions
+from deviate.inference.comparison.pairing import Pairing
+from deviate.inference.comparison.side import Side
+from deviate.inference.metric import MetricSpread
+from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.looks import ComparedSide, RecordedLooks, add_look, read_looks
+
+#: Labels of two sides.
+Labels = tuple[str, str]
+
+#: A metric of two sides.
+Pair = tuple[MetricSpread, MetricSpread]
+
+#: Indices of the completed runs of two sides.
+Runs = tuple[list[int], list[int]]
+
+
+class PairLook(msgspec.Struct, frozen=True, kw_only=True):
+    """Which look at two sides a comparison is, and what p must be below at it."""
+
+    #: From 1.
+    number: int
+    #: Runs of each side at each look, this one last.
+    sizes: list[tuple[int, int]]
+    #: What p must be below; intervals have the level that goes with it.
+    alpha: float
+    #: Chance of any false alarm over all looks.
+    whole: float
+    #: Runs a side at the last look, where that was fixed before the first.
+    most: int | None = None
+    #: The earlier look at which a difference in all that is claimed was shown; None where at none.
+    settled: int | None = None
+    #: Labels of the sides whose runs ``deviate run --until`` ended, and what p must be below because of that alone.
+    stopped: list[str] = []
+    stopped_alpha: float | None = None
+    #: Why this look could not be recorded; empty where it was, or did not have to be.
+    unrecorded: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether both sides have all runs that were planned."""
+        return self.most is not None and min(self.sizes[-1]) >= self.most
+
+
+def pair_look(
+    a: Side,
+    b: Side,
+    before: RecordedLooks | None,
+    claims: Sequence[Pair],
+    pairing: Pairing,
+    options: ComparisonOptions,
+) -> PairLook:
+    """Find what p must be below where two sides were compared `before`; `claims` are the metrics that are claimed.
+
+    A look at the same runs is no new look. Where all that is claimed was shown to differ at an earlier look, and its
+    difference has the same sign still, p must be below alpha only: nothing new is claimed.
+    """
+    before = before or _no_looks(a, b, options)
+    earlier = _earlier(before, a, b, options.alpha)
+    sizes = [(len(runs_a), len(runs_b)) for runs_a, runs_b in [*earlier, (_runs(a), _runs(b))]]
+    least = [side.until.least for side in (a, b) if side.until is not None]
+    alpha = stopped_level(options.alpha, min(least)) if least else options.alpha
+    enough = min(sizes[-1]) >= fewest_runs(options.alpha)
+    levels = look_levels(sizes, alpha, before.most) if enough else [alpha]
+    tests = len(claims) if options.correction != "none" else 1
+    shown = (
+        number
+        for number, (runs, level) in enumerate(zip(earlier, levels, strict=False), start=1)
+        if claims and all(_differed(claim, runs, pairing, level / tests) for claim in claims)
+    )
+    settled = next(shown, None)
+    return PairLook(
+        number=len(sizes),
+        sizes=sizes,
+        alpha=levels[-1] if settled is None else alpha,
+        whole=share_over_all_looks(options.alpha, len(sizes), before.most),
+        most=before.most,
+        settled=settled,
+        stopped=[side.label for side in (a, b) if side.until is not None],
+        stopped_alpha=alpha if least else None,
+    )
+
+
+def _no_looks(a: Side, b: Side, options: ComparisonOptions) -> RecordedLooks:
+    return RecordedLooks(a=_compared(a), b=_compared(b), most=_most(options))
+
+
+def _earlier(before: RecordedLooks, a: Side, b: Side, alpha: float) -> list[Runs]:
+    """Return the runs of each look that could give a verdict and had other runs than the sides have now, each once."""
+    looks = {(tuple(look.runs_a), tuple(look.runs_b)): (look.runs_a, look.runs_b) for look in before.looks}
+    now = _runs(a), _runs(b)
+    return [runs for runs in looks.values() if runs != now and min(map(len, runs)) >= fewest_runs(alpha)]
+
+
+def _differed(claim: Pair, runs: Runs, pairing: Pairing, level: float) -> bool:
+    """Tell whether the first of the runs of a metric differed, and in the direction in which all do."""
+    then = _only(claim[0], runs[0]), _only(claim[1], runs[1])
+    if min(len(each.values) for each in then) < fewest_runs(level):
+        return False
+    p = deciding_test(then[0].values, then[1].values, pairing.positions(*then)).p
+    return p is not None and p <= level and (_difference(then) > 0) == (_difference(claim) > 0)
+
+
+def _difference(pair: Pair) -> float:
+    a, b = (sum(each.values) / len(each.values) for each in pair)
+    return a - b
+
+
+def _only(metric: MetricSpread, runs: Collection[int]) -> MetricSpread:
+    kept = [(run, value) for run, value in zip(metric.runs, metric.values, strict=True) if run in set(runs)]
+    return msgspec.structs.replace(metric, runs=[run for run, _ in kept], values=[value for _, value in kept])
+
+
+def read_pair_looks(
+    workspace: Workspace, sides: Sequence[Side], options: ComparisonOptions
+) -> dict[Labels, RecordedLooks]:
+    """Read the looks that were made at each two sides, with the plan that ``--until decided`` makes before the first.
+
+    Raises
+    ------
+    BadOption
+        If a plan is asked for after the first look, or another one was made before it.
+    """
+    looks = {}
+    for a, b in combinations(sides, 2):
+        before = read_looks(workspace, _compared(a), _compared(b))
+        _check_plan(before, a, b, options)
+        looks[a.label, b.label] = msgspec.structs.replace(before, most=before.most or _most(options))
+    return looks
+
+
+def _check_plan(before: RecordedLooks, a: Side, b: Side, options: ComparisonOptions) -> None:
+    sides = f"{a.label} and {b.label}"
+    if options.until and before.most is None and _earlier(before, a, b, options.alpha):
+        raise BadOption(
+            f"{sides} were compared before without --until: the first look had all of alpha {options.alpha:g}",
+            hint="leave --until out: repeated comparisons are accounted for without it too",
+        )
+    if options.most is not None and before.most not in (None, options.most):
+        raise BadOption(
+            f"--max {options.most}: the first look at {sides} had --max {before.most}",
+            hint=f"type --max {before.most}: a plan that changes after a look keeps no promise",
+        )
+
+
+def record_looks(
+    workspace: Workspace, sides: Sequence[Side], looks: Mapping[Labels, RecordedLooks]
+) -> dict[Labels, str]:
+    """Record a comparison of every two sides, where it is a new look; return why that failed, where it did."""
+    failed = {}
+    for a, b in combinations(sides, 2):
+        runs, before = (_runs(a), _runs(b)), looks[a.label, b.label]
+        known = any((look.runs_a, look.runs_b) == runs for look in before.looks)
+        if known or (min(map(len, runs)) < FEWEST_RUNS and before.most is None):
+            continue
+        try:
+            add_look(workspace, before, runs)
+        except OSError as problem:
+            failed[a.label, b.label] = problem.strerror or str(problem)
+    return failed
+
+
+def _most(options: ComparisonOptions) -> int | None:
+    return (options.most or DEFAULT_MOST) if options.until else None
+
+
+def _compared(side: Side) -> ComparedSide:
+    return ComparedSide(side.experiment, side.variant, side.created)
+
+
+def _runs(side: Side) -> list[int]:
+    return sorted({run for sample in side.samples for run in sample.runs}.union(side.prints))

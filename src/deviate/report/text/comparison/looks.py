@@ -1,0 +1,87 @@
+"""What repeated looks and runs that ``--until`` ended do to a verdict, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deviate.inference.comparison.comparison import Comparison, PairComparison
+from deviate.inference.comparison.looks import PairLook
+from deviate.report.numbers import show_percent
+from deviate.report.text.words import count, listed
+
+#: Looks whose runs are listed.
+LOOKS_LISTED = 4
+
+
+def look_sentences(pair: PairComparison, comparison: Comparison) -> list[str]:
+    """Say which look a comparison is, what p must be below at it, and why; nothing where it is the first and only."""
+    return [
+        *_stopped(pair.look, comparison.alpha),
+        *_look(pair.look),
+        *_plan(pair, comparison),
+        *_unrecorded(pair),
+    ]
+
+
+def limit_text(pair: PairComparison, comparison: Comparison) -> str:
+    """Write what p must be below beside it, where that is not alpha."""
+    if pair.alpha == comparison.alpha:
+        return ""
+    at = f" at look {pair.look.number}" if pair.look.number > 1 else ""
+    return f", limit {pair.alpha:.2g}{at}"
+
+
+def _stopped(look: PairLook, alpha: float) -> Iterator[str]:
+    if look.stopped_alpha is None:
+        return
+    yield (
+        f"`deviate run --until` ended the runs of {listed(look.stopped)} when they looked alike, which makes SDs look "
+        f"small: p must be below {look.stopped_alpha:.2g} instead of {alpha:g}. False alarms are then about "
+        f"{show_percent(alpha)} unless values are skewed, and up to twice as many if they are."
+    )
+
+
+def _look(look: PairLook) -> Iterator[str]:
+    if look.number < 2:
+        return
+    runs = _runs(look.sizes)
+    if look.settled is not None:
+        yield (
+            f"This is look {look.number} at these sides as they grow ({runs}). A difference was shown at look "
+            f"{look.settled}, so p must be below {look.alpha:.2g} only."
+        )
+        return
+    yield (
+        f"This is look {look.number} at these sides as they grow ({runs}): at this look p must be below "
+        f"{look.alpha:.2g}, so that false alarms over all looks stay at {show_percent(look.whole)} or fewer."
+    )
+
+
+def _runs(sizes: Sequence[tuple[int, int]]) -> str:
+    """Write the runs at each look; of many looks the first and the last ones."""
+    texts = [f"{n} against {m}" for n, m in sizes]
+    shown = texts if len(texts) <= LOOKS_LISTED else [texts[0], "…", *texts[-2:]]
+    return f"{', '.join(shown)} runs"
+
+
+def _plan(pair: PairComparison, comparison: Comparison) -> Iterator[str]:
+    look = pair.look
+    if look.most is None:
+        return
+    if look.number == 1:
+        yield (
+            f"Looks are planned up to {count(look.most, 'run')} a side: at this one p must be below {look.alpha:.2g}, "
+            f"so that false alarms over all looks stay at {show_percent(look.whole)} or fewer."
+        )
+    if pair in comparison.open_pairs:
+        yield "Nothing is decided yet: make more runs of both sides (a larger -n), then type the same."
+    elif look.ended:
+        yield f"Both sides have the {look.most} runs that were planned: this was the last look."
+
+
+def _unrecorded(pair: PairComparison) -> Iterator[str]:
+    if pair.look.unrecorded:
+        yield (
+            f"This look could not be recorded ({pair.look.unrecorded}): the next comparison of these sides will not "
+            "know of it."
+        )
