@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import RUN, TABLE, can_mount, deviate, finish, make_project, mounted, output, start, values, wait
+from harness import RUN, SECONDS, TABLE, can_mount, deviate, finish, make_project, mounted, start, tool, values, wait
 
 PYTHON = shlex.quote(sys.executable)
 
@@ -106,24 +107,29 @@ def main() -> None:
         if not can_mount(base):
             sys.exit("this needs the right to mount")
         chosen = [each for each in cases() if options.only in f"{each[0]}, {each[1]}"]
-        rows = [
-            {"group": group, "name": name, **run(base / str(index))} for index, (group, name, run) in enumerate(chosen)
-        ]
+        # One path for all, since experiments keep the path of their project.
+        project, template = base / "project", base / "template"
+        prepare(project)
+        project.rename(template)
+        rows = []
+        for group, name, run in chosen:
+            rows.append({"group": group, "name": name, **run(project, template)})
+            shutil.rmtree(project)
     finish(rows, **vars(options))
 
 
-def cases() -> Iterator[tuple[str, str, Callable[[Path], dict[str, Any]]]]:
-    """Yield group, name and what runs the case in a folder of its own."""
+def cases() -> Iterator[tuple[str, str, Callable[[Path, Path], dict[str, Any]]]]:
+    """Yield group, name and what runs the case in a project, given the one to copy."""
     for stage in STAGES:
         for left in LEFT:
-            yield "full disk", f"{stage.name}, {left} KiB left", lambda p, s=stage, n=left: full(p, s, n)  # type: ignore[misc]
-        yield "full temporary folder", stage.name, lambda p, s=stage: full_temporary(p, s)  # type: ignore[misc]
-        yield "read-only", f"{stage.name}, its folder", lambda p, s=stage: read_only(p, s, s.folder)  # type: ignore[misc]
-        yield "read-only", f"{stage.name}, the project", lambda p, s=stage: read_only(p, s, ".")  # type: ignore[misc]
+            yield "full disk", f"{stage.name}, {left} KiB left", lambda p, t, s=stage, n=left: full(p, t, s, n)  # type: ignore[misc]
+        yield "full temporary folder", stage.name, lambda p, t, s=stage: full_temporary(p, t, s)  # type: ignore[misc]
+        yield "read-only", f"{stage.name}, its folder", lambda p, t, s=stage: read_only(p, t, s, s.folder)  # type: ignore[misc]
+        yield "read-only", f"{stage.name}, the project", lambda p, t, s=stage: read_only(p, t, s, ".")  # type: ignore[misc]
     for size in SIZES:
-        yield "full disk", f"runs from nothing on {size} KiB", lambda p, n=size: from_nothing(p, n)  # type: ignore[misc]
+        yield "full disk", f"runs from nothing on {size} KiB", lambda p, t, n=size: from_nothing(p, n)  # type: ignore[misc]
     for moment in MOMENTS:
-        yield "read-only", f"in the middle of runs, after {moment:.2f} s", lambda p, s=moment: in_the_middle(p, s)  # type: ignore[misc]
+        yield "read-only", f"in the middle of runs, after {moment:.2f} s", lambda p, t, s=moment: in_the_middle(p, s)  # type: ignore[misc]
 
 
 def prepare(project: Path) -> None:
@@ -131,7 +137,13 @@ def prepare(project: Path) -> None:
     make_project(project)
     (project / "out").mkdir()
     for words in (RUN, "import table.csv --name old", "import table.csv --name old2"):
-        output(project, words)
+        subprocess.run(tool(words), cwd=project, shell=True, check=True, capture_output=True, timeout=SECONDS)
+
+
+def copied(template: Path, project: Path) -> Path:
+    """Copy the project that was prepared."""
+    shutil.copytree(template, project, symlinks=True, dirs_exist_ok=True)
+    return project
 
 
 def stored(project: Path) -> dict[str, dict[str, list[float | None]]]:
@@ -167,11 +179,10 @@ def again(project: Path, stage: Stage) -> str:
     return stage.check(project)
 
 
-def full(project: Path, stage: Stage, kibibytes: int) -> dict[str, Any]:
+def full(project: Path, template: Path, stage: Stage, kibibytes: int) -> dict[str, Any]:
     """Leave so many KiB on the disk."""
     with mounted(project, "size=64m"):
-        prepare(project)
-        before = stored(project)
+        before = stored(copied(template, project))
         filler = project / "filler"
         fill(filler, kibibytes)
         ended = deviate(project, stage.words)
@@ -190,10 +201,9 @@ def fill(filler: Path, left: int) -> None:
         file.truncate(file.tell() - (left << 10))
 
 
-def full_temporary(project: Path, stage: Stage) -> dict[str, Any]:
+def full_temporary(project: Path, template: Path, stage: Stage) -> dict[str, Any]:
     """Let the folder of temporary files have no space; the project's own disk has."""
-    prepare(project)
-    before, folder = stored(project), project.with_name(f"{project.name}-tmp")
+    before, folder = stored(copied(template, project)), project.with_name("temporary")
     with mounted(folder, "size=4k,nr_inodes=2"):
         (folder / "filler").write_bytes(b"x" * 4096)
         ended = deviate(project, stage.words, TMPDIR=str(folder))
@@ -217,10 +227,9 @@ def remount(folder: Path, mode: str) -> bool:
     return not subprocess.run(words, check=False, capture_output=True).returncode
 
 
-def read_only(project: Path, stage: Stage, folder: str) -> dict[str, Any]:
+def read_only(project: Path, template: Path, stage: Stage, folder: str) -> dict[str, Any]:
     """Let a folder be read-only from before the command on."""
-    prepare(project)
-    before, harmed = stored(project), project / folder
+    before, harmed = stored(copied(template, project)), project / folder
     with bound(harmed):
         if not remount(harmed, "ro"):
             raise OSError(f"{harmed} could not be made read-only")

@@ -14,6 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import deviate as package
+
 TRAIN = """\
 import random, time
 for epoch in range(3):
@@ -113,17 +117,11 @@ def wait(process: subprocess.Popen[str], began: float) -> dict[str, Any]:
     return {"status": process.returncode, "seconds": seconds, "message": message[:300], "problem": problem}
 
 
-def output(project: Path, words: str) -> str:
-    """Return what the tool prints where nothing is wrong."""
-    return subprocess.run(
-        tool(words), cwd=project, shell=True, capture_output=True, text=True, check=True, timeout=SECONDS
-    ).stdout
-
-
-def values(project: Path, name: str) -> dict[str, list[float | None]]:
-    """Return the values that the experiment `name` has of each metric, in order."""
-    (variant,) = json.loads(output(project, f"report {shlex.quote(name)} --format json"))["variants"]
-    return {metric["name"]: metric["values"] for metric in variant["metrics"]}
+def values(project: Path, name: str) -> dict[str, list[float]]:
+    """Return the values that the experiment `name` has of each metric, in the order of the runs."""
+    samples = package.load(name, project=project).samples()
+    finite = samples[np.isfinite(samples["value"])]
+    return {metric: rows["value"].tolist() for metric, rows in finite.groupby("metric", sort=False)}
 
 
 @contextmanager
