@@ -99,22 +99,28 @@ def tool(words: str) -> str:
 
 def wait(process: subprocess.Popen[str], began: float) -> dict[str, Any]:
     """Wait for the tool; return what `deviate` does."""
-    problem = ""
+    late = False
     try:
         printed, errors = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         printed, errors = process.communicate()
-        problem = f"not ended after {SECONDS} s"
+        late = True
+    return judged_end(process.returncode, printed, errors, began, late=late)
+
+
+def judged_end(status: int, printed: str, errors: str, began: float, *, late: bool) -> dict[str, Any]:
+    """Judge how a command ended, by its exit status and what it printed."""
+    problem = f"not ended after {SECONDS} s" if late else ""
     if "Traceback" in errors or "Error ignored" in errors:
         problem = "traceback"
-    elif process.returncode not in (0, 1, 2):
-        problem = problem or f"status {process.returncode}"
-    elif process.returncode and not any(line.lower().startswith("error") for line in errors.splitlines()):
+    elif status not in (0, 1, 2):
+        problem = problem or f"status {status}"
+    elif status and not any(line.lower().startswith("error") for line in errors.splitlines()):
         problem = "" if "failed" in errors + printed else "no message"
     message = next((line for line in errors.splitlines() if line.startswith("error")), "")
     seconds = round(time.perf_counter() - began, 1)
-    return {"status": process.returncode, "seconds": seconds, "message": message[:300], "problem": problem}
+    return {"status": status, "seconds": seconds, "message": message[:300], "problem": problem}
 
 
 def values(project: Path, name: str) -> dict[str, list[float]]:

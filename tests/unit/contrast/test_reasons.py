@@ -13,7 +13,6 @@ from deviate.contrast.paired import correlation_interval, paired_brown_forsythe,
 from deviate.contrast.results import outcome
 from deviate.contrast.sd_ratio import sd_ratio
 from deviate.contrast.superiority import p_superiority
-from deviate.measure.bootstrap import bootstrap_mean_intervals
 from deviate.measure.fixed_width import fixed_width
 from deviate.measure.robust_sd import robust_sd_interval
 from deviate.measure.spread import spread
@@ -36,6 +35,8 @@ HUGE = [1e308, -1e308, 1e308]
      (lambda: levene([1.0, 3.0] * 2, [2.0, 4.0] * 2), "the distances from the centre are all equal on each side"),
      (lambda: dominance([1.0], A, RNG), "almost stochastic order needs 5 runs or more on each side"),
      (lambda: dominance([*A, 5.0], [*A, 5.0], RNG), "both sides have the very same values"),
+     (lambda: cohen_d([0.0, 1e-3] * 2, [1e6] * 4).interval,
+      "the difference is too many SDs large for the noncentral t distribution"),
      (lambda: cohen_dz(A, [value + 1 for value in A]), "the differences within pairs do not vary"),
      (lambda: welch_anova([SAME, A]),
       "the runs of one side gave exactly the same value, so its weight would be infinite"),
@@ -44,7 +45,8 @@ HUGE = [1e308, -1e308, 1e308]
      (lambda: paired_t(A, [value + 1 for value in A]),
       "all pairs differ by exactly the same amount, so nothing shows how much differences vary"),
      (lambda: paired_brown_forsythe(A[:2], B[:2]), "a paired test of spread needs three pairs or more"),
-     (lambda: paired_brown_forsythe([-1.0, 1.0] * 2, [-2.0, 2.0] * 2), "the distances from the medians differ by the same amount in all pairs"),
+     (lambda: paired_brown_forsythe([-1.0, 1.0] * 2, [-2.0, 2.0] * 2),
+      "the distances from the medians differ by the same amount in all pairs"),
      (lambda: pitman_morgan(A, A), "the sums or the differences of all pairs are equal"),
      (lambda: correlation_interval(0.5, 3, 0.95), "it takes four pairs or more that do not lie on a line"),
      (lambda: outcome(float("inf"), 0.5), "the statistic is not finite for these values"),

@@ -206,7 +206,8 @@ def verification_answer(verification: Verification) -> str:
 
 def _ending(verification: Verification) -> str:
     took, iterations = show_seconds(verification.seconds), verification.iterations
-    progress = f"with {count(iterations, 'iteration')} of the main loop begun" if iterations else "before the main loop began"
+    begun = f"with {count(iterations, 'iteration')} of the main loop begun"
+    progress = begun if iterations else "before the main loop began"
     return {
         "completed": f"the program ran to its end in {took}",
         "all seen": f"it was ended after {took}, once every metric had a value",
