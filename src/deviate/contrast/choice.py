@@ -31,13 +31,13 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 WELCH = Choice(
     test="welch_t",
     label="Welch's t test",
-    reason="it does not assume equal SDs, and keeps its level where both sides have equally many runs",
+    reason="it does not assume equal SDs",
 )
 
 PAIRED = Choice(
     test="paired_t",
     label="paired t test",
-    reason="runs of one index share draws, so differences within pairs are what varies",
+    reason="runs of one index are paired, so differences within pairs are what varies",
 )
 
 BROWN_FORSYTHE = Choice(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from deviate.errors import BadOption, NotImportable
-from deviate.importing.patience import time_limit
+from deviate.importing.patience import PATIENCE, time_limit
 from deviate.importing.rows import Row, check_text, read_bytes
 from deviate.importing.unit import ITERATIONS, plain
 
@@ -16,9 +16,6 @@ RUN_FIELDS = ("run", "seed")
 
 #: Of a longer line its beginning is looked at; a line of a log has some hundred characters.
 LONGEST_LINE = 1 << 14
-
-#: Seconds that a pattern may take for one line.
-PATIENCE = 2.0
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|nan|inf(?:inity)?)"
 _FIELD = re.compile(r"\{([^{}]+)\}")

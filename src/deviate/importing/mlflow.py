@@ -71,7 +71,7 @@ def _metric_file(path: Path, name: str, start: float | None) -> Iterator[Reading
 
 def _seed(folder: Path) -> str | None:
     paths = (folder / "params" / name for name in SEEDS)
-    return next((path.read_text(encoding="utf-8").strip() for path in paths if path.is_file()), None)
+    return next((path.read_text(encoding="utf-8", errors="replace").strip() for path in paths if path.is_file()), None)
 
 
 def _milliseconds(text: object) -> float | None:
@@ -114,7 +114,8 @@ def _from_database(path: Path) -> Iterator[ForeignRun]:
                     seconds=_seconds(start, end),
                     status=str(status or "").lower(),
                 )
-    except sqlite3.Error as error:
+    except (sqlite3.Error, ValueError, TypeError) as error:
+        # A column of SQLite takes words where numbers belong.
         raise NotImportable(
             f"{path} is no SQLite store of MLflow: {error}",
             hint="name the folder mlruns, or a file that mlflow.set_tracking_uri('sqlite:///FILE') named",

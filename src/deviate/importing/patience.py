@@ -1,4 +1,4 @@
-"""A time limit for what cannot be asked to stop: a regular expression that tries all ways to divide a line."""
+"""A time limit for what cannot be asked to stop: a regular expression that tries all ways to divide a line, a pipe."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+#: Seconds that a pattern may take for one line, and a file to open.
+PATIENCE = 2.0
 
 
 class Limit:

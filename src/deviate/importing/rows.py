@@ -8,10 +8,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from deviate.errors import NotImportable
+from deviate.importing.patience import PATIENCE, time_limit
 
 #: A row: word by column; a cell that is empty is not in it.
 Row = dict[str, str]
@@ -120,13 +122,28 @@ def read_bytes(path: Path) -> bytes:
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
-            raise NotImportable(
-                f"{path} has {size / (1 << 20):,.0f} MiB; at most {MOST_BYTES >> 20} MiB are read",
-                hint="keep the lines that hold values: grep loss train.log > values.log",
-            )
-        return path.read_bytes()
+            raise _too_large(path, f"has {size / (1 << 20):,.0f} MiB")
+        with _opened(path) as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise _too_large(path, "does not end")
+        return data
     except OSError as error:
         raise NotImportable(f"{path} cannot be read: {error.strerror}", hint="name a file that is there") from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    with time_limit(PATIENCE):
+        return path.open("rb")
+    # A named pipe opens when a program opens its other end: at once for `<(zcat train.log.gz)`.
+    raise NotImportable(f"{path} is a pipe into which nothing is written", hint="name a file that holds the results")
+
+
+def _too_large(path: Path, what: str) -> NotImportable:
+    return NotImportable(
+        f"{path} {what}; at most {MOST_BYTES >> 20} MiB are read",
+        hint="keep the lines that hold values: grep loss train.log > values.log",
+    )
 
 
 def check_text(path: Path, data: bytes) -> None:
@@ -164,7 +181,7 @@ def _present(cells: Iterable[tuple[str, str]]) -> Row:
 def _items(path: Path) -> list[Any]:
     text = _text(path)
     try:
-        whole = json.loads(text)
+        whole = _parsed(text, path)
     except ValueError:
         whole = list(_lines(text, path))
     if isinstance(whole, list):
@@ -182,6 +199,27 @@ def _items(path: Path) -> list[Any]:
     return [whole]
 
 
+def _parsed(text: str, path: Path) -> Any:
+    """Return what a JSON text holds.
+
+    Raises
+    ------
+    ValueError
+        If it is no JSON.
+    NotImportable
+        If an object has two values under one name: Python would keep the last in silence.
+    """
+    return json.loads(text, object_pairs_hook=partial(_object, path))
+
+
+def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    whole = dict(pairs)
+    if len(whole) < len(pairs):
+        name, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise NotImportable(f"{path}: an object has two values of {name!r}", hint="keep one of them")
+    return whole
+
+
 def _transposed(columns: dict[str, list[Any]], longest: int) -> list[dict[str, Any]]:
     return [{key: values[index] for key, values in columns.items() if index < len(values)} for index in range(longest)]
 
@@ -190,7 +228,7 @@ def _lines(text: str, path: Path) -> Iterator[Any]:
     lines = [line for line in text.splitlines() if line.strip()]
     for line_number, line in enumerate(lines, 1):
         try:
-            yield json.loads(line)
+            yield _parsed(line, path)
         except ValueError as error:
             if line_number == len(lines) and line_number > 1:
                 # The torn end of a file that was being written.

@@ -11,14 +11,18 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from deviate.analyse.naming.words import split_of
+from deviate.importing.crc32c import masked_crc32c
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order
-from deviate.importing.wire import TornMessageError, Value, double, fields, inner, signed, text
+from deviate.importing.wire import DamagedFileError, TornMessageError, Value, double, fields, inner, signed, text
 
 #: Part of the name of every event file.
 MARK = "tfevents"
 
 #: A record is: length (8 bytes), checksum of the length (4), data, checksum of the data (4).
-HEAD, TAIL = 12, 4
+LENGTH, HEAD, TAIL = 8, 12, 4
+
+#: Larger records hold images and graphs, and their checksums take long: of these, only that of the length is looked at.
+MOST_CHECKED = 1 << 16
 
 #: ``DataType`` of ``tensorflow/core/framework/types.proto``: those a scalar comes in, as NumPy calls them.
 _DTYPES: dict[int, DTypeLike] = {1: "<f4", 2: "<f8", 3: "<i4", 9: "<i8", 19: "<f2"}
@@ -46,10 +50,11 @@ def read_tensorboard(folders: list[Path]) -> ForeignResults:
     for root in folders:
         for folder in sorted({path.parent for path in _event_files(root)}):
             files = [root] if root.is_file() else _event_files(folder, deep=False)
-            scalars = [scalar for path in files for scalar in read_events(path)]
+            scalars, damage = _read_all(files)
             run, prefix = _owner(folder, {scalar.tag for scalar in scalars})
             events = runs.setdefault(_label(run, root, folders), _RunEvents(folder=run))
             events.files.extend(files)
+            events.damage = events.damage or damage
             events.scalars.extend((prefix(scalar.tag), scalar) for scalar in scalars)
     around = {label: near for label, events in runs.items() if (near := _run_around(events, runs))}
     return ForeignResults(
@@ -68,11 +73,21 @@ class _RunEvents(msgspec.Struct):
     folder: Path
     files: list[Path] = []
     scalars: list[tuple[str, Scalar]] = []
+    #: What is damaged; empty where nothing is.
+    damage: str = ""
+
+
+def _read_all(files: list[Path]) -> tuple[list[Scalar], str]:
+    """Return the scalars of event files, or what is damaged: then none of them counts."""
+    try:
+        return [scalar for path in files for scalar in read_events(path)], ""
+    except DamagedFileError as error:
+        return [], f"the event file is damaged: {error}"
 
 
 def _run_around(events: _RunEvents, runs: dict[str, _RunEvents]) -> str:
-    """Name the run that a folder without scalars is above or below; empty where it has scalars, or stands alone."""
-    if events.scalars:
+    """Name the run that a folder without scalars is above or below; empty where it has some, or stands alone."""
+    if events.scalars or events.damage:
         return ""
     others = ((label, other.folder) for label, other in runs.items() if other.scalars)
     near = (label for label, folder in others if folder in events.folder.parents or events.folder in folder.parents)
@@ -122,8 +137,8 @@ def _label(run: Path, root: Path, roots: list[Path]) -> str:
 
 
 def _run(label: str, events: _RunEvents) -> ForeignRun:
-    if not events.scalars:
-        return ForeignRun(label=label, readings=[], broken=_why_silent(events.files))
+    if events.damage or not events.scalars:
+        return ForeignRun(label=label, readings=[], broken=events.damage or _why_silent(events.files))
     ordered = sorted(events.scalars, key=lambda pair: pair[1].wall_time)
     start = ordered[0][1].wall_time
     readings = [Reading(name, scalar.step, scalar.value, scalar.wall_time - start) for name, scalar in ordered]
@@ -131,7 +146,13 @@ def _run(label: str, events: _RunEvents) -> ForeignRun:
 
 
 def read_events(path: Path) -> Iterator[Scalar]:
-    """Yield the scalars of one event file; a torn end, which a killed training leaves, is passed over."""
+    """Yield the scalars of one event file; a torn end, which a killed training leaves, is passed over.
+
+    Raises
+    ------
+    DamagedFileError
+        If a checksum is not that of its bytes.
+    """
     for record in _records(path.read_bytes()):
         try:
             yield from _scalars(record)
@@ -147,10 +168,20 @@ def _records(data: bytes) -> Iterator[bytes]:
         if length == 0:
             # No event is empty: space that was taken and never written, a gigabyte of it in 80 million steps.
             return
+        _check(data, offset, offset + LENGTH)
         if start + length + TAIL > len(data):
             return
+        if length <= MOST_CHECKED:
+            _check(data, start, start + length)
         yield data[start : start + length]
         offset = start + length + TAIL
+
+
+def _check(data: bytes, start: int, end: int) -> None:
+    """Make sure that the four bytes from `end` on are the checksum of those between `start` and it."""
+    (stored,) = struct.unpack_from("<I", data, end)
+    if masked_crc32c(data[start:end]) != stored:
+        raise DamagedFileError(f"bytes {start:,} to {end:,} are not those that were written")
 
 
 def _scalars(event: bytes) -> Iterator[Scalar]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ from typing import Any
 import msgspec
 
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order, seeded_label
-from deviate.importing.wire import TornMessageError, Value, fields, inner, signed, text
+from deviate.importing.wire import DamagedFileError, TornMessageError, Value, fields, inner, signed, text
 
 #: A ``.wandb`` file is a LevelDB log after a header of seven bytes: blocks of 32 KiB, each a row of chunks with a head
-#: of checksum (4 bytes), length (2) and type (1); a record may be spread over several chunks.
+#: of checksum (4 bytes), length (2) and type (1); a record may be spread over several chunks. The checksum is the
+#: CRC-32 of type and data (LevelDB has CRC-32C there): ``wandb/sdk/internal/datastore.py``.
 #: https://github.com/google/leveldb/blob/main/doc/log_format.md
 FILE_HEAD, BLOCK, CHUNK_HEAD = 7, 32768, 7
-FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+FULL, FIRST, LAST = 1, 2, 4
 MAGIC = b":W&B"
 
 SUMMARY = "wandb-summary.json"
@@ -44,7 +46,7 @@ def _folder(summary: Path) -> Path:
 
 
 def _or_broken(path: Path, run: ForeignRun) -> ForeignRun:
-    return run if run.readings else msgspec.structs.replace(run, broken=f"no value in {path.name}")
+    return run if run.readings or run.broken else msgspec.structs.replace(run, broken=f"no value in {path.name}")
 
 
 def _run_files(root: Path) -> list[Path]:
@@ -55,14 +57,18 @@ def _run_files(root: Path) -> list[Path]:
 
 
 def read_run(path: Path) -> ForeignRun:
-    """Read a ``.wandb`` file; a torn end is passed over.
+    """Read a ``.wandb`` file; a torn end is passed over, and of a damaged file nothing counts.
 
     ``Record``: history = 2, run = 17, exit = 18. ``RunRecord``: run_id = 1, config = 4, run_group = 6,
     display_name = 8. ``RunExitRecord``: exit_code = 1, runtime = 2.
     """
     facts: dict[str, Any] = {}
     readings: list[Reading] = []
-    for record in _records(path.read_bytes()):
+    try:
+        records = list(_records(path.read_bytes()))
+    except DamagedFileError as error:
+        return ForeignRun(label=path.stem.removeprefix("run-"), readings=[], broken=f"{path.name} is damaged: {error}")
+    for record in records:
         try:
             for number, value in fields(record):
                 if number == 2:
@@ -85,7 +91,13 @@ def read_run(path: Path) -> ForeignRun:
 
 
 def _records(data: bytes) -> Iterator[bytes]:
-    """Yield whole records of the log."""
+    """Yield whole records of the log.
+
+    Raises
+    ------
+    DamagedFileError
+        If a checksum is not that of its bytes.
+    """
     if not data.startswith(MAGIC):
         return
     offset, parts = FILE_HEAD, list[bytes]()
@@ -94,10 +106,12 @@ def _records(data: bytes) -> Iterator[bytes]:
         if left < CHUNK_HEAD:
             offset += left
             continue
-        length, kind = struct.unpack_from("<HB", data, offset + 4)
+        checksum, length, kind = struct.unpack_from("<IHB", data, offset)
         start = offset + CHUNK_HEAD
-        if kind not in (FULL, FIRST, MIDDLE, LAST) or start + length > len(data):
+        if checksum == length == kind == 0 or start + length > len(data):
             return
+        if checksum != zlib.crc32(data[start : start + length], zlib.crc32(bytes([kind]))):
+            raise DamagedFileError(f"bytes {offset:,} to {start + length:,} are not those that were written")
         if kind in (FULL, FIRST):
             parts = []
         parts.append(data[start : start + length])
@@ -113,11 +127,11 @@ def _history(message: bytes) -> Iterator[Reading]:
     for number, value in fields(message):
         if number == 1:
             key, text_value = _item(inner(value))
-            values.update(numbers(key, _parsed(text_value)))
+            values.update(_numbers_in(text_value, key))
         elif number == 2:
             step = next((signed(inside) for field, inside in fields(inner(value)) if field == 1), 0)
     elapsed = values.get("_runtime", math.nan)
-    iteration = int(values.get("_step", step if step is not None else -1))
+    iteration = _step(values, -1 if step is None else step)
     for name, readings in values.items():
         if not name.startswith("_"):
             yield Reading(name, iteration, readings, elapsed)
@@ -135,11 +149,25 @@ def _item(message: bytes) -> tuple[str, str]:
     return "/".join(nested) or key, text_value
 
 
+def _step(values: dict[str, float], otherwise: int) -> int:
+    """Return the step that the values name, where it is a number."""
+    named = values.get("_step", math.nan)
+    return int(named) if math.isfinite(named) else otherwise
+
+
 def _parsed(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
+
+
+def _numbers_in(text: str, name: str = "") -> dict[str, float]:
+    """Return the numbers in a JSON text by name; none where it is nested too deeply."""
+    try:
+        return numbers(name, _parsed(text))
+    except RecursionError:
+        return {}
 
 
 def numbers(name: str, value: object) -> dict[str, float]:
@@ -182,7 +210,7 @@ def _exit_fact(number: int, value: Value) -> dict[str, Any]:
 
 
 def _from_summary(path: Path) -> ForeignRun:
-    summary = numbers("", _parsed(path.read_text(encoding="utf-8")))
-    step = int(summary.get("_step", -1))
+    summary = _numbers_in(path.read_text(encoding="utf-8", errors="replace"))
+    step = _step(summary, -1)
     readings = [Reading(name, step, value) for name, value in summary.items() if not name.startswith("_")]
     return ForeignRun(label=_folder(path).name, readings=readings, seconds=summary.get("_wandb/runtime"))

@@ -4,6 +4,8 @@ TensorBoard and wandb write such messages. Their numbers of fields never change,
 few of them are all that is needed, and neither package with its dozens of dependencies has to be installed.
 
 Format: https://protobuf.dev/programming-guides/encoding/
+
+Both frame each message with checksums, and a message whose checksum is not right would give other numbers in silence.
 """
 
 from __future__ import annotations
@@ -19,6 +21,10 @@ Value = int | bytes
 
 class TornMessageError(Exception):
     """The bytes end within a field, or are no message."""
+
+
+class DamagedFileError(Exception):
+    """A checksum is not that of the bytes it stands for."""
 
 
 def fields(message: bytes) -> Iterator[tuple[int, Value]]:

@@ -3,8 +3,11 @@
 import contextlib
 import json
 import math
+import random
+import re
 import sqlite3
 import struct
+import zlib
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 
 from deviate.errors import NotImportable
 from deviate.importing.mlflow import read_mlflow
-from deviate.importing.tensorboard import read_events, read_tensorboard
+from deviate.importing.tensorboard import MOST_CHECKED, read_events, read_tensorboard
 from deviate.importing.wandb import BLOCK, read_wandb
 from deviate.importing.wire import TornMessageError, fields, signed, varint
 
@@ -94,6 +97,32 @@ def test_a_torn_event_file_gives_what_is_whole(torch_writer, tmp_path):
     assert list(read_events(path)) == []
 
 
+def test_a_flipped_bit_in_an_event_file_leaves_the_run_out_or_changes_nothing(torch_writer, tmp_path):
+    for seed in range(2):
+        with torch_writer(tmp_path / f"seed{seed}") as writer:
+            for step in range(3):
+                writer.add_scalar("acc", seed + step / 4, step)
+    (path,) = (tmp_path / "seed1").glob("*tfevents*")
+    whole, expected = path.read_bytes(), curves(read_tensorboard([tmp_path]))
+    rng = random.Random(1)
+    for _ in range(100):
+        at = rng.randrange(len(whole))
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1 :])
+        results = read_tensorboard([tmp_path])
+        assert curves(results)["seed0"] == expected["seed0"]
+        assert [run.is_finished for run in results.runs] == [True, False]
+        assert re.match("the event file is damaged: bytes .* are not those that were written", results.runs[1].broken)
+
+
+def test_a_large_record_is_read_by_its_length_alone(torch_writer, tmp_path):
+    with torch_writer(tmp_path) as writer:
+        writer.add_text("note", "x" * (MOST_CHECKED + 1), 0)
+        writer.add_scalar("acc", 0.5, 0)
+    (path,) = tmp_path.glob("*tfevents*")
+    path.write_bytes(path.read_bytes().replace(b"xxx", b"xyx", 1))
+    assert [reading.value for reading in read_events(path)] == [0.5]
+
+
 def test_an_event_file_without_values_is_a_run_that_failed(torch_writer, tmp_path):
     for seed in range(3):
         with torch_writer(tmp_path / f"seed{seed}") as writer:
@@ -109,7 +138,7 @@ def test_an_event_file_without_values_is_a_run_that_failed(torch_writer, tmp_pat
         ("seed1", True, ""),
         ("seed2", True, ""),
         ("seed3", False, "the event file is empty"),
-        ("seed4", False, "the event file is corrupt"),
+        ("seed4", False, "the event file is damaged: bytes 0 to 8 are not those that were written"),
         ("seed5", False, "the event file is empty"),
         ("seed6", False, "no scalar in the event file"),
     ]
@@ -166,7 +195,7 @@ def test_no_bytes_break_the_reader(data):
 
 
 def wandb_log(records):
-    """Frame records as LevelDB does; checksums are not read."""
+    """Frame records as LevelDB does."""
     data = bytearray(b":W&B\xe1\xbe\x00")
     for record in records:
         first = True
@@ -177,7 +206,7 @@ def wandb_log(records):
                 continue
             part, record = record[: left - 7], record[left - 7 :]
             kind = (1 if first else 4) if not record else (2 if first else 3)
-            data += bytes(4) + struct.pack("<HB", len(part), kind) + part
+            data += struct.pack("<IHB", zlib.crc32(bytes([kind]) + part), len(part), kind) + part
             first = False
             if not record:
                 break
@@ -220,6 +249,17 @@ def test_records_longer_than_a_block_and_a_torn_end(tmp_path):
     assert len(read_wandb([path]).runs[0].readings) == 6
     path.write_bytes(data[:-30_000])
     assert [reading.iteration for reading in read_wandb([path]).runs[0].readings] == [0, 1, 2, 3]
+
+
+def test_a_flipped_bit_in_a_wandb_file_leaves_the_run_out(tmp_path):
+    write_wandb(tmp_path, 1, wandb_run(1))
+    path = write_wandb(tmp_path, 2, wandb_run(2, padding=20_000))
+    whole, rng = path.read_bytes(), random.Random(1)
+    for _ in range(200):
+        at = rng.randrange(len(b":W&B\xe1\xbe\x00"), len(whole))
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1 :])
+        first, second = read_wandb([tmp_path]).runs
+        assert (first.is_finished, second.is_finished) == (True, False), at
 
 
 def test_a_wandb_file_without_values_is_a_run_that_failed(tmp_path):

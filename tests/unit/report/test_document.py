@@ -36,7 +36,8 @@ def test_the_first_sentence_tells_the_spread_of_the_test_metric():
     assert only(cases.usual()).headline == [
         "Over 8 identical runs (algo+impl: everything varies but the data) test acc (best) was 96.94 ± 0.52 (mean ± "
         "SD; 95% CI of the SD 0.29–1.21, heavy tails allowed for); the best and the worst run differ by 1.70.",
-        "Relative to its mean, train loss varies most (CV 8.3%) and test loss least (CV 5.9%).",
+        "Of the losses and resources, train loss varies most relative to its mean (CV 8.3%) and test loss least (CV "
+        "5.9%).",
         "A run took 3.25 ± 0.17 s.",
     ]
 
@@ -77,7 +78,7 @@ def test_failed_runs_never_enter_a_statistic():
     assert (found.n, found.spread.max) == (2, 0.75)
     (left_out,) = found.excluded
     assert (left_out.run, left_out.status, left_out.value, left_out.reason) == (2, "failed", 99.0, "the run failed")
-    assert said(document, "run-failed") == "1 of 3 runs failed (algo+impl-2); it enters no statistic."
+    assert said(document, "run-failed") == "1 of 3 runs failed (algo+impl-2); it enters no mean."
     failed = only(document).runs[2]
     assert (failed.reason, failed.stderr_tail[-1]) == ("exit status 1", "RuntimeError: the loader lost its worker")
 

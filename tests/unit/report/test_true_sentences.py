@@ -16,9 +16,9 @@ def first_sentences(values):
 
 def test_scores_that_have_an_upper_end_are_not_ranked_by_cv():
     values = {name: (97 + RNG.standard_normal(8)).tolist() for name in ("test acc", "val acc")}
-    assert "Relative to its mean" not in first_sentences(values)
+    assert "relative to its mean" not in first_sentences(values)
     losses = {name: (1 + 0.1 * RNG.standard_normal(8)).tolist() for name in ("test loss", "train loss")}
-    assert "Relative to its mean" in first_sentences(losses)
+    assert "relative to its mean" in first_sentences(losses)
 
 
 def test_a_run_far_from_the_others_is_named_before_any_mean():

@@ -56,7 +56,9 @@ _TESTED = ("a", "b", "difference", "ci", "p")
 _BRIEF = (*_TESTED, "ratio", "ratio_ci", "verdict")
 
 
-_ASSUMED = "The intervals of d and g assume normal values; those of delta and P(A > B) assume no distribution."
+_ASSUMED = (
+    "The intervals of d and g assume normal values; those of delta and P(A > B) rest on ranks and are approximate."
+)
 
 
 def comparison_page(comparison: Comparison, reader: Reader) -> Page:

@@ -61,7 +61,7 @@ def _unfinished(facts: VariantFacts) -> Iterable[Caveat]:
     for status in dict.fromkeys(run.status for run in facts.runs if run.status != "completed"):
         ended = [run.name for run in facts.runs if run.status == status]
         how, enter = ended_as(status, len(ended)), "it enters" if len(ended) == 1 else "they enter"
-        message = f"{len(ended)} of {count(len(facts.runs), 'run')} {how} ({listed(ended)}); {enter} no statistic."
+        message = f"{len(ended)} of {count(len(facts.runs), 'run')} {how} ({listed(ended)}); {enter} no mean."
         yield Caveat(slug=f"run-{status}", message=message, variant=facts.variant)
     if len(facts.runs) < facts.planned:
         message = f"{len(facts.runs)} of {facts.planned} planned runs have ended so far."

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from deviate.experiment import IMPORTED
+from deviate.factors import DESCRIBED
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.timeline import Timeline
 from deviate.inference.variant import VariantFacts
@@ -91,11 +92,17 @@ def _error_bars(variants: Sequence[VariantFacts], level: float) -> str:
 
 def _captured(variants: Sequence[VariantFacts]) -> str:
     texts = [
-        f"{variant.variant}: {joined(factors_of(variant).varied) or 'none'}"
+        f"{variant.variant}: {joined(_varied(variant)) or 'none'}"
         for variant in variants
         if variant.variant != IMPORTED and variant.completed
     ]
     return f"{'; '.join(texts)}." if texts else ""
+
+
+def _varied(variant: VariantFacts) -> list[str]:
+    """Name what varied on purpose, without what fingerprints show to have been the same in all runs."""
+    same = {DESCRIBED.get(each.name) for each in variant.evidence if each.broken and each.found == "identical"}
+    return [name for name in factors_of(variant).varied if name not in same]
 
 
 def _computed(variants: Sequence[VariantFacts], level: float) -> str:

@@ -82,12 +82,12 @@ def gloss(name: str) -> str:
 
 def _absences(absent: Collection[str]) -> list[str]:
     named = [DESCRIBED[factor] for factor in FACTORS if factor in absent]
-    return [f"Nothing was drawn for: {', '.join(named)}."] if named else []
+    return [f"No draws were seen for: {', '.join(named)}."] if named else []
 
 
 def _noiseless(facts: VariantProof, variant: Variant) -> list[str]:
     varies = IMPLEMENTATION in variant.varying and facts.without_noise
-    return ["With pinned threads and no GPU the implementation had nothing to vary."] if varies else []
+    return ["With pinned threads and no GPU, nothing of the implementation was varied."] if varies else []
 
 
 def _pinned(threads: Collection[int | None]) -> list[str]:

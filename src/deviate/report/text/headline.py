@@ -86,8 +86,8 @@ def _spread_sentence(metric: MetricSpread, facts: VariantFacts) -> str:
     if metric.n == 1:
         ran = "One run" if completed == 1 else f"One of {completed} runs"
         return f"{ran} ({label}) gave {what} {text.mean}{text.unit}; how much runs differ shows from two runs on."
-    # Of runs that were imported nobody here knows how far they were identical.
-    identical = facts.variant != IMPORTED and broken(facts.evidence, EXAMPLES) is None
+    # How far runs that were imported are identical is not known here.
+    identical = facts.variant != IMPORTED and broken(facts.evidence, EXAMPLES) is None and facts.same_environment
     runs = "identical runs" if identical else "runs"
     if metric.spread.identical:
         return f"All {over} {runs} ({label}) gave exactly the same {what}: {text.mean}{text.unit}."
@@ -113,8 +113,8 @@ def _extremes(metrics: Sequence[MetricSpread]) -> list[str]:
         return []
     most, least = ranked[0], ranked[-1]
     return [
-        f"Relative to its mean, {most.name} varies most (CV {show_percent(most.spread.cv)}) "
-        f"and {least.name} least (CV {show_percent(least.spread.cv)})."
+        f"Of the losses and resources, {most.name} varies most relative to its mean (CV "
+        f"{show_percent(most.spread.cv)}) and {least.name} least (CV {show_percent(least.spread.cv)})."
     ]
 
 

@@ -13,7 +13,7 @@ from deviate.report.text.words import count, listed
 from deviate.results.run import RunResult
 
 #: Runs on a machine without a GPU, with the threads pinned.
-NO_NOISE = "With pinned threads and no GPU there is no implementation noise here."
+NO_NOISE = "With pinned threads and no GPU no implementation noise was expected."
 
 
 def identity_statement(facts: VariantProof) -> str:
@@ -81,5 +81,6 @@ def _platforms(identity: Identity, runs: Sequence[RunResult]) -> str:
     if broken:
         return f"{text} Runs on the same platform differ: {listed(broken)}."
     if repeated:
-        return f"{text} Runs on the same platform are bit-identical ({count(len(repeated), 'platform')} ran twice)."
+        twice = count(len(repeated), "platform")
+        return f"{text} Runs on the same platform are bit-identical ({twice} ran more than once)."
     return f"{text} No platform ran twice; more runs (-n) show whether one repeats."

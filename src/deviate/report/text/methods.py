@@ -249,10 +249,12 @@ def _bootstrapped(metrics: Sequence[MetricSpread]) -> str:
 
 
 def _seeds(facts: ExperimentFacts) -> Iterator[str]:
-    if not any(run.seeds for variant in facts.variants for run in variant.runs):
+    seeded = [variant.variant for variant in facts.variants if any(run.seeds for run in variant.runs)]
+    if not seeded:
         return
+    of = "" if len(seeded) == len(facts.variants) else f" of {joined(seeded)}"
     yield (
-        f"The seed of each source of randomness in each run derives from the experiment's seed "
+        f"The seed of each source of randomness in each run{of} derives from the experiment's seed "
         f"{facts.definition.seed} by SHA-256; sources that were held fixed have the same seed in all runs."
     )
     if facts.seeds_replaced:

@@ -28,7 +28,7 @@ PROBE_ENDS: dict[Ending, str] = {
 
 IMPLEMENTATION = {
     True: "GPU kernels may add noise: `deviate run --vary impl` measures it",
-    False: "no GPU was used: with pinned threads there is no implementation noise",
+    False: "no GPU was used: with pinned threads no implementation noise is expected",
 }
 
 NOTHING_PINS = "by nothing that Deviate saw: a generator with a constant state, or a fixed order"
@@ -53,11 +53,15 @@ def audit_answer(audit: Audit) -> Iterator[str]:
 
 
 def _controlled(audit: Audit) -> Iterator[str]:
-    tried = [factor for factor in audit.factors if factor.held is not None or factor.moved is not None]
+    present = [factor for factor in audit.factors if factor.verdict != "absent"]
+    tried = [factor for factor in present if factor.held is not None or factor.moved is not None]
+    untold = [factor.factor for factor in present if factor.held is None or factor.moved is None]
     uncontrolled = [factor.factor for factor in tried if factor.uncontrolled]
     uncontrolled += [cause_name(cause) for cause in audit.causes if cause.held is False]
     if uncontrolled:
         yield f"Deviate cannot hold, or cannot vary alone: {joined(uncontrolled)}."
+    elif tried and untold:
+        yield f"Not known is whether Deviate can hold and vary alone: {joined(untold)}."
     elif tried:
         yield "Deviate can hold each source that is present, and vary it alone."
 
@@ -202,7 +206,8 @@ def verification_answer(verification: Verification) -> str:
 
 def _ending(verification: Verification) -> str:
     took, iterations = show_seconds(verification.seconds), verification.iterations
-    progress = f"in iteration {iterations} of the main loop" if iterations else "before the main loop began"
+    begun = f"with {count(iterations, 'iteration')} of the main loop begun"
+    progress = begun if iterations else "before the main loop began"
     return {
         "completed": f"the program ran to its end in {took}",
         "all seen": f"it was ended after {took}, once every metric had a value",

@@ -164,7 +164,7 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
             return  # that no weight was changed is said elsewhere
         why = "One unit in the last place of one weight changed nothing that is reported."
     elif variant.disturbed:
-        why = "What this program computes does not depend on the emulated processor."
+        why = "No emulated processor changed anything that is reported."
     elif variant.varying == {IMPLEMENTATION} or any(absent):
         return  # there was nothing to vary, or no noise: said elsewhere
     elif variant.varying == {"other"} and not facts.evidence:

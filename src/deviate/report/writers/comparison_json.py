@@ -129,6 +129,7 @@ def _metric(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         **fields(metric, "failures"),
         "far_a": a.far,
         "far_b": b.far,
+        "near_limit": msgspec.to_builtins(metric.near_limit),
     }
 
 

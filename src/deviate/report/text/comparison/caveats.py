@@ -82,7 +82,7 @@ def _lost(facts: Comparability) -> Iterator[Caveat]:
         lost = side.ended - side.completed
         if lost:
             message = (
-                f"{lost} of {count(side.ended, 'run')} of {side.label} did not complete and enter no statistic: "
+                f"{lost} of {count(side.ended, 'run')} of {side.label} did not complete and enter no mean: "
                 "if what made them fail makes results worse too, the rest looks too good."
             )
             yield Caveat(slug="runs-lost", message=message)
@@ -136,8 +136,8 @@ def _best(facts: Comparability) -> Iterator[Caveat]:
     best = [metrics[0].name for metrics in facts.metrics if metrics[0].aggregate == "best"]
     if best:
         message = (
-            f"Best value of each run taken for {listed(best)}: biased upward, and more so for the noisier side. "
-            "Compare the last values too: --aggregate METRIC=last."
+            f"Best value of each run taken for {listed(best)}: it looks better than a value chosen without it, and "
+            "more so on the noisier side. Compare the last values too: --aggregate METRIC=last."
         )
         yield Caveat(slug="best-biased", message=message, severity="note")
 

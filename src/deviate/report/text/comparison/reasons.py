@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from deviate.contrast.multiplicity import CORRECTION_NAMES
+from deviate.contrast.power import DEFAULT_ALPHA
 from deviate.contrast.superiority import MEANINGFUL
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import (
@@ -46,6 +47,7 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         _difference(metric, pair),
         *_equivalence(metric, pair),
         *_undirected(metric),
+        *_near_limit(metric),
         *_not_shown(metric, pair),
         *_doubts(metric, pair),
         *_failures(metric, pair, comparison),
@@ -64,7 +66,8 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
     if ratio.value is not None:
         ends = f" ({_level(pair)} CI {show_ratio(ratio.interval)})" if ratio.interval.known else ""
         sentences.append(f"The SD of {pair.a} is {show_factor(ratio.value)} times that of {pair.b}{ends}.")
-    if metric.noisier == "no difference shown" and min(contrast.n_a, contrast.n_b) < RUNS_FOR_SPREAD:
+    few = min(contrast.n_a, contrast.n_b) < RUNS_FOR_SPREAD and comparison.alpha <= DEFAULT_ALPHA
+    if metric.noisier == "no difference shown" and few and not contrast.paired:
         sentences.append(
             f"With fewer than {RUNS_FOR_SPREAD} runs a side even twice the SD is missed more often than not."
         )
@@ -114,8 +117,10 @@ def _superiority(metric: MetricComparison, higher: str, lower: str, *, first: bo
     ci = f"{show_percent(low)}–{show_percent(high)}"
     small = f", short of the {show_percent(MEANINGFUL)} that is taken to matter" if high <= MEANINGFUL else ""
     small = small if metric.differs else ""
+    ties = ", ties counted half" if not set(metric.a.values).isdisjoint(metric.b.values) else ""
     return (
-        f"; a run of {higher} gives more than a run of {lower} with probability {show_percent(share)} (CI {ci}){small}"
+        f"; a run of {higher} gives more than a run of {lower} with probability {show_percent(share)} (CI {ci}{ties})"
+        f"{small}"
     )
 
 
@@ -143,8 +148,8 @@ def _undirected(metric: MetricComparison) -> Iterator[str]:
         )
     elif metric.direction is None and metric.differs and metric.verdict == "no difference shown":
         yield (
-            "A difference is shown, but nobody knows whether higher or lower values are better, so neither side can "
-            "be called better; say it with --direction METRIC=higher or METRIC=lower."
+            f"A difference is shown, but the direction of {metric.name} is unknown, so neither side is called better: "
+            f"add --direction '{metric.name}=higher' or '{metric.name}=lower'."
         )
 
 
@@ -154,7 +159,7 @@ def _too_few(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     if min(n, m) >= metric.fewest_runs:
         yield f"Nothing could be tested: {contrast.tests[contrast.location.test].reason or contrast.difference.reason}."
         if metric.a.spread.identical and metric.b.spread.identical:
-            yield "Such runs are one training repeated; compare variants in which seeds vary."
+            yield "Such runs show nothing of chance; compare variants in which seeds vary."
         return
     yield f"{n} against {m} runs: a verdict needs {metric.fewest_runs} a side."
     if metric.smallest_p is not None and metric.sensitivity is not None:
@@ -175,8 +180,21 @@ def _not_shown(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     each = f" (each of {metric.family} tests at {sensitivity.alpha:.2g})" if strict else ""
     yield (
         f"No difference shown is not no difference: with {n} against {m} runs one of {sensitivity.detectable:.2g} "
-        f"{what}{_in_unit(metric)} shows with a power of {show_percent(sensitivity.power)}{each}{_seen(sensitivity)}."
+        f"{what}{_in_unit(metric)} shows with a power of {show_percent(sensitivity.power)} if values are normal with "
+        f"equal SDs{each}{_seen(sensitivity)}."
     )
+
+
+def _near_limit(metric: MetricComparison) -> Iterator[str]:
+    """Say of a difference that so few runs show only by luck how far it may be from the true one."""
+    errors = metric.near_limit
+    if errors is not None:
+        wrong = show_percent(errors.wrong_sign)
+        yield (
+            "The difference is smaller than those that so many runs show reliably: if the true one is half as large, "
+            f"what they show is {errors.exaggeration:.1f} times too large on average, and of the wrong sign in {wrong} "
+            "of cases (type M and type S errors, normal values)."
+        )
 
 
 def _seen(sensitivity: Sensitivity) -> str:
@@ -210,14 +228,14 @@ def _doubts(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     low, high = max((sorted(size) for size in [*pair.look.sizes, (contrast.n_a, contrast.n_b)]), key=_imbalance)
     if high >= UNEQUAL_RUNS * low:
         yield (
-            f"With {low} against {high} runs, false alarms are about 6% instead of 5%, and up to 13% if values are "
-            "skewed."
+            f"{low} against {high} runs: in simulations of such unequal numbers, false alarms at a level of 5% were "
+            "about 6%, and up to 13% for skewed values."
         )
     ratio = contrast.sd_ratio.value
     if ratio is not None and max(ratio, 1 / ratio) >= UNEQUAL_SDS:
         yield (
-            "The SDs differ by a factor of 2 or more: if values are skewed as well, false alarms are 10 to 18% instead "
-            "of 5%."
+            "The SDs differ by a factor of 2 or more: in simulations of skewed values that gave 10 to 18% false alarms "
+            "at a level of 5%."
         )
 
 

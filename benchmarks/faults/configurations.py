@@ -1,0 +1,319 @@
+"""Random configurations through ``deviate run``: a training, a ``deviate.toml`` and options, right and wrong.
+
+Prints a table on standard error and one JSON object on standard output::
+
+    python benchmarks/faults/configurations.py [--times N] [--seed N] > configurations.json
+
+A training of plain Python reports some numbers and writes the same numbers into a file of its own. The command must end
+with a status of the contract, without a traceback, and name no more runs than were made; every number that Deviate
+recorded must be the one that the training wrote. Of each fourth the same command is typed again: no number may change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import math
+import os
+import random
+import shlex
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness import SECONDS, finish, judged_end
+
+import deviate as package
+from deviate.cli import main as main_of_the_tool
+
+#: Share of the commands that have right options only; their trainings and settings may be wrong all the same.
+RIGHT = 0.7
+
+#: Where a training writes what it reports.
+TRUTH = "DEVIATE_TRUTH"
+
+HEAD = """\
+import json, math, os, random, re, sys, time
+TRUTH = os.path.join(os.environ["DEVIATE_TRUTH"], re.search("/runs/([^/]+)/", os.getcwd() + "/").group(1))
+def wrote(**values):
+    with open(TRUTH, "a") as file:
+        file.write(json.dumps(values) + "\\n")
+{seed}
+def step(epoch):
+    return {value} / (epoch + 1)
+"""
+
+#: What a training does in each epoch, on lines of their own; `tail` ends a run otherwise than well.
+EPOCHS = """\
+for epoch in {epochs}:
+    loss = step(epoch)
+    acc = 100 * random.random()
+    {report}
+    wrote(loss=loss, acc=acc)
+    {tail}
+"""
+
+SEEDS = ("", "random.seed(0)", "random.seed(int(time.time()))")
+VALUES = ("random.random()", "1.0", "1e300 * random.random()", "-random.random()", "random.choice([1.0, math.nan])",
+          "random.choice([math.inf, 2.0])", "1e-310 * random.random()")  # fmt: skip
+RANGES = ("range(3)", "range(1)", "range(0)", "range(300)", "iter([0, 1, 2])", "[2, 1, 0]")
+REPORTS = ('print(f"epoch {epoch} loss {loss:.4f} acc {acc:.2f}")', 'print("loss", loss, "acc", acc)',
+           'print("epoch %d: loss=%.3f, acc=%.1f%%" % (epoch, loss, acc))',
+           'print(f"\\rloss {loss} acc {acc}", end="")',
+           'print(f"loss {loss:.0f} acc {acc:.0f}", file=sys.stderr)',
+           'print(f"\\x1b[31mloss {loss:.3e}\\x1b[0m acc {acc}")',
+           'print({"loss": loss, "acc": acc})', "pass")  # fmt: skip
+TAILS = ("pass", "pass", "pass", "sys.exit(3)", "assert random.random() < 0.7", "os.kill(os.getpid(), 9)",
+         'os.remove("gone") if epoch else None', "os._exit(0)", "time.sleep(0.3)")  # fmt: skip
+
+#: Values of each option, right ones and wrong ones.
+OPTIONS: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
+    "--vary": (("algo+impl", "algo", "impl", "control", "as-is", "init", "shuffle,layers", "other", "data", "platform",
+                "bit"), ("arms", "sources", "everything", "", "init,init", "impl,algo")),
+    "-j": ((1, 2, 3), (0, -1, "x", 10**30)),
+    "--seed": ((0, 1, 2**63), (-1, 10**30, "x")),
+    "--name": (("a", "two words", "é", "CON", "=1+1", "$(id)"), ("", "a/b", "..", ".hidden", "-n", "x" * 300, "a\nb")),
+    "--timeout": ((30, 5, 0.4), (0, -1, "nan", "inf")),
+    "--include": (("*.pt", "data/**"), ("[", "../x", "", "/etc/*", "\udcff")),
+    "--exclude": (("*.pt", "data/**"), ("*", "**", "train.py", "[", "", "\udcff")),
+    "--link": (("data", "data/**"), ("*", "train.py", "../x", "[", "")),
+    "--factor": (("train.py:8=init",), ("train.py:1=init", "x.py:1=data", "train.py=1", "::=", "a:9=b")),
+    "--entry": (("train.py",), ("other.py", ".", "/dev/null", "data")),
+    "--until": (("loss ±10%", "acc sd ±90%"), ("nothing ±1", "loss ±-1", "±", "loss ±1e400")),
+    "--project": ((".",), ("..", "data", "gone")),
+}  # fmt: skip
+
+FLAGS = ("--strict", "--json", "--discard-work", "--retry-failed", "--anyway")
+
+#: How many of these settings are right.
+RIGHT_TABLES = 8
+
+#: Entries of the settings, right ones first; which of a metric's values a name stands for is in its last word.
+TABLES = (
+    'entry = "train.py"', '[main_loop]\nfile = "train.py"\nline = {loop}', "[snapshot]\nexclude = ['data/**']",
+    '[[metric]]\nname = "my loss"\nfile = "train.py"\nline = {report}\nexpression = "loss"',
+    '[[metric]]\nname = "my acc"\nfile = "train.py"\nline = {report}\nexpression = "acc"\n'
+    'aggregate = "best"\ndirection = "higher"',
+    '[[metric]]\nname = "mean loss"\nfile = "train.py"\nline = {report}\nexpression = "loss"\naggregate = "mean"',
+    '[[metric]]\nname = "</b>\\\\input{{x}} loss"\nfile = "train.py"\nline = {report}\nexpression = "loss"',
+    '[[draw]]\nfile = "train.py"\nline = {value}\nfactor = "init"',
+    '[[metric]]\nname = ""\nfile = "train.py"\nline = 1\nexpression = "loss"',
+    '[[metric]]\nname = "m"\nfile = "train.py"\nline = 100000\nexpression = "loss"',
+    '[[metric]]\nname = "m"\nfile = "../../etc/passwd"\nline = 1\nexpression = "loss"',
+    '[[metric]]\nname = "m"\nfile = "train.py"\nline = {report}\nexpression = "__import__(\'os\').abort()"',
+    '[[metric]]\nname = "m"\nfile = "train.py"\nline = {report}\nexpression = "loss +"',
+    '[[metric]]\nname = "m"\nfile = "train.py"\nline = {report}\nexpression = "loss"\naggregate = "at -7"',
+    '[main_loop]\nfile = "train.py"\nline = 1', 'entry = "other.py"', "entry = 3", "metric = 3", "draw = []", "x = 1",
+    "[snapshot]\ninclude = 'a'", "[snapshot]\nlink = ['train.py']",
+    "[[draw]]\nfile = 'train.py'\nline = 1\nfactor = 'init'",
+    "[main_loop]", "= =", "a = 1\na = 2", '"\\ud800" = 1',
+)  # fmt: skip
+
+
+def options(rng: random.Random, *, right: bool) -> list[str]:
+    """Return random options of ``deviate run``, right ones only where `right`."""
+    words = ["-n", rng.choice(["1", "2", "2", "3"] if right else ["1", "2", "2", "0", "-1", "x"])]
+    for name, (good, bad) in OPTIONS.items():
+        if rng.random() < (0.4 if name == "--vary" else 0.1):
+            words += [name, str(rng.choice(good if right else (*good, *bad)))]
+            # Few runs are too few for a first look.
+            words += (
+                ["-n", "5", "--max", str(rng.choice([7, 8] if right else [12, 1, -1]))] if name == "--until" else []
+            )
+    return words + [flag for flag in FLAGS if rng.random() < 0.15]
+
+
+def make(project: Path, rng: random.Random) -> None:
+    """Write a random training and its settings."""
+    (project / "data").mkdir(parents=True)
+    (project / "data" / "x.txt").write_text("1")
+    report = rng.choice(REPORTS)
+    source = HEAD.format(seed=rng.choice(SEEDS), value=rng.choice(VALUES)) + EPOCHS.format(
+        epochs=rng.choice(RANGES), report=report, tail=rng.choice(TAILS)
+    )
+    (project / "train.py").write_text(source)
+    if rng.random() < 0.5:
+        lines = {
+            word: 1 + next(index for index, line in enumerate(source.splitlines()) if text in line)
+            for word, text in (("loop", "for epoch"), ("report", report), ("value", "return "))
+        }
+        tables = rng.sample(TABLES[: rng.choice([RIGHT_TABLES, RIGHT_TABLES, len(TABLES)])], rng.choice([1, 1, 2, 3]))
+        # Keys of the top come before the tables.
+        tables.sort(key=lambda table: table.startswith("["))
+        (project / "deviate.toml").write_text("\n".join(table.format(**lines) for table in tables), "utf-8", "replace")
+
+
+def case(folder: Path, index: int, seed: int) -> dict[str, Any]:
+    """Make and run one configuration."""
+    rng = random.Random(f"{seed} {index}")
+    project, truth = folder / f"project{index}", folder / f"truth{index}"
+    truth.mkdir(parents=True)
+    make(project, rng)
+    right = rng.random() < RIGHT
+    command = [sys.executable if right else rng.choice([sys.executable, sys.executable, "python", "/gone"]), "train.py"]
+    words = ["run", *options(rng, right=right), "--", *command]
+    ended = typed(project, words, truth)
+    problem = ended["problem"] or wrong(project, truth)
+    if not problem and ended["status"] != 2 and not index % 4:
+        before = recorded(project)
+        again = typed(project, words, truth)
+        problem = again["problem"] and f"typed again: {again['problem']}"
+        after = recorded(project)
+        lost = [key for key, values in before.items() if key[-1] and not same(after.get(key, []), values)]
+        problem = problem or (f"LOST when typed again: {lost}" if lost else "")
+    row = {"group": "configurations", "name": f"{index}: {shlex.join(words)}", **ended, "problem": problem}
+    if problem:
+        print(row, file=sys.stderr, flush=True)
+    return row
+
+
+def typed(project: Path, words: list[str], truth: Path) -> dict[str, Any]:
+    """Type a command, in a process that has the libraries already: starting them takes longer than such a training."""
+
+    def call() -> None:
+        sys.argv = ["deviate", *words]
+        main_of_the_tool()
+
+    began = time.perf_counter()
+    ended = forked(call, project, {TRUTH: str(truth), "PWD": str(project)})
+    return judged_end(ended.status, ended.printed, ended.errors, began, late=ended.late)
+
+
+class Ended(NamedTuple):
+    """How a forked process ended."""
+
+    status: int
+    printed: str
+    errors: str
+    late: bool
+
+
+def forked(call: Callable[[], None], folder: Path, environment: dict[str, str]) -> Ended:
+    """Call a function in a child of this process, at most for a while."""
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+        child = os.fork()
+        if not child:
+            os.setsid()
+            os.chdir(folder)
+            os.environ.update(environment)
+            for file, descriptor in ((printed, 1), (errors, 2)):
+                os.dup2(file.fileno(), descriptor)
+            os._exit(status_of(call))
+        status, late = waited(child)
+        for file in (printed, errors):
+            file.seek(0)
+        return Ended(status, printed.read().decode(errors="replace"), errors.read().decode(errors="replace"), late)
+
+
+def status_of(call: Callable[[], None]) -> int:
+    """Call a function as a program, and return its exit status."""
+    status = 0
+    try:
+        call()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(bool(end.code))
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return status
+
+
+def waited(child: int) -> tuple[int, bool]:
+    """Wait for a child; return its exit status, and whether it had to be killed."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status), False
+        if time.monotonic() > deadline:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return -9, True
+        time.sleep(0.02)
+
+
+Key = tuple[str, str, str, bool]
+
+
+def recorded(project: Path) -> dict[Key, list[float]]:
+    """Return the values by experiment, run, metric and whether the run completed, read in a process of its own."""
+    ended = forked(lambda: print(json.dumps([[*key, values] for key, values in read(project).items()])), project, {})
+    if ended.status:
+        raise RuntimeError(ended.errors)
+    return {tuple(key): values for *key, values in json.loads(ended.printed)}  # type: ignore[misc]
+
+
+def read(project: Path) -> dict[Key, list[float]]:
+    """Read what is recorded."""
+    found: dict[Key, list[float]] = {}
+    for place in (project, project.parent, project / "data"):
+        if not (place / ".deviate").is_dir():
+            continue
+        for name in package.names(place):
+            stored = package.load(name, project=place)
+            complete = {run.run.folder for run in stored.folder.completed_runs()}
+            table = stored.records(include_failed=True)
+            for (variant, run, metric), rows in table.groupby(["variant", "run", "metric"], sort=False):
+                folder = f"{variant}-{run}"
+                found[name, folder, metric, folder in complete] = rows["value"].tolist()
+    return found
+
+
+def wrong(project: Path, truth: Path) -> str:
+    """Say which recorded numbers are not those that the training wrote."""
+    for (experiment, run, metric, complete), values in recorded(project).items():
+        word = metric.split()[-1]
+        if word not in ("loss", "acc"):
+            continue
+        if not (truth / run).exists():
+            return f"WRONG NUMBER: {metric} of {run}, which wrote none: {values[:5]}"
+        written = [json.loads(line)[word] for line in (truth / run).read_text().splitlines()]
+        # A run that was ended reported its last value before it could write it.
+        expected = written if complete else written[: len(values)]
+        ends = len(values) - len(written) in ((0,) if complete else (0, 1))
+        if not ends or not same(values[: len(expected)], expected):
+            return f"WRONG NUMBER: {experiment} {run} {metric}: {values[:5]}, written {written[:5]}"
+    return ""
+
+
+def same(values: list[float], others: list[float]) -> bool:
+    """Tell whether two lists of numbers are equal, NaN included."""
+    pairs = zip(values, others, strict=False)
+    return len(values) == len(others) and all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in pairs)
+
+
+def warm() -> None:
+    """Import what a command imports, before the first fork."""
+    for module in ("cli.run", "api", "study.runs", "report.views", "report.writers.registry", "collect.tables",
+                   "inference.experiment", "report.pages.experiment.page"):  # fmt: skip
+        importlib.import_module(f"deviate.{module}")
+
+
+def main() -> None:
+    """Run the configurations, print the table and the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--times", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first configuration")
+    given = parser.parse_args()
+    warm()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [
+            case(Path(folder) / str(index), index, given.seed)
+            for index in range(given.first, given.first + given.times)
+        ]
+    finish(rows, **vars(given))
+
+
+if __name__ == "__main__":
+    main()

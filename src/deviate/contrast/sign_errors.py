@@ -1,0 +1,91 @@
+"""How wrong a difference is expected to be that is shown: its sign, and its size."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+from scipy import integrate, special, stats
+
+from deviate.contrast.power import DEFAULT_ALPHA
+
+
+class ShownErrors(msgspec.Struct, frozen=True, kw_only=True):
+    """What comes of the samples in which a test shows a difference, if the true one is as assumed."""
+
+    #: The true difference that is assumed, in SDs (of the differences, where runs are paired), above 0.
+    assumed: float
+    #: Probability that the test shows a difference, in [alpha, 1].
+    power: float
+    #: Type S error: share of the samples that show one in which it has the wrong sign, in [0, 0.5].
+    wrong_sign: float
+    #: Type M error: mean size of the differences that are shown, as a multiple of the true one, above 1.
+    exaggeration: float
+
+
+def shown_errors(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA, *, paired: bool = False) -> ShownErrors:
+    """Give the type S and type M errors of a two-sided t test, for normal values with equal SDs.
+
+    With ``z`` the difference in its standard errors, ``z ~ N(effect / se, 1)``, and ``u`` the estimated SD over the
+    true one, ``u ~ chi(df) / sqrt(df)``, a difference is shown where ``|z| > t u``. The type S error is
+    ``P(z < -t u) / P(|z| > t u)``, the type M error ``E[|z|; |z| > t u] / (P(|z| > t u) effect / se)`` [1]_. How large
+    the true difference is has to be assumed: the one that was seen is itself too large where it is shown by luck.
+
+    Parameters
+    ----------
+    effect : float
+        The true difference of the means in SDs, above 0; in SDs of the differences, where `paired`.
+    n, m : int
+        Runs of each side, 2 or more; pairs, where `paired`.
+
+    References
+    ----------
+    .. [1] A. Gelman and J. Carlin, "Beyond power calculations: assessing type S (sign) and type M (magnitude) errors",
+       Perspectives on Psychological Science 9, 2014.
+
+    Examples
+    --------
+    >>> errors = shown_errors(0.75, 5, 5)
+    >>> round(errors.power, 2), round(errors.wrong_sign, 3), round(errors.exaggeration, 1)
+    (0.18, 0.007, 2.1)
+    """
+    freedom = n - 1 if paired else n + m - 2
+    error = math.sqrt(1 / n) if paired else math.sqrt(1 / n + 1 / m)
+    center, critical = effect / error, float(stats.t.isf(alpha / 2, freedom))
+    right, wrong, size = (
+        integrate.quad(lambda u, f=f: f(critical * u, center) * _chi(u, freedom), 0.0, _end(freedom), limit=200)[0]
+        for f in (_above, _below, _size)
+    )
+    power = right + wrong
+    return ShownErrors(assumed=effect, power=power, wrong_sign=wrong / power, exaggeration=size / (power * center))
+
+
+def _above(threshold: float, center: float) -> float:
+    """Return ``P(z > threshold)``."""
+    return float(special.ndtr(center - threshold))
+
+
+def _below(threshold: float, center: float) -> float:
+    """Return ``P(z < -threshold)``."""
+    return float(special.ndtr(-center - threshold))
+
+
+def _size(threshold: float, center: float) -> float:
+    """Return ``E[|z|; |z| > threshold]``."""
+    densities = math.exp(-((threshold - center) ** 2) / 2) + math.exp(-((threshold + center) ** 2) / 2)
+    means = center * (_above(threshold, center) - _below(threshold, center))
+    return densities / math.sqrt(2 * math.pi) + means
+
+
+def _chi(u: float, freedom: int) -> float:
+    """Return the density of the estimated SD over the true one."""
+    if u <= 0:
+        return 0.0
+    half = freedom / 2
+    log = math.log(2) + half * math.log(half) - math.lgamma(half) + (freedom - 1) * math.log(u) - half * u * u
+    return math.exp(log)
+
+
+def _end(freedom: int) -> float:
+    """Return a ratio of SDs beyond which nothing lies that counts: 12 standard errors of the SD above 1."""
+    return 1 + 12 / math.sqrt(2 * freedom)

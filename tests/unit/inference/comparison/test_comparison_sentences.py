@@ -1,0 +1,176 @@
+"""What a comparison says, and under which condition."""
+
+import numpy as np
+import pytest
+from compared_sides import prints, side, side_metric, sides
+from msgspec import structs
+
+from deviate.contrast.sign_errors import shown_errors
+from deviate.inference.comparison.comparability import EnvironmentDiffers
+from deviate.inference.comparison.comparison import compare_sides
+from deviate.inference.comparison.metric import TRUE_SHARE
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.report.text.comparison.caveats import comparison_caveats, pairing_text
+from deviate.report.text.comparison.headline import comparison_headline
+from deviate.report.text.comparison.methods import comparison_methods, omnibus_text
+from deviate.report.text.comparison.reasons import reasons, spread_reasons
+
+pytestmark = pytest.mark.long
+
+RNG = np.random.default_rng(3)
+NOISE = RNG.standard_normal(40)
+
+
+def compared(a, b, *, metric=None, **options):
+    """Compare two lists of accuracies; `metric` changes what is known of the metric."""
+    made = [side(label, [side_metric("test acc", values, **(metric or {}))]) for label, values in (("A", a), ("B", b))]
+    return compare_sides(made, ComparisonOptions(**options), "deviate compare A B")
+
+
+def why(comparison):
+    (pair,) = comparison.pairs
+    return " ".join(reasons(pair.metrics[0], pair, comparison))
+
+
+def spread_why(comparison):
+    (pair,) = comparison.pairs
+    return " ".join(spread_reasons(pair.metrics[0], pair, comparison))
+
+
+def standard(n, start=0):
+    """Return `n` values of mean 0 and SD 1."""
+    values = NOISE[start : start + n]
+    return (values - values.mean()) / values.std(ddof=1)
+
+
+NEAR = "The difference is smaller than those that so many runs show reliably: if the true one is half as large"
+
+
+def test_a_difference_near_the_limit_of_detection_says_how_wrong_it_may_be():
+    near = compared(standard(5), standard(5, 8) + 1.6)
+    (metric,) = near.pairs[0].metrics
+    assert metric.verdict == "b better"
+    expected = shown_errors(TRUE_SHARE * 1.6, 5, 5)
+    assert metric.near_limit.exaggeration == pytest.approx(expected.exaggeration)
+    assert (
+        f"{NEAR}, what they show is {expected.exaggeration:.1f} times too large on average, and of the wrong sign in"
+        in why(near)
+    )
+    assert "0.5% of cases (type M and type S errors, normal values)" in why(near)
+    # So many runs show such a difference reliably; and of one that is not shown nothing is said of its sign.
+    far = compared(standard(16), standard(16, 20) + 1.6)
+    assert far.pairs[0].metrics[0].near_limit is None
+    assert NEAR not in why(far) + why(compared(standard(5), standard(5, 8) + 0.5))
+    equivalent = compared(standard(5), standard(5, 8) + 1.6, margins={"test acc": 9.0})
+    assert equivalent.pairs[0].metrics[0].verdict == "equivalent"
+    assert NEAR not in why(equivalent)
+
+
+def test_skewed_values_are_doubted_by_the_figures_of_the_simulation():
+    unequal = "6 against 20 runs: in simulations of skewed values, numbers of runs that differ by a factor of 2 or more"
+    assert f"{unequal} gave 6 to 8% false alarms at a level of 5%." in why(compared(standard(6), standard(20, 6)))
+    assert "in simulations" not in why(compared(standard(11), standard(20, 12)))
+    noisier = (
+        "The SDs differ by a factor of 2 or more: in simulations of skewed values that gave 10 to 18% false alarms"
+    )
+    assert f"{noisier} at a level of 5%." in why(compared(standard(8), 2.1 * standard(8, 8)))
+
+
+@pytest.mark.parametrize(("n", "alpha", "said"), [(14, 0.05, True), (15, 0.05, False), (14, 0.1, False)])
+def test_twice_the_sd_is_said_to_be_missed_only_where_it_is(n, alpha, said):
+    text = spread_why(compared(standard(n), 1.1 * standard(n, 20), alpha=alpha))
+    assert ("With fewer than 15 runs a side even twice the SD is missed more often than not." in text) is said
+
+
+def test_a_side_fewer_runs_than_a_verdict_needs():
+    assert why(compared(standard(3), standard(3, 5))).startswith("3 against 3 runs: a verdict needs 5 a side.")
+    assert "3 against 3 runs: a verdict needs 5 a side." in spread_why(compared(standard(3), standard(3, 5)))
+
+
+def test_values_that_do_not_vary_are_named_as_such():
+    assert why(compared([90.0] * 6, [90.0] * 6)) == "All runs of both sides gave exactly the same value."
+    apart = why(compared([90.0] * 6, [91.0] * 6))
+    assert apart == (
+        "Nothing could be tested: the runs of each side gave exactly the same value, so nothing shows how much runs "
+        "vary. Such runs show nothing of chance; compare variants in which seeds vary."
+    )
+    digests = [str(index) for index in range(6)]
+    made = [side(label, [side_metric("test acc", standard(6))], prints=prints(*digests)) for label in ("A", "B")]
+    pairs = compare_sides(made, ComparisonOptions(pairing="on"), "deviate compare A B")
+    assert why(pairs) == "The two runs of each pair gave exactly the same value."
+
+
+def test_equal_means_and_ties():
+    mirrored = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert "The means are equal." in why(compared(mirrored, [2.0, 1.0, 4.0, 3.0, 6.0, 5.0]))
+    tied = why(compared([90.0, 91.0, 92.0, 90.0, 91.0, 93.0], [90.0, 91.0, 91.0, 90.0, 92.0, 92.5]))
+    assert ", ties counted half)" in tied
+    assert "ties" not in why(compared(standard(6), standard(6, 8)))
+
+
+def test_a_shown_difference_that_is_short_of_what_matters_is_said_to_be():
+    shown = why(compared(standard(40), standard(40)[::-1] + 0.5))
+    assert "CI 53%" not in shown
+    many = np.random.default_rng(1).standard_normal((2, 400))
+    small = why(compared(many[0], many[1] + 0.3))
+    assert ", short of the 75% that is taken to matter" in small
+    assert "short of" not in why(compared(standard(8), standard(8, 8) + 3))
+
+
+def test_a_margin_within_which_nothing_can_be_tested():
+    text = why(compared([90.0, 90.5] * 3, [90.0, 90.5] * 3, margins={"test acc": 0.5}))
+    assert "Two one-sided tests: the means differ by less than 0.5" in text
+
+
+def test_an_unknown_direction_is_asked_for():
+    text = why(compared(standard(8), standard(8, 8) + 3, metric={"direction": None}))
+    assert (
+        "A difference is shown, but the direction of test acc is unknown, so neither side is called better: add "
+        "--direction 'test acc=higher' or 'test acc=lower'." in text
+    )
+
+
+def test_a_difference_too_small_to_be_shown_by_any_number_of_runs():
+    text = why(compared(standard(8), standard(8, 8) + 1e-6))
+    assert "takes more runs than can be made" in text
+    assert "shows with a power of 80% if values are normal with equal SDs" in text
+
+
+def test_environments_that_differ_are_named():
+    comparison = compare_sides(sides(), ComparisonOptions(), "deviate compare")
+    part = EnvironmentDiffers(name="gpu", values={"baseline": "A100", "proposed": "H100"})
+    facts = structs.replace(comparison.comparability, environments=[part])
+    assert (
+        "The sides ran in different environments: gpu is A100 in baseline and H100 in proposed. That may be what makes "
+        "them differ." in [caveat.message for caveat in comparison_caveats(facts)]
+    )
+
+
+def test_best_values_look_better_whichever_direction_is():
+    comparison = compared(standard(6), standard(6, 8), metric={"aggregate": "best", "direction": "lower"})
+    messages = " ".join(caveat.message for caveat in comparison_caveats(comparison.comparability))
+    assert "it looks better than a value chosen without it, and more so on the noisier side" in messages
+
+
+def test_why_runs_are_not_paired():
+    digests = [str(index) for index in range(8)]
+    a = side("A", [side_metric("test acc", standard(8))], prints=prints(*digests))
+    partly = side("B", [side_metric("test acc", standard(8, 8), runs=list(range(4, 12)))], prints=prints(*digests))
+    comparison = compare_sides([a, partly], ComparisonOptions(), "deviate compare A B")
+    text = pairing_text(comparison.comparability.pairings[0])
+    assert text == "Runs are not paired: 4 of 8 runs have a partner on the other side, too few to do so."
+    shared = side("B", [side_metric("test acc", standard(8, 8))], prints=prints(*digests))
+    comparison = compare_sides([a, shared], ComparisonOptions(pairing="on"), "deviate compare A B")
+    text = pairing_text(comparison.comparability.pairings[0])
+    assert text == "Runs of one index are paired, as asked; their fingerprints agree in shuffle."
+
+
+def test_uncorrected_tests_and_places_are_said_to_be():
+    three = [*sides(), side("third", sides(seed=5)[1].samples)]
+    none = compare_sides(three, ComparisonOptions(correction="none"), "deviate compare")
+    assert "of means are not corrected for their number." in " ".join(comparison_methods(none))
+    assert "With no correction the places do not hold all together" in omnibus_text(none.omnibus[0], none)
+    holm = compare_sides(three, ComparisonOptions(), "deviate compare")
+    assert "hold together at that confidence" in omnibus_text(holm.omnibus[0], holm)
+    headline = " ".join(comparison_headline(none))
+    assert "(mean ± SD, 8 and 8 runs; p = " in headline
