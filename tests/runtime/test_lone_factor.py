@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from installed import require
 from programs import FACTORS, Outcome, Run
@@ -105,3 +107,37 @@ def test_weights_are_the_same_in_whichever_order_optimizers_hold_them(run: Run) 
     assert {"init", "weights"} <= one.keys()
     assert (one["init"], one["weights"]) == (other["init"], other["weights"])
     assert one["init"] != one["weights"]
+
+
+DRAWING_LIBRARY = "import random\nchosen = random.random()\nown = random.Random()\nfirst = own.random()\n"
+IMPORTED_LATE = """
+import random
+
+def forward():
+    import {library}
+
+for epoch in __dv_loop__(range(4)):
+    __dv_draw__(0, forward)()
+    __dv__(0, float(epoch))
+"""
+
+
+@pytest.mark.parametrize(("library", "names"), [("late", {"other"}), ("sympy", set()), ("late.part", {"other"})])
+def test_what_a_library_draws_as_a_boundary_imports_it_is_not_of_that(
+    run: Run, tmp_path: Path, library: str, names: set[str]
+) -> None:
+    source = DRAWING_LIBRARY if names else "import random\nown = random.Random()\nfirst = own.random()\n"
+    file = tmp_path / "site-packages" / (library.replace(".", "/") + ".py")
+    file.parent.mkdir(parents=True)
+    file.write_text(source)
+    draws = [{"factor": "layers", "file": "program.py", "line": 8, "call": ""}]
+    outcome = run(
+        IMPORTED_LATE.format(library=library),
+        "program.py",
+        path=(tmp_path / "site-packages",),
+        control="streams",
+        seeds=dict.fromkeys(FACTORS, 7),
+        varying=[],
+        draws=draws,
+    )
+    assert set(prints(outcome)) == names

@@ -3,6 +3,7 @@
 import os
 import sys
 
+from .factors import OTHER
 from .frameworks import every
 from .redirect import Redirect
 
@@ -55,8 +56,9 @@ class Finder:
 
     def find_spec(self, name, path=None, target=None):
         """Return where `name` is imported from, None to leave it to the other finders."""
-        hooks = self.hooks.get(name)
-        if hooks is None and not self.redirect.may_concern(path):
+        hooks = self.hooks.get(name, ())
+        apart = is_within_boundary(self.process.streams)
+        if not hooks and not apart and not self.redirect.may_concern(path):
             return None
         spec = self.ask_others(name, path, target)
         if spec is None:
@@ -64,7 +66,7 @@ class Finder:
         spec = self.redirect.apply(spec)
         if self.redirect.active and name.partition(".")[0] not in self.known:
             self.redirect.outside.look(spec, self.redirect, self.process)
-        if hooks is not None:
+        if hooks or apart:
             call_after_import(spec, hooks, self.process)
         return spec
 
@@ -79,7 +81,7 @@ class Finder:
 
 
 def call_after_import(spec, hooks, process):
-    """Have `hooks` called once the module of `spec` is complete; the loader stays what it is otherwise."""
+    """Have `hooks` called once the module of `spec` is complete, which draws for `OTHER`; the loader stays what it is otherwise."""
     loader = spec.loader
     if loader is None or isinstance(loader, type) or not hasattr(loader, "exec_module"):
         return
@@ -89,13 +91,25 @@ def call_after_import(spec, hooks, process):
         if module.__name__ != spec.name:
             return execute(module)  # a loader shared by the modules of a zip file
         loader.__dict__.pop("exec_module", None)
-        execute(module)
-        return call_hooks(module, hooks, process)
+        # What a library draws as it is imported is not drawn for the boundary that happens to import it.
+        before = process.streams.enter(OTHER) if is_within_boundary(process.streams) else None
+        try:
+            execute(module)
+            return call_hooks(module, hooks, process)
+        finally:
+            if before is not None:
+                process.streams.leave(before)
 
     try:
         loader.exec_module = exec_module
     except AttributeError as error:
-        process.events.note("import-unwatched", "%s: %s" % (spec.name, error), spec.name)
+        if hooks:
+            process.events.note("import-unwatched", "%s: %s" % (spec.name, error), spec.name)
+
+
+def is_within_boundary(streams):
+    """Tell whether a boundary of a factor is passed now, in the thread in which boundaries count."""
+    return streams is not None and streams.current != OTHER and streams.is_first_thread()
 
 
 def call_hooks(module, hooks, process):
