@@ -18,6 +18,7 @@ from deviate.collect.fingerprints import (
     agree,
     common_digests,
     is_constant,
+    is_of_other_examples,
     is_replaced,
     joined_fingerprints,
 )
@@ -216,6 +217,8 @@ def _leaks(factor: str, controls: Sequence[Fingerprints], varied: Fingerprints) 
     # Without a set of examples, batches may follow from anything: a buffer of what an agent met, from its weights.
     if factor in IN_BATCHES or agree(controls[0].get(EXAMPLES), varied.get(EXAMPLES)) is not True:
         names.remove(BATCHES)
+    if "shuffle" in names and is_of_other_examples([controls[0], varied], "shuffle"):
+        names.remove("shuffle")
     return [
         name
         for name in names

@@ -144,6 +144,16 @@ def test_what_moves_although_it_should_not_is_a_leak():
     assert judged(without, without, (without, without), moved).leaks == ["layers"]
 
 
+def test_an_order_of_other_examples_is_no_leak():
+    order, other = (msgspec.structs.replace(prints("shuffle", d)["shuffle"], drawn="d") for d in "ab")
+    sets = (msgspec.structs.replace(prints("examples", d)["examples"], parts={"set": list(d * 3)}) for d in "xy")
+    first, second = sets
+    control = {**prints(), "shuffle": order, "examples": first}
+    moved = {**prints(digest="b"), "shuffle": other, "examples": second}
+    assert judged(control, control, (control, control), moved).leaks == []
+    assert judged(control, control, (control, control), {**moved, "examples": first}).leaks == ["shuffle"]
+
+
 def process(pid, ppid, digest=None):
     events = [{"event": "start", "pid": pid, "ppid": ppid}]
     if digest:

@@ -81,7 +81,7 @@ class Finder:
 
 
 def call_after_import(spec, hooks, process):
-    """Have `hooks` called once the module of `spec` is complete, which draws for `OTHER`; the loader stays what it is otherwise."""
+    """Have `hooks` called once the module of `spec` is complete; the loader stays what it is otherwise."""
     loader = spec.loader
     if loader is None or isinstance(loader, type) or not hasattr(loader, "exec_module"):
         return
