@@ -50,7 +50,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     library: bool
     #: The line of the project that led there; empty where it is the line itself.
     through: str = ""
-    #: False: nothing that was drawn from shows it, but it fits: the library seeds a generator that no other factor has.
+    #: False: nothing shows that it is drawn from, but it fits: a library's own generator, or one of several JAX keys.
     seen: bool = True
 
 
@@ -235,7 +235,14 @@ def _pins(factor: str, fingerprints: Fingerprints, seeds: Iterable[ReplacedSeed]
         for source in fingerprints[factor].sources
         if source.call
     }
+    if sum(map(_makes_key, pins.values())) > 1:
+        return [msgspec.structs.replace(pin, seen=not _makes_key(pin)) for pin in pins.values()]
     return list(pins.values()) or list(_suspects(fingerprints, libraries.values()))
+
+
+def _makes_key(pin: Pin) -> bool:
+    """Whether a key of JAX was made there; of which one a draw was made, nothing shows."""
+    return pin.call.startswith("jax.")
 
 
 def _pin(source: DrawSource, library: ReplacedSeed | None) -> Pin:
