@@ -5,6 +5,7 @@ import sys
 
 from .factors import OTHER
 from .frameworks import every
+from .libraries import is_library_file
 from .redirect import Redirect
 
 
@@ -91,14 +92,14 @@ def call_after_import(spec, hooks, process):
         if module.__name__ != spec.name:
             return execute(module)  # a loader shared by the modules of a zip file
         loader.__dict__.pop("exec_module", None)
-        # What a library draws as it is imported is not drawn for the boundary that happens to import it.
-        before = process.streams.enter(OTHER) if is_within_boundary(process.streams) else None
+        with_streams = process.streams if is_within_boundary(process.streams) else None
+        before = None if with_streams is None else with_streams.enter_import(is_library_file(spec.origin or ""))
         try:
             execute(module)
             return call_hooks(module, hooks, process)
         finally:
-            if before is not None:
-                process.streams.leave(before)
+            if with_streams is not None:
+                with_streams.leave_import(before)
 
     try:
         loader.exec_module = exec_module
