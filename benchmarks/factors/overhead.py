@@ -1,12 +1,14 @@
 """Measure what it costs that each factor draws from a stream of its own, over whole trainings.
 
-    python benchmarks/factors/overhead.py [--pairs N] FOLDER COMMAND [FOLDER COMMAND]...
+    python benchmarks/factors/overhead.py [--pairs N] [--against bare] FOLDER COMMAND [FOLDER COMMAND]...
 
     python benchmarks/factors/overhead.py examples/digits_mlp "python train.py" examples/digits_cnn "python main.py"
 
 Each pair is a training with streams and one without, both with the runtime in them, the implementation held fixed and
-one thread, in a random order. Prints a table on standard error and one JSON object with the same figures on standard
-output.
+one thread, in a random order; with ``--against bare`` the other is the program as it is, with one thread as well.
+Streams change what is drawn, so that a training that stops early may take another number of epochs: give it one that
+does not. Prints a table on standard error and one JSON object with the same figures on standard output; intervals are
+of the median, from the order statistics, with at least 95 %.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from scipy import stats
+
 INJECTED = Path(__file__).parents[2] / "src" / "deviate" / "runtime" / "injected"
 FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
 
@@ -36,6 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what streams cost.")
     parser.add_argument("trainings", nargs="+", metavar="FOLDER COMMAND", help="trainings to measure")
     parser.add_argument("--pairs", type=int, default=9, help="pairs of runs (default 9)")
+    parser.add_argument("--against", choices=("runtime", "bare"), default="runtime", help="what control is set against")
     options = parser.parse_args()
     if len(options.trainings) % 2:
         parser.error("each FOLDER needs a COMMAND")
@@ -45,16 +50,18 @@ def main() -> None:
         "python": platform.python_version(),
         "machine": platform.processor() or platform.machine(),
         "pairs": options.pairs,
+        "against": options.against,
         "trainings": {
-            f"{folder}: {command}": measure(Path(folder), command, options.pairs) for folder, command in trainings
+            f"{folder}: {command}": measure(Path(folder), command, options.pairs, options.against)
+            for folder, command in trainings
         },
     }
     print_table(report)
     print(json.dumps(report, indent=2))
 
 
-def measure(project: Path, command: str, pairs: int) -> dict[str, Any]:
-    """Return the ratios of time with streams to time without."""
+def measure(project: Path, command: str, pairs: int, against: str) -> dict[str, Any]:
+    """Return the ratios of time with streams to time without, or of the program as it is."""
     words = shlex.split(command)
     words = [sys.executable if word in ("python", "python3") else word for word in words]
     order = random.Random(0)
@@ -65,18 +72,19 @@ def measure(project: Path, command: str, pairs: int) -> dict[str, Any]:
         shutil.copytree(project, work, ignore=shutil.ignore_patterns(".deviate"))
         run_once(work, words, "streams", Path(name) / "warm")
         for pair in range(pairs):
-            controls = [None, "streams"]
-            order.shuffle(controls)
-            took = {control: run_once(work, words, control, Path(name) / f"{pair}-{control}") for control in controls}
-            plain.append(took[None]["wall"])
+            arms = [against, "streams"]
+            order.shuffle(arms)
+            took = {arm: run_once(work, words, arm, Path(name) / f"{pair}-{arm}") for arm in arms}
+            plain.append(took[against]["wall"])
             for clock, found in ratios.items():
-                found.append(took["streams"][clock] / took[None][clock])
+                found.append(took["streams"][clock] / took[against][clock])
     return {"plain_wall_s": statistics.median(plain), **{clock: summary(found) for clock, found in ratios.items()}}
 
 
-def run_once(work: Path, words: list[str], control: str | None, records: Path) -> dict[str, float]:
-    """Run a training once; return the seconds it took."""
+def run_once(work: Path, words: list[str], arm: str, records: Path) -> dict[str, float]:
+    """Run a training once, with ``streams``, with the ``runtime`` only or ``bare``; return the seconds it took."""
     records.mkdir()
+    control = "streams" if arm == "streams" else None
     settings = {
         "records": str(records),
         "original": "/nowhere",
@@ -93,13 +101,9 @@ def run_once(work: Path, words: list[str], control: str | None, records: Path) -
         "metrics": [],
     }
     (records / "runtime.json").write_text(json.dumps(settings))
-    variables = {
-        **os.environ,
-        "DEVIATE_RUNTIME": str(records / "runtime.json"),
-        "PYTHONPATH": str(INJECTED),
-        "OMP_NUM_THREADS": "1",
-        "PYTHONHASHSEED": "0",
-    }
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    if arm != "bare":
+        variables.update(DEVIATE_RUNTIME=str(records / "runtime.json"), PYTHONPATH=str(INJECTED))
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(words, cwd=work, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     wall = time.perf_counter() - started
@@ -108,18 +112,22 @@ def run_once(work: Path, words: list[str], control: str | None, records: Path) -
 
 
 def summary(ratios: list[float]) -> dict[str, float]:
-    """Return median and range."""
-    return {"median": statistics.median(ratios), "min": min(ratios), "max": max(ratios)}
+    """Return median, its interval and range."""
+    ordered = sorted(ratios)
+    outside = max(int(stats.binom.ppf(0.025, len(ordered), 0.5)) - 1, 0)
+    interval = {"low": ordered[outside], "high": ordered[-1 - outside]}
+    return {"median": statistics.median(ordered), **interval, "min": ordered[0], "max": ordered[-1]}
 
 
 def print_table(report: dict[str, Any]) -> None:
     """Print the figures for people."""
-    lines = [f"{'with streams / without':<60}{'median':>9}{'min':>9}{'max':>9}"]
+    columns = ("median", "low", "high", "min", "max")
+    lines = [f"{'with streams / without':<60}" + "".join(f"{column:>9}" for column in columns)]
     for name, figures in report["trainings"].items():
         lines.append(f"{name} ({figures['plain_wall_s']:.2f} s)")
         for clock in ("wall", "cpu"):
             row = figures[clock]
-            lines.append(f"  {clock:<58}" + "".join(f"{row[key]:>9.4f}" for key in ("median", "min", "max")))
+            lines.append(f"  {clock:<58}" + "".join(f"{row[key]:>9.4f}" for key in columns))
     print("\n".join(lines), file=sys.stderr)
 
 

@@ -181,7 +181,7 @@ def matrix(factors: Sequence[str] = FACTORS, times: int = 2) -> list[dict[str, i
 
 
 def check_matrix(runs: Sequence[Trained], present: set[str], factors: Sequence[str] = FACTORS, times: int = 2) -> None:
-    """Assert that each factor alone changes its fingerprint, and no other one."""
+    """Assert that each factor alone changes its own fingerprint and no other one, and `data` alone the examples."""
     control, again, *alone, all_vary = runs
     assert control.sha, control.output
     assert set(control.prints) & set(FACTORS) == present, control.prints
@@ -190,6 +190,9 @@ def check_matrix(runs: Sequence[Trained], present: set[str], factors: Sequence[s
         three = [control, *alone[index * times : (index + 1) * times]]
         for one in three[1:]:
             assert one.differs_from(control) == {factor} & present, (factor, one.prints, control.prints)
+            if "examples" in control.prints:
+                same = one.prints.get("examples") == control.prints["examples"]
+                assert same is (factor != "data"), (factor, one.prints, control.prints)
         if factor in present:
             assert len({run.prints[factor] for run in three}) == len(three)
     assert all_vary.differs_from(control) == present - {"data"}

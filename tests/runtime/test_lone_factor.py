@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from installed import require
 from programs import FACTORS, Outcome, Run
@@ -105,3 +107,39 @@ def test_weights_are_the_same_in_whichever_order_optimizers_hold_them(run: Run) 
     assert {"init", "weights"} <= one.keys()
     assert (one["init"], one["weights"]) == (other["init"], other["weights"])
     assert one["init"] != one["weights"]
+
+
+SHARED_DRAW = "import random\nchosen = random.random()\n"
+OWN_GENERATOR = "import random\nown = random.Random()\nfirst = own.random()\n"
+IMPORTED_LATE = """
+import random
+
+def forward():
+    from {library} import own
+    own.random()
+
+for epoch in __dv_loop__(range(4)):
+    __dv_draw__(0, forward)()
+    __dv__(0, float(epoch))
+"""
+
+
+@pytest.mark.parametrize("library", ["late", "sympy", "late.part"])
+@pytest.mark.parametrize(("text", "names"), [(OWN_GENERATOR, set()), (SHARED_DRAW + OWN_GENERATOR, {"other"})])
+def test_what_a_library_draws_as_a_boundary_imports_it_is_not_of_that(
+    run: Run, tmp_path: Path, library: str, text: str, names: set[str]
+) -> None:
+    file = tmp_path / "site-packages" / (library.replace(".", "/") + ".py")
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    draws = [{"factor": "layers", "file": "program.py", "line": 9, "call": ""}]
+    outcome = run(
+        IMPORTED_LATE.format(library=library),
+        "program.py",
+        path=(tmp_path / "site-packages",),
+        control="streams",
+        seeds=dict.fromkeys(FACTORS, 7),
+        varying=[],
+        draws=draws,
+    )
+    assert set(prints(outcome)) == names

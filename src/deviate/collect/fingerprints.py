@@ -272,6 +272,12 @@ def is_replaced(prints: Sequence[Fingerprint]) -> bool:
     return len(prints) > 1 and None not in draws and len(draws) == len(prints)
 
 
+def is_of_other_examples(runs: Sequence[Mapping[str, Fingerprint]], name: str) -> bool:
+    """Tell whether content differs only as the examples do: the same was drawn for an order of other examples."""
+    draws = {prints[name].drawn for prints in runs if name in prints}
+    return len(draws) == 1 and None not in draws and count_example_sets(runs) > 1
+
+
 def classes(
     runs: Sequence[str],
     fingerprints: Sequence[Fingerprint],

@@ -16,6 +16,7 @@ from deviate.collect.fingerprints import (
     classes,
     count_example_sets,
     is_constant,
+    is_of_other_examples,
     is_replaced,
 )
 from deviate.factors import DATA, SEEDED, Variant
@@ -78,14 +79,15 @@ def _evidence(name: str, variant: Variant, runs: Sequence[RunResult], *, fixed: 
         seen = []
     groups = classes([run.name for run in seen], [run.prints[name] for run in seen])
     meant, shown = _meant(name, variant), _shown(groups, len(seen), len(runs))
-    # Weights that are read from a file take the place of what was drawn.
+    # Weights that are read from a file take the place of what was drawn; an order is one of the examples there are.
     replaced = shown == "identical" and is_replaced([run.prints[name] for run in seen])
+    follows = name == "shuffle" and is_of_other_examples([run.prints for run in runs], name)
     return Evidence(
         name=name,
         meant=meant,
         found=shown,
         groups=groups,
-        broken=_is_broken(name, meant, shown, variant, fixed=fixed) and not replaced,
+        broken=_is_broken(name, meant, shown, variant, fixed=fixed) and not replaced and not follows,
         unequal=len({(run.prints[name].count, run.prints[name].length) for run in seen}) > 1,
     )
 

@@ -18,6 +18,7 @@ from deviate.collect.fingerprints import (
     agree,
     common_digests,
     is_constant,
+    is_of_other_examples,
     is_replaced,
     joined_fingerprints,
 )
@@ -49,7 +50,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     library: bool
     #: The line of the project that led there; empty where it is the line itself.
     through: str = ""
-    #: False: nothing that was drawn from shows it, but it fits: the library seeds a generator that no other factor has.
+    #: False: nothing shows that it is drawn from, but it fits: a library's own generator, or one of several JAX keys.
     seen: bool = True
 
 
@@ -216,6 +217,8 @@ def _leaks(factor: str, controls: Sequence[Fingerprints], varied: Fingerprints) 
     # Without a set of examples, batches may follow from anything: a buffer of what an agent met, from its weights.
     if factor in IN_BATCHES or agree(controls[0].get(EXAMPLES), varied.get(EXAMPLES)) is not True:
         names.remove(BATCHES)
+    if "shuffle" in names and is_of_other_examples([controls[0], varied], "shuffle"):
+        names.remove("shuffle")
     return [
         name
         for name in names
@@ -232,7 +235,14 @@ def _pins(factor: str, fingerprints: Fingerprints, seeds: Iterable[ReplacedSeed]
         for source in fingerprints[factor].sources
         if source.call
     }
+    if sum(map(_makes_key, pins.values())) > 1:
+        return [msgspec.structs.replace(pin, seen=not _makes_key(pin)) for pin in pins.values()]
     return list(pins.values()) or list(_suspects(fingerprints, libraries.values()))
+
+
+def _makes_key(pin: Pin) -> bool:
+    """Whether a key of JAX was made there; of which one a draw was made, nothing shows."""
+    return pin.call.startswith("jax.")
 
 
 def _pin(source: DrawSource, library: ReplacedSeed | None) -> Pin:

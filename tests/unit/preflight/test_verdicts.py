@@ -14,7 +14,7 @@ from deviate.preflight.settled import ITERATIONS, QUIET_AFTER, QUIET_WITHIN, QUI
 from deviate.preflight.verdicts import Audit, Probe, assess_factor, repeated_draws
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.records import RECORD, TICK
-from deviate.report.text.preflight import pin_text
+from deviate.report.text.preflight import factor_notes, pin_text
 from deviate.report.views import audit_view
 from deviate.report.writers.markdown import render_markdown
 
@@ -122,6 +122,14 @@ def test_control_that_does_not_hold_or_vary_is_told():
     assert judged(prints(), prints(), (prints(), prints()), prints(digest="c")).moved is True
 
 
+def test_of_several_keys_none_is_said_to_be_the_one_that_is_drawn_from():
+    keys = [DrawSource(generator="jax", call="jax.random.key", file="train.py", line=n, given=str(n)) for n in (3, 4)]
+    several, one = (judged(prints(sources=made), prints(sources=made)) for made in (keys, keys[:1]))
+    assert [pin.seen for pin in (*several.pins, *one.pins)] == [False, False, True]
+    assert factor_notes(several)[0] == "by jax.random.key(3) at train.py:3, if it draws from this key"
+    assert factor_notes(one) == ["by jax.random.key(3) at train.py:3"]
+
+
 def test_what_moves_although_it_should_not_is_a_leak():
     control = {**prints(), **prints("layers"), **prints("batches"), **prints("weights"), **prints("examples")}
     moved = {
@@ -142,6 +150,16 @@ def test_what_moves_although_it_should_not_is_a_leak():
     # Batches may follow from the weights where no set of examples is known, as a buffer of what an agent met does.
     without = {name: each for name, each in control.items() if name != "examples"}
     assert judged(without, without, (without, without), moved).leaks == ["layers"]
+
+
+def test_an_order_of_other_examples_is_no_leak():
+    order, other = (msgspec.structs.replace(prints("shuffle", d)["shuffle"], drawn="d") for d in "ab")
+    sets = (msgspec.structs.replace(prints("examples", d)["examples"], parts={"set": list(d * 3)}) for d in "xy")
+    first, second = sets
+    control = {**prints(), "shuffle": order, "examples": first}
+    moved = {**prints(digest="b"), "shuffle": other, "examples": second}
+    assert judged(control, control, (control, control), moved).leaks == []
+    assert judged(control, control, (control, control), {**moved, "examples": first}).leaks == ["shuffle"]
 
 
 def process(pid, ppid, digest=None):

@@ -83,6 +83,23 @@ def test_runs_on_the_data_that_were_promised_are_called_identical(variant, sets)
     assert "data-differ" not in remarks(said)
 
 
+@pytest.mark.parametrize(
+    ("rows", "drawn", "is_broken"), [("efgh", "d1", False), ("abcd", "d1", True), ("efgh", "d2", True)]
+)
+def test_an_order_of_other_examples_breaks_no_promise_of_its_own(rows, drawn, is_broken):
+    first, second = with_examples("other", "abcd", rows)
+    shuffles = [
+        structs.replace(run.prints["shuffle"], digest=f"order {i}", drawn=["d1", drawn][i])
+        for i, run in enumerate((first, second))
+    ]
+    runs = [
+        structs.replace(r, prints={**r.prints, "shuffle": s}) for r, s in zip((first, second), shuffles, strict=True)
+    ]
+    evidence = found("other", runs)
+    assert evidence["shuffle"].broken is is_broken
+    assert evidence["examples"].broken is (rows != "abcd")
+
+
 def test_the_first_input_follows_from_what_makes_it():
     def is_broken(variant):
         runs = [

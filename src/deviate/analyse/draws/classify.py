@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from deviate.analyse.draws.assigned import SHOWN, is_latent, targets
 from deviate.analyse.draws.compiled import Compiled
 from deviate.analyse.draws.destinations import DestinationFinder
 from deviate.analyse.draws.find import Drawn, find_drawn, gives_array
 from deviate.analyse.draws.moments import Moments
+from deviate.analyse.draws.receipts import received_as
 from deviate.analyse.draws.roles import Role, Roles
 from deviate.analyse.draws.serving import Serving, ServingFinder
 from deviate.analyse.draws.tables import PERMUTATIONS
@@ -29,10 +31,6 @@ COMPILED = "a compiler reads the code, so it is left as it is"
 #: Callers are followed so far for one whose role is known.
 MAX_LEVELS = 2
 
-#: What a generative model makes examples of; noise, unlike it, may be a part of targets.
-_LATENT = re.compile(r"(^|_)(z|latents?)\d*$")
-#: What is chosen to be looked at by people.
-_SHOWN = re.compile(r"(^|_)(vis|viz|plot(ted)?|show[ns]?|display(ed)?|preview)\d*(_|$)")
 #: Parameters of a layer, by the names that torch gives them.
 _FILLED = re.compile(r"\.(weight|bias)(\.data)?$")
 _DATA = re.compile(r"(^|_)([xXyY]s?|data|inputs?|targets?|labels?|true|points)\d*(_|$)")
@@ -160,7 +158,7 @@ class Classifier:
         moment = self.moments.moment(drawn.site)
         if moment == "before":
             if drawn.gives == "order":
-                shown = next((name for name in _targets(drawn.site.statement) if _SHOWN.search(name)), "")
+                shown = next((name for name in targets(drawn.site.statement) if SHOWN.search(name)), "")
                 if shown:
                     return Role("other", f"{shown} is chosen to be shown")
                 return Role("data", "it orders or splits the data before the training")
@@ -201,15 +199,22 @@ class Classifier:
         destination = self.destinations.of(drawn)
         if destination.learned:
             return Role("init", f"a parameter: {destination.learned}")
-        if _is_latent(drawn.site.statement):
+        if is_latent(drawn.site.statement):
             return None
         if destination.handed and self._makes_arrays(drawn) and not self._is_in_graph(drawn):
             return Role("data", f"it makes arrays before the training, and {destination.handed}")
         return None
 
+    def by_receipt(self, drawn: Drawn) -> Role | None:
+        """Tell what a function makes anew while it trains by the name under which a step receives it."""
+        if not gives_array(drawn) or self.moments.moment(drawn.site) == "before":
+            return None
+        name = received_as(self.destinations, drawn)
+        return Role("shuffle", f"the training receives it as {name}, anew while it trains") if name else None
+
     def makes_data(self, drawn: Drawn) -> str:
         """Say why what a call gives before the training are data; empty where its name does not tell."""
-        named = next((name for name in _targets(drawn.site.statement) if _DATA.search(name)), "")
+        named = next((name for name in targets(drawn.site.statement) if _DATA.search(name)), "")
         return f"{named} is drawn once before the training" if named else ""
 
     def given_to(self, undecided: Iterable[Drawn], serving: Iterable[Serving]) -> dict[Drawn, Role]:
@@ -262,6 +267,7 @@ RULES = (
     Rule("moment", Classifier.by_moment),
     Rule("picking", Classifier.by_picking),
     Rule("destination", Classifier.by_destination),
+    Rule("receipt", Classifier.by_receipt),
 )
 
 
@@ -282,16 +288,3 @@ def _named_target(drawn: Drawn) -> Role | None:
         if names and all(map(pattern.search, names)):
             return Role(factor, f"{names[0]} is {why}")
     return None
-
-
-def _targets(statement: ast.stmt | None) -> Iterator[str]:
-    """Yield the names that a statement assigns to, also those among others."""
-    for target in statement.targets if isinstance(statement, ast.Assign) else []:
-        parts = target.elts if isinstance(target, ast.Tuple) else [target]
-        yield from (part.id for part in parts if isinstance(part, ast.Name))
-
-
-def _is_latent(statement: ast.stmt | None) -> bool:
-    """Whether what is drawn is called a latent vector; a sum, whatever it is called, is made of more."""
-    named = any(map(_LATENT.search, _targets(statement)))
-    return named and not any(isinstance(part, ast.Add) for part in ast.walk(statement or ast.Pass()))

@@ -7,11 +7,10 @@ handed on to code that is not known is lost sight of, and then nothing is said.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from deviate.analyse.draws import handling
 from deviate.analyse.draws.find import Drawn
+from deviate.analyse.draws.followed import Destination, State
 from deviate.analyse.draws.moments import Moments
 from deviate.analyse.draws.reads import Read, Reads
 from deviate.analyse.draws.tables import learns
@@ -24,18 +23,6 @@ from deviate.analyse.source.syntax import called_name
 
 #: Expressions visited for one draw.
 MAX_VISITS = 600
-
-
-@dataclass
-class Destination:
-    """What becomes of a value; empty where that was not seen."""
-
-    #: How it becomes a parameter.
-    learned: str = ""
-    #: How it is handed to the training.
-    handed: str = ""
-    #: Whether it is multiplied with other arrays before the training, as no fresh parameter is.
-    multiplied: bool = False
 
 
 class DestinationFinder:
@@ -51,7 +38,7 @@ class DestinationFinder:
     def of(self, drawn: Drawn) -> Destination:
         """Return what becomes of what a draw gives."""
         if drawn not in self._known:
-            walk = _Walk(self)
+            walk = Walk(self)
             walk.run(drawn)
             self._known[drawn] = walk.destination
         return self._known[drawn]
@@ -65,26 +52,19 @@ class DestinationFinder:
         return [site for site in sites if unit in program.targets(self.flow, site)]
 
 
-class _State(NamedTuple):
-    """What an expression is, seen from the draw."""
+class Walk:
+    """Follows one value."""
 
-    #: It is what was drawn, in whatever form; False: it was made of that.
-    is_itself: bool = True
-    #: The training computes with it.
-    is_trained: bool = False
-
-
-class _Walk:
     def __init__(self, finder: DestinationFinder) -> None:
         self.flow = finder.flow
         self.program = finder.flow.program
         self.moments = finder.moments
         self.finder = finder
         self.destination = Destination()
-        self.waiting: list[tuple[ast.AST, Scope, _State]] = []
+        self.waiting: list[tuple[ast.AST, Scope, State]] = []
         self.seen: set[object] = set()
         #: Of the expression that is looked at.
-        self.state = _State()
+        self.state = State()
 
     def run(self, drawn: Drawn) -> None:
         """Follow the value until it is lost sight of."""
@@ -102,8 +82,7 @@ class _Walk:
         self.waiting.append((node, scope, self.state._replace(is_itself=self.state.is_itself and in_form)))
 
     def _multiplied(self) -> None:
-        if self.state == _State():
-            self.destination.multiplied = True
+        self.destination.multiplied |= self.state == State()
 
     def _step(self, node: ast.AST, scope: Scope) -> None:
         """Look at what is done with the value of one expression."""
@@ -113,6 +92,8 @@ class _Walk:
                 self._read_attribute(parent, scope)
             case ast.Call() if parent.func is not node:
                 self._given(parent, node, scope)
+            case ast.Call() if self.state.is_function:
+                self._called(parent, scope)
             case ast.keyword() | ast.Starred():
                 around = self.finder.parents.of(parent, scope.module)
                 if isinstance(around, ast.Call):
@@ -125,24 +106,26 @@ class _Walk:
             case ast.Assign():
                 for target in parent.targets:
                     self._assigned(target, scope)
-            case ast.AnnAssign() | ast.AugAssign():
+            case ast.AnnAssign() | ast.AugAssign() | ast.For() | ast.AsyncFor() if parent.target is not node:
                 self._assigned(parent.target, scope)
             case ast.NamedExpr():
                 self._assigned(parent.target, scope)
                 self._follow(parent, scope)
-            case ast.For() | ast.AsyncFor() if parent.iter is node:
-                self._assigned(parent.target, scope)
             case ast.comprehension() if parent.iter is node:
                 self._comprehended(parent, scope)
             case ast.Return() | ast.Yield() | ast.YieldFrom():
                 self._returned(scope.unit)
             case ast.Lambda():
-                pass
+                self.waiting.append((parent, scope, self.state._replace(is_function=True)))
             case ast.expr():
                 is_product = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.MatMult)
                 if is_product:
                     self._multiplied()
                 self._follow(parent, scope, not is_product and handling.keeps(parent, node))
+
+    def _called(self, call: ast.Call, scope: Scope) -> None:
+        """Go on with what a function gives."""
+        self.waiting.append((call, scope, self.state._replace(is_function=False)))
 
     def _read_attribute(self, attribute: ast.Attribute, scope: Scope) -> None:
         if attribute.attr in handling.ABOUT or not isinstance(attribute.ctx, ast.Load):
@@ -174,11 +157,13 @@ class _Walk:
         """Look at a function that the value is handed to."""
         name = called_name(call)
         refs = self.flow.value(call.func, scope).refs
+        if not (own := [ref for ref in refs if isinstance(ref, (Unit, ClassScope))]) and self.state.is_function:
+            return
         if learns(call, name) or name in handling.FILLING or handling.is_gradient(call, node):
             self._learn(f"given to {name or 'a gradient'}")
         elif self.moments.is_training_call(call) or (name in handling.FITTING and isinstance(node, ast.expr)):
             self._hand(node, f"it is given to {name}")
-        elif own := [ref for ref in refs if isinstance(ref, (Unit, ClassScope))]:
+        elif own:
             for ref in own:
                 self._passed(ref, call, node)
         elif refs and not any(isinstance(ref, External) for ref in refs):
@@ -199,8 +184,7 @@ class _Walk:
 
     def _passed(self, ref: Unit | ClassScope, call: ast.Call, node: ast.AST) -> None:
         """Follow the value into a function of the project."""
-        made = self.program.method(self.flow, ref, "__init__") if isinstance(ref, ClassScope) else [ref]
-        for unit in made[:1]:
+        for unit in (self.program.method(self.flow, ref, "__init__") if isinstance(ref, ClassScope) else [ref])[:1]:
             for name in handling.given_as(unit, call, node):
                 is_trained = self.moments.leads_to_loop(unit) and unit.display_name != "<module>"
                 is_trained = is_trained or bool(handling.TRAINED_ON.search(name))
@@ -219,8 +203,12 @@ class _Walk:
                 case ast.Attribute():
                     for owner in self._owners(store, scope):
                         self._stored_on_object(store.attr, owner)
-                case ast.Call() if isinstance(store.func, ast.Attribute):
+                case ast.Call() if isinstance(store.func, ast.Attribute) and not self._is_library(store.func, scope):
                     self._assigned(store.func.value, scope)
+
+    def _is_library(self, func: ast.expr, scope: Scope) -> bool:
+        """Whether a function of a library is called, not a method of what holds the value."""
+        return any(isinstance(ref, External) and not ref.made for ref in self.flow.value(func, scope).refs)
 
     def _stored(self, name: str, home: Scope, bindings: list[Binding]) -> None:
         if (home, name, self.state) in self.seen:
@@ -277,7 +265,7 @@ class _Walk:
 
     def _read(self, name: str, load: Read) -> None:
         state = self.state
-        if self.moments.trains(load.scope.unit, load.nesting, load.node.lineno):
+        if not state.is_function and self.moments.trains(load.scope.unit, load.nesting, load.node.lineno):
             if not handling.NO_DATA.search(name):
                 self.destination.handed = self.destination.handed or f"the training reads {name}"
             # What the training computes of it is seen as a use of it; only whether it is updated is of interest now.
@@ -288,5 +276,5 @@ class _Walk:
 
     def _hand(self, node: ast.AST, how: str) -> None:
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-        if not handling.NO_DATA.search(name):
+        if not self.state.is_function and not handling.NO_DATA.search(name):
             self.destination.handed = self.destination.handed or how

@@ -100,6 +100,8 @@ class _Finder:
         if self._is_own(site, func):
             return None
         for maker in self.makers.of(func.value, site.scope):
+            if name == "sample" and tables.TABLES.match(maker):
+                return Drawn(site, text, "order")
             methods = tables.methods_of(maker)
             if methods is not None and name in methods:
                 into = site.node.args[0] if name == "shuffle" and site.node.args else None

@@ -20,7 +20,7 @@ FITTING = {"fit", "fit_generator", "partial_fit", "train_on_batch", "train"}
 #: Calls of libraries that give what they are given, in another form; objects that hold examples.
 FORMS = re.compile(
     r"(^|_)(array|asarray|tensor|as_tensor|from_numpy|constant|convert_to_tensor|Variable|stack|hstack|vstack|"
-    r"concat\w*|cat|reshape|ravel|squeeze|unsqueeze|expand_dims|transpose|copy|clone|detach|to|cuda|cpu|float|double|"
+    r"concat\w*|cat|next|reshape|ravel|squeeze|unsqueeze|expand_dims|transpose|copy|clone|detach|to|cuda|cpu|float|double|long|int|bool|"
     r"astype|type|requires_grad_|view|list|tuple|dict|zip|enumerate|reversed|items|values|"
     r"device_put|Tensor|FloatTensor|sqrt|normali[sz]e\w*|orth\w*|qr|svd)$"
 )

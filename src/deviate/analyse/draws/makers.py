@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from deviate.analyse.draws.tables import SEQUENCES
+from deviate.analyse.draws.tables import SEQUENCES, TABLES
 from deviate.analyse.flow.evaluation import Flow
 from deviate.analyse.flow.values import External, Instance
 from deviate.analyse.source.index import Binding, ModuleIndex, Scope, Unit, lookup
@@ -71,8 +71,9 @@ class Makers:
             elif isinstance(ref, Unit):
                 for value, inner in (*ref.returns, *ref.yields)[:MAX_WAYS]:
                     yield from self.of(value, inner, depth + 1)
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _SAME:
-            yield from self.of(call.func.value, scope, depth + 1)
+        if isinstance(call.func, ast.Attribute):
+            makers = self.of(call.func.value, scope, depth + 1)
+            yield from makers if call.func.attr in _SAME else filter(TABLES.match, makers)
 
     def _of_bindings(self, bindings: list[Binding], name: tuple[int, object], depth: int) -> frozenset[str]:
         if name not in self._known:
@@ -108,6 +109,7 @@ class Makers:
         for ref in refs:
             if isinstance(ref, ModuleIndex):
                 yield from self._of_bindings(ref.unit.bindings.get(expr.attr, []), (id(ref.unit), expr.attr), depth)
+        yield from filter(TABLES.match, self.of(expr.value, scope, depth + 1))
         if not refs:
             named = self.flow.program.attributes.get(expr.attr, [])
             owners = named if len(named) <= 2 else []

@@ -14,7 +14,16 @@ from typing import Literal
 
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.loops.phases import Phases
-from deviate.analyse.source.index import Binding, CallSite, Nesting, Scope, Unit, enclosing_loops, is_within
+from deviate.analyse.source.index import (
+    Binding,
+    CallSite,
+    ModuleIndex,
+    Nesting,
+    Scope,
+    Unit,
+    enclosing_loops,
+    is_within,
+)
 from deviate.analyse.source.parents import Parents
 from deviate.analyse.source.syntax import called_name, unpacked
 from deviate.experiment import MainLoop
@@ -108,16 +117,39 @@ class Moments:
         if self.phases is None:
             return ""
         ways = self.phases.ways.get(unit)
+        is_kept = self._is_in_kept_lambda(site.scope)
         if ways is not None:
             if is_within(site.nesting, self.phases.loop.node):
                 return "during"
-            return "before" if ways and all(line <= at for at, _ in ways) else ""
+            return "before" if not is_kept and ways and all(line <= at for at, _ in ways) else ""
         # A generator draws when its next value is requested; so does an endless loop that feeds another process.
         during = unit in self.phases.during or bool(unit.yields) or _is_endless(site)
         if unit in self.before or unit.display_name == "<module>":
-            return "during" if self._feeds_loop(unit) else "" if during else "before"
+            return "during" if self._feeds_loop(unit) else "" if during or is_kept else "before"
         # A library calls the methods of its own loop before the training as well.
         return "during" if during and not self.calls_library else ""
+
+    def _is_in_kept_lambda(self, scope: Scope) -> bool:
+        """Whether code stands in a lambda that is kept for the training, not handed to a call or called at once."""
+        around = scope.lambda_around
+        parent = self.parents.of(around.node, scope.module) if around is not None else None
+        if around is None or isinstance(parent, (ast.Call, ast.keyword)):
+            return False
+        names = (
+            {target.id for target in parent.targets if isinstance(target, ast.Name)}
+            if isinstance(parent, ast.Assign)
+            else set[str]()
+        )
+        return not names or any(
+            not self._is_callee(node, scope.module) or self.trains(unit, nesting, node.lineno)
+            for unit in scope.module.units
+            for node, _, nesting in unit.loads
+            if isinstance(node, ast.Name) and node.id in names
+        )
+
+    def _is_callee(self, node: ast.AST, module: ModuleIndex) -> bool:
+        parent = self.parents.of(node, module)
+        return isinstance(parent, ast.Call) and parent.func is node
 
     def _feeds_loop(self, unit: Unit) -> bool:
         """Whether the main loop is one over what a generator yields, made before it."""

@@ -144,6 +144,8 @@ AUGMENTERS = re.compile(
 )
 #: Objects that run the ones they are made of.
 SEQUENCES = re.compile(r"\.(Compose|Sequential|AugmentationSequential|ReplayCompose|ImageSequential)$")
+#: Tables, whose methods and columns are tables again, and of which `sample` chooses rows.
+TABLES = re.compile(r"^pandas\.")
 #: Buffers of past transitions of libraries.
 BUFFERS = re.compile(r"(^|\.)\w*(ReplayBuffer|ReplayMemory|PrioritizedBuffer)\w*$")
 #: A name that says that a key of JAX is in it.

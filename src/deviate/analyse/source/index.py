@@ -90,6 +90,13 @@ class Scope:
             scope = scope.parent
         return scope
 
+    @property
+    def lambda_around(self) -> Scope | None:
+        """The lambda that this is, or stands in: its code runs when that is called."""
+        if self.kind == "lambda" or isinstance(self, Unit) or self.parent is None:
+            return self if self.kind == "lambda" else None
+        return self.parent.lambda_around
+
     def bind(self, name: str, binding: Binding) -> None:
         """Add a binding, in the scope that ``global`` or ``nonlocal`` names."""
         home = self._declared_home(name) if name in self.outer_names else self

@@ -1,6 +1,6 @@
 """What a project reaches beyond itself: relative paths like ``../data`` in its source, its settings and its command.
 
-Folders above the project that its source reaches from ``__file__`` (``Path(__file__).parents[2]``) are such paths, too.
+Paths that its source computes from where it lies or is started (``Path(__file__).parents[2]``) are such paths, too.
 
 Each run's copy of the project gets the same surroundings, by links, so that such paths mean there what they mean in the
 project. Whatever else a program builds its paths from cannot be seen here; a run that then fails names the path.
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from deviate.replicate.snapshot.computed_paths import computed_paths
 from deviate.replicate.snapshot.rules import SnapshotRules, is_checkpoint_like, is_output_name, matches
 
 #: Files whose text may name paths.
@@ -57,7 +58,11 @@ def outside_reach(
     named = {path for word in words for path in _paths(word, (start,))}
     named |= {Path(os.path.normpath(project / pattern)) for pattern in rules.include if pattern.startswith("../")}
     for name, text in _texts(project, files):
-        named |= {*_paths(text, (start, project, (project / name).parent)), *_above_file(text, project / name)}
+        bases = (start, project, (project / name).parent)
+        named |= {*_paths(text, bases), *_above_file(text, project / name)}
+        if name.endswith(".py"):
+            computed = computed_paths(text, project / name, start)
+            named |= {Path(os.path.normpath(base / path)) for path in computed for base in bases}
     direct = {link for path in named for link in _links(project, path)}
     beside = {link for path in named for link in _siblings(project, path)} - direct
     return [
@@ -94,8 +99,7 @@ def _paths(text: str, bases: Iterable[Path]) -> Iterator[Path]:
 def _above_file(text: str, file: Path) -> Iterator[Path]:
     """Yield the folders above a source file that it reaches from its own path, a line at a time.
 
-    `deviate.analyse` follows such expressions through names, in the files that the command imports and that parse. Here
-    all files of the project count, so lines have to do.
+    `computed_paths` follows whole expressions, in files that parse; a folder that another file imports counts, too.
     """
     for line in text.splitlines() if "__file__" in text else ():
         if "__file__" in line:

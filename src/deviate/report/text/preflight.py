@@ -153,7 +153,7 @@ def pin_text(pin: Pin) -> str:
     given = f"({pin.given})" if pin.given else ""
     where = f"{pin.file}:{pin.line}" if pin.line else pin.file
     if not pin.library:
-        return f"{pin.call}{given} at {where}"
+        return f"{pin.call}{given} at {where}{'' if pin.seen else ', if it draws from this key'}"
     through = f", through {pin.through}" if pin.through else ""
     return f"a library's default{'' if pin.seen else ', it seems'}: {pin.call}{given} in {where}{through}"
 

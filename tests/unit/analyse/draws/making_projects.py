@@ -157,6 +157,24 @@ PROJECTS: dict[str, dict[str, str]] = {
             print('loss', (error ** 2).mean())
         """,
     },
+    "rows of tables": {
+        "train": """
+        import pandas as pd
+        import torch
+        from tables import made
+        table = made(20)
+        held_out = table.kind.sample(6)  # !data
+        kinds = table["kind"].drop_duplicates().sample(n=2)  # !data
+        rows = pd.read_csv("rows.csv")[["a", "b"]].sample(50)  # !data
+        examples = torch.tensor(table[~table.kind.isin(held_out)].values)
+"""
+        + _TORCH_LOOP,
+        "tables": """
+        import pandas as pd
+        def made(n):
+            return pd.DataFrame({"kind": range(n)}).reset_index().rename(columns={"index": "at"})
+        """,
+    },
     "a library's loop": {
         "train": """
         import numpy as np

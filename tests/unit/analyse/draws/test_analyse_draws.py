@@ -8,10 +8,11 @@ import pytest
 from analysed_projects import analyse, looped
 from drawing_projects import PROJECTS as DRAWING
 from making_projects import PROJECTS as MAKING
+from receiving_projects import PROJECTS as RECEIVING
 
 from deviate.analyse.findings import Findings
 
-PROJECTS = {**DRAWING, **MAKING}
+PROJECTS = {**DRAWING, **MAKING, **RECEIVING}
 _TOLD = re.compile(r"!(\w+)")
 
 

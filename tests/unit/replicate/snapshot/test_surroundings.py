@@ -81,6 +81,28 @@ def test_a_folder_above_that_is_reached_from_the_file_brings_its_members(project
     assert reach(project, "open(Path(__file__).parents[0] / 'x')\nPath(__file__).parent") == {}
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "open(os.path.join('..', 'data', 'x'))",
+        "open(os.path.join(os.pardir, 'data', 'x'))",
+        "open(Path.cwd().parent / 'data' / 'x')",
+        "open(join(dirname(os.getcwd()), 'data'))",
+        "here = dirname(os.path.abspath(__file__))\nroot = os.path.dirname(here)\nopen(os.path.join(root, 'data'))",
+        "def load():\n    above = Path('.').resolve().parent\n    return open(above / 'data' / 'x')",
+    ],
+)
+def test_a_path_that_is_computed_is_followed(project, source):
+    assert "../data" in reach(project, source)
+
+
+def test_what_is_computed_of_other_texts_is_not_followed(project, tmp_path):
+    data = tmp_path / "home" / "group" / "data"
+    source = f"open(os.path.join({str(data)!r}, 'x')); open(__file__ + '.log'); open(os.path.join(os.getcwd(), 'data'))"
+    assert reach(project, source) == {}
+    assert reach(project, "open(os.path.join('..', 'data')\n") != {}
+
+
 def test_each_folder_up_to_one_that_is_named_brings_its_other_members(project, tmp_path):
     (project.parent / "beside").mkdir()
     (project.parent / "beside" / "load.py").write_text("x = 1")

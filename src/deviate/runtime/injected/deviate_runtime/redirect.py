@@ -24,6 +24,9 @@ class Redirect:
         kept = [overlay, OWN_FOLDER, *config.get("kept", ())]
         kept += [os.path.join(root, WORKSPACE) for root in self.originals]
         self.kept = sorted({form(path) for path in kept for form in (os.path.abspath, os.path.realpath)})
+        #: Folders of the project, of its copy and of Deviate, as written and as real paths.
+        own = (self.overlay, OWN_FOLDER)
+        self.own = [*self.originals, *own, *map(os.path.realpath, own)]
         self.outside = Outside(config)
 
     def map_paths(self):
@@ -56,8 +59,7 @@ class Redirect:
 
     def is_own(self, path):
         """Tell whether a real path lies in the project, in its copy, or belongs to Deviate."""
-        own = [*self.originals, self.overlay, os.path.realpath(self.overlay), OWN_FOLDER, os.path.realpath(OWN_FOLDER)]
-        return any(is_under(path, folder) for folder in own)
+        return any(is_under(path, folder) for folder in self.own)
 
     def apply(self, spec):
         """Return `spec`, or the one for the same module in the overlay."""

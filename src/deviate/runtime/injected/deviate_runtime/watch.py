@@ -3,7 +3,9 @@
 import os
 import sys
 
+from .factors import OTHER
 from .frameworks import every
+from .libraries import is_library_file
 from .redirect import Redirect
 
 
@@ -60,8 +62,9 @@ class Finder:
 
     def find_spec(self, name, path=None, target=None):
         """Return where `name` is imported from, None to leave it to the other finders."""
-        hooks = self.hooks.get(name)
-        if hooks is None and not self.redirect.may_concern(path):
+        hooks = self.hooks.get(name, ())
+        apart = is_within_boundary(self.process.streams)
+        if not hooks and not apart and not self.redirect.may_concern(path):
             return None
         spec = self.ask_others(name, path, target)
         if spec is None:
@@ -69,7 +72,7 @@ class Finder:
         spec = self.redirect.apply(spec)
         if self.redirect.active and name.partition(".")[0] not in self.known:
             self.redirect.outside.look(spec, self.redirect, self.process)
-        if hooks is not None:
+        if hooks or apart:
             call_after_import(spec, hooks, self.process)
         return spec
 
@@ -94,13 +97,25 @@ def call_after_import(spec, hooks, process):
         if module.__name__ != spec.name:
             return execute(module)  # a loader shared by the modules of a zip file
         loader.__dict__.pop("exec_module", None)
-        execute(module)
-        return call_hooks(module, hooks, process)
+        with_streams = process.streams if is_within_boundary(process.streams) else None
+        before = None if with_streams is None else with_streams.enter_import(is_library_file(spec.origin or ""))
+        try:
+            execute(module)
+            return call_hooks(module, hooks, process)
+        finally:
+            if with_streams is not None:
+                with_streams.leave_import(before)
 
     try:
         loader.exec_module = exec_module
     except AttributeError as error:
-        process.events.note("import-unwatched", "%s: %s" % (spec.name, error), spec.name)
+        if hooks:
+            process.events.note("import-unwatched", "%s: %s" % (spec.name, error), spec.name)
+
+
+def is_within_boundary(streams):
+    """Tell whether a boundary of a factor is passed now, in the thread in which boundaries count."""
+    return streams is not None and streams.current != OTHER and streams.is_first_thread()
 
 
 def call_hooks(module, hooks, process):

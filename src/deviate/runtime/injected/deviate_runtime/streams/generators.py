@@ -166,7 +166,7 @@ def is_switched(streams):
     """Tell whether a generator made now is switched; else it draws for the factor that makes it."""
     if streams.controls and not streams.is_first_thread():
         return False  # the first thread is not to switch what another one draws from
-    return streams.current == OTHER and len(streams.made) < MADE_LIMIT
+    return streams.current == OTHER and not streams.importing and len(streams.made) < MADE_LIMIT
 
 
 def note_unseen(streams):
@@ -181,6 +181,8 @@ def bound_seed(streams, key):
         seed = streams.seed(OTHER, key)
         streams.threads.add(OTHER, seed)
         return seed
+    if streams.importing:
+        return streams.seed(OTHER, key)
     seed = streams.seed(streams.current, key)
     streams.fingerprints.add_draw(streams.current, mix(seed))
     return seed

@@ -55,6 +55,8 @@ class Streams:
         self.forks = 0
         #: True while states of unknown factors are used again: nothing is switched.
         self.suspended = False
+        #: True while a library is imported in the midst of a boundary: the generators that it makes are its own.
+        self.importing = False
         self.fingerprints = Fingerprints(self)
         self.examples = Examples(self)
         self.threads = Threads(self)
@@ -74,6 +76,16 @@ class Streams:
         """Switch back to the factor that `enter` returned."""
         if self.current != before:
             self.switch(before)
+
+    def enter_import(self, of_library):
+        """Begin to import a module in the midst of a boundary, which it does not draw for; return what to leave to."""
+        self.importing = of_library
+        return self.enter(OTHER)
+
+    def leave_import(self, before):
+        """Go on with the boundary."""
+        self.importing = False
+        self.leave(before)
 
     def switch(self, factor):
         """Put every generator into the state of `factor`; other threads than the program's first one switch nothing."""
