@@ -101,6 +101,9 @@ FRAMEWORKS = (
             ("sklearn.utils", "streams.sklearn:patch_copies"),
             ("xgboost.training", "streams.boosting:patch_training"),
             ("lightgbm.engine", "streams.boosting:patch_training"),
+            ("sklearn.metrics", "predictions.metrics:watch_sklearn"),
+            ("torchmetrics.metric", "predictions.metrics:watch_torchmetrics"),
+            ("evaluate.module", "predictions.metrics:watch_evaluate"),
         ),
         boundaries=(
             ("sklearn.datasets", "make_* load_* fetch_*", DATA, OUTSIDE),

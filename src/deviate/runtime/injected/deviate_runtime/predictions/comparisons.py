@@ -32,10 +32,13 @@ class Comparisons:
         """Take one side down; with the second one, take the comparison."""
         predictions = self.predictions
         try:
+            if not predictions.evaluates:
+                return
             if not side:
-                self.left = comparison, value
-            elif self.left[0] == comparison and is_array(value) and predictions.wanted and evaluates(predictions):
-                left, self.left = self.left[1], (None, None)
+                self.left = comparison, value if is_array(value) else None
+                return
+            (left_comparison, left), self.left = self.left, (None, None)
+            if left_comparison == comparison and left is not None and is_array(value):
                 sides = (value, left) if self.order[comparison] else (left, value)
                 self.compare(sides, sys._getframe(1))
         except Exception as error:
@@ -48,18 +51,12 @@ class Comparisons:
             return
         label, target = first_choices(*columns)
         if label is not None:
-            self.predictions.compare(flat(label), flat(target), frame)
+            self.predictions.measure(frame, flat(target), flat(label))
 
 
 def is_array(value):
     """Tell whether a value has dimensions: comparisons of single numbers are no evaluation."""
     return bool(getattr(value, "shape", ()))
-
-
-def evaluates(predictions):
-    """Tell whether the program evaluates: of a program without PyTorch nothing says that it trains."""
-    torch = sys.modules.get("torch")
-    return predictions.evaluating or not hasattr(torch, "is_grad_enabled") or not torch.is_grad_enabled()
 
 
 def column_of(value):
