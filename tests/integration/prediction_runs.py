@@ -58,31 +58,42 @@ def read_pass(path: Path) -> Pass:
 
 
 def run_predicted(
-    parent: Zygote, folder: Path, program: str, words: Sequence[str] = (), keep: str = "labels", **config: Any
-) -> Predicted:
-    """Analyse, instrument and run a program in a fork of `parent`."""
+    parent: Zygote, folder: Path, program: str, words: Sequence[str], keep: Sequence[str], **config: Any
+) -> list[Predicted]:
+    """Analyse, instrument and run a program in forks of `parent`, once for each way to keep predictions."""
+    jobs = [job_of(folder / kept, program, words, kept, **config) for kept in keep]
+    statuses = parent.run_jobs(jobs)
+    assert not any(statuses), [(folder / kept / "errors").read_text() for kept in keep]
+    return [read_predicted(folder / kept) for kept in keep]
+
+
+def job_of(folder: Path, program: str, words: Sequence[str], keep: str, **config: Any) -> dict[str, Any]:
+    """Write the overlay and the configuration of a run, and return it as a job."""
     overlay, records = folder / "overlay", folder / "records"
     for each in (overlay, records):
         each.mkdir(parents=True)
-    source = (PROGRAMS / program).read_bytes()
-    (overlay / "program.py").write_bytes(source)
+    (overlay / "program.py").write_bytes((PROGRAMS / program).read_bytes())
     findings = analyse_project(overlay, Path("program.py"))
     instrumented = instrument_project(overlay, [], findings.main_loop, [], findings.comparisons)
     for file, result in instrumented.items():
+        assert not result.skipped
         (overlay / file).write_bytes(result.data)
     chosen = {
         "overlay": str(overlay), "original": str(folder / "original"), "predictions": keep,
         "comparisons": [comparison.target_first for comparison in findings.comparisons], **config,
     }  # fmt: skip
     (folder / "runtime.json").write_text(json.dumps(settings(records, SEEDS, **chosen)))
-    job = {
+    return {
         "runtime": str(folder / "runtime.json"), "program": str(overlay / "program.py"), "words": list(words),
         "folder": str(overlay), "output": str(folder / "output"), "errors": str(folder / "errors"),
     }  # fmt: skip
-    (status,) = parent.run_jobs([job])
-    assert status == 0, (folder / "errors").read_text()
+
+
+def read_predicted(folder: Path) -> Predicted:
+    """Read what a run left behind."""
+    records = folder / "records"
     events = [json.loads(line) for path in records.glob("events-*.jsonl") for line in path.read_text().splitlines()]
-    with np.load(overlay / "own.npz") as own:
+    with np.load(folder / "overlay" / "own.npz") as own:
         arrays = dict(own)
     return Predicted(
         output=(folder / "output").read_text(),

@@ -5,6 +5,7 @@ does, when a loader begins anew or when the first examples come again. The last 
 one where it was better.
 """
 
+import contextlib
 import os
 import sys
 import threading
@@ -228,6 +229,15 @@ class Predictions:
         self.process.events.note("predictions-unread", repr(error), "predictions")
 
     # What the program does
+
+    @contextlib.contextmanager
+    def in_thread(self):
+        """Capture in the current thread what a library computes in it while the program's waits."""
+        before, self.thread = self.thread, threading.get_ident()
+        try:
+            yield
+        finally:
+            self.thread = before
 
     @property
     def evaluates(self):

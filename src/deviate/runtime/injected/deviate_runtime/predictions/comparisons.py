@@ -4,6 +4,11 @@ import sys
 
 from .outputs import is_on_device, numpy_of
 
+COMPILED = (
+    "predictions are compared with their targets in a function that JAX compiles, which stays as it is: they are not "
+    "captured; compare them outside of it, or `--predictions FILE` takes them from a file that the program writes"
+)
+
 
 class Comparisons:
     """The two sides of comparisons, the second of which comes right after the first.
@@ -48,10 +53,20 @@ class Comparisons:
         """Take predictions and targets, each as one column."""
         columns = [column_of(each) for each in sides]
         if any(column is None for column in columns):
+            self.leave(sides)
             return
         label, target = first_choices(*columns)
         if label is not None:
             self.predictions.measure(frame, flat(target), flat(label))
+
+    def leave(self, sides):
+        """Take down that what a compiled function compares has no values here; have a graph hand them on."""
+        label, target = sides
+        kinds = {type(side).__name__ for side in sides}
+        if "SymbolicTensor" in kinds and "predictions.keras" in vars(self.predictions):
+            vars(self.predictions)["predictions.keras"].observe(target, label)
+        elif any(kind.endswith("Tracer") for kind in kinds):
+            self.predictions.miss("compiled", COMPILED)
 
 
 def is_array(value):

@@ -51,7 +51,7 @@ class Metrics:
         except Exception as error:
             predictions.failed(error)
 
-    def take_update(self, args, kwargs, threshold=None):
+    def take_update(self, args, kwargs, threshold=None, frame=None):
         """Take what a metric is updated with, batch by batch, predictions first."""
         predictions = self.predictions
         try:
@@ -64,7 +64,7 @@ class Metrics:
             if predicted is None or target is None:
                 return
             kind = "values" if is_floating(target) else "scores" if is_floating(predicted) else "labels"
-            self.measure(predictions.measure, sys._getframe(2), target, predicted, kind, None, threshold)
+            self.measure(predictions.measure, frame or sys._getframe(2), target, predicted, kind, None, threshold)
         except Exception as error:
             predictions.failed(error)
 

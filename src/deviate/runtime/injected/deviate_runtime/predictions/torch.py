@@ -207,19 +207,29 @@ class Loaders:
     def find(self, size, tensors):
         """Return the batch that a model is called on: that with one of its tensors, else the last of its size.
 
-        What a model was trained on meanwhile is not looked for by its size: its arrays may still be there.
+        What a model was trained on meanwhile is not looked for by its size, nor what was evaluated in a pass over a
+        loader that ended: its tensors may still be there.
         """
         fitting = [each for each in self.loaded if size in each.sizes]
         identities = {id(tensor) for tensor in tensors}
         same = [each for each in fitting if any(id(tensor) in identities for tensor in each.alive())]
-        later = [each for each in fitting if each.number > self.trained]
-        return (same or later or [None])[-1]
+        later = [each for each in fitting if each.number > self.trained and not (each.is_used and each.is_over)]
+        chosen = (same or later or [None])[-1]
+        if chosen is not None:
+            chosen.is_used = True
+        return chosen
+
+    def end(self, iterator):
+        """Take down that an iterator is over."""
+        series = iterator.__dict__.pop("_deviate_series", None)
+        for each in self.loaded:
+            each.is_over = each.is_over or each.series == series
 
 
 class Loaded:
     """A batch of a loader: its tensors, as long as the program holds them, and where its examples come from."""
 
-    __slots__ = ("number", "series", "part", "index", "tensors", "sizes", "singles")
+    __slots__ = ("number", "series", "part", "index", "tensors", "sizes", "singles", "is_used", "is_over")
 
     def __init__(self, number, series, part, index, batch):
         named = list(named_tensors(batch))
@@ -228,6 +238,7 @@ class Loaded:
         self.series = series
         self.part = part
         self.index = index
+        self.is_used = self.is_over = False
         self.tensors = [(name, weakref.ref(tensor)) for name, tensor in named]
         self.sizes = {len(tensor) for tensor in tensors if tensor.dim()}
         #: A program that moves its batches to a device may hold what it moved only.
@@ -298,7 +309,7 @@ def watch_loaders(data, process):
         try:
             batch = plain_next(self)
         except StopIteration:
-            self.__dict__.pop("_deviate_series", None)
+            loaders.end(self)
             raise
         try:
             indices = self.__dict__.get("_deviate_indices")
