@@ -7,6 +7,10 @@ import warnings
 
 from deviate.analyse.source.stack import with_deep_stack
 from deviate.instrument.preamble import PASS_THROUGH
+from deviate.instrument.sites import SIDE
+
+#: The argument that is the wrapped expression; of other wraps it is the second.
+PLACES = {"__dv_loop__": 0, "__dv_while__": 0, SIDE: 2}
 
 
 class RemoveWraps(ast.NodeTransformer):
@@ -18,7 +22,7 @@ class RemoveWraps(ast.NodeTransformer):
         name = wrap_name(node.func)
         if name not in PASS_THROUGH:
             return node
-        return node.args[0 if name in ("__dv_loop__", "__dv_while__") else 1]
+        return node.args[PLACES.get(name, 1)]
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Drop a statement of the preamble."""

@@ -76,6 +76,7 @@ FRAMEWORKS = (
             ("torch.utils.data", "predictions.torch:watch_loaders"),
             ("torch.utils.data", "streams.torch.data:patch_data"),
             ("torch._dynamo.trace_rules", "streams.torch.modules:skip_runtime"),
+            ("torch._dynamo", "streams.torch.modules:trace_sides"),
             ("torch._dynamo.skipfiles", "streams.torch.modules:skip_runtime"),
         ),
         boundaries=(("torch", "nn.Module.apply", INIT, ALWAYS),),
@@ -102,6 +103,9 @@ FRAMEWORKS = (
             ("sklearn.utils", "streams.sklearn:patch_copies"),
             ("xgboost.training", "streams.boosting:patch_training"),
             ("lightgbm.engine", "streams.boosting:patch_training"),
+            ("sklearn.metrics", "predictions.metrics:watch_sklearn"),
+            ("torchmetrics.metric", "predictions.metrics:watch_torchmetrics"),
+            ("evaluate.module", "predictions.metrics:watch_evaluate"),
         ),
         boundaries=(
             ("sklearn.datasets", "make_* load_* fetch_*", DATA, OUTSIDE),
@@ -146,6 +150,7 @@ FRAMEWORKS = (
         "tensorflow",
         hooks=(
             ("tensorflow", "streams.tensorflow.random:patch_tensorflow"),
+            ("tensorflow.python.eager.backprop", "predictions.keras:watch_tapes"),
             ("tensorflow.python.summary.writer.writer", "trainers.tensorflow:observe_summaries"),
         ),
         boundaries=(
@@ -176,6 +181,11 @@ FRAMEWORKS = (
             ("keras.src.trainers.data_adapters.array_data_adapter", "streams.keras.layers:patch_arrays"),
             ("keras.src.trainers.data_adapters.py_dataset_adapter", "streams.keras.layers:patch_sequences"),
             ("keras.src.optimizers.base_optimizer", "streams.keras.weights:watch_optimizers"),
+            ("keras.src.backend.tensorflow.trainer", "predictions.keras:watch_trainer"),
+            ("keras.src.backend.jax.trainer", "predictions.keras:watch_trainer"),
+            ("keras.src.backend.torch.trainer", "predictions.keras:watch_trainer"),
+            ("keras.src.metrics.reduction_metrics", "predictions.keras:watch_metrics"),
+            ("keras.src.metrics.metric", "predictions.keras:watch_resets"),
             # Where the versions of Keras keep the list of callbacks that ``fit`` calls.
             ("keras.src.callbacks.callback_list", "trainers.keras:observe_fit"),
             ("keras.src.callbacks", "trainers.keras:observe_fit"),

@@ -211,7 +211,7 @@ def install(process):
     if process.predictions is not None:
         from .predictions.comparisons import Comparisons
 
-        wraps["__dv_side__"] = untraced(Comparisons(process.predictions, process.config["comparisons"]).function())
+        wraps["__dv_side__"] = Comparisons(process.predictions, process.config["comparisons"]).function()
     if process.streams is not None and process.config.get("draws"):
         from .sites import make_draw
 

@@ -4,6 +4,11 @@ import sys
 
 from .outputs import is_on_device, numpy_of
 
+COMPILED = (
+    "predictions are compared with their targets in a function that JAX compiles, which stays as it is: they are not "
+    "captured; compare them outside of it, or `--predictions FILE` takes them from a file that the program writes"
+)
+
 
 class Comparisons:
     """The two sides of comparisons, the second of which comes right after the first.
@@ -32,10 +37,13 @@ class Comparisons:
         """Take one side down; with the second one, take the comparison."""
         predictions = self.predictions
         try:
+            if not predictions.evaluates:
+                return
             if not side:
-                self.left = comparison, value
-            elif self.left[0] == comparison and is_array(value) and predictions.wanted and evaluates(predictions):
-                left, self.left = self.left[1], (None, None)
+                self.left = comparison, value if is_array(value) else None
+                return
+            (left_comparison, left), self.left = self.left, (None, None)
+            if left_comparison == comparison and left is not None and is_array(value):
                 sides = (value, left) if self.order[comparison] else (left, value)
                 self.compare(sides, sys._getframe(1))
         except Exception as error:
@@ -45,21 +53,25 @@ class Comparisons:
         """Take predictions and targets, each as one column."""
         columns = [column_of(each) for each in sides]
         if any(column is None for column in columns):
+            self.leave(sides)
             return
         label, target = first_choices(*columns)
         if label is not None:
-            self.predictions.compare(flat(label), flat(target), frame)
+            self.predictions.measure(frame, flat(target), flat(label))
+
+    def leave(self, sides):
+        """Take down that what a compiled function compares has no values here; have a graph hand them on."""
+        label, target = sides
+        kinds = {type(side).__name__ for side in sides}
+        if "SymbolicTensor" in kinds and "predictions.keras" in vars(self.predictions):
+            vars(self.predictions)["predictions.keras"].observe(target, label)
+        elif any(kind.endswith("Tracer") for kind in kinds):
+            self.predictions.miss("compiled", COMPILED)
 
 
 def is_array(value):
     """Tell whether a value has dimensions: comparisons of single numbers are no evaluation."""
     return bool(getattr(value, "shape", ()))
-
-
-def evaluates(predictions):
-    """Tell whether the program evaluates: of a program without PyTorch nothing says that it trains."""
-    torch = sys.modules.get("torch")
-    return predictions.evaluating or not hasattr(torch, "is_grad_enabled") or not torch.is_grad_enabled()
 
 
 def column_of(value):

@@ -10,6 +10,9 @@ MAX_CLASSES = 1000
 #: A row of outputs adds up to one, where they are probabilities, to this.
 TOLERANCE = 1e-3
 
+#: Devices of torch's on which tensors are reduced; others compile what they compute, or have no memory.
+DEVICES = ("cuda", "xpu", "npu", "hpu", "privateuseone")
+
 #: Columns of an output that says what kind of scores its rows are.
 SUMMARY = ("top", "sum", "log_sum", "least")
 
@@ -20,26 +23,38 @@ def numpy_of(value):
     if numpy is None:
         return None
     if type(value) is numpy.ndarray:
-        return value
+        return named(numpy, value)
     torch = sys.modules.get("torch")
     if is_tensor(torch, value):
         array = array_of_tensor(numpy, value)
         return widened(numpy, array) if str(value.dtype) == "torch.bfloat16" and array is not None else array
     if type(value).__name__ in ("ArrayImpl", "EagerTensor"):
         return numpy.asarray(value)
+    if type(value).__module__.startswith("pandas.") and hasattr(value, "to_numpy"):
+        return named(numpy, value.to_numpy())
     if type(value) in (list, tuple) and value and isinstance(value[0], (int, float, numpy.generic, str)):
         return numpy.asarray(value)
     return None
 
 
+def named(numpy, array):
+    """Return an array, with names in a type of their own where it holds objects; None where these are no names."""
+    if array.dtype.kind in "USO" and array.size and all(type(item) is str for item in array.flat):
+        return array.astype(str)
+    return None if array.dtype.kind == "O" else array
+
+
 def is_tensor(torch, value):
     """Tell whether a value is a plain tensor of torch's: no tracer, no subclass with a meaning of its own."""
-    return torch is not None and type(value) is getattr(torch, "Tensor", None)
+    if torch is None or type(value) is not getattr(torch, "Tensor", None):
+        return False
+    functorch = getattr(torch._C, "_functorch", None)
+    return functorch is None or not functorch.is_functorch_wrapped_tensor(value)
 
 
 def is_on_device(value):
-    """Tell whether a value is a plain tensor of torch's in the memory of a device."""
-    return is_tensor(sys.modules.get("torch"), value) and value.device.type not in ("cpu", "meta")
+    """Tell whether a value is a plain tensor of torch's in the memory of a device that computes at once."""
+    return is_tensor(sys.modules.get("torch"), value) and value.device.type in DEVICES
 
 
 def widened(numpy, words):
@@ -72,13 +87,16 @@ class Outputs:
     columns : dict
         ``label``, and `SUMMARY` for scores of classes; ``value`` for one number an example. ``scores`` where they are
         kept. Of a tensor on a device, tensors there: they are read when the pass is over, so that nothing waits.
+    width : int
+        Scores of an example, 1 for a value.
     """
 
-    __slots__ = ("columns", "size")
+    __slots__ = ("columns", "size", "width")
 
-    def __init__(self, size, columns):
+    def __init__(self, size, columns, width=1):
         self.size = size
         self.columns = columns
+        self.width = width
 
 
 def read_outputs(value, keep_scores):
@@ -103,14 +121,16 @@ def read_outputs(value, keep_scores):
         }
         if keep_scores and array.shape[1] <= MAX_CLASSES:
             columns["scores"] = array.astype(numpy.float32)
-        return Outputs(len(array), columns)
+        return Outputs(len(array), columns, array.shape[1])
     if is_values(array):
         return Outputs(len(array), {"value": array.reshape(-1).astype(numpy.float64)})
     return None
 
 
 def read_device(tensor, keep_scores):
-    """Return the outputs of a batch on a device, reduced there."""
+    """Return the outputs of a batch on a device, reduced there; None where the program records what the device does."""
+    if is_recorded(sys.modules["torch"]):
+        return None
     if is_scores(tensor):
         wide = tensor.float()
         columns = {
@@ -122,15 +142,16 @@ def read_device(tensor, keep_scores):
         }
         if keep_scores and tensor.shape[1] <= MAX_CLASSES:
             columns["scores"] = wide
-        return Outputs(len(tensor), columns)
+        return Outputs(len(tensor), columns, tensor.shape[1])
     if is_values(tensor):
         return Outputs(len(tensor), {"value": tensor.reshape(-1).double()})
     return None
 
 
-def joined(numpy, parts):
-    """Return the parts of a column as one array."""
-    return numpy.concatenate([part if type(part) is numpy.ndarray else part.cpu().numpy() for part in parts])
+def is_recorded(torch):
+    """Tell whether a graph of CUDA's is being captured: what ran now would run again with it."""
+    capturing = getattr(torch.cuda, "is_current_stream_capturing", None)
+    return capturing is not None and torch.cuda.is_initialized() and capturing()
 
 
 def probabilities(numpy, columns):

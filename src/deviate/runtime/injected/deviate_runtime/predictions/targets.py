@@ -38,8 +38,3 @@ def one_hot(value):
     if not ((is_hot | (array == 0)).all() and (is_hot.sum(axis=1) == 1).all()):
         return None
     return numpy.argmax(array, axis=1)
-
-
-def is_class(targets):
-    """Tell whether targets are classes: whole numbers, truth values or names."""
-    return not is_floating(targets)

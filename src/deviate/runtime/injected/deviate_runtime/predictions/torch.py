@@ -7,7 +7,8 @@ from ..patching import replaces
 from ..streams.examples import len_of, row_hashes
 from .capture import Batch
 from .outputs import is_floating, is_scores, is_tensor, is_values, numpy_of, read_outputs
-from .targets import flat, read_targets
+from .targets import flat, one_hot, read_targets
+from .tokens import is_tokens, token_batch
 
 #: Batches of loaders that may be evaluated next: some libraries load ahead.
 AHEAD = 4
@@ -19,6 +20,12 @@ NAMES = ("logits", "scores", "prediction", "predictions", "output", "out")
 TARGETS = ("labels", "targets", "target", "label", "y")
 
 LOSSES = "torch.nn.modules.loss"
+
+#: Losses of two classes, with the output from which on the second one is predicted.
+THRESHOLDS = {"BCEWithLogitsLoss": 0, "BCELoss": 0.5}
+
+UNREAD = "%s returned %s, which is no score of each class, no value and no token of each example: its predictions are \
+not captured; `--predictions FILE` takes them from a file that the program writes"
 
 
 def watch_models(torch, process):
@@ -34,54 +41,84 @@ class Models:
         self.predictions = predictions
         self.tracing = getattr(torch._C, "_get_tracing_state", lambda: None)
         self.loaders = loaders_of(predictions)
+        #: What the model returned last, by itself and as the batch that it became.
+        self.latest = None, None
 
     def look(self, module, args, kwargs, returned):
         """Take what a call returned in evaluation; one in training ends it."""
         predictions = self.predictions
         trains = module.training and self.torch.is_grad_enabled()
         if trains and not predictions.evaluating:
+            predictions.training = True
+            self.loaders.trained = self.loaders.count
             return
         try:
             if not predictions.wanted or self.tracing() is not None:
                 return
             if not has_parameters(module):
                 if predictions.evaluating and type(module).__module__ == LOSSES:
-                    self.judge(args)
+                    self.judge(type(module).__name__, args)
                 return
             if trains:
-                predictions.train()
+                predictions.train(self.loaders.latest_series())
                 return
-            predictions.evaluating, predictions.current = True, None
+            predictions.evaluate()
             output = main_output(returned)
             if output is not None:
-                self.take(output, args, kwargs)
+                self.take(module, output, args, kwargs)
         except Exception as error:
             predictions.failed(error)
 
-    def take(self, output, args, kwargs):
+    def take(self, module, output, args, kwargs):
         """Add a batch with what is known of it."""
-        size = len(output)
+        predictions = self.predictions
         tensors = list(tensors_in((args, kwargs)))
-        loaded = self.loaders.find(size, tensors)
-        batch = Batch(size, outputs=read_outputs(output, self.predictions.keep_scores))
-        if batch.outputs is None:
+        before, batch_before = self.latest
+        if batch_before is not None and any(before() is tensor for tensor in tensors):
+            predictions.leave_out(batch_before)
+        if output.dim() == 3:
+            batch = token_batch(module, output, tensors, args, kwargs)
+            series, part = None, ""
+        else:
+            size = len(output)
+            loaded = self.loaders.find(size, tensors)
+            batch = Batch(size, outputs=read_outputs(output, predictions.keep_scores), source=loaded)
+            self.describe(batch, tensors, kwargs, loaded)
+            series, part = (loaded.series, loaded.part) if loaded else (None, "")
+        if batch is None or batch.outputs is None:
+            shape = "x".join(map(str, output.shape))
+            predictions.miss(type(module).__name__, UNREAD % (type(module).__name__, shape))
             return
-        digests = (digest_of(tensor, size) for tensor in (*tensors, *(loaded.alive() if loaded else ())))
-        batch.digest = next((digest for digest in digests if digest is not None), None)
-        if loaded is not None:
-            batch.index = loaded.index_of(size)
-        batch.target = given_target(kwargs, size)
-        if batch.target is None and loaded is not None:
-            batch.target = loaded.target(size, tensors)
-        series, part = (loaded.series, loaded.part) if loaded else (None, "")
-        self.predictions.add(batch, sys._getframe(2), series, part)
+        predictions.add(batch, sys._getframe(2), series, part)
+        self.latest = weakref.ref(output), batch
 
-    def judge(self, args):
+    def describe(self, batch, tensors, kwargs, loaded):
+        """Take down which examples a batch holds, and their targets where they are known."""
+        digests = (digest_of(tensor, batch.size) for tensor in (*tensors, *(loaded.alive() if loaded else ())))
+        batch.digest = next((digest for digest in digests if digest is not None), None)
+        batch.target = given_target(kwargs, batch.size)
+        batch.is_confirmed = batch.target is not None
+        if loaded is not None:
+            batch.index = loaded.index_of(batch.size)
+            if batch.target is None:
+                batch.target = loaded.target(batch.size, tensors)
+
+    def judge(self, name, args):
         """Take what a loss is computed of: outputs and targets."""
-        if len(args) == 2:
-            output, target = args
-            outputs = read_outputs(output, self.predictions.keep_scores)
-            self.predictions.judge(outputs, read_targets(target, len(output)))
+        batch = self.predictions.current
+        if batch is None or len(args) != 2 or not all(is_tensor(self.torch, each) and each.dim() for each in args):
+            return
+        output, target = args
+        if tuple(output.shape) == tuple(target.shape) and output.dim() == 2 and output.shape[1] > 1:
+            target = one_hot(target) if is_floating(target) else None
+            if target is None:
+                batch.outputs = None  # several values an example, or a reconstruction
+                return
+        outputs = read_outputs(output, self.predictions.keep_scores)
+        target = read_targets(target, len(output))
+        if outputs is not None and target is not None and batch.confirm(target, outputs=outputs):
+            if name in THRESHOLDS and "value" in outputs.columns and batch.label is None:
+                batch.label = outputs.columns["value"] > THRESHOLDS[name]
 
 
 def has_parameters(module):
@@ -92,7 +129,7 @@ def has_parameters(module):
 def main_output(returned, depth=0):
     """Return the tensor that is scores or values among what a model returned, None where there is none."""
     if is_tensor(sys.modules["torch"], returned):
-        return returned if is_scores(returned) or is_values(returned) else None
+        return returned if is_scores(returned) or is_values(returned) or is_tokens(returned) else None
     if depth > 1:
         return None
     if hasattr(returned, "items"):
@@ -144,30 +181,54 @@ def loaders_of(predictions):
 
 
 class Loaders:
-    """The batches that loaders yielded last."""
+    """The batches that loaders yielded last.
+
+    Attributes
+    ----------
+    count : int
+        Batches that were yielded.
+    trained : int
+        The number of those that were there when a model was called in training last.
+    """
 
     def __init__(self):
         self.loaded = []
-        self.series = 0
+        self.series = self.count = self.trained = 0
 
-    def add(self, iterator, batch):
+    def add(self, iterator, batch, index):
         """Take a batch of an iterator down."""
         own = iterator.__dict__
-        indices = own.get("_deviate_indices")
         if "_deviate_series" not in own:
             self.series += 1
             own["_deviate_series"] = self.series
-        tensors = [weakref.ref(tensor) for tensor in tensors_in(batch)]
-        index = indices.pop(0) if indices else None
-        self.loaded.append(Loaded(own["_deviate_series"], part_of(iterator._dataset), index, tensors))
+        self.count += 1
+        self.loaded.append(Loaded(self.count, own["_deviate_series"], part_of(iterator._dataset), index, batch))
         del self.loaded[:-AHEAD]
 
+    def latest_series(self):
+        """Return the series of the batch that was yielded last."""
+        return self.loaded[-1].series if self.loaded else None
+
     def find(self, size, tensors):
-        """Return the batch that a model is called on: that with one of its tensors, else the last of its size."""
-        fitting = [each for each in self.loaded if each.fits(size)]
+        """Return the batch that a model is called on: that with one of its tensors, else the last of its size.
+
+        What a model was trained on meanwhile is not looked for by its size, nor what was evaluated in a pass over a
+        loader that ended: its tensors may still be there.
+        """
+        fitting = [each for each in self.loaded if size in each.sizes]
         identities = {id(tensor) for tensor in tensors}
         same = [each for each in fitting if any(id(tensor) in identities for tensor in each.alive())]
-        return (same or fitting or [None])[-1]
+        later = [each for each in fitting if each.number > self.trained and not (each.is_used and each.is_over)]
+        chosen = (same or later or [None])[-1]
+        if chosen is not None:
+            chosen.is_used = True
+        return chosen
+
+    def end(self, iterator):
+        """Take down that an iterator is over."""
+        series = iterator.__dict__.pop("_deviate_series", None)
+        for each in self.loaded:
+            each.is_over = each.is_over or each.series == series
 
 
 def part_of(dataset):
@@ -178,42 +239,72 @@ def part_of(dataset):
 class Loaded:
     """A batch of a loader: its tensors, as long as the program holds them, and where its examples come from."""
 
-    __slots__ = ("series", "part", "index", "tensors")
+    __slots__ = ("number", "series", "part", "index", "tensors", "sizes", "singles", "is_used", "is_over")
 
-    def __init__(self, series, part, index, tensors):
+    def __init__(self, number, series, part, index, batch):
+        named = list(named_tensors(batch))
+        tensors = [tensor for _, tensor in named]
+        self.number = number
         self.series = series
         self.part = part
         self.index = index
-        self.tensors = tensors
+        self.is_used = self.is_over = False
+        self.tensors = [(name, weakref.ref(tensor)) for name, tensor in named]
+        self.sizes = {len(tensor) for tensor in tensors if tensor.dim()}
+        #: A program that moves its batches to a device may hold what it moved only.
+        self.singles = self.read_singles() if sys.modules["torch"].cuda.is_initialized() else None
 
     def alive(self):
         """Return the tensors that are still there."""
-        return [tensor for tensor in (reference() for reference in self.tensors) if tensor is not None]
+        return [tensor for tensor in (reference() for _, reference in self.tensors) if tensor is not None]
 
-    def fits(self, size):
-        """Tell whether it has so many examples."""
-        return any(tensor.ndim and len(tensor) == size for tensor in self.alive())
+    def read_singles(self):
+        """Return name, identity and a copy of the tensors that have one entry an example."""
+        alive = ((name, reference()) for name, reference in self.tensors)
+        return [(name, id(tensor), flat(tensor)) for name, tensor in alive if tensor is not None and is_single(tensor)]
 
     def index_of(self, size):
         """Return the numbers of its examples in the data set, None where a data set has none."""
-        numpy = sys.modules["numpy"]
         if not isinstance(self.index, (list, tuple)) or len(self.index) != size:
             return None
-        if not all(isinstance(number, int) for number in self.index):
-            return None
-        return numpy.array(self.index, dtype=numpy.int64)
+        numbers = sys.modules["numpy"].asarray(self.index)
+        return numbers.astype("int64") if numbers.ndim == 1 and numbers.dtype.kind in "iu" else None
 
     def target(self, size, inputs):
-        """Return its targets: the last of its tensors that is one number an example and no input; classes first."""
+        """Return its targets: by name, else what alone is one class an example, else alone one value; no input."""
         identities = {id(tensor) for tensor in inputs}
+        index = self.index_of(size)
+        singles = self.read_singles() if self.singles is None else self.singles
         single = [
-            tensor
-            for tensor in self.alive()
-            if id(tensor) not in identities and tensor.ndim and len(tensor) == size and tensor.numel() == size
+            (name, values)
+            for name, identity, values in singles
+            if len(values) == size and identity not in identities and not is_same(values, index)
         ]
-        classes = [tensor for tensor in single if not is_floating(tensor)]
-        chosen = classes or single
-        return flat(chosen[-1]) if chosen else None
+        named = [values for name, values in single if name in TARGETS]
+        classes = [values for _, values in single if not is_floating(values)]
+        for chosen in (named, classes, [values for _, values in single]):
+            if chosen:
+                return chosen[0] if len(chosen) == 1 else None
+        return None
+
+
+def named_tensors(batch):
+    """Yield the tensors of a batch with their names, empty where they have none."""
+    if hasattr(batch, "items"):
+        for name, value in batch.items():
+            yield from ((name, tensor) for tensor in tensors_in(value))
+    else:
+        yield from (("", tensor) for tensor in tensors_in(batch))
+
+
+def is_single(tensor):
+    """Tell whether a tensor in this machine's memory has one entry an example."""
+    return tensor.dim() > 0 and tensor.numel() == len(tensor) and tensor.device.type == "cpu"
+
+
+def is_same(values, index):
+    """Tell whether values are the numbers of the examples."""
+    return index is not None and len(values) == len(index) and bool((values == index).all())
 
 
 def watch_loaders(data, process):
@@ -228,11 +319,13 @@ def watch_loaders(data, process):
         try:
             batch = plain_next(self)
         except StopIteration:
-            self.__dict__.pop("_deviate_series", None)
+            loaders.end(self)
             raise
         try:
+            indices = self.__dict__.get("_deviate_indices")
+            index = indices.pop(0) if indices else None
             if predictions.wanted:
-                loaders.add(self, batch)
+                loaders.add(self, batch, index)
         except Exception as error:
             predictions.failed(error)
         return batch
@@ -240,7 +333,8 @@ def watch_loaders(data, process):
     @replaces(cls, "_next_index")
     def _next_index(self):
         index = plain_index(self)
-        self.__dict__.setdefault("_deviate_indices", []).append(index)
+        if getattr(self, "_in_order", True):
+            self.__dict__.setdefault("_deviate_indices", []).append(index)
         return index
 
     for subclass in (cls, *cls.__subclasses__()):

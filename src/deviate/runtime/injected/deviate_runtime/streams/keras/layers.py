@@ -6,6 +6,7 @@ import threading
 
 from ...factors import ALL_BUT_DATA, AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ...patching import replaces
+from ...predictions.keras import calls_of
 from ..boundaries import bind, iterate
 from .random import purpose
 
@@ -22,6 +23,7 @@ def wrap_call(cls, streams):
     """Have a layer's call draw for `layers`, or for `augment` where it transforms data."""
     plain = cls.__call__
     factors = {}
+    called = calls_of(streams)
 
     @replaces(cls, "__call__")
     def __call__(self, *args, **kwargs):
@@ -31,9 +33,12 @@ def wrap_call(cls, streams):
             return plain(self, *args, **kwargs)
         before = streams.enter(factor)
         try:
-            return plain(self, *args, **kwargs)
+            returned = plain(self, *args, **kwargs)
         finally:
             streams.leave(before)
+        if called is not None and before == OTHER:
+            called(self, args, kwargs, returned)
+        return returned
 
 
 def in_thread(streams):

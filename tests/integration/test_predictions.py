@@ -1,0 +1,186 @@
+"""What models predict in evaluation is captured as the programs themselves compute it, and changes nothing they do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from factor_runs import Zygote, zygote
+from installed import require
+from prediction_runs import Pass, Predicted, run_predicted
+
+pytestmark = pytest.mark.slow
+
+#: Times that the Trainer of Hugging Face prints.
+TIMED = re.compile(r"'\w+_(?:runtime|per_second)': '[^']*'")
+
+
+@pytest.fixture(scope="module")
+def torchs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    require("torch")
+    with zygote(tmp_path_factory.mktemp("torch"), "numpy", "torch._dynamo", "sklearn.metrics") as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def trainers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    require("lightning", "torchmetrics", "accelerate", "transformers")
+    modules = ("numpy", "torch._dynamo", "lightning", "torchmetrics", "accelerate", "transformers.trainer")
+    with zygote(tmp_path_factory.mktemp("trainers"), *modules) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    require("tensorflow", "keras")
+    variables = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    with zygote(tmp_path_factory.mktemp("tensorflow"), "tensorflow", "keras", **variables) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def jax(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    require("jax", "keras", "flax", "optax")
+    with zygote(tmp_path_factory.mktemp("jax"), "jax", "flax", "optax", "keras", KERAS_BACKEND="jax") as started:
+        yield started
+
+
+def run_both(parent: Zygote, folder: Path, program: str, *words: str, **config: object) -> Predicted:
+    """Run a program with its predictions captured and without, and assert that it did the same."""
+    on, off = run_predicted(parent, folder, program, words, ("labels", "none"), **config)
+    assert TIMED.sub("", on.output) == TIMED.sub("", off.output)
+    assert on.own.keys() == off.own.keys()
+    for name, array in on.own.items():
+        assert array.tobytes() == off.own[name].tobytes()
+    assert not off.passes
+    return on
+
+
+def equals(own: dict[str, np.ndarray], each: Pass) -> bool:
+    """Tell whether a pass holds exactly what a program computed itself."""
+    kind = "label" if "label" in own else "value"
+    if kind not in each.columns:
+        return False
+    columns = dict(each.columns)
+    if each.header["classes"] is not None:
+        names = np.array(each.header["classes"])
+        columns = {name: names[column] if name in ("label", "target") else column for name, column in columns.items()}
+    return all(np.array_equal(columns[name], own[name]) for name in (kind, "target"))
+
+
+def captured(run: Predicted) -> Pass:
+    """Return the last pass that is what the program computed last; it is the program's accuracy too."""
+    assert [note for note in run.notes if note["slug"].startswith(("predictions", "library"))] == []
+    same = [each for each in run.passes if each.header["kept"] == "last" and equals(run.own, each)]
+    assert same, [(each.header, each.columns) for each in run.passes]
+    found = same[-1]
+    if "accuracy" in run.own:
+        correct = float((found.columns["label"] == found.columns["target"]).mean())
+        assert correct == pytest.approx(float(run.own["accuracy"]), abs=1e-6)
+        assert found.header["goodness"] == correct
+    return found
+
+
+def test_a_loop_of_torch(torchs: Zygote, tmp_path: Path) -> None:
+    run = run_both(torchs, tmp_path, "torch_loop.py")
+    found = captured(run)
+    assert found.columns["index"].tolist() == list(range(64))
+    assert found.function == "test"
+    assert [step["function"] for step in found.header["chain"][:2]] == ["test", "<module>"]
+    assert (found.header["rows"], found.header["number"]) == (64, 2)
+    printed = [float(text) for text in re.findall(r"accuracy ([\d.]+)", run.output)]
+    (best,) = [each for each in run.passes if each.header["kept"] == "best"]
+    assert best.header["goodness"] == max(printed) > printed[-1]
+    assert best.header["iteration"] == printed.index(max(printed))
+
+
+def test_a_shuffled_loader_with_workers(torchs: Zygote, tmp_path: Path) -> None:
+    run = run_both(torchs, tmp_path, "torch_shuffled.py")
+    index = captured(run).columns["index"]
+    assert index.tolist() == run.own["index"].tolist()
+    assert sorted(index) == list(range(64)) != list(index)
+
+
+def test_predictions_that_scikit_learn_reports_on(torchs: Zygote, tmp_path: Path) -> None:
+    require("sklearn")
+    run = run_both(torchs, tmp_path, "torch_sklearn.py")
+    assert sorted(captured(run).columns["index"]) == list(range(64))
+    assert {each.header["rows"] for each in run.passes} == {64}
+
+
+def test_names_of_classes_that_scikit_learn_reports_on(torchs: Zygote, tmp_path: Path) -> None:
+    require("sklearn")
+    found = captured(run_both(torchs, tmp_path, "sklearn_report.py"))
+    assert found.header["classes"] == ["cat", "dog", "eel"]
+
+
+def test_a_regression(torchs: Zygote, tmp_path: Path) -> None:
+    found = captured(run_both(torchs, tmp_path, "torch_regression.py"))
+    assert found.columns["index"].tolist() == list(range(32))
+
+
+def test_the_tokens_of_a_language_model(torchs: Zygote, tmp_path: Path) -> None:
+    found = captured(run_both(torchs, tmp_path, "torch_tokens.py"))
+    assert len(set(found.columns["digest"].tolist())) == 240
+
+
+def test_scores_of_all_classes(torchs: Zygote, tmp_path: Path) -> None:
+    (run,) = run_predicted(torchs, tmp_path, "torch_loop.py", (), ("scores",))
+    scores = captured(run).columns["scores"]
+    assert scores.shape == (64, 3)
+    assert np.array_equal(scores.argmax(axis=1), run.own["label"])
+
+
+def test_a_metric_of_torchmetrics(trainers: Zygote, tmp_path: Path) -> None:
+    run = run_both(trainers, tmp_path, "torch_metrics.py")
+    assert captured(run).columns["index"].tolist() == list(range(64))
+    assert {each.header["rows"] for each in run.passes} == {64}
+
+
+def test_lightning(trainers: Zygote, tmp_path: Path) -> None:
+    run = run_both(trainers, tmp_path, "lightning_module.py")
+    assert captured(run).function == "test_step"
+    validated = next(each for each in run.last if each.function == "validation_step")
+    assert repr(validated.header["goodness"])[:6] in run.output
+    assert validated.columns["index"].tolist() == list(range(48))
+
+
+def test_the_trainer_of_hugging_face(trainers: Zygote, tmp_path: Path) -> None:
+    run = run_both(trainers, tmp_path, "hf_trainer.py")
+    assert captured(run).columns["index"].tolist() == run.own["index"].tolist()
+
+
+def test_accelerate(trainers: Zygote, tmp_path: Path) -> None:
+    run = run_both(trainers, tmp_path, "accelerate_loop.py")
+    assert captured(run).columns["index"].tolist() == run.own["index"].tolist()
+
+
+@pytest.mark.parametrize("hold", [True, False])
+@pytest.mark.parametrize("words", [(), ("dataset",)])
+def test_evaluate_of_keras(tensorflow: Zygote, tmp_path: Path, words: tuple[str, ...], hold: bool) -> None:
+    run = run_both(tensorflow, tmp_path, "keras_evaluate.py", *words, hold_impl=hold)
+    assert len(set(captured(run).columns["digest"].tolist())) == 72
+    assert {each.header["rows"] for each in run.passes} == {72, 80}
+
+
+def test_evaluate_of_keras_on_jax(jax: Zygote, tmp_path: Path) -> None:
+    captured(run_both(jax, tmp_path, "keras_evaluate.py"))
+
+
+def test_a_loop_of_keras(tensorflow: Zygote, tmp_path: Path) -> None:
+    captured(run_both(tensorflow, tmp_path, "keras_loop.py"))
+
+
+def test_compiled_steps_of_tensorflow(tensorflow: Zygote, tmp_path: Path) -> None:
+    captured(run_both(tensorflow, tmp_path, "tf2_loop.py"))
+
+
+def test_what_jax_compiles_is_stated(jax: Zygote, tmp_path: Path) -> None:
+    run = run_both(jax, tmp_path, "flax_loop.py")
+    assert not run.passes
+    (message,) = [note["message"] for note in run.notes if note["slug"] == "predictions-unseen"]
+    assert "JAX compiles" in message
+    assert "--predictions FILE" in message
