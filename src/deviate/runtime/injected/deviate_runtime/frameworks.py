@@ -177,6 +177,7 @@ FRAMEWORKS = (
             ("keras.src.random.seed_generator", "streams.keras.random:patch_generators"),
             ("keras.src.utils.rng_utils", "streams.keras.random:patch_seeding"),
             ("keras.src.initializers.random_initializers", "streams.keras.random:patch_initializers"),
+            ("keras.src.layers.layer", "predictions.keras:watch_calls"),
             ("keras.src.layers.layer", "streams.keras.layers:patch_layer"),
             ("keras.src.trainers.data_adapters.array_data_adapter", "streams.keras.layers:patch_arrays"),
             ("keras.src.trainers.data_adapters.py_dataset_adapter", "streams.keras.layers:patch_sequences"),

@@ -204,6 +204,8 @@ class Predictions:
         self.keep_scores = process.config["predictions"] == "scores"
         self.callers = Callers(process.config)
         self.failures = 0
+        #: What is called after the outermost calls of PyTorch's models and of Keras' layers, once these are loaded.
+        self.look = self.called = None
         self.forget()
 
     def forget(self):

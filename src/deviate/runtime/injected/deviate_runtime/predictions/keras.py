@@ -514,7 +514,6 @@ def watch_tapes(module, process):
             Tapes.depth -= 1
 
 
-def calls_of(streams):
-    """Return what is called after the outermost call of a layer, None where nothing is captured."""
-    process = streams.process
-    return None if process.predictions is None else keras_of(process).called
+def watch_calls(module, process):
+    """Make known what looks at the outermost calls of layers; `streams.keras.layers` has it called."""
+    process.predictions.called = keras_of(process).called
