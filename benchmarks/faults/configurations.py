@@ -71,7 +71,7 @@ REPORTS = ('print(f"epoch {epoch} loss {loss:.4f} acc {acc:.2f}")', 'print("loss
            'print(f"\\x1b[31mloss {loss:.3e}\\x1b[0m acc {acc}")',
            'print({"loss": loss, "acc": acc})', "pass")  # fmt: skip
 TAILS = ("pass", "pass", "pass", "sys.exit(3)", "assert random.random() < 0.7", "os.kill(os.getpid(), 9)",
-         'os.remove("gone") if epoch else None', "os._exit(0)", "time.sleep(0.3)")  # fmt: skip
+         'os.remove("gone") if epoch else None', "os._exit(0)", "time.sleep(0.02)")  # fmt: skip
 
 #: Values of each option, right ones and wrong ones.
 OPTIONS: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {

@@ -109,9 +109,11 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
 
 def _share(option: str, text: str | None) -> float | None:
     """Read ``10%`` or ``0.1``."""
+    from deviate.inference.drops import find_drop
+
     if text is None:
         return None
-    try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        raise BadOption(f"{option} {text!r} is no share", hint=f"type for example {option} 10%") from None
+    share = find_drop(text)
+    if share is None:
+        raise BadOption(f"{option} {text!r} is no share", hint=f"type for example {option} 10%")
+    return share.value

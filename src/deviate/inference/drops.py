@@ -42,10 +42,18 @@ def parse_drop(text: str) -> Drop:
     >>> parse_drop("2%"), parse_drop("0.5")
     (Drop(value=0.02, relative=True), Drop(value=0.5, relative=False))
     """
+    drop = find_drop(text)
+    if drop is None:
+        raise BadOption(f"--max-drop {text!r} is no number of at least 0", hint=DROP_HINT)
+    return drop
+
+
+def find_drop(text: str) -> Drop | None:
+    """Read a number of at least 0, with or without ``%``; None where it is none."""
     match = _DROP.fullmatch(text.strip())
     value = math.inf if match is None else float(match["value"])
     if match is None or not math.isfinite(value):
-        raise BadOption(f"--max-drop {text!r} is no number of at least 0", hint=DROP_HINT)
+        return None
     return Drop(value / 100, True) if match["percent"] else Drop(value, False)
 
 
