@@ -1,11 +1,13 @@
 """Numbers of runs, against R's power.t.test, published tables and simulation."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
-from scipy import stats
+from scipy import integrate, stats
 
 from deviate.contrast.power import (
     detectable_difference,
@@ -92,3 +94,16 @@ def test_what_cannot_be_asked_is_refused():
         runs_for_sd_ratio(1.0)
     assert runs_for_difference(1e-9) is None
     assert t_power(1e3, 3, 3) == 1.0
+
+
+@pytest.mark.parametrize(("effect", "n", "m", "alpha"), [(2.875, 7, 11, 0.001), (4.0, 5, 5, 0.01), (0.3, 9, 9, 0.05)])
+def test_the_power_is_the_integral_over_the_sd_also_where_the_far_tail_is_no_number(effect, n, m, alpha):
+    freedom, center = n + m - 2, effect * math.sqrt(n * m / (n + m))
+    critical = stats.t.isf(alpha / 2, freedom)
+
+    def density(chi):
+        at = critical * chi / math.sqrt(freedom)
+        return stats.chi.pdf(chi, freedom) * (stats.norm.sf(at - center) + stats.norm.cdf(-at - center))
+
+    integral, _ = integrate.quad(density, 0, math.sqrt(freedom) + 12, points=[math.sqrt(freedom)])
+    assert t_power(effect, n, m, alpha) == pytest.approx(integral, abs=1e-8)

@@ -18,7 +18,7 @@ MATCHED: dict[Match, str] = {
     "position": "by their order, in which the targets are the same in all runs",
 }
 
-#: Below this p a class varies more than by chance.
+#: Below this p a class varies more than independent errors make it.
 ALPHA = 0.05
 
 
@@ -71,11 +71,12 @@ def _classes(known: Correctness) -> Iterator[str]:
 
 
 def _chance(widest: ClassStability) -> str:
-    if widest.floor is None or widest.p is None:
+    if widest.p is None:
         return ""
+    examples = count(widest.examples, "example")
     if widest.p < ALPHA:
-        return f", above the {points(widest.floor)} of chance on {count(widest.examples, 'example')}"
-    return f"; chance alone may give {points(widest.floor)} with {count(widest.examples, 'example')}"
+        return f", more than independent errors on its {examples} make"
+    return f"; independent errors on its {examples} may make as much"
 
 
 def _variance(known: Correctness) -> Iterator[str]:
