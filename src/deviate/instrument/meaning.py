@@ -9,7 +9,6 @@ from deviate.analyse.source.stack import with_deep_stack
 from deviate.instrument.preamble import PASS_THROUGH
 from deviate.instrument.sites import SIDE
 
-
 #: The argument that is the wrapped expression; of other wraps it is the second.
 PLACES = {"__dv_loop__": 0, "__dv_while__": 0, SIDE: 2}
 

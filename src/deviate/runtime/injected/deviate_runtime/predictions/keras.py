@@ -1,4 +1,4 @@
-"""What models of Keras 3 predict: after `evaluate` and `fit` on the same data again, in `predict`, in loops of one's own.
+"""What models of Keras 3 predict: once `evaluate` or `fit` is over, in `predict`, in loops of one's own.
 
 The graphs of `evaluate` and of the validation in `fit` are compiled, and stay as they are: a further output may change
 what the compiler joins, and with it the last bits. So the model is called once more on the same data when they are
@@ -6,7 +6,6 @@ over, where these can be read again without a change to them, as arrays and data
 can. What the call may change, the variables that are not trained, is put back.
 """
 
-import functools
 import itertools
 import random
 import sys
@@ -513,9 +512,3 @@ def watch_tapes(module, process):
         plain_pop(self)
         if Tapes.depth and default_graph() is None:
             Tapes.depth -= 1
-
-
-def calls_of(streams):
-    """Return what is called after the outermost call of a layer, None where nothing is captured."""
-    process = streams.process
-    return None if process.predictions is None else keras_of(process).called

@@ -1,12 +1,14 @@
-"""Files of predictions: a line of JSON, then the columns, each compressed.
+"""Files of predictions: a line of JSON, then the columns, each compressed by zlib.
 
-The header holds ``schema``, ``site`` (``file``, ``line``, ``function``), ``chain`` (the calls that led there),
-``iteration``, ``number`` (of the pass at its site, from 0), ``rows``, ``correct`` (null where nothing was classified),
-``content`` (digest of the examples in their order; null: unknown), ``classes`` (names, where labels are numbers of
-names) and ``columns``: ``name``, ``dtype`` (NumPy's, little-endian), ``shape``, ``bytes`` in the file, in its order.
+The header holds ``schema``, ``kept`` (``last`` or ``best``), ``site`` (``file``, ``line``, ``function``), ``chain``
+(the calls that led there, innermost first), ``point`` (the number of the file's point), ``number`` (of the pass at its
+point, from 0), ``iteration`` of the main loop, ``rank``, ``rows``, ``goodness`` (the share of correct labels, or
+the negative mean squared error; null where that is no number), ``content`` (a digest of the examples in their order),
+``classes`` (names, where labels are numbers of names, else null) and ``columns``: ``name``, ``dtype`` (NumPy's,
+little-endian), ``shape``, ``bytes`` in the file, in its order.
 
 Columns, one entry an example in the order in which they were evaluated: ``target``; ``label`` or ``value``; ``score``,
-the probability of the label; ``scores`` of all classes; ``index`` in the data set as differences; ``digest`` of the
+the probability of the label; ``scores`` of all classes; ``index`` in the data set as differences, or ``digest`` of the
 input.
 """
 

@@ -6,7 +6,6 @@ import threading
 
 from ...factors import ALL_BUT_DATA, AUGMENT, DATA, INIT, LAYERS, OTHER, SHUFFLE
 from ...patching import replaces
-from ...predictions.keras import calls_of
 from ..boundaries import bind, iterate
 from .random import purpose
 
@@ -23,7 +22,7 @@ def wrap_call(cls, streams):
     """Have a layer's call draw for `layers`, or for `augment` where it transforms data."""
     plain = cls.__call__
     factors = {}
-    called = calls_of(streams)
+    called = streams.process.after_layers()
 
     @replaces(cls, "__call__")
     def __call__(self, *args, **kwargs):
