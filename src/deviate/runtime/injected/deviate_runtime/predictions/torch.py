@@ -76,6 +76,8 @@ class Models:
             predictions.leave_out(batch_before)
         if output is not None:
             self.add(module, output, tensors, loaded, args, kwargs)
+        else:
+            self.miss(module, next(tensors_in(returned), None))
 
     def add(self, module, output, tensors, loaded, args, kwargs):
         """Add a batch with what is known of it."""
@@ -88,11 +90,16 @@ class Models:
             self.describe(batch, tensors, kwargs, loaded)
             series, part = (loaded.series, loaded.part) if loaded else (None, "")
         if batch is None or batch.outputs is None:
-            shape = "x".join(map(str, output.shape))
-            predictions.miss(type(module).__name__, UNREAD % (type(module).__name__, shape))
+            self.miss(module, output)
             return
         predictions.add(batch, sys._getframe(3), series, part)
         self.latest = weakref.ref(output), batch
+
+    def miss(self, module, output):
+        """Take down that an output of a model cannot be read."""
+        name = type(module).__name__
+        shape = "no tensor" if output is None else "a tensor of " + "x".join(map(str, output.shape))
+        self.predictions.miss(name, UNREAD % (name, shape))
 
     def describe(self, batch, tensors, kwargs, loaded):
         """Take down which examples a batch holds, and their targets where they are known."""
