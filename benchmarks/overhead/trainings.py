@@ -40,6 +40,8 @@ class Training:
     words: list[str]
     overlay: dict[str, bytes]
     metrics: list[dict[str, str]]
+    #: For each comparison of predictions with targets, whether the target comes first.
+    comparisons: list[bool]
 
 
 def prepare(project: Path, command: str) -> Training:
@@ -48,13 +50,15 @@ def prepare(project: Path, command: str) -> Training:
     target = find_target(words, project, None, project)
     findings = analyse_project(project, project / target.entry)
     chosen = [metric for metric in findings.metrics if metric.selected]
-    instrumented = instrument_project(project, chosen, findings.main_loop, findings.draws)
+    instrumented = instrument_project(project, chosen, findings.main_loop, findings.draws, findings.comparisons)
     described = [
         {"name": m.name, "how": m.capture.how, "reads": m.capture.reads, "label": m.capture.label} for m in chosen
     ]
+    overlay = {file: result.data for file, result in instrumented.items()}
+    compared = [comparison.target_first for comparison in findings.comparisons]
     if words[0] in ("python", "python3"):
         words[0] = sys.executable
-    return Training(project, words, {file: result.data for file, result in instrumented.items()}, described)
+    return Training(project, words, overlay, described, compared)
 
 
 def compare(training: Training, folder: Path, pairs: int) -> dict[str, object]:

@@ -127,6 +127,13 @@ def test_the_tokens_of_a_language_model(torchs: Zygote, tmp_path: Path) -> None:
     assert len(set(found.columns["digest"].tolist())) == 240
 
 
+@pytest.mark.parametrize("way", ["plain", "teacher", "autoencoder", "masks", "compiled", "transforms"])
+def test_what_is_no_evaluation_is_left_out(torchs: Zygote, tmp_path: Path, way: str) -> None:
+    run = run_both(torchs, tmp_path, "torch_traps.py", way)
+    assert captured(run).columns["index"].tolist() == list(range(48))
+    assert [each.function for each in run.last] == ["test"]
+
+
 def test_scores_of_all_classes(torchs: Zygote, tmp_path: Path) -> None:
     (run,) = run_predicted(torchs, tmp_path, "torch_loop.py", (), ("scores",))
     scores = captured(run).columns["scores"]

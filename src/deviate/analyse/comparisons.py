@@ -15,8 +15,10 @@ from deviate.experiment import Comparison
 _EQUAL = {"eq", "equal", "eq_"}
 
 #: Names in what is predicted, and in what is to be predicted.
-_PREDICTED = re.compile(r"pred|out|logit|arg_?max|topk|hyp|hat\b|guess|\bmax\b|prob|round", re.IGNORECASE)
-_TARGET = re.compile(r"target|label|truth|\bgt|\by\b|\by_|true|gold|answer|\bcls\b", re.IGNORECASE)
+_PREDICTED = re.compile(
+    r"pred|out|logit|arg_?max|topk|hyp|hat\b|guess|\bmax\b|prob|round|score|choice|\bpr?\b", re.IGNORECASE
+)
+_TARGET = re.compile(r"target|tgt|label|truth|\bgt|\by|true|gold|answer|refer|class|\bcls\b|\bt\b", re.IGNORECASE)
 
 #: Functions whose source is compiled where their class is, by ``torch.jit.script``.
 _COMPILED = {"forward", "__call__", "call"}
@@ -60,6 +62,8 @@ def _at(node: ast.expr, module: ModuleIndex, function: str) -> Iterator[Comparis
     if sides is None or any(isinstance(side, _CONSTANTS) for side in sides):
         return
     left, right = sides
+    if not any(pattern.search(text_of(side)) for pattern in (_PREDICTED, _TARGET) for side in sides):
+        return  # of arrays that have nothing to do with predictions
     left_span, right_span = span_of(left, module), span_of(right, module)
     if left_span is not None and right_span is not None:
         target_first = _is_target(left) and not _is_target(right)

@@ -29,15 +29,22 @@ Environment variable ``DEVIATE_FIXED``
     ``threads``    int: the threads torch may use; null: left alone
     ``metrics``    ``[{"name", "how", "reads", "label", "key"}]``; a metric's id is its index. With ``framework`` for
                    ``how`` a framework reports it as ``name``; otherwise as ``key``, which may be absent
+    ``predictions``  what is kept of predictions in evaluation, where ``control`` is not null: ``none``, ``labels`` or
+                   ``scores`` of all classes; absent: nothing
+    ``comparisons``  ``[bool]``: for each comparison of the source, whether its left side is the target; the id of a
+                   comparison is its index
 
 Outputs
 -------
 ``builtins``
-    ``__dv__``, ``__dv_map__``, ``__dv_beside__``, ``__dv_loop__``, ``__dv_while__``, ``__dv_draw__``: what an overlay
-    calls.
+    ``__dv__``, ``__dv_map__``, ``__dv_beside__``, ``__dv_loop__``, ``__dv_while__``, ``__dv_draw__``,
+    ``__dv_side__(comparison, side, value)``: what an overlay calls. Each hands its value on.
 ``records-PID-STAMP.bin``
     ``<iidd``: metric id, iteration (-1 before the main loop), elapsed seconds, value. Id -1: the main loop went on.
     Ids from 1,000,000: names known at run time only.
+``predictions-POINT-last-PID-STAMP.bin``, ``predictions-POINT-best-PID-STAMP.bin``
+    What was predicted in the last evaluation at a point of the program, and in the best one where that is another:
+    see `predictions.storing`.
 ``events-PID-STAMP.jsonl``
     ``start``, ``name``, ``seed``, ``draw``, ``fingerprint``, ``explained``, ``bit``, ``rank``, ``environment``,
     ``switch``, ``nondeterministic`` (an operation without a deterministic form was called), ``note``, ``end``,

@@ -68,7 +68,6 @@ FRAMEWORKS = (
         "torch",
         hooks=(
             ("torch", "streams.torch.random:patch_torch"),
-            ("torch", "predictions.torch:watch_models"),
             ("torch", "streams.torch.modules:patch_modules"),
             ("torch", "streams.torch.weights:watch_optimizers"),
             ("torch", "switches.torch:set_threads"),
@@ -177,7 +176,6 @@ FRAMEWORKS = (
             ("keras.src.random.seed_generator", "streams.keras.random:patch_generators"),
             ("keras.src.utils.rng_utils", "streams.keras.random:patch_seeding"),
             ("keras.src.initializers.random_initializers", "streams.keras.random:patch_initializers"),
-            ("keras.src.layers.layer", "predictions.keras:watch_calls"),
             ("keras.src.layers.layer", "streams.keras.layers:patch_layer"),
             ("keras.src.trainers.data_adapters.array_data_adapter", "streams.keras.layers:patch_arrays"),
             ("keras.src.trainers.data_adapters.py_dataset_adapter", "streams.keras.layers:patch_sequences"),

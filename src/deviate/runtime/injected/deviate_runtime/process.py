@@ -89,6 +89,22 @@ class Process:
             fix(self)
         atexit.register(self.end)
 
+    def after_modules(self, torch):
+        """Return what is called after the outermost call of a module of PyTorch's, with all it was called with."""
+        if self.predictions is None:
+            return lambda module, args, kwargs, returned: None
+        from .predictions.torch import Models
+
+        return Models(torch, self.predictions).look
+
+    def after_layers(self):
+        """Return what is called after the outermost call of a layer of Keras, None where nothing is captured."""
+        if self.predictions is None:
+            return None
+        from .predictions.keras import keras_of
+
+        return keras_of(self).called
+
     def describe(self):
         """Return the start event."""
         return {

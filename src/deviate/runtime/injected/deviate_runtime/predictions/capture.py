@@ -84,22 +84,19 @@ class Batch:
         return bool((self.digest == other.digest).all())
 
     def confirm(self, target, label=None, outputs=None):
-        """Take what the program computed a measure of; tell whether it is about these examples.
+        """Take what the program computed a measure of, unless it is another thing than predictions with targets.
 
         Where the loader's target is known here, one of the two is equal to it.
         """
-        if self.size != len(target):
-            return False
         if label is not None and differ(self.target, target):
             if differ(self.target, label):
-                return False
+                return
             label, target = target, label
         self.target, self.is_confirmed = target, True
         if label is not None:
             self.label = label
         if self.outputs is None:
             self.outputs = outputs
-        return True
 
 
 class Pass:
@@ -204,8 +201,6 @@ class Predictions:
         self.keep_scores = process.config["predictions"] == "scores"
         self.callers = Callers(process.config)
         self.failures = 0
-        #: What is called after the outermost calls of PyTorch's models and of Keras' layers, once these are loaded.
-        self.look = self.called = None
         self.forget()
 
     def forget(self):
@@ -291,8 +286,9 @@ class Predictions:
 
     def measure(self, frame, target, label=None, outputs=None):
         """Take what the program measures against targets: labels or outputs, of a batch or all of a pass at once."""
-        batch = self.current
-        if batch is not None and batch.confirm(target, label, outputs):
+        current = self.current
+        if current is not None and current.size == len(target):
+            current.confirm(target, label, outputs)
             return
         whole = [known for known in self.open.values() if known.rows == len(target) and len(known.batches) > 1]
         if whole and label is not None:
@@ -301,7 +297,7 @@ class Predictions:
         batch = Batch(len(target), outputs=outputs, target=target, label=label)
         batch.is_confirmed = True
         self.add(batch, frame)
-        self.current = None
+        self.current = current
 
     def measure_all(self, frame, target, label=None, outputs=None):
         """Take what a function is called on once for all examples; of several functions called on the same, once."""

@@ -1,4 +1,4 @@
-"""What models of Keras 3 predict: after `evaluate` and `fit` on the same data again, in `predict`, in own loops.
+"""What models of Keras 3 predict: once `evaluate` or `fit` is over, in `predict`, in loops of one's own.
 
 The graphs of `evaluate` and of the validation in `fit` are compiled, and stay as they are: a further output may change
 what the compiler joins, and with it the last bits. So the model is called once more on the same data when they are
@@ -11,7 +11,7 @@ import random
 import sys
 import weakref
 
-from ..patching import replaces
+from ..patching import observes, replaces
 from ..streams.examples import as_array, row_hashes
 from .capture import Batch
 from .metrics import Metrics
@@ -174,10 +174,11 @@ class Keras:
         except Exception as error:
             predictions.failed(error)
 
-    def updated(self, metric, args, kwargs):
+    def updated(self, metric, *args, **kwargs):
         """Take what a metric is updated with, or have its graph hand that on."""
         predictions = self.predictions
         try:
+            args = (*args, *(kwargs[name] for name in ("y_true", "y_pred") if name in kwargs))
             if self.depth or len(args) < 2:
                 return
             target, predicted = args[:2]
@@ -465,29 +466,13 @@ def watch_method(cls, name, keras, take):
 def watch_metrics(module, process):
     """Take what the metrics of Keras are updated with in loops of one's own."""
     keras = keras_of(process)
-    cls = module.MeanMetricWrapper
-    plain = cls.update_state
-    if hasattr(plain, "_deviate"):
-        return
-
-    @replaces(cls, "update_state")
-    def update_state(self, *args, **kwargs):
-        keras.updated(self, (*args, *(kwargs[name] for name in ("y_true", "y_pred") if name in kwargs)), kwargs)
-        return plain(self, *args, **kwargs)
+    observes(module.MeanMetricWrapper, "update_state", keras.updated, first=True)
 
 
 def watch_resets(module, process):
     """Know when a metric begins anew."""
     keras = keras_of(process)
-    cls = module.Metric
-    plain = cls.reset_state
-    if hasattr(plain, "_deviate"):
-        return
-
-    @replaces(cls, "reset_state")
-    def reset_state(self, *args, **kwargs):
-        keras.reset()
-        return plain(self, *args, **kwargs)
+    observes(module.Metric, "reset_state", lambda *args, **kwargs: keras.reset(), first=True)
 
 
 def watch_tapes(module, process):
@@ -512,8 +497,3 @@ def watch_tapes(module, process):
         plain_pop(self)
         if Tapes.depth and default_graph() is None:
             Tapes.depth -= 1
-
-
-def watch_calls(module, process):
-    """Make known what looks at the outermost calls of layers; `streams.keras.layers` has it called."""
-    process.predictions.called = keras_of(process).called

@@ -5,7 +5,7 @@ import sys
 import weakref
 
 from ..libraries import inside_library
-from ..patching import replaces
+from ..patching import observes
 from .comparisons import first_choices
 from .outputs import is_floating, is_on_device, is_scores, is_values, numpy_of, read_outputs
 from .targets import flat, read_targets
@@ -205,13 +205,5 @@ def watch_torchmetrics(module, process):
 def watch_evaluate(module, process):
     """Take what metrics of evaluate are computed of, at once or batch by batch."""
     metrics = Metrics(process)
-    cls = module.EvaluationModule
-    plain = cls.add_batch
-    if hasattr(plain, "_deviate"):
-        return
-
-    @replaces(cls, "add_batch")
-    def add_batch(self, *args, **kwargs):
-        returned = plain(self, *args, **kwargs)
-        metrics.take_update(args, kwargs)
-        return returned
+    # Instances copy the code of the method.
+    observes(module.EvaluationModule, "add_batch", lambda self, *args, **kwargs: metrics.take_update(args, kwargs))

@@ -1,9 +1,9 @@
-"""Files of predictions: a line of JSON, then the columns, each compressed.
+"""Files of predictions: a line of JSON, then the columns, each compressed by zlib.
 
 The header holds ``schema``, ``site`` (``file``, ``line``, ``function``), ``chain`` (the frames that led there,
 innermost first), ``data`` (what tells data sets apart that the same lines evaluate), ``kept`` (``last`` or ``best``),
 ``iteration``, ``number`` (of the pass at its site, from 0), ``rank``, ``rows``, ``goodness`` (share of correct labels,
-or the mean squared error, negative), ``examples`` (digest of the examples, free of their order), ``classes`` (names,
+or the mean squared error, negative; null where that is no number), ``examples`` (digest of the examples, free of their order), ``classes`` (names,
 where labels are numbers of names) and ``columns``: ``name``, ``dtype`` (NumPy's, little-endian), ``shape``, ``bytes``
 in the file, in its order.
 

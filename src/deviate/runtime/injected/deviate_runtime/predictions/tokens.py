@@ -24,10 +24,9 @@ def is_tokens(value):
 
 def token_batch(module, output, tensors, args, kwargs):
     """Return the tokens of a batch; None where the output is in no memory that can be read."""
-    array = numpy_of(output)
-    if array is None:
+    array, target = numpy_of(output), given_tokens(output, args, kwargs)
+    if array is None or (target is None and not are_tokens(tensors, array)):
         return None
-    target = given_tokens(output, args, kwargs)
     rows = row_hashes(numpy_of(tensors[0])) if tensors and len(tensors[0]) == len(output) else None
     digest = None if rows is None else numbered(sys.modules["numpy"], rows, array.shape[1])
     if target is not None and type(module).__name__.endswith(CAUSAL):
@@ -39,6 +38,11 @@ def token_batch(module, output, tensors, args, kwargs):
         batch.target, batch.is_confirmed = target.reshape(-1).copy(), True
         leave_out_ignored(batch)
     return batch
+
+
+def are_tokens(tensors, scores):
+    """Tell whether a model is called on sequences of tokens; what it returns of others are hidden states."""
+    return bool(tensors) and not is_floating(tensors[0]) and tuple(tensors[0].shape) == scores.shape[:2]
 
 
 def given_tokens(output, args, kwargs):

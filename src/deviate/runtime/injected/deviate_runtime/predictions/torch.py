@@ -28,11 +28,6 @@ UNREAD = "%s returned %s, which is no score of each class, no value and no token
 not captured; `--predictions FILE` takes them from a file that the program writes"
 
 
-def watch_models(torch, process):
-    """Make known what looks at the outermost calls of models; `streams.torch.modules` has it called."""
-    process.predictions.look = Models(torch, process.predictions).look
-
-
 class Models:
     """The outermost calls of models in one process."""
 
@@ -60,37 +55,51 @@ class Models:
                     self.judge(type(module).__name__, args)
                 return
             if trains:
+                self.loaders.trained = self.loaders.count
                 predictions.train(self.loaders.latest_series())
                 return
-            predictions.evaluate()
-            output = main_output(returned)
-            if output is not None:
-                self.take(module, output, args, kwargs)
+            self.evaluate(module, returned, args, kwargs)
         except Exception as error:
             predictions.failed(error)
 
-    def take(self, module, output, args, kwargs):
-        """Add a batch with what is known of it."""
+    def evaluate(self, module, returned, args, kwargs):
+        """Take what a model returned, unless another model was trained on the same batch before."""
         predictions = self.predictions
+        output = main_output(returned)
         tensors = list(tensors_in((args, kwargs)))
+        loaded = None if output is None else self.loaders.find(len(output), tensors)
+        if loaded is not None and loaded.number <= self.loaders.trained:
+            return
+        predictions.evaluate()
         before, batch_before = self.latest
         if batch_before is not None and any(before() is tensor for tensor in tensors):
             predictions.leave_out(batch_before)
+        if output is not None:
+            self.add(module, output, tensors, loaded, args, kwargs)
+        else:
+            self.miss(module, next(tensors_in(returned), None))
+
+    def add(self, module, output, tensors, loaded, args, kwargs):
+        """Add a batch with what is known of it."""
+        predictions = self.predictions
         if output.dim() == 3:
             batch = token_batch(module, output, tensors, args, kwargs)
             series, part = None, ""
         else:
-            size = len(output)
-            loaded = self.loaders.find(size, tensors)
-            batch = Batch(size, outputs=read_outputs(output, predictions.keep_scores), source=loaded)
+            batch = Batch(len(output), outputs=read_outputs(output, predictions.keep_scores), source=loaded)
             self.describe(batch, tensors, kwargs, loaded)
             series, part = (loaded.series, loaded.part) if loaded else (None, "")
         if batch is None or batch.outputs is None:
-            shape = "x".join(map(str, output.shape))
-            predictions.miss(type(module).__name__, UNREAD % (type(module).__name__, shape))
+            self.miss(module, output)
             return
-        predictions.add(batch, sys._getframe(2), series, part)
+        predictions.add(batch, sys._getframe(3), series, part)
         self.latest = weakref.ref(output), batch
+
+    def miss(self, module, output):
+        """Take down that an output of a model cannot be read."""
+        name = type(module).__name__
+        shape = "no tensor" if output is None else "a tensor of " + "x".join(map(str, output.shape))
+        self.predictions.miss(name, UNREAD % (name, shape))
 
     def describe(self, batch, tensors, kwargs, loaded):
         """Take down which examples a batch holds, and their targets where they are known."""
@@ -116,7 +125,8 @@ class Models:
                 return
         outputs = read_outputs(output, self.predictions.keep_scores)
         target = read_targets(target, len(output))
-        if outputs is not None and target is not None and batch.confirm(target, outputs=outputs):
+        if outputs is not None and target is not None and len(target) == batch.size:
+            batch.confirm(target, outputs=outputs)
             if name in THRESHOLDS and "value" in outputs.columns and batch.label is None:
                 batch.label = outputs.columns["value"] > THRESHOLDS[name]
 

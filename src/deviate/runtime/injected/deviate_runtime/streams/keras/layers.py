@@ -22,8 +22,7 @@ def wrap_call(cls, streams):
     """Have a layer's call draw for `layers`, or for `augment` where it transforms data."""
     plain = cls.__call__
     factors = {}
-    predictions = streams.process.predictions
-    called = None if predictions is None else predictions.called
+    called = streams.process.after_layers()
 
     @replaces(cls, "__call__")
     def __call__(self, *args, **kwargs):

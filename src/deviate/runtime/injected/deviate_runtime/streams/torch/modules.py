@@ -121,7 +121,7 @@ class Initialising:
 def wrap_call(Module, streams, inputs):
     """Have the outermost call of a module draw for ``layers``, and those of transforms for ``augment``."""
     plain = Module.__call__
-    models = models_of(streams)
+    models = streams.process.after_modules(sys.modules["torch"])
     if getattr(plain, "__name__", "") == "_wrapped_call_impl":
         __call__ = instead_of(plain, streams, inputs, models)
     else:
@@ -195,14 +195,6 @@ def around(plain, streams, inputs, models):
         return returned
 
     return __call__
-
-
-def models_of(streams):
-    """Return what is called after the outermost call of a module, with its arguments and what it returned."""
-    predictions = streams.process.predictions
-    if predictions is None:
-        return lambda module, args, kwargs, returned: None
-    return predictions.look
 
 
 def inputs_of(torch, streams):
