@@ -111,6 +111,33 @@ def test_sentences_hold_the_numbers():
     assert sentences[1].endswith("the other 20% depend on the run.")
 
 
+@pytest.mark.parametrize(("flips", "chance"), [(1, "may make as much"), (40, "more than independent errors on its 50")])
+def test_the_class_that_varies_most_is_named_with_what_chance_may_make(flips, chance):
+    targets = np.repeat([0, 1], 50)
+    labels = np.stack([targets] * 6)
+    labels[0, 50 : 50 + flips] = 0  # in one run many examples of class 1 go over to class 0
+    labels[3, 0] = 1
+    wavering = predictions(
+        runs=tuple(f"r-{index}" for index in range(6)), targets=targets, labels=labels, keys=np.arange(100)
+    )
+    text = " ".join(stability_sentences(facts(predictions=wavering, goodness=[0.9] * 6)))
+    assert "varies most: the SD of its accuracy is" in text
+    assert chance in text
+
+
+@pytest.mark.parametrize(("shift", "said"), [(0, "cannot be said"), (60, "the rest is single examples that flip")])
+def test_the_variance_on_a_test_set_without_end_is_told_or_limited(shift, said):
+    rng = np.random.default_rng(2)
+    targets = rng.integers(2, size=400)
+    wrong = rng.random((8, 400)) < 0.1
+    for run in range(8):
+        wrong[run, : shift * (run % 2)] |= rng.random(shift * (run % 2)) < 0.9
+    labels = np.where(wrong, 1 - targets, targets)
+    runs = tuple(f"r-{index}" for index in range(8))
+    known = facts(predictions=predictions(runs=runs, targets=targets, labels=labels, keys=np.arange(400)))
+    assert said in " ".join(stability_sentences(known))
+
+
 def test_provenance_says_what_proves_the_predictions():
     assert provenance(facts()) == [
         "Captured in evaluate at train.py:9, the last evaluation of each run.",

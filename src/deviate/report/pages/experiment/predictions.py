@@ -130,8 +130,10 @@ def _class_table(classes: Sequence[ClassStability]) -> Table:
         columns=columns("class", "examples", "mean", "SD", "× overall", "by chance", "p", "churn", "FPR", "FNR"),
         rows=[_class_row(each) for each in classes],
         notes=[
-            "SD, by chance: percentage points; by chance: the SD of runs that guess each example anew with this accuracy.",
-            "p: by Holm over the classes, that runs differ no more than independent errors on the same examples make them.",
+            "SD, by chance: percentage points; by chance: the SD of runs that guess each example anew with this "
+            "accuracy.",
+            "p: by Holm over the classes, that runs differ no more than independent errors on the same examples make "
+            "them.",
         ],
     )
 
