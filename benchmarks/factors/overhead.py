@@ -70,19 +70,24 @@ def measure(project: Path, command: str, pairs: int, against: str) -> dict[str, 
     with tempfile.TemporaryDirectory() as name:
         work = Path(name) / "work"
         shutil.copytree(project, work, ignore=shutil.ignore_patterns(".deviate"))
-        run_once(work, words, "streams", Path(name) / "warm")
+        run_once(work, words, "streams", Path(name) / "warm", {})
         for pair in range(pairs):
             arms = [against, "streams"]
             order.shuffle(arms)
-            took = {arm: run_once(work, words, arm, Path(name) / f"{pair}-{arm}") for arm in arms}
+            layout = {"PYTHONHASHSEED": str(order.randrange(2**32)), "PADDING": "." * order.randrange(4096)}
+            took = {arm: run_once(work, words, arm, Path(name) / f"{pair}-{arm}", layout) for arm in arms}
             plain.append(took[against]["wall"])
             for clock, found in ratios.items():
                 found.append(took["streams"][clock] / took[against][clock])
     return {"plain_wall_s": statistics.median(plain), **{clock: summary(found) for clock, found in ratios.items()}}
 
 
-def run_once(work: Path, words: list[str], arm: str, records: Path) -> dict[str, float]:
-    """Run a training once, with ``streams``, with the ``runtime`` only or ``bare``; return the seconds it took."""
+def run_once(work: Path, words: list[str], arm: str, records: Path, layout: dict[str, str]) -> dict[str, float]:
+    """Run a training once, with ``streams``, with the ``runtime`` only or ``bare``; return the seconds it took.
+
+    `layout` are variables that move what lies where in memory: with the same ones each time an arm always has, or
+    always lacks, some hundred megabytes of page faults, which is taken for a cost.
+    """
     records.mkdir()
     control = "streams" if arm == "streams" else None
     settings = {
@@ -101,7 +106,7 @@ def run_once(work: Path, words: list[str], arm: str, records: Path) -> dict[str,
         "metrics": [],
     }
     (records / "runtime.json").write_text(json.dumps(settings))
-    variables = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", **layout}
     if arm != "bare":
         variables.update(DEVIATE_RUNTIME=str(records / "runtime.json"), PYTHONPATH=str(INJECTED))
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()

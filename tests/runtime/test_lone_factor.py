@@ -111,6 +111,8 @@ def test_weights_are_the_same_in_whichever_order_optimizers_hold_them(run: Run) 
 
 SHARED_DRAW = "import random\nchosen = random.random()\n"
 OWN_GENERATOR = "import random\nown = random.Random()\nfirst = own.random()\n"
+#: A library that passes a boundary as it is imported, in which it imports another one.
+NESTED = "import random\n__dv_draw__(0, __import__)('inner')\n"
 IMPORTED_LATE = """
 import random
 
@@ -125,13 +127,18 @@ for epoch in __dv_loop__(range(4)):
 
 
 @pytest.mark.parametrize("library", ["late", "sympy", "late.part"])
-@pytest.mark.parametrize(("text", "names"), [(OWN_GENERATOR, set()), (SHARED_DRAW + OWN_GENERATOR, {"other"})])
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [(OWN_GENERATOR, set()), (NESTED + OWN_GENERATOR, set()), (SHARED_DRAW + OWN_GENERATOR, {"other"})],
+    ids=["own", "nested", "shared"],
+)
 def test_what_a_library_draws_as_a_boundary_imports_it_is_not_of_that(
     run: Run, tmp_path: Path, library: str, text: str, names: set[str]
 ) -> None:
     file = tmp_path / "site-packages" / (library.replace(".", "/") + ".py")
     file.parent.mkdir(parents=True)
     file.write_text(text)
+    (tmp_path / "site-packages" / "inner.py").touch()
     draws = [{"factor": "layers", "file": "program.py", "line": 9, "call": ""}]
     outcome = run(
         IMPORTED_LATE.format(library=library),
@@ -141,5 +148,38 @@ def test_what_a_library_draws_as_a_boundary_imports_it_is_not_of_that(
         seeds=dict.fromkeys(FACTORS, 7),
         varying=[],
         draws=draws,
+    )
+    assert set(prints(outcome)) == names
+
+
+IMPORTED_FIRST = """
+import random
+import {library}
+
+def forward():
+    {library}.own.random()
+
+for epoch in __dv_loop__(range(4)):
+    __dv_draw__(0, forward)()
+    __dv__(0, float(epoch))
+"""
+
+
+@pytest.mark.parametrize("control", ["streams", "observe"])
+@pytest.mark.parametrize(("library", "names"), [("sympy", set()), ("other_one", {"layers"})])
+def test_a_library_may_draw_for_itself_wherever_it_is_called(
+    run: Run, tmp_path: Path, library: str, names: set[str], control: str
+) -> None:
+    file = tmp_path / "site-packages" / f"{library}.py"
+    file.parent.mkdir()
+    file.write_text("import random\nown = random.Random()\n")
+    outcome = run(
+        IMPORTED_FIRST.format(library=library),
+        "program.py",
+        path=(file.parent,),
+        control=control,
+        seeds=dict.fromkeys(FACTORS, 7),
+        varying=[],
+        draws=[{"factor": "layers", "file": "program.py", "line": 9, "call": ""}],
     )
     assert set(prints(outcome)) == names

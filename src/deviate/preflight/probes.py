@@ -23,7 +23,7 @@ from deviate.collect.fingerprints import is_constant, joined_fingerprints
 from deviate.collect.identity import Series, table_series
 from deviate.collect.runs import RunFiles, read_run
 from deviate.collect.tally import RunTallies
-from deviate.experiment import Metric, Run
+from deviate.experiment import Draw, Metric, Run
 from deviate.factors import OBSERVED, SEEDED
 from deviate.preflight.causes import NOTHING, Cause, Conditions, Outcome, differ, value_difference
 from deviate.preflight.explanation import check_factor, explain_factor, with_explanation
@@ -118,8 +118,9 @@ class _Probing:
         first = self.runs[:2]
         seeds = given_seeds(first)
         as_it_is, held = [each.prints for each in observed], [each.prints for each in controls]
-        factors = [self._checked(assess_factor(n, as_it_is, held, varied.get(n), seeds)) for n in SEEDED]
         experiment = self.trials.source.experiment
+        assessed = (assess_factor(n, as_it_is, held, varied.get(n), seeds) for n in SEEDED)
+        factors = [checked(factor, self.probes[:2], experiment.draws) for factor in assessed]
         return Audit(
             command=mask_words(experiment.command),
             factors=factors,
@@ -133,12 +134,6 @@ class _Probing:
             quick=quick,
             explanation=explain_factor(self.trials.source.explain, first, self.trials.source.folder.snapshot),
         )
-
-    def _checked(self, factor: AuditedFactor) -> AuditedFactor:
-        """Take nothing for absent that a failed probe may not have come to."""
-        if factor.verdict == "absent" and any(probe.reason for probe in self.probes[:2]):
-            return msgspec.structs.replace(factor, verdict="unknown", why="a probe failed")
-        return factor
 
     def _notes(self, observed: Sequence[Outcome]) -> Iterator[str]:
         yield from self.trials.skipped
@@ -217,6 +212,22 @@ class _Probing:
         if conditions is None:
             return self.limit
         return min(self.limit, MORE + LONGER * max(probe.seconds for probe in self.probes[:2]))
+
+
+def checked(factor: AuditedFactor, probes: Sequence[Probe], draws: Sequence[Draw]) -> AuditedFactor:
+    """Take nothing for absent that a failed probe may not have come to, or one that was ended may not have written.
+
+    A process writes what little it drew when its main loop goes on, or at its end.
+    """
+    is_cut = any(probe.ended in ("all seen", "limit") and not probe.iterations for probe in probes)
+    if factor.verdict != "absent":
+        return factor
+    if any(probe.reason for probe in probes):
+        return msgspec.structs.replace(factor, verdict="unknown", why="a probe failed")
+    if is_cut and any(draw.factor == factor.factor for draw in draws):
+        why = "its lines may draw, but no main loop was seen and a probe was ended; a program that ends sooner tells"
+        return msgspec.structs.replace(factor, verdict="unknown", why=why)
+    return factor
 
 
 def is_drawn(factor: str, probes: Sequence[Fingerprints]) -> bool:

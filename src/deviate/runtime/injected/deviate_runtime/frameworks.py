@@ -37,9 +37,11 @@ class Framework:
         Library files that seed on the program's behalf in functions without "seed" in their name.
     keyed : tuple of str
         Beginnings of modules whose JAX keys have a factor's seed in them before they draw.
+    private : tuple of str
+        Packages that decide nothing by what they draw from the generators that they make as they are imported.
     """
 
-    hooks = boundaries = epochs = switches = packages = variables = seeded = seeding_files = keyed = ()
+    hooks = boundaries = epochs = switches = packages = variables = seeded = seeding_files = keyed = private = ()
 
     def __init__(self, name, **rows):
         self.name = name
@@ -55,10 +57,11 @@ FRAMEWORKS = (
             ("threading", "streams.threads:patch_threading"),
             ("concurrent.futures.thread", "streams.threads:patch_executor"),
             ("multiprocessing.pool", "streams.threads:patch_pool"),
-            # They draw as they are imported: rich from the shared generators, sympy from one of its own.
+            # It draws as it is imported, from the shared generators.
             ("rich.style", "streams.boundaries:disregard_all_draws"),
-            ("sympy", "streams.boundaries:disregard_own_draws"),
         ),
+        # It has an order of its own drawn in which it tries what it knows.
+        private=("sympy",),
         variables=(
             *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "PYTHONHASHSEED", "CUDA_VISIBLE_DEVICES"),
             "MKL_CBWR",

@@ -8,6 +8,8 @@ from .frameworks import every
 from .libraries import is_library_file
 from .redirect import Redirect
 
+PRIVATE = every("private")
+
 
 def install(process):
     """Watch imports; the hooks of a module that is loaded already are called at once."""
@@ -63,7 +65,7 @@ class Finder:
     def find_spec(self, name, path=None, target=None):
         """Return where `name` is imported from, None to leave it to the other finders."""
         hooks = self.hooks.get(name, ())
-        apart = is_within_boundary(self.process.streams)
+        apart = is_apart(name, self.process.streams)
         if not hooks and not apart and not self.redirect.may_concern(path):
             return None
         spec = self.ask_others(name, path, target)
@@ -97,7 +99,7 @@ def call_after_import(spec, hooks, process):
         if module.__name__ != spec.name:
             return execute(module)  # a loader shared by the modules of a zip file
         loader.__dict__.pop("exec_module", None)
-        with_streams = process.streams if is_within_boundary(process.streams) else None
+        with_streams = process.streams if is_apart(spec.name, process.streams) else None
         before = None if with_streams is None else with_streams.enter_import(is_library_file(spec.origin or ""))
         try:
             execute(module)
@@ -113,9 +115,11 @@ def call_after_import(spec, hooks, process):
             process.events.note("import-unwatched", "%s: %s" % (spec.name, error), spec.name)
 
 
-def is_within_boundary(streams):
-    """Tell whether a boundary of a factor is passed now, in the thread in which boundaries count."""
-    return streams is not None and streams.current != OTHER and streams.is_first_thread()
+def is_apart(name, streams):
+    """Tell whether a module is imported in the midst of a boundary, which it does not draw for, or draws for itself."""
+    if streams is None or not streams.is_first_thread():
+        return False
+    return name in PRIVATE or streams.current != OTHER
 
 
 def call_hooks(module, hooks, process):

@@ -56,13 +56,8 @@ def iterate(streams, factor, iterator):
         yield item
 
 
-def disregard_own_draws(module, streams):
-    """Leave out what a library drew from generators of its own as it was imported."""
-    streams.fingerprints.rebase([generator for generator in streams.made.values() if generator.seeded is None])
-
-
 def disregard_all_draws(module, streams):
     """Leave out what a library drew as it was imported, also from shared generators unless the program drew before."""
-    disregard_own_draws(module, streams)
+    streams.fingerprints.rebase([generator for generator in streams.made.values() if generator.seeded is None])
     if streams.current == OTHER and not streams.fingerprints.of(OTHER).count:
         streams.fingerprints.rebase(streams.generators)

@@ -79,13 +79,14 @@ class Streams:
 
     def enter_import(self, of_library):
         """Begin to import a module in the midst of a boundary, which it does not draw for; return what to leave to."""
-        self.importing = of_library
-        return self.enter(OTHER)
+        before = self.enter(OTHER), self.importing
+        self.importing = self.importing or of_library
+        return before
 
     def leave_import(self, before):
         """Go on with the boundary."""
-        self.importing = False
-        self.leave(before)
+        factor, self.importing = before
+        self.leave(factor)
 
     def switch(self, factor):
         """Put every generator into the state of `factor`; other threads than the program's first one switch nothing."""
