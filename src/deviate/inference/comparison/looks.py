@@ -63,8 +63,11 @@ def pair_look(
     claims: Sequence[Pair],
     pairing: Pairing,
     options: ComparisonOptions,
+    pairs: int = 1,
 ) -> PairLook:
     """Find what p must be below where two sides were compared `before`; `claims` are the metrics that are claimed.
+
+    The claims of so many `pairs` of sides are corrected together.
 
     A look at the same runs is no new look. Where all that is claimed was shown to differ at an earlier look, and its
     difference has the same sign still, p must be below alpha only: nothing new is claimed.
@@ -76,7 +79,7 @@ def pair_look(
     alpha = rounded_down(stopped_level(options.alpha, min(stopped.values()))) if stopped else options.alpha
     enough = min(sizes[-1]) >= fewest_runs(options.alpha)
     levels = look_levels(sizes, alpha, before.most) if enough else [alpha]
-    tests = len(claims) if options.correction != "none" else 1
+    tests = len(claims) * pairs if options.correction != "none" else 1
     shown = (
         number
         for number, (runs, level) in enumerate(zip(earlier, levels, strict=False), start=1)
@@ -121,7 +124,8 @@ def _difference(pair: Pair) -> float:
 
 
 def _only(metric: MetricSpread, runs: Collection[int]) -> MetricSpread:
-    kept = [(run, value) for run, value in zip(metric.runs, metric.values, strict=True) if run in set(runs)]
+    looked = set(runs)
+    kept = [(run, value) for run, value in zip(metric.runs, metric.values, strict=True) if run in looked]
     return msgspec.structs.replace(metric, runs=[run for run, _ in kept], values=[value for _, value in kept])
 
 

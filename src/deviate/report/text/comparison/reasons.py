@@ -64,6 +64,10 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
     if ratio.value is not None:
         ends = f" ({_level(pair)} CI {show_ratio(ratio.interval)})" if ratio.interval.known else ""
         sentences.append(f"The SD of {pair.a} is {show_factor(ratio.value)} times that of {pair.b}{ends}.")
+    if metric.noisier.endswith("noisier") and _imbalance(sorted((contrast.n_a, contrast.n_b))) >= UNEQUAL_RUNS:
+        sentences.append(
+            "With such unequal numbers of runs, false alarms are up to 7% instead of 5% if some runs collapse."
+        )
     if metric.noisier == "no difference shown" and min(contrast.n_a, contrast.n_b) < RUNS_FOR_SPREAD:
         sentences.append(
             f"With fewer than {RUNS_FOR_SPREAD} runs a side even twice the SD is missed more often than not."
@@ -210,14 +214,14 @@ def _doubts(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     low, high = max((sorted(size) for size in [*pair.look.sizes, (contrast.n_a, contrast.n_b)]), key=_imbalance)
     if high >= UNEQUAL_RUNS * low:
         yield (
-            f"With {low} against {high} runs, false alarms are about 6% instead of 5%, and up to 13% if values are "
-            "skewed."
+            f"With {low} against {high} runs, false alarms are about 6% instead of 5%, up to 13% if values are skewed "
+            "and up to 20% if some runs collapse."
         )
     ratio = contrast.sd_ratio.value
     if ratio is not None and max(ratio, 1 / ratio) >= UNEQUAL_SDS:
         yield (
-            "The SDs differ by a factor of 2 or more: if values are skewed as well, false alarms are 10 to 18% instead "
-            "of 5%."
+            "The SDs differ by a factor of 2 or more: if values are skewed as well, false alarms are 7 to 18% instead "
+            "of 5%, and more if some runs collapse."
         )
 
 
