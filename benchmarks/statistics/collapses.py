@@ -11,13 +11,10 @@ The baseline never collapses; the candidate's usual runs are as good, and a shar
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
-import time
 from typing import Any
 
 import numpy as np
+from simulation import percent, run, table
 
 from deviate.inference.comparison.side import Side
 from deviate.inference.drops import Drop
@@ -25,6 +22,9 @@ from deviate.inference.gate import GateOptions, check_side
 from deviate.measure.failures import failure_rate
 from deviate.measure.weak import far_from_others
 from deviate.results.sample import Sample
+
+#: Each repeat asks the library twice.
+REPEATS = 2000
 
 RATES = (0.0, 0.05, 0.1)
 
@@ -42,24 +42,19 @@ PASSES, STRICT, NAMED, COVERED = (
 
 
 def main() -> None:
-    """Simulate, print the table and the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repeats", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    started = time.perf_counter()
-    rng = np.random.default_rng(options.seed)
-    rows = [
-        {"rate": rate, "runs": n, **shares(rng, rate, n, options.repeats)} for rate in RATES for n in RUNS
-    ]  # fmt: skip
-    print(
-        f"| share that collapses | | {' | '.join(map(str, RUNS))} |\n|---:|---|{'---:|' * len(RUNS)}", file=sys.stderr
-    )
-    for rate in RATES:
-        for what in (PASSES, STRICT, NAMED, COVERED):
-            cells = [f"{100 * row[what]:.1f}" for row in rows if row["rate"] == rate]
-            print(f"| {rate:.0%} | {what} | {' | '.join(cells)} |", file=sys.stderr)
-    print(json.dumps({**vars(options), "seconds": round(time.perf_counter() - started, 1), "rows": rows}))
+    """Simulate, print the tables and the JSON."""
+    run(__doc__, simulate, repeats=REPEATS)
+
+
+def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
+    """Make the table."""
+    rows = [{"rate": rate, "runs": n, **shares(rng, rate, n, repeats)} for rate in RATES for n in RUNS]
+    cells = {
+        (f"{rate:.0%}", what): [percent(row[what]) for row in rows if row["rate"] == rate]
+        for rate in RATES
+        for what in (PASSES, STRICT, NAMED, COVERED)
+    }
+    return table(["share that collapses", ""], RUNS, cells), rows
 
 
 def shares(rng: np.random.Generator, rate: float, n: int, repeats: int) -> dict[str, float]:

@@ -12,19 +12,15 @@ intervals are those of `deviate.measure.intervals`, called sample by sample; the
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
-import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from populations import Population, accuracy
+from populations import COLLAPSING, SHAPES, Population
 from scipy import stats
+from simulation import percent, run, table
 
 from deviate.measure.bootstrap import FEWEST_RUNS
 from deviate.measure.intervals import DEFAULT_LEVEL, mean_interval, sd_interval
@@ -32,8 +28,8 @@ from deviate.measure.robust_sd import cautious_sd_interval
 
 RUNS = (3, 5, 8, 16, 30)
 
-#: Test examples and accuracy of the accuracy-like data.
-EXAMPLES, ACCURACY = 500, 0.97
+#: Intervals are asked for sample by sample.
+REPEATS = 2000
 
 #: Resamples of a simulated bootstrap; Deviate itself takes more, which steadies one interval and not their coverage.
 RESAMPLES = 999
@@ -43,10 +39,9 @@ CHUNK = 250
 
 
 POPULATIONS = (
-    Population("normal", lambda rng, shape: rng.standard_normal(shape), 0.0, 1.0),
+    *SHAPES,
     Population("skewed (exponential)", lambda rng, shape: rng.standard_exponential(shape), 1.0, 1.0),
-    Population("heavy-tailed (t, 3 df)", lambda rng, shape: rng.standard_t(3, shape), 0.0, math.sqrt(3)),
-    accuracy(EXAMPLES, ACCURACY),
+    *COLLAPSING,
 )
 
 
@@ -66,20 +61,21 @@ class Coverage:
 
 
 def main() -> None:
-    """Simulate, print the table and the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repeats", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--level", type=float, default=DEFAULT_LEVEL)
-    options = parser.parse_args()
-    started = time.perf_counter()
-    found = list(simulate(np.random.default_rng(options.seed), options.repeats, options.level))
-    seconds = round(time.perf_counter() - started, 1)
-    print(table(found, options.level, options.repeats, seconds), file=sys.stderr)
-    print(json.dumps({**vars(options), "seconds": seconds, "coverage": [asdict(row) for row in found]}))
+    """Simulate, print the tables and the JSON."""
+    run(__doc__, simulate, repeats=REPEATS)
 
 
-def simulate(rng: np.random.Generator, repeats: int, level: float) -> Iterator[Coverage]:
+def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
+    """Make the table."""
+    found = list(coverages(rng, repeats, DEFAULT_LEVEL))
+    cells: dict[tuple[str, ...], list[str]] = {}
+    for key in dict.fromkeys((row.population, row.interval) for row in found):
+        shares = {row.n: row.coverage for row in found if (row.population, row.interval) == key}
+        cells[key] = [percent(shares[n]) if n in shares else "–" for n in RUNS]
+    return table(["data", "interval of"], RUNS, cells), [asdict(row) for row in found]
+
+
+def coverages(rng: np.random.Generator, repeats: int, level: float) -> Iterator[Coverage]:
     """Yield the coverage of each interval for each population and number of runs."""
     for population in POPULATIONS:
         for n in RUNS:
@@ -142,18 +138,6 @@ def judged(population: Population, name: str, n: int, truth: float, ends: Any) -
         none=1 - len(low) / len(ends),
         width=float(np.median(high - low)) / population.sd,
     )
-
-
-def table(found: list[Coverage], level: float, repeats: int, seconds: float) -> str:
-    """Lay coverage out: a row for each population and interval, a column for each number of runs."""
-    error = 1.96 * math.sqrt(level * (1 - level) / repeats)
-    head = f"{'population':<26}{'interval of':<22}" + "".join(f"{f'n={n}':>8}" for n in RUNS)
-    lines = [f"Coverage in % at level {level:.0%}, {repeats} repeats (± {error:.1%}), {seconds} s", "", head]
-    for key in dict.fromkeys((row.population, row.interval) for row in found):
-        shares = {row.n: row.coverage for row in found if (row.population, row.interval) == key}
-        cells = "".join(f"{100 * shares[n]:>8.1f}" if n in shares else f"{'–':>8}" for n in RUNS)
-        lines.append(f"{key[0]:<26}{key[1]:<22}{cells}")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

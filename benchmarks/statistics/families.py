@@ -11,16 +11,13 @@ comparisons at once. Power: the claimed metric of one recipe is 2 SDs off. 10,00
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import sys
-import time
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy import stats
+from simulation import percent, run, table
 
 from deviate.collect.measured import TIMES
 from deviate.inference.comparison.families import FAMILIES, adjust_families, family_of
@@ -38,20 +35,15 @@ RUNS = (5, 8, 16, 30)
 
 
 def main() -> None:
-    """Simulate, print the table and the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repeats", type=int, default=10000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    started = time.perf_counter()
-    rng = np.random.default_rng(options.seed)
-    rows = [{"runs": n, **shares(rng, n, options.repeats)} for n in RUNS]
-    print("| | " + " | ".join(str(row["runs"]) for row in rows) + " |", file=sys.stderr)
-    print("|---|" + "---:|" * len(rows), file=sys.stderr)
-    for what in list(rows[0])[1:]:
-        print(f"| {what} | " + " | ".join(f"{100 * row[what]:.1f}" for row in rows) + " |", file=sys.stderr)
-    seconds = round(time.perf_counter() - started, 1)
-    print(json.dumps({**vars(options), "seconds": seconds, "rows": rows}))
+    """Simulate, print the tables and the JSON."""
+    run(__doc__, simulate)
+
+
+def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
+    """Make the table."""
+    rows = [{"runs": n, **shares(rng, n, repeats)} for n in RUNS]
+    cells = {(what,): [percent(row[what]) for row in rows] for what in list(rows[0])[1:]}
+    return table([""], RUNS, cells), rows
 
 
 def shares(rng: np.random.Generator, n: int, repeats: int) -> dict[str, float]:

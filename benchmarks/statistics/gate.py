@@ -15,17 +15,14 @@ and a difference ends the program. 10,000 repeats tell 5 % to ±0.4 points.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
+from simulation import percent, run, table
 
 from deviate.contrast.guards import fewest_runs
 from deviate.contrast.noninferiority import judge_gate, moved, noninferiority
@@ -91,16 +88,13 @@ class Row:
 
 def main() -> None:
     """Simulate, print the tables and the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repeats", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    started = time.perf_counter()
-    rng = np.random.default_rng(options.seed)
-    found = [*single(rng, options.repeats), *unequal(rng, options.repeats), *several(rng, options.repeats)]
-    seconds = round(time.perf_counter() - started, 1)
-    print(tables(found, options.repeats, seconds), file=sys.stderr)
-    print(json.dumps({**vars(options), "seconds": seconds, "rows": [asdict(row) for row in found]}))
+    run(__doc__, simulate)
+
+
+def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
+    """Make every table."""
+    found = [*single(rng, repeats), *unequal(rng, repeats), *several(rng, repeats)]
+    return tables(found), [asdict(row) for row in found]
 
 
 def single(rng: np.random.Generator, repeats: int) -> Iterator[Row]:
@@ -189,28 +183,17 @@ def correlated(rng: np.random.Generator, repeats: int, n: int) -> Any:
     return math.sqrt(CORRELATION) * common + math.sqrt(1 - CORRELATION) * own
 
 
-def tables(found: list[Row], repeats: int, seconds: float) -> str:
-    """Lay the rows out as Markdown: a row a case, a column a number of runs; pass / worse / inconclusive in %."""
-    lines = [f"{repeats} repeats, {seconds} s; each cell: not worse / worse / inconclusive (%)"]
-    for table in dict.fromkeys(row.table for row in found):
-        rows = [row for row in found if row.table == table]
-        columns = list(dict.fromkeys(row.n for row in rows))
-        head = " | ".join(f"n = {n}" for n in columns)
-        lines += [
-            "",
-            f"### {table}",
-            "",
-            f"| data | allowed | true drop | {head} |",
-            "|---|---|---|" + "---:|" * len(columns),
-        ]
-        for key in dict.fromkeys((row.population, row.allowed, row.drop) for row in rows):
-            cells = {row.n: row for row in rows if (row.population, row.allowed, row.drop) == key}
-            shown = " | ".join(
-                f"{100 * cells[n].not_worse:.1f} / {100 * cells[n].worse:.1f} / {100 * cells[n].inconclusive:.1f}"
-                for n in columns
-            )
-            lines.append(f"| {key[0]} | {key[1]:g} SD | {key[2]:g} SD | {shown} |")
-    return "\n".join(lines)
+def tables(found: list[Row]) -> str:
+    """Lay the rows out: a row a case, a column a number of runs; not worse / worse / inconclusive in %."""
+    parts = []
+    for title in dict.fromkeys(row.table for row in found):
+        cells: dict[tuple[str, ...], list[str]] = {}
+        for row in (row for row in found if row.table == title):
+            key = row.population, f"{row.allowed:g} SD", f"{row.drop:g} SD"
+            cells.setdefault(key, []).append(" / ".join(map(percent, (row.not_worse, row.worse, row.inconclusive))))
+        heads = [f"n = {n}" for n in dict.fromkeys(row.n for row in found if row.table == title)]
+        parts += [f"### {title}", table(["data", "allowed", "true drop"], heads, cells)]
+    return "\n\n".join(parts)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,9 @@ FIXED = 30
 
 CORRELATION = 0.5
 
+#: Metrics that are claimed together.
+METRICS = 4
+
 #: Differences in SDs of the experiments that looking saves runs of.
 EFFECTS = (0.7, 1.0, 1.5)
 
@@ -56,7 +59,7 @@ def main() -> None:
 
 def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
     """Make every table."""
-    alarms = list(false_alarms(rng, repeats))
+    alarms = [*false_alarms(rng, repeats), *other_alarms(rng, repeats)]
     columns = [f"{start}, {start + step}, … {most}" for start, step, most in STEPS]
     rows: dict[tuple[str, ...], list[str]] = {}
     for row in alarms:
@@ -102,6 +105,37 @@ def false_alarms(rng: np.random.Generator, repeats: int) -> Iterator[dict[str, A
                 for rule, levels in rules(most).items():
                     share = float(seen(ps, sizes, levels).any(axis=0).mean())
                     yield {"data": population.name, "sides": sides, "rule": rule, "step": step, "share": share}
+
+
+def other_alarms(rng: np.random.Generator, repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield the same of several metrics that are claimed, and of equivalence where the means are a margin apart."""
+    shape = repeats, METRICS
+    for start, step, most in STEPS:
+        looks = range(start, most + 1, step)
+        a, b = correlated(rng, (*shape, most)), correlated(rng, (*shape, most))
+        several = [np.minimum(METRICS * p_of(a[:, :, :n], b[:, :, :n]).min(axis=1), 1) for n in looks]
+        first, second = a[:, 0] + 1.0, b[:, 0]
+        tost = [equivalence(first[:, :n], second[:, :n], 1.0) for n in looks]
+        for sides, ps in ((f"both grow, {METRICS} metrics, Holm", several), ("both grow, equivalence", tost)):
+            for rule, levels in rules(most).items():
+                share = float(seen(np.stack(ps), [(n, n) for n in looks], levels).any(axis=0).mean())
+                yield {"data": NORMAL.name, "sides": sides, "rule": rule, "step": step, "share": share}
+
+
+def correlated(rng: np.random.Generator, shape: tuple[int, int, int]) -> Any:
+    """Draw metrics that the runs have in common in part."""
+    common = rng.standard_normal((shape[0], 1, shape[2]))
+    return math.sqrt(CORRELATION) * common + math.sqrt(1 - CORRELATION) * rng.standard_normal(shape)
+
+
+def p_of(a: Any, b: Any, alternative: str = "two-sided") -> Any:
+    """Return p of Welch's test over the last axis."""
+    return stats.ttest_ind(a, b, axis=-1, equal_var=False, alternative=alternative).pvalue
+
+
+def equivalence(a: Any, b: Any, margin: float) -> Any:
+    """Return p of the two one-sided tests."""
+    return np.maximum(p_of(a + margin, b, "greater"), p_of(a - margin, b, "less"))
 
 
 def drawn(rng: np.random.Generator, population: Population, sides: str, repeats: int, most: int) -> tuple[Any, Any]:

@@ -10,16 +10,13 @@ Power: the SD of one side is twice that of the other. 10,000 repeats tell 5 % to
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import stats
+from simulation import percent, run, table
 
 from deviate.contrast.dispersion import brown_forsythe
 from deviate.contrast.paired import paired_brown_forsythe, pitman_morgan
@@ -44,29 +41,24 @@ HEAVY = "heavy-tailed (t, 3 df)"
 
 def main() -> None:
     """Simulate, print the tables and the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repeats", type=int, default=10000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    started = time.perf_counter()
-    rng = np.random.default_rng(options.seed)
+    run(__doc__, simulate)
+
+
+def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
+    """Make both tables."""
     rows = [
-        {"correlation": rho, "data": shape, "ratio": ratio, "runs": n, **shares(rng, shape, rho, ratio, n, options)}
+        {"correlation": rho, "data": shape, "ratio": ratio, "runs": n, **shares(rng, shape, rho, ratio, n, repeats)}
         for ratio in (1.0, RATIO)
         for rho in CORRELATIONS
         for shape in (*SHAPES, HEAVY)
         for n in RUNS
     ]
-    for ratio in (1.0, RATIO):
-        print_table([row for row in rows if row["ratio"] == ratio])
-    print(json.dumps({**vars(options), "seconds": round(time.perf_counter() - started, 1), "rows": rows}))
+    return "\n\n".join(laid_out([row for row in rows if row["ratio"] == ratio]) for ratio in (1.0, RATIO)), rows
 
 
-def shares(
-    rng: np.random.Generator, shape: str, rho: float, ratio: float, n: int, options: argparse.Namespace
-) -> dict[str, float]:
+def shares(rng: np.random.Generator, shape: str, rho: float, ratio: float, n: int, repeats: int) -> dict[str, float]:
     """Return the share of comparisons in which each test sees a difference."""
-    a, b = drawn(rng, shape, rho, n, options.repeats)
+    a, b = drawn(rng, shape, rho, n, repeats)
     a = a * ratio
     tests = {name: test(a, b) for name, test in TESTS.items()}
     # The vectors are those of the tests that Deviate makes.
@@ -108,17 +100,15 @@ def sums_and_differences(a: Any, b: Any) -> Any:
 TESTS = {"Brown-Forsythe": independent, "within pairs": within_pairs, "Pitman-Morgan": sums_and_differences}
 
 
-def print_table(rows: list[dict[str, Any]]) -> None:
-    """Print one line a shape, correlation and test."""
+def laid_out(rows: list[dict[str, Any]]) -> str:
+    """Lay out one line a shape, correlation and test."""
     what = "false alarms" if rows[0]["ratio"] == 1 else f"an SD ratio of {rows[0]['ratio']:g} is seen"
-    print(f"\n| {what} (%): data | correlation | test | {' | '.join(map(str, RUNS))} |", file=sys.stderr)
-    print(f"|---|---:|---|{'---:|' * len(RUNS)}", file=sys.stderr)
+    cells: dict[tuple[str, ...], list[str]] = {}
     for shape in dict.fromkeys(row["data"] for row in rows):
-        for rho in CORRELATIONS:
-            alike = [row for row in rows if (row["data"], row["correlation"]) == (shape, rho)]
+        for row in (row for row in rows if row["data"] == shape):
             for test in TESTS:
-                cells = " | ".join(f"{100 * row[test]:.1f}" for row in alike)
-                print(f"| {shape} | {rho} | {test} | {cells} |", file=sys.stderr)
+                cells.setdefault((shape, str(row["correlation"]), test), []).append(percent(row[test]))
+    return table([f"{what} (%): data", "correlation", "test"], RUNS, cells)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,12 @@ alone is set against what `deviate compare` says of sides with such fingerprints
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import sys
-import time
 from typing import Any
 
 import numpy as np
 from scipy import stats
+from simulation import percent, run, table
 
 from deviate.collect.fingerprints import Fingerprint
 from deviate.inference.comparison.comparison import compare_sides
@@ -41,26 +38,22 @@ CASES = {
 
 
 def main() -> None:
-    """Simulate, print the table and the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repeats", type=int, default=10000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    started = time.perf_counter()
-    rng = np.random.default_rng(options.seed)
+    """Simulate, print the tables and the JSON."""
+    run(__doc__, simulate)
+
+
+def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
+    """Make the table."""
     rows: list[dict[str, Any]] = []
     for case, (share, *repeated) in CASES.items():
-        values = [simulated(rng, share, repeated, n, options.repeats) for n in RUNS]
+        values = [simulated(rng, share, repeated, n, repeats) for n in RUNS]
         alarms = [float((stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue <= ALPHA).mean()) for a, b in values]
         said = [headline(a[0], b[0], repeated) for a, b in values]
         silent = all("no verdict" in sentence for sentence in said)
         rows.append({"case": case, "welch": alarms, "deviate": [0.0] * len(RUNS) if silent else alarms, "said": said})
-    print(f"| | test | {' | '.join(map(str, RUNS))} |\n|---|---|{'---:|' * len(RUNS)}", file=sys.stderr)
-    for row in rows:
-        for label, test in (("Welch's test alone", "welch"), ("`deviate compare`", "deviate")):
-            shares = " | ".join(f"{100 * share:.1f}" for share in row[test])
-            print(f"| {row['case']} | {label} | {shares} |", file=sys.stderr)
-    print(json.dumps({**vars(options), "seconds": round(time.perf_counter() - started, 1), "rows": rows}))
+    tests = (("Welch's test alone", "welch"), ("`deviate compare`", "deviate"))
+    cells = {(row["case"], label): map(percent, row[test]) for row in rows for label, test in tests}
+    return table(["", "test"], RUNS, cells), rows
 
 
 def simulated(rng: np.random.Generator, share: float, repeated: list[bool], n: int, repeats: int) -> list[Any]:

@@ -15,18 +15,15 @@ samples of each cell are also put through the library, and a difference ends the
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from populations import Population, accuracy
+from populations import HEAVY, NORMAL, Population, accuracy, lognormal
 from scipy import stats
+from simulation import percent, run, table
 
 from deviate.contrast.stopping import look
 from deviate.experiment import Until
@@ -52,24 +49,21 @@ SD_MOST = 1.5
 CHECKED = 3
 
 
+def moved(population: Population) -> Population:
+    """Return the same 10 higher, so that a share of the mean is one."""
+    return Population(
+        population.name, lambda rng, shape: 10 + population.draw(rng, shape), 10 + population.mean, population.sd
+    )
+
+
 POPULATIONS = (
-    Population("normal", lambda rng, shape: 10 + rng.standard_normal(shape), 10.0, 1.0),
-    Population("heavy-tailed (t, 3 df)", lambda rng, shape: 10 + rng.standard_t(3, shape), 10.0, math.sqrt(3)),
+    moved(NORMAL),
+    moved(HEAVY),
     accuracy(1000, 0.97),
     accuracy(100, 0.97),
-    Population(
-        "skewed (lognormal, 0.5)",
-        lambda rng, shape: rng.lognormal(0, 0.5, shape),
-        math.exp(0.125),
-        math.sqrt((math.exp(0.25) - 1) * math.exp(0.25)),
-    ),
+    lognormal(0.5, "skewed (lognormal, 0.5)"),
     Population("skewed (exponential)", lambda rng, shape: rng.standard_exponential(shape), 1.0, 1.0),
-    Population(
-        "very skewed (lognormal, 1)",
-        lambda rng, shape: rng.lognormal(0, 1, shape),
-        math.exp(0.5),
-        math.sqrt((math.e - 1) * math.e),
-    ),
+    lognormal(1, "very skewed (lognormal, 1)"),
 )
 
 
@@ -90,16 +84,13 @@ class Row:
 
 def main() -> None:
     """Simulate, print the tables and the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--repeats", type=int, default=4000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    started = time.perf_counter()
-    rng = np.random.default_rng(options.seed)
-    found = [row for part in (means, relative_means, sds) for row in part(rng, options.repeats)]
-    seconds = round(time.perf_counter() - started, 1)
-    print(tables(found, options.repeats, seconds), file=sys.stderr)
-    print(json.dumps({**vars(options), "seconds": seconds, "rows": [asdict(row) for row in found]}))
+    run(__doc__, simulate)
+
+
+def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
+    """Make every table."""
+    found = [row for part in (means, relative_means, sds) for row in part(rng, repeats)]
+    return tables(found), [asdict(row) for row in found]
 
 
 def means(rng: np.random.Generator, repeats: int) -> Iterator[Row]:
@@ -240,22 +231,19 @@ def check_sds(samples: Any, stopped: Any, met: Any, until: Until) -> None:
         assert n == stopped.min() or not look(sample[: n - 1], until).met
 
 
-def tables(found: list[Row], repeats: int, seconds: float) -> str:
-    """Lay the rows out as Markdown."""
-    error = 1.96 * math.sqrt(DEFAULT_LEVEL * (1 - DEFAULT_LEVEL) / repeats)
-    lines = [f"Coverage in % at 95 %, {repeats} repeats (± {error:.1%}), {seconds} s"]
-    for table in dict.fromkeys(row.table for row in found):
-        rows = [row for row in found if row.table == table]
-        columns = list(dict.fromkeys(row.column for row in rows))
-        lines += ["", f"### {table}", "", f"| data | | {' | '.join(columns)} |", "|---|---|" + "---:|" * len(columns)]
-        for population, interval in dict.fromkeys((row.population, row.interval) for row in rows):
-            cells = {row.column: row for row in rows if (row.population, row.interval) == (population, interval)}
-            shown = " | ".join(f"{100 * cells[column].coverage:.1f}" for column in columns)
-            lines.append(f"| {population} | {interval} | {shown} |")
-            if interval == "given":
-                counts = " | ".join(f"{cells[column].runs:.0f} ({cells[column].at_most:.0%})" for column in columns)
-                lines.append(f"| {population} | runs (not met) | {counts} |")
-    return "\n".join(lines)
+def tables(found: list[Row]) -> str:
+    """Lay the rows out: coverage in %, and the runs that were made with the share of cases that ended at most."""
+    parts = []
+    for title in dict.fromkeys(row.table for row in found):
+        cells: dict[tuple[str, ...], list[str]] = {}
+        for row in (row for row in found if row.table == title):
+            cells.setdefault((row.population, row.interval), []).append(percent(row.coverage))
+            if row.interval == "given":
+                runs = f"{row.runs:.0f} ({row.at_most:.0%})"
+                cells.setdefault((row.population, "runs (not met)"), []).append(runs)
+        columns = list(dict.fromkeys(row.column for row in found if row.table == title))
+        parts += [f"### {title}", table(["data", ""], columns, cells)]
+    return "\n\n".join(parts)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 After an intended change of the command line: ``DEVIATE_DOCS=write pytest tests/unit/test_docs.py``.
 """
 
+import ast
 import json
 import os
 import re
@@ -112,6 +113,22 @@ def test_the_versions_of_python_that_are_claimed_were_tried():
 def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text())
     assert not [target for target in targets if not (page.parent / target).exists()]
+
+
+def test_tables_of_simulations_have_their_places():
+    simulations = ROOT / "benchmarks" / "statistics"
+    assigned = next(
+        statement.value
+        for statement in ast.parse((simulations / "tables.py").read_text()).body
+        if isinstance(statement, ast.Assign) and statement.targets[0].id == "PAGES"
+    )
+    for page, names in ast.literal_eval(assigned).items():
+        text = (ROOT / "docs" / page).read_text()
+        for name in names:
+            assert (simulations / f"{name}.py").is_file()
+            (table,) = re.findall(rf"<!-- simulated: {name} -->(.*?)<!-- /simulated -->", text, re.DOTALL)
+            assert f"benchmarks/statistics/{name}.py" in table
+            assert "| normal |" in table or "|---|" in table
 
 
 def test_every_make_target_of_the_readme_exists():

@@ -34,7 +34,7 @@ LATER_LOOKS = 0.1
 #: ended when their SD looked small, so t tests raise 6 to 8 % false alarms instead of 5 %; with this they raise 5 % or
 #: fewer unless values are skewed (``benchmarks/statistics/looks.py``). The second is for fewer than `DEFAULT_RUNS` runs
 #: before the first look: 0.02 for 0.05.
-STOPPED_POWER, EARLY_STOPPED_POWER = 1.17, 1.306
+STOPPED_POWER, EARLY_STOPPED_POWER = 1.17, 1.305
 
 #: A look that has nothing left to spend.
 SMALLEST_LEVEL = 1e-9
@@ -55,6 +55,18 @@ def stopped_level(alpha: float, least: int) -> float:
     (0.03, 0.02)
     """
     return float(alpha ** (STOPPED_POWER if least >= DEFAULT_RUNS else EARLY_STOPPED_POWER))
+
+
+def rounded_down(level: float) -> float:
+    """Give a level with two digits, so that what p must be below is exactly what a sentence says.
+
+    Examples
+    --------
+    >>> rounded_down(0.04011), rounded_down(0.000299)
+    (0.04, 0.00029)
+    """
+    scale = 10.0 ** (1 - math.floor(math.log10(level)))
+    return float(f"{math.floor(level * scale + 1e-9) / scale:.2g}")
 
 
 def look_levels(sizes: Sequence[tuple[int, int]], alpha: float, most: int | None = None) -> list[float]:

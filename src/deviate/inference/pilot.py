@@ -122,16 +122,20 @@ def with_other_side(pilot: Pilot, a: Side, b: Side) -> Pilot:
     Raises
     ------
     BadOption
-        If all pairs differ by the same amount.
+        If the other side has no value of the metric, or all pairs differ by the same amount.
     """
     first, second = (measured_sample(side.sample(pilot.metric, "--metric"), DEFAULT_LEVEL) for side in (a, b))
+    if not second.values:
+        raise BadOption(
+            f"{b.label} has no finite value of {pilot.metric!r}", hint=f"`deviate report {b.experiment}` says why"
+        )
     lost = failure_rate(len(first.lost) + len(second.lost), first.tried + second.tried, _ONE_SIDED)
     both = msgspec.structs.replace(pilot, against=b.label, n_against=second.n, failures=lost)
     places = pair_runs(a, b, "auto").positions(first, second)
     x, y = np.asarray(first.values), np.asarray(second.values)
     if len(places) < FEWEST_PAIRS:
         freedom = x.size + y.size - 2
-        pooled = math.sqrt((np.ptp(x) and x.var() * x.size) + (np.ptp(y) and y.var() * y.size)) / math.sqrt(freedom)
+        pooled = math.sqrt((x.var() * x.size + y.var() * y.size) / freedom) if freedom else math.nan
         return msgspec.structs.replace(both, sd_planned=pooled, freedom=freedom)
     left, right = (values[[place[side] for place in places]] for side, values in enumerate((x, y)))
     differences = left - right

@@ -98,9 +98,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
         return [pair for pair in self.pairs if pair.look.most and not (pair.look.ended or self._is_decided(pair))]
 
     def _is_decided(self, pair: PairComparison) -> bool:
-        return all(
-            metric.differs or metric.verdict == "equivalent" for metric in pair.metrics if metric.name in self.claimed
-        )
+        claims = [metric for metric in pair.metrics if metric.name in self.claimed]
+        shown = all(metric.differs or metric.verdict == "equivalent" for metric in claims)
+        return shown or pair.look.settled is not None
 
 
 def read_comparison(workspace: Workspace, names: Sequence[str], options: ComparisonOptions) -> Comparison:
@@ -156,7 +156,13 @@ def compare_sides(
     draws = [repeated_draws(sides[i], sides[j]) for i, j in indices]
     looked = {
         (each.a, each.b): pair_look(
-            sides[i], sides[j], (looks or {}).get((each.a, each.b)), _claims(metrics, i, j, claimed), each, options
+            sides[i],
+            sides[j],
+            (looks or {}).get((each.a, each.b)),
+            [(match[i], match[j]) for match in metrics if match[0].name in claimed],
+            each,
+            options,
+            pairs=len(indices),
         )
         for (i, j), each in zip(indices, pairings, strict=True)
     }
@@ -180,12 +186,6 @@ def compare_sides(
         comparability=comparability(sides, metrics, pairings, draws, chosen=bool(options.metrics)),
         command=command,
     )
-
-
-def _claims(
-    metrics: Sequence[list[MetricSpread]], i: int, j: int, claimed: Collection[str]
-) -> list[tuple[MetricSpread, MetricSpread]]:
-    return [(match[i], match[j]) for match in metrics if match[0].name in claimed]
 
 
 def _with_reached(sides: Sequence[Side], options: ComparisonOptions) -> ComparisonOptions:

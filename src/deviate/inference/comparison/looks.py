@@ -9,7 +9,7 @@ import msgspec
 
 from deviate.contrast.contrast import deciding_test
 from deviate.contrast.guards import FEWEST_RUNS, fewest_runs
-from deviate.contrast.sequential import look_levels, share_over_all_looks, stopped_level
+from deviate.contrast.sequential import look_levels, rounded_down, share_over_all_looks, stopped_level
 from deviate.errors import BadOption
 from deviate.inference.comparison.options import DEFAULT_MOST, ComparisonOptions
 from deviate.inference.comparison.pairing import Pairing
@@ -43,7 +43,8 @@ class PairLook(msgspec.Struct, frozen=True, kw_only=True):
     most: int | None = None
     #: The earlier look at which a difference in all that is claimed was shown; None where at none.
     settled: int | None = None
-    #: Labels of the sides whose runs ``deviate run --until`` ended, and what p must be below because of that alone.
+    #: Labels of the sides whose runs ``deviate run --until`` ended when their mean was known well enough, and what p
+    #: must be below because of that alone.
     stopped: list[str] = []
     stopped_alpha: float | None = None
     #: Why this look could not be recorded; empty where it was, or did not have to be.
@@ -62,8 +63,11 @@ def pair_look(
     claims: Sequence[Pair],
     pairing: Pairing,
     options: ComparisonOptions,
+    pairs: int = 1,
 ) -> PairLook:
     """Find what p must be below where two sides were compared `before`; `claims` are the metrics that are claimed.
+
+    The claims of so many `pairs` of sides are corrected together.
 
     A look at the same runs is no new look. Where all that is claimed was shown to differ at an earlier look, and its
     difference has the same sign still, p must be below alpha only: nothing new is claimed.
@@ -71,11 +75,11 @@ def pair_look(
     before = before or _no_looks(a, b, options)
     earlier = _earlier(before, a, b, options.alpha)
     sizes = [(len(runs_a), len(runs_b)) for runs_a, runs_b in [*earlier, (_runs(a), _runs(b))]]
-    least = [side.until.least for side in (a, b) if side.until is not None]
-    alpha = stopped_level(options.alpha, min(least)) if least else options.alpha
+    stopped = {side.label: side.until.least for side in (a, b) if side.until is not None and side.until.of == "mean"}
+    alpha = rounded_down(stopped_level(options.alpha, min(stopped.values()))) if stopped else options.alpha
     enough = min(sizes[-1]) >= fewest_runs(options.alpha)
     levels = look_levels(sizes, alpha, before.most) if enough else [alpha]
-    tests = len(claims) if options.correction != "none" else 1
+    tests = len(claims) * pairs if options.correction != "none" else 1
     shown = (
         number
         for number, (runs, level) in enumerate(zip(earlier, levels, strict=False), start=1)
@@ -85,12 +89,12 @@ def pair_look(
     return PairLook(
         number=len(sizes),
         sizes=sizes,
-        alpha=levels[-1] if settled is None else alpha,
+        alpha=alpha if settled is not None or levels[-1] == alpha else rounded_down(levels[-1]),
         whole=share_over_all_looks(options.alpha, len(sizes), before.most),
         most=before.most,
         settled=settled,
-        stopped=[side.label for side in (a, b) if side.until is not None],
-        stopped_alpha=alpha if least else None,
+        stopped=list(stopped),
+        stopped_alpha=alpha if stopped else None,
     )
 
 
@@ -120,7 +124,8 @@ def _difference(pair: Pair) -> float:
 
 
 def _only(metric: MetricSpread, runs: Collection[int]) -> MetricSpread:
-    kept = [(run, value) for run, value in zip(metric.runs, metric.values, strict=True) if run in set(runs)]
+    looked = set(runs)
+    kept = [(run, value) for run, value in zip(metric.runs, metric.values, strict=True) if run in looked]
     return msgspec.structs.replace(metric, runs=[run for run, _ in kept], values=[value for _, value in kept])
 
 

@@ -68,12 +68,14 @@ def test_a_difference_near_the_limit_of_detection_says_how_wrong_it_may_be():
 
 def test_skewed_values_are_doubted_by_the_figures_of_the_simulation():
     unequal = "6 against 20 runs: in simulations of such unequal numbers, false alarms at a level of 5% were about 6%"
-    assert f"{unequal}, and up to 13% for skewed values." in why(compared(standard(6), standard(20, 6)))
-    assert "in simulations" not in why(compared(standard(11), standard(20, 12)))
-    noisier = (
-        "The SDs differ by a factor of 2 or more: in simulations of skewed values that gave 10 to 18% false alarms"
+    assert f"{unequal}, up to 13% for skewed values and up to 20% where some runs collapse." in why(
+        compared(standard(6), standard(20, 6))
     )
-    assert f"{noisier} at a level of 5%." in why(compared(standard(8), 2.1 * standard(8, 8)))
+    assert "in simulations" not in why(compared(standard(11), standard(20, 12)))
+    noisier = "The SDs differ by a factor of 2 or more: in simulations of skewed values that gave 7 to 18% false alarms"
+    assert f"{noisier} at a level of 5%, and more where some runs collapse." in why(
+        compared(standard(8), 2.1 * standard(8, 8))
+    )
 
 
 @pytest.mark.parametrize(("n", "alpha", "said"), [(14, 0.05, True), (15, 0.05, False), (14, 0.1, False)])

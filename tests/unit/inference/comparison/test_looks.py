@@ -55,7 +55,7 @@ def test_after_more_runs_p_must_be_below_less_and_that_is_told(tmp_path):
     third = compare(tmp_path, 15)
     look = third.pairs[0].look
     assert (look.number, look.sizes) == (3, [(5, 5), (10, 10), (15, 15)])
-    assert look.alpha == pytest.approx(0.0023, abs=1e-4)
+    assert look.alpha == 0.0023
     assert "look 3" in why(third)
     assert "p must be below 0.0023" in why(third)
     assert "5.5%" in why(third)
@@ -161,9 +161,15 @@ def test_sides_that_until_ended_are_tested_more_strictly_and_that_is_told():
     until = Until(metric="test acc", width=0.3, least=10, most=30)
     a, b = (side(each.label, each.samples, until=until) for each in sides(n=12, shift=0.0))
     comparison = compare_sides([a, b], ComparisonOptions())
-    assert comparison.pairs[0].alpha == pytest.approx(0.03, abs=0.001)
+    assert comparison.pairs[0].alpha == 0.03
     assert "p must be below 0.03 instead of 0.05" in why(comparison)
     assert comparison.pairs[0].look.stopped == ["baseline", "proposed"]
+
+
+def test_sides_that_ended_when_their_sd_was_known_are_tested_as_others():
+    until = Until(metric="test acc", of="sd", width=0.35, relative=True, least=10, most=45)
+    a, b = (side(each.label, each.samples, until=until) for each in sides(n=12, shift=0.0))
+    assert compare_sides([a, b], ComparisonOptions()).pairs[0].alpha == 0.05
 
 
 def test_several_pairs_have_looks_of_their_own(tmp_path):

@@ -36,8 +36,8 @@ def _stopped(look: PairLook, alpha: float) -> Iterator[str]:
         return
     yield (
         f"`deviate run --until` ended the runs of {listed(look.stopped)} when they looked alike, which makes SDs look "
-        f"small: p must be below {look.stopped_alpha:.2g} instead of {alpha:g}. False alarms are then about "
-        f"{show_percent(alpha)} unless values are skewed, and up to twice as many if they are."
+        f"small: p must be below {look.stopped_alpha:.2g} instead of {alpha:g}. False alarms are then "
+        f"{show_percent(alpha)} or fewer, and up to twice as many if values are skewed."
     )
 
 
