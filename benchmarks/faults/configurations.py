@@ -175,15 +175,20 @@ def case(folder: Path, index: int, seed: int) -> dict[str, Any]:
 
 
 def typed(project: Path, words: list[str], truth: Path) -> dict[str, Any]:
+    """Type a command, and judge how it ended."""
+    began = time.perf_counter()
+    ended = command(project, words, {TRUTH: str(truth)})
+    return judged_end(ended.status, ended.printed, ended.errors, began, late=ended.late)
+
+
+def command(project: Path, words: list[str], environment: dict[str, str]) -> Ended:
     """Type a command, in a process that has the libraries already: starting them takes longer than such a training."""
 
     def call() -> None:
         sys.argv = ["deviate", *words]
         main_of_the_tool()
 
-    began = time.perf_counter()
-    ended = forked(call, project, {TRUTH: str(truth), "PWD": str(project)})
-    return judged_end(ended.status, ended.printed, ended.errors, began, late=ended.late)
+    return forked(call, project, {**environment, "PWD": str(project)})
 
 
 class Ended(NamedTuple):

@@ -83,7 +83,9 @@ def start(project: Path, words: str, **environment: str) -> subprocess.Popen[str
     """Start the tool with a limit of memory."""
 
     def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        # What draws figures reserves more addresses than it uses memory, and aborts where it may not.
+        if "--figures" not in words:
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
     variables = "".join(f"{name}={shlex.quote(value)} " for name, value in environment.items())
     return subprocess.Popen(

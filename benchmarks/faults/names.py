@@ -15,7 +15,6 @@ import csv
 import io
 import json
 import re
-import shlex
 import shutil
 import subprocess
 import tempfile
@@ -28,15 +27,21 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from harness import deviate, finish
+from configurations import command, warm
+from harness import finish, judged_end
 
 NAMES = [
     "\x1b[31mred\x1b[0m", "\x1b]0;title\x07x", "a\rb", "c\nd", "bell\x07", "\x9b31mC1", "\u202egnp.exe",
-    "\u2066iso\u2069", "\u200f=1", "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "＝1", "=cmd|' /C calc'!A0",
+    "\u2066iso\u2069", "\u200f=1", "=1+1", "+1", "-1", "@SUM(A1) acc", "\t=1", "＝1", "=cmd|' /C calc'!A0",
     '=HYPERLINK("http://x")', "[1] acc", "*acc", "](http://x)", "![x](y)", "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>", '"onmouseover=alert(1) x="', "]]>", "&lt;b&gt;", "`code`", "a|b", "$x$",
     "$(touch gone)", "\\input{x}", "\\write18{x}", "%c", "# h", "---", "===", "{{7*7}}", "a~b^c_d", "é😀",
 ]  # fmt: skip
+
+PLAIN = [f"metric {index}" for index in range(len(NAMES))]
+
+#: Of commands that are about one metric, the place of its name.
+CHOSEN = {"check": 21, "plan": 30}
 
 #: Categories of characters that are not shown: commands, marks of direction, ends of lines.
 HIDDEN = {"Cc", "Cf", "Zl", "Zp", "Cs"}
@@ -64,15 +69,17 @@ class Elements(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Count one element."""
-        self.counts[tag, *(name for name, _ in attrs)] += 1
+        """Count one element; grave accents make code of a sentence's words, so that a name in them is set as code."""
+        if tag != "code":
+            self.counts[tag, *(name for name, _ in attrs)] += 1
 
 
 def main() -> None:
     """Run the commands, print the table and the JSON."""
+    warm()
     with tempfile.TemporaryDirectory() as folder:
         hostile, plain = Path(folder) / "hostile", Path(folder) / "plain"
-        rows = [*imported(hostile, NAMES), *imported(plain, [f"metric {index}" for index in range(len(NAMES))])]
+        rows = [*imported(hostile, NAMES), *imported(plain, PLAIN)]
         for name, (words, formats) in COMMANDS.items():
             for kind in formats:
                 rows.append(judged(name, words, kind, hostile, plain))
@@ -85,50 +92,42 @@ def imported(project: Path, names: list[str]) -> list[dict[str, Any]]:
     rows = []
     for place, experiment in enumerate("ab"):
         runs = [
-            {
-                "seed": seed,
-                **{name: 0.5 + 0.01 * ((seed * 7 + index * 3 + place) % 11) for index, name in enumerate(names)},
-            }
+            {"seed": seed, **{name: 0.5 + 0.01 * ((seed * 7 + at * 3 + place) % 11) for at, name in enumerate(names)}}
             for seed in range(6)
         ]
         (project / f"{experiment}.json").write_text(json.dumps(runs))
-        directions = " ".join(f"--direction {shlex.quote(f'{name}=higher')}" for name in names)
-        ended = deviate(project, f"import {experiment}.json --name {experiment} {directions}")
-        problem = ended["problem"] or ("" if ended["status"] == 0 else ended["message"])
-        rows.append({"group": "import", "name": f"{project.name} {experiment}", **ended, "problem": problem})
+        directions = [f"--direction={names[index]}=higher" for index in CHOSEN.values()]
+        _, row = made(project, ["import", f"{experiment}.json", "--name", experiment, *directions])
+        rows.append({"group": "import", "name": f"{project.name} {experiment}", **row})
     return rows
 
 
 def judged(name: str, words: str, kind: str, hostile: Path, plain: Path) -> dict[str, Any]:
     """Make one output with hostile and with plain names; say what is wrong with the first."""
-    if name == "check":
-        # Of plain names the one at the same place.
-        texts = [made(project, f"{words} --metric {shlex.quote(metric)}", kind) for project, metric in
-                 ((hostile, NAMES[21]), (plain, "metric 21"))]  # fmt: skip
-    elif name == "plan":
-        texts = [made(project, f"{words} --metric {shlex.quote(metric)}", kind) for project, metric in
-                 ((hostile, NAMES[30]), (plain, "metric 30"))]  # fmt: skip
-    else:
-        texts = [made(project, words, kind) for project in (hostile, plain)]
+    texts = []
+    for project, names in ((hostile, NAMES), (plain, PLAIN)):
+        chosen = [f"--metric={names[CHOSEN[name]]}"] if name in CHOSEN else []
+        texts.append(made(project, [*words.split(), *chosen, *(["--format", kind] if kind else [])]))
     (text, row), (reference, _) = texts
-    problem = row["problem"] or wrong(
-        text, reference, kind or ("json" if "json" in words else "terminal"), hostile, name
-    )
-    return {"group": name, "name": kind or "terminal", **row, "problem": problem}
+    kind = kind or ("json" if "json" in words else "terminal")
+    return {
+        "group": name,
+        "name": kind,
+        **row,
+        "problem": row["problem"] or wrong(text, reference, kind, hostile, name),
+    }
 
 
-def made(project: Path, words: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """Return what a command writes."""
-    target = project / "output"
-    option = f" --format {kind}" if kind else ""
+def made(project: Path, words: list[str]) -> tuple[str, dict[str, Any]]:
+    """Return what a command prints, and how it ended."""
     began = time.perf_counter()
-    row = deviate(project, f"{words}{option} > {target.name}")
-    if row["status"] == 2:
-        row["problem"] = row["message"] or "status 2"
-    return target.read_bytes().decode("utf-8"), {**row, "seconds": round(time.perf_counter() - began, 1)}
+    ended = command(project, words, {})
+    row = judged_end(ended.status, ended.printed, ended.errors, began, late=ended.late)
+    problem = row["problem"] or (row["message"] or "status 2" if ended.status == 2 else "")
+    return ended.printed, {**row, "problem": problem}
 
 
-def wrong(text: str, reference: str, kind: str, project: Path, command: str) -> str:
+def wrong(text: str, reference: str, kind: str, project: Path, of: str) -> str:
     """Say what is wrong with an output."""
     shown = text.replace("\t", "") if kind == "html" else text
     hidden = sorted({repr(each) for each in shown if each != "\n" and unicodedata.category(each) in HIDDEN})
@@ -137,7 +136,7 @@ def wrong(text: str, reference: str, kind: str, project: Path, command: str) -> 
     checks: dict[str, Callable[[], str]] = {
         "html": lambda: "" if Elements(text).counts == Elements(reference).counts else elements(text, reference),
         "csv": lambda: formulas(text),
-        "json": lambda: lost_names(text) if command in ("report", "compare") else loaded(text),
+        "json": lambda: lost_names(text) if of in ("report", "compare") else loaded(text),
         "junit": lambda: "" if ElementTree.fromstring(text) is not None else "no XML",
         "md": lambda: rows_of(text, reference), "tex": lambda: compiled(text, project),
     }  # fmt: skip
