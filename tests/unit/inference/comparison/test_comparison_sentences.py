@@ -154,6 +154,14 @@ def test_best_values_look_better_whichever_direction_is():
     assert "it looks better than a value chosen without it, and more so on the noisier side" in messages
 
 
+def test_a_noisier_side_is_doubted_where_numbers_of_runs_are_unequal():
+    doubt = "In simulations of such unequal numbers of runs, false alarms at a level of 5% were up to 7%"
+    unequal = compared(20 * standard(20), standard(40, 6))
+    assert doubt in " ".join(spread_reasons(unequal.pairs[0].metrics[0], unequal.pairs[0], unequal))
+    equal = compared(20 * standard(40), standard(40, 6))
+    assert doubt not in " ".join(spread_reasons(equal.pairs[0].metrics[0], equal.pairs[0], equal))
+
+
 def test_why_runs_are_not_paired():
     digests = [str(index) for index in range(8)]
     a = side("A", [side_metric("test acc", standard(8))], prints=prints(*digests))

@@ -68,8 +68,8 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
         sentences.append(f"The SD of {pair.a} is {show_factor(ratio.value)} times that of {pair.b}{ends}.")
     if metric.noisier.endswith("noisier") and _imbalance(sorted((contrast.n_a, contrast.n_b))) >= UNEQUAL_RUNS:
         sentences.append(
-            "In simulations of such unequal numbers of runs, false alarms at a level of 5% were up to 7% where some runs "
-            "collapse."
+            "In simulations of such unequal numbers of runs, false alarms at a level of 5% were up to 7% where some "
+            "runs collapse."
         )
     few = min(contrast.n_a, contrast.n_b) < RUNS_FOR_SPREAD and comparison.alpha <= DEFAULT_ALPHA
     if metric.noisier == "no difference shown" and few and not contrast.paired:
