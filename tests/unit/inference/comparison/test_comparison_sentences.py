@@ -156,9 +156,9 @@ def test_best_values_look_better_whichever_direction_is():
 
 def test_a_noisier_side_is_doubted_where_numbers_of_runs_are_unequal():
     doubt = "In simulations of such unequal numbers of runs, false alarms at a level of 5% were up to 7%"
-    unequal = compared(20 * standard(20), standard(40, 6))
+    unequal = compared(20 * standard(12), standard(30, 6))
     assert doubt in " ".join(spread_reasons(unequal.pairs[0].metrics[0], unequal.pairs[0], unequal))
-    equal = compared(20 * standard(40), standard(40, 6))
+    equal = compared(20 * standard(30), standard(30, 6))
     assert doubt not in " ".join(spread_reasons(equal.pairs[0].metrics[0], equal.pairs[0], equal))
 
 
