@@ -94,6 +94,7 @@ class RunPredictions:
     """What the models of a run predicted: passes by point of the program and by what was kept."""
 
     run: str
+    variant: str
     passes: dict[tuple[str, str], EvaluationPass]
     #: Files that could not be read, each with the reason.
     damaged: list[str]
@@ -114,7 +115,7 @@ def read_predictions(run: RunFiles) -> RunPredictions:
             continue
         passes.setdefault((read.point, read.header.kept), []).append(read)
     joined = {key: joined_ranks(parts) for key, parts in passes.items()}
-    return RunPredictions(run.name, _without_worse(joined), damaged)
+    return RunPredictions(run.name, run.variant, _without_worse(joined), damaged)
 
 
 def _difference(run: RunFiles, path: Path) -> str:

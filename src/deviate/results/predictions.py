@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from deviate.collect.events import RuntimeNote
 from deviate.collect.matching import Predictions, Withheld, match_passes
 from deviate.collect.predictions import EvaluationPass, Frame, RunPredictions, read_predictions
 from deviate.collect.runs import RunFiles
@@ -43,13 +44,26 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     withheld: str = ""
 
 
-def read_evaluations(runs: Iterable[RunFiles], tables: Tables) -> dict[str, list[Evaluation]]:
-    """Return the evaluations of the completed runs by variant: those that a metric proves first, then larger ones."""
+def runs_with_predictions(runs: Iterable[RunFiles]) -> list[RunPredictions]:
+    """Return what the models of the completed runs predicted."""
+    return [read_predictions(run) for run in runs if run.completed and run.folder.prediction_files()]
+
+
+def evaluations_by_variant(runs: Iterable[RunPredictions], tables: Tables) -> dict[str, list[Evaluation]]:
+    """Return the evaluations of each variant: those that a metric proves first, then larger ones."""
     by_variant: dict[str, list[RunPredictions]] = {}
     for run in runs:
-        if run.completed and run.folder.prediction_files():
-            by_variant.setdefault(run.variant, []).append(read_predictions(run))
+        by_variant.setdefault(run.variant, []).append(run)
     return {variant: _evaluations(variant, read, tables) for variant, read in by_variant.items()}
+
+
+def damage_notes(runs: Iterable[RunPredictions]) -> list[RuntimeNote]:
+    """Say which files of predictions could not be read, so that their runs are missing among those compared."""
+    return [
+        RuntimeNote(slug="predictions-damaged", message=f"Predictions that are left out: {reason}.", runs=[run.run])
+        for run in runs
+        for reason in run.damaged
+    ]
 
 
 def _evaluations(variant: str, runs: Sequence[RunPredictions], tables: Tables) -> list[Evaluation]:

@@ -33,7 +33,7 @@ from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
 from deviate.replicate.snapshot.survey import CHECKPOINT
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.results.options import DEFAULTS, SampleOptions, settle_options
-from deviate.results.predictions import Evaluation, read_evaluations
+from deviate.results.predictions import Evaluation, damage_notes, evaluations_by_variant, runs_with_predictions
 from deviate.results.reach import reach_metrics, reach_samples
 from deviate.results.run import RunResult, run_result
 from deviate.results.sample import Sample, samples_of
@@ -75,7 +75,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     records: Any = None
     #: Version of Deviate.
     version: str = ""
-    #: What models predicted, by variant, see `read_evaluations`.
+    #: What models predicted, by variant, see `evaluations_by_variant`.
     evaluations: dict[str, list[Evaluation]] = {}
     #: Weights that completed runs ended with, by variant and run; those of a run that could not be read are missing.
     weights: dict[str, dict[str, RunWeights]] = {}
@@ -111,7 +111,8 @@ def read_results(
         every = tables.records() if records or options.reach else None
         frame = _frame(tables, options, metrics, every)
         identities = tables.identities()
-        evaluations = read_evaluations(runs, tables)
+        predicted = runs_with_predictions(runs)
+        evaluations = evaluations_by_variant(predicted, tables)
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     return Results(
@@ -125,7 +126,7 @@ def read_results(
         operations=warned_operations(runs),
         identities=identities,
         switches=switches(runs),
-        notes=[*_setup_notes(experiment, read_snapshot(folder)), *notes(runs)],
+        notes=[*_setup_notes(experiment, read_snapshot(folder)), *notes(runs), *damage_notes(predicted)],
         environments=_environments(run for run in runs if run.completed),
         environment={key: _text(value) for key, value in first.items()},
         differences=environment_differences(runs),

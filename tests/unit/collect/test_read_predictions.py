@@ -10,6 +10,7 @@ from deviate.collect.integrity import damage
 from deviate.collect.matching import Predictions, Withheld, match_passes, match_sides
 from deviate.collect.prediction_files import UnreadableError, read_prediction_file
 from deviate.collect.predictions import read_pass, read_predictions
+from deviate.results.predictions import damage_notes
 
 TARGETS = np.arange(40) % 4
 
@@ -70,7 +71,10 @@ def test_a_flipped_byte_is_seen(tmp_path):
     content = bytearray(path.read_bytes())
     content[-3] ^= 1
     path.write_bytes(content)
-    assert "was changed" in read_predictions(read([run])[0]).damaged[0]
+    predictions = read_predictions(read([run])[0])
+    assert "was changed" in predictions.damaged[0]
+    (note,) = damage_notes([predictions])
+    assert (note.slug, note.runs) == ("predictions-damaged", ["control-0"])
 
 
 def test_the_best_pass_counts_only_where_it_is_better_than_the_last(tmp_path):

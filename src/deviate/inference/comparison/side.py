@@ -42,7 +42,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     #: Run index -> fingerprints by name, of the completed runs.
     prints: dict[int, dict[str, Fingerprint]] = {}
-    #: What its models predicted, see `read_evaluations`.
+    #: What its models predicted, see `evaluations_by_variant`.
     evaluations: list[Evaluation] = []
     #: The variant was not typed, and the experiment has several.
     assumed: bool = False
