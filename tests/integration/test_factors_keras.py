@@ -48,7 +48,7 @@ def tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
 def test_no_factor_of_keras_leaks_into_another(keras: Zygote, seeding: str) -> None:
     times = 2 if seeding == "everything" else TIMES
     runs = keras.run("keras_training.py", [seeding, 16], matrix(times=times), draws=DRAWS)
-    check_matrix(runs, EVERY, times=times)
+    check_matrix(runs, EVERY, times=times, shaping=None)
     for run in runs:
         assert not run.of("note"), run.of("note")
         assert run.prints["weights"] == runs[0].prints["weights"] or run.sha != runs[0].sha

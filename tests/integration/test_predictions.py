@@ -122,6 +122,13 @@ def test_a_regression(torchs: Zygote, tmp_path: Path) -> None:
     assert found.columns["index"].tolist() == list(range(32))
 
 
+def test_the_scores_of_a_ranking_are_values_without_a_label(torchs: Zygote, tmp_path: Path) -> None:
+    run = run_both(torchs, tmp_path, "torch_ranked.py")
+    (found,) = (each for each in run.last if "value" in each.columns)
+    assert np.array_equal(found.columns["value"], run.own["value"])
+    assert np.array_equal(found.columns["target"], run.own["target"])
+
+
 def test_the_tokens_of_a_language_model(torchs: Zygote, tmp_path: Path) -> None:
     found = captured(run_both(torchs, tmp_path, "torch_tokens.py"))
     assert len(set(found.columns["digest"].tolist())) == 240

@@ -18,6 +18,7 @@ from deviate.report.figures.experiment import experiment_figures
 from deviate.report.pages.comparison import comparison_page
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.pages.gate import gate_page
+from deviate.report.text.stability import NOTHING_CAPTURED
 from deviate.report.writers import markdown, terminal
 from deviate.report.writers.comparison_json import comparison_json
 from deviate.report.writers.experiment_json import experiment_json
@@ -82,10 +83,16 @@ def test_the_json_has_every_number():
     assert np.shape(stability["classification"]["matrix"]) == (6, 6)
 
 
-def test_without_predictions_nothing_is_shown():
+def test_where_nothing_was_captured_the_full_report_says_so_and_what_to_do():
     facts = cases.usual().facts
     assert json.loads(experiment_json(facts))["predictions"] == []
-    assert "redictions" not in markdown.render_markdown(experiment_page(facts, "full"))
+    assert NOTHING_CAPTURED.replace("`", "") in text_of(experiment_page(facts, "full"), html_free)
+    none = structs.replace(facts, definition=structs.replace(facts.definition, predictions="none"))
+    assert "redictions" not in markdown.render_markdown(experiment_page(none, "full"))
+
+
+def html_free(page):
+    return markdown.render_markdown(page).replace("`", "")
 
 
 # Two sides

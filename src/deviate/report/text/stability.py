@@ -22,6 +22,13 @@ MATCHED: dict[Match, str] = {
 ALPHA = 0.05
 
 
+#: What to say where nothing was captured; notes of the runtime say more where it knows why.
+NOTHING_CAPTURED = (
+    "No predictions were captured: no evaluation of a model was recognised by a call, a comparison or a metric. "
+    "`--predictions FILE` takes them from a file that each run writes."
+)
+
+
 def brief_stability(facts: Stability) -> list[str]:
     """Say in a few sentences how much predictions differ, or why that is not known."""
     if facts.withheld:

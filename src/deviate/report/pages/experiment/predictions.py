@@ -12,7 +12,13 @@ from deviate.report.figures.figure import slug
 from deviate.report.numbers import UNKNOWN, show, show_interval, show_percent
 from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number
-from deviate.report.text.stability import brief_stability, provenance, stability_sentences, weight_sentences
+from deviate.report.text.stability import (
+    NOTHING_CAPTURED,
+    brief_stability,
+    provenance,
+    stability_sentences,
+    weight_sentences,
+)
 from deviate.report.text.words import count
 
 #: Flips and classes that a page shows at once.
@@ -49,6 +55,8 @@ def brief(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Show of each variant the main evaluation, then the others, folded."""
+    if not facts.stabilities and _was_sought(facts):
+        return Section(slug="predictions", title=TITLE, blocks=[Sentences(sentences=[NOTHING_CAPTURED])])
     blocks: list[Block] = []
     for variant in facts.variants:
         main = main_stability(facts, variant.variant)
@@ -60,6 +68,13 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
         others = [each for each in facts.stabilities if each.variant == variant.variant and each is not main]
         blocks += [Fold(title=_name(each), blocks=_evaluation(each), open=False) for each in others]
     return Section(slug="predictions", title=TITLE, blocks=blocks) if blocks else None
+
+
+def _was_sought(facts: ExperimentFacts) -> bool:
+    """Tell whether completed runs were to keep predictions: imported ones were not."""
+    definition = facts.definition
+    completed = any(variant.completed for variant in facts.variants)
+    return completed and definition.imported is None and definition.predictions != "none"
 
 
 def weights(facts: ExperimentFacts, charts: Charts) -> Section | None:

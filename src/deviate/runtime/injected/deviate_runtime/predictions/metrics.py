@@ -127,7 +127,7 @@ def array_of(value):
 
 
 def scored(target, scores, labels, keep_scores, threshold):
-    """Return targets with the scores of all classes, or with the labels that a threshold makes of one score."""
+    """Return targets with the scores of all classes, or with one score and the labels that a threshold makes of it."""
     numpy = sys.modules["numpy"]
     if is_scores(scores):
         classes = numpy.unique(target) if labels is None else numpy.asarray(labels)
@@ -140,6 +140,8 @@ def scored(target, scores, labels, keep_scores, threshold):
         if ((scores < 0) | (scores > 1)).any():
             scores = 1 / (1 + numpy.exp(-scores.astype(float)))
         return target, (scores > threshold).astype(numpy.int64), None
+    if threshold is None and is_values(scores):
+        return target, None, read_outputs(scores, keep_scores)  # no label: a ranking has no threshold
     return None, None, None
 
 
