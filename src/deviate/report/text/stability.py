@@ -48,9 +48,8 @@ def stability_sentences(facts: Stability) -> list[str]:
 
 def _churn(labels: Labels, examples: int) -> str:
     forced = labels.correctness.excess.forced.value if labels.correctness is not None else None
-    beyond = (
-        f"; the difference between their accuracies forces only {show_percent(forced)}" if forced is not None else ""
-    )
+    known = forced is not None and labels.churn.value
+    beyond = f"; the difference between their accuracies forces only {show_percent(forced)}" if known else ""
     share = show_percent(labels.churn.value)
     return (
         f"Two runs give {share} of the {examples} examples different labels{_interval(labels.churn.interval)}{beyond}."
