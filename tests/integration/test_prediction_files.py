@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from cli_tool import PREDICT, TRAIN, deviate
 
+from deviate import api
+from deviate.errors import BadOption
+
 pytestmark = pytest.mark.slow
 
 
@@ -34,6 +37,20 @@ def test_the_churn_is_that_of_the_files(project: Path, monkeypatch: pytest.Monke
     assert len(files) == 4
     assert known["by"] == "digest"
     assert known["classification"]["churn"]["value"] == pytest.approx(churn)
+
+
+def test_python_gives_predictions_as_a_table(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    table = api.load("one").predictions()
+    assert list(table.columns) == ["variant", "run", "example", "target", "prediction", "score"]
+    assert len(table) == 4 * 40
+    for run, part in table.groupby("run"):
+        file = project / f".deviate/experiments/one/runs/algo+impl-{run}/predictions-preds.csv"
+        rows = [line.split(",")[1:] for line in file.read_text().splitlines()[1:]]
+        pairs = zip(part["prediction"], part["target"], strict=True)
+        assert sorted(pairs) == sorted((int(a), int(b)) for a, b in rows)
+    with pytest.raises(BadOption, match="no metric 'nothing'"):
+        api.load("one").predictions(metric="nothing")
 
 
 def test_compare_and_check_say_how_many_answers_change(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,43 @@ class StoredExperiment:
         ]
         return pd.DataFrame(rows, columns=["variant", "run", "name", "digest", "count"])
 
+    def predictions(self, *, metric: str | None = None) -> pd.DataFrame:
+        """Return what the completed runs predicted, one row a run and example.
+
+        Of each variant it is the evaluation that a report shows first; its examples are matched between the runs.
+
+        Parameters
+        ----------
+        metric : str, optional
+            The metric whose evaluation is wanted, by default the main one.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``variant``, ``run``, ``example`` (its number in the data set, the digest of its input or its
+            position), ``target``, ``prediction`` and ``score`` (probability of a predicted class); missing where it is
+            not known. No row where nothing was captured, or examples could not be matched.
+
+        Raises
+        ------
+        BadOption
+            With the metrics there are, if one is named that is not.
+        """
+        from deviate.results.names import find_name
+        from deviate.results.predictions import main_evaluation, prediction_table
+        from deviate.results.results import read_results
+
+        results = read_results(self.folder)
+        chosen = None if metric is None else find_name(metric, [name for name, _ in results.names])
+        mains = [
+            main_evaluation(
+                [each for each in evaluations if chosen in (None, each.metric)],
+                {sample.name: sample.aggregate for sample in results.samples.get(variant, [])},
+            )
+            for variant, evaluations in results.evaluations.items()
+        ]
+        return prediction_table([each for each in mains if each is not None])
+
     def report(
         self,
         *,

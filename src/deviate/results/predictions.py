@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
+import numpy as np
+import pandas as pd
 
 from deviate.collect.events import RuntimeNote
 from deviate.collect.matching import Predictions, Withheld, match_passes
-from deviate.collect.predictions import EvaluationPass, Frame, RunPredictions, read_predictions
+from deviate.collect.predictions import Array, EvaluationPass, Frame, RunPredictions, read_predictions
 from deviate.collect.runs import RunFiles
 from deviate.collect.tables import Tables
 
@@ -163,3 +165,37 @@ def main_evaluation(evaluations: Sequence[Evaluation], aggregates: dict[str, str
         if proven:
             return (wanted or proven)[0]
     return matched[0] if matched else None
+
+
+def prediction_table(evaluations: Iterable[Evaluation]) -> pd.DataFrame:
+    """Return the predictions of evaluations as a table, one row a run and example; unmatched ones have no rows.
+
+    Columns ``variant``, ``run``, ``example``, ``target``, ``prediction`` and ``score``.
+    """
+    parts = [
+        _rows(each, each.predictions, position)
+        for each in evaluations
+        if each.predictions is not None
+        for position in range(len(each.predictions.runs))
+    ]
+    columns = ["variant", "run", "example", "target", "prediction", "score"]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def _rows(evaluation: Evaluation, predicted: Predictions, position: int) -> pd.DataFrame:
+    def named(codes: Array) -> Array:
+        return np.array(predicted.classes)[codes] if predicted.classes else codes
+
+    labels, values, top = predicted.labels, predicted.values, predicted.top
+    chosen = named(labels[position]) if labels is not None else values[position] if values is not None else None
+    target = predicted.targets
+    return pd.DataFrame(
+        {
+            "variant": evaluation.variant,
+            "run": int(predicted.runs[position].rpartition("-")[2]),
+            "example": predicted.keys,
+            "target": None if target is None else named(target) if labels is not None else target,
+            "prediction": chosen,
+            "score": None if top is None else top[position],
+        }
+    )
