@@ -119,6 +119,7 @@ class StoredExperiment:
             With the metrics there are, if one is named that is not.
         """
         from deviate.results.names import find_name
+        from deviate.results.order import main_first
         from deviate.results.predictions import main_evaluation, prediction_table
         from deviate.results.results import read_results
 
@@ -127,7 +128,7 @@ class StoredExperiment:
         mains = [
             main_evaluation(
                 [each for each in evaluations if chosen in (None, each.metric)],
-                {sample.name: sample.aggregate for sample in results.samples.get(variant, [])},
+                main_first(results.samples.get(variant, [])),
             )
             for variant, evaluations in results.evaluations.items()
         ]

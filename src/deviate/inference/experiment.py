@@ -74,7 +74,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     metrics_measured: list[str] = []
     #: Version of Deviate.
     version: str = ""
-    #: How much predictions differ, evaluation by evaluation, in the order of the variants.
+    #: How much predictions differ, evaluation by evaluation, in the order of the variants; of each the main one first.
     stabilities: list[Stability] = []
     #: How far final weights lie apart, by variant, where they were kept.
     weights: list[WeightFacts] = []
@@ -118,7 +118,12 @@ def experiment_facts(
         stabilities=[
             each
             for variant in variants
-            for each in stabilities(results.evaluations.get(variant.variant, []), experiment.seed, level)
+            for each in stabilities(
+                results.evaluations.get(variant.variant, []),
+                results.samples.get(variant.variant, []),
+                experiment.seed,
+                level,
+            )
         ],
         weights=[
             weight_facts(variant.variant, results.weights[variant.variant], level)

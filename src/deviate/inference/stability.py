@@ -23,7 +23,9 @@ from deviate.measure.jackknife import Estimate
 from deviate.measure.predictions import correctness
 from deviate.measure.spread import Spread, spread
 from deviate.measure.values import value_differences
-from deviate.results.predictions import Evaluation, Kept
+from deviate.results.order import main_first
+from deviate.results.predictions import Evaluation, Kept, main_evaluation
+from deviate.results.sample import Sample
 
 #: Examples on the flip list.
 FLIPS = 50
@@ -143,9 +145,13 @@ class Stability(msgspec.Struct, frozen=True, kw_only=True):
     values: Values | None = None
 
 
-def stabilities(evaluations: Sequence[Evaluation], seed: int, level: float) -> list[Stability]:
-    """Infer how much predictions differ in each evaluation, in their order."""
-    return [stability(each, seed, level) for each in evaluations[:EVALUATIONS]]
+def stabilities(
+    evaluations: Sequence[Evaluation], metrics: Sequence[Sample], seed: int, level: float
+) -> list[Stability]:
+    """Infer how much predictions differ in each evaluation, first in that which a reader of the metrics asks for."""
+    main = main_evaluation(evaluations, main_first(metrics))
+    ordered = sorted(evaluations, key=lambda each: each is not main)
+    return [stability(each, seed, level) for each in ordered[:EVALUATIONS]]
 
 
 def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:

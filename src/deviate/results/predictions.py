@@ -15,6 +15,7 @@ from deviate.collect.matching import Predictions, Withheld, match_passes
 from deviate.collect.predictions import Array, EvaluationPass, Frame, RunPredictions, read_predictions
 from deviate.collect.runs import RunFiles
 from deviate.collect.tables import Tables
+from deviate.results.sample import Sample
 
 Kept = Literal["last", "best"]
 
@@ -150,21 +151,25 @@ def follows(value: float, goodness: float) -> bool:
     return any(abs(value - form) <= ROUNDING * max(1.0, abs(form)) for form in forms)
 
 
-def main_evaluation(evaluations: Sequence[Evaluation], aggregates: dict[str, str]) -> Evaluation | None:
-    """Return the evaluation to show first: of the metric that proves it, the pass that the metric's aggregate picks.
+def main_evaluation(evaluations: Sequence[Evaluation], metrics: Sequence[Sample]) -> Evaluation | None:
+    """Return the evaluation that a reader asks for first; None where there is none.
+
+    It is that of the first metric that proves one, the last or the best pass as the metric's aggregate picks it; else
+    the first whose examples are matched; else the first.
 
     Parameters
     ----------
-    aggregates : dict of str to str
-        Aggregate of each metric, main metric first.
+    evaluations : sequence of Evaluation
+    metrics : sequence of Sample
+        In the order in which a reader asks for them.
     """
-    matched = [each for each in evaluations if each.predictions is not None]
-    for metric, aggregate in aggregates.items():
-        proven = [each for each in matched if each.metric == metric]
-        wanted = [each for each in proven if (each.kept == "best") == (aggregate == "best")]
+    for metric in metrics:
+        proven = [each for each in evaluations if each.metric == metric.name]
+        wanted = [each for each in proven if (each.kept == "best") == (metric.aggregate == "best")]
         if proven:
             return (wanted or proven)[0]
-    return matched[0] if matched else None
+    matched = [each for each in evaluations if each.predictions is not None]
+    return next(iter([*matched, *evaluations]), None)
 
 
 def prediction_table(evaluations: Iterable[Evaluation]) -> pd.DataFrame:

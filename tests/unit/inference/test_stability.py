@@ -5,9 +5,10 @@ import pytest
 
 from deviate.collect.matching import Predictions
 from deviate.collect.predictions import Frame
-from deviate.inference.stability import stability
+from deviate.inference.stability import stabilities, stability
 from deviate.report.text.stability import brief_stability, provenance, stability_sentences
 from deviate.results.predictions import Evaluation, follows, main_evaluation, proving_metric
+from deviate.results.sample import Sample
 
 #: Three runs on ten examples of two classes; the last run flips two examples, one of them to a right label.
 TARGETS = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
@@ -175,9 +176,22 @@ def test_a_metric_proves_predictions_only_if_it_does_in_every_run():
     assert proving_metric([(0, 4)], [None], recorded) is None
 
 
+def sample(name, aggregate):
+    return Sample(name=name, aggregate=aggregate, values=[], runs=[])
+
+
 def test_the_evaluation_of_the_main_metric_comes_first_by_its_aggregate():
     train, last, best = evaluation(metric="train acc"), evaluation(), evaluation(kept="best")
-    assert main_evaluation([train, last, best], {"acc": "best", "train acc": "last"}) is best
-    assert main_evaluation([train, last, best], {"acc": "last"}) is last
-    assert main_evaluation([train], {"acc": "last"}) is train
-    assert main_evaluation([evaluation(predictions=None, withheld="no")], {"acc": "last"}) is None
+    assert main_evaluation([train, last, best], [sample("acc", "best"), sample("train acc", "last")]) is best
+    assert main_evaluation([train, last, best], [sample("acc", "last")]) is last
+    assert main_evaluation([train], [sample("acc", "last")]) is train
+    withheld = evaluation(predictions=None, withheld="no", metric=None)
+    assert main_evaluation([withheld, train], []) is train
+    assert main_evaluation([withheld], []) is withheld
+    assert main_evaluation([], []) is None
+
+
+def test_the_main_evaluation_is_measured_first():
+    train, test = evaluation(metric="train acc"), evaluation(metric="test acc")
+    first, second = stabilities([train, test], [sample("train acc", "last"), sample("test acc", "last")], 0, 0.95)
+    assert (first.metric, second.metric) == ("test acc", "train acc")

@@ -58,6 +58,7 @@ def changed_predictions(a: Side, b: Side, matches: Mapping[str, str], level: flo
 
 def _main(side: Side, metrics: list[str]) -> Evaluation:
     """Return the evaluation that belongs to the first of the metrics."""
-    aggregates = {sample.name: sample.aggregate for sample in side.samples}
-    chosen = {name: aggregates.get(name, "last") for name in metrics}
-    return main_evaluation(side.evaluations, chosen) or side.evaluations[0]
+    samples = {sample.name: sample for sample in side.samples}
+    main = main_evaluation(side.evaluations, [samples[name] for name in metrics])
+    assert main is not None
+    return main

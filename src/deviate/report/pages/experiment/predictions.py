@@ -28,15 +28,8 @@ TITLE = "Predictions that change from run to run"
 
 
 def main_stability(facts: ExperimentFacts, variant: str) -> Stability | None:
-    """Return the evaluation of a variant to show first: what the main metric proves, by the metric's aggregate."""
-    own = [each for each in facts.stabilities if each.variant == variant]
-    for metric in next((each.metrics for each in facts.variants if each.variant == variant), []):
-        proven = [each for each in own if each.metric == metric.name]
-        wanted = [each for each in proven if (each.kept == "best") == (metric.aggregate == "best")]
-        if proven:
-            return (wanted or proven)[0]
-    measured = [each for each in own if not each.withheld]
-    return (measured or own)[0] if own else None
+    """Return the evaluation of a variant to show first."""
+    return next((each for each in facts.stabilities if each.variant == variant), None)
 
 
 def brief(facts: ExperimentFacts, charts: Charts) -> Section | None:
