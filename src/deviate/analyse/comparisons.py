@@ -62,14 +62,15 @@ def _at(node: ast.expr, module: ModuleIndex, function: str) -> Iterator[Comparis
     if sides is None or any(isinstance(side, _CONSTANTS) for side in sides):
         return
     left, right = sides
-    if not any(pattern.search(text_of(side)) for pattern in (_PREDICTED, _TARGET) for side in sides):
+    texts = [text_of(side) for side in sides]
+    if not any(pattern.search(text) for pattern in (_PREDICTED, _TARGET) for text in texts):
         return  # of arrays that have nothing to do with predictions
     left_span, right_span = span_of(left, module), span_of(right, module)
     if left_span is not None and right_span is not None:
-        target_first = _is_target(left) and not _is_target(right)
+        target_first, target_second = (_is_target(text) for text in texts)
         yield Comparison(
             file=module.file, line=left_span.line, function=function,
-            left=left_span, right=right_span, target_first=target_first,
+            left=left_span, right=right_span, target_first=target_first and not target_second,
         )  # fmt: skip
 
 
@@ -85,6 +86,5 @@ def _sides(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
-def _is_target(side: ast.expr) -> bool:
-    text = text_of(side)
+def _is_target(text: str) -> bool:
     return bool(_TARGET.search(text)) and not _PREDICTED.search(text)

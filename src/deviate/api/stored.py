@@ -162,7 +162,8 @@ class StoredExperiment:
         from deviate.results.options import SampleOptions
         from deviate.results.results import read_results
 
-        results = read_results(self.folder, SampleOptions(aggregates=dict(aggregates or {})), records=curves)
+        options = SampleOptions(aggregates=dict(aggregates or {}))
+        results = read_results(self.folder, options, records=curves, weights=True)
         facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
         return experiment_view(facts, results.records)
 

@@ -52,7 +52,7 @@ def command(
         raise BadOption("--curves is for the terminal", hint="leave it out; --format html draws every curve")
     check_figures(figures, figure_format)
     needed = curves or figures is not None or writer.name in ("html", "tex", "csv")
-    results = read_results(api.load(name).folder, read_sample_options(samples), records=needed)
+    results = read_results(api.load(name).folder, read_sample_options(samples), records=needed, weights=True)
     facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
     view = experiment_view(facts, results.records, curve_lines=curves)
     if figures is not None:

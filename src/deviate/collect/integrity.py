@@ -7,6 +7,10 @@ from deviate.replicate.workspace.folders import PREDICTIONS, WEIGHTS, RunFolder
 from deviate.replicate.workspace.run_files import Outcome
 
 
+class DamagedError(ValueError):
+    """A file of a run that does not hold what it should."""
+
+
 def damage(folder: RunFolder, outcome: Outcome) -> str:
     """Say how records and events of an ended run differ from what its outcome says of them; empty where they are whole.
 
@@ -30,3 +34,16 @@ def file_damage(folder: RunFolder, name: str, stored: FileSum) -> str:
     if current.size < stored.size:
         return f"{name} was cut from {stored.size} to {current.size} bytes"
     return "" if current == stored else f"{name} was changed"
+
+
+def require_whole(folder: RunFolder, outcome: Outcome | None, name: str) -> None:
+    """Raise where a file differs from what the outcome says of it; files that it says nothing of pass.
+
+    Raises
+    ------
+    DamagedError
+        With the difference.
+    """
+    stored = outcome.files.get(name) if outcome is not None else None
+    if stored is not None and (difference := file_damage(folder, name, stored)):
+        raise DamagedError(difference)

@@ -38,9 +38,6 @@ SCORES = frozenset(["score", "prob", "probability", "confidence"])
 #: The target where predictions have a column of their own, else the prediction.
 EITHER = frozenset(["label", "labels", "class"])
 
-#: How each kind of file is read.
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
-
 
 class UnreadableError(ValueError):
     """A file of predictions that cannot be read."""

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deviate.collect.integrity import file_damage
+from deviate.collect.integrity import DamagedError, require_whole
 from deviate.collect.prediction_files import UnreadableError, read_prediction_file
 from deviate.collect.runs import RunFiles
 from deviate.collect.tables import LAST_VALUES
@@ -59,13 +59,8 @@ class Header(msgspec.Struct, frozen=True):
     rows: int
     #: None where targets are not known.
     goodness: float | None
-    examples: str
     classes: list[str] | None
     columns: list[Column]
-
-
-class DamagedError(ValueError):
-    """A file of predictions that does not hold what its header says."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +97,11 @@ class RunPredictions:
 
 def read_predictions(run: RunFiles) -> RunPredictions:
     """Read the passes of a completed run; of several ranks, what those with numbers of examples evaluated together."""
-    assert run.outcome is not None
     passes: dict[tuple[str, str], list[EvaluationPass]] = {}
     damaged = []
     for path in run.folder.prediction_files():
         try:
-            if difference := _difference(run, path):
-                raise DamagedError(difference)
+            require_whole(run.folder, run.outcome, path.name)
             read = read_pass(path) if path.suffix == ".bin" else read_table(path)
         except (DamagedError, UnreadableError) as error:
             damaged.append(str(error))
@@ -116,11 +109,6 @@ def read_predictions(run: RunFiles) -> RunPredictions:
         passes.setdefault((read.point, read.header.kept), []).append(read)
     joined = {key: joined_ranks(parts) for key, parts in passes.items()}
     return RunPredictions(run.name, run.variant, _without_worse(joined), damaged)
-
-
-def _difference(run: RunFiles, path: Path) -> str:
-    stored = run.outcome.files.get(path.name) if run.outcome is not None else None
-    return file_damage(run.folder, path.name, stored) if stored is not None else ""
 
 
 def _without_worse(passes: dict[tuple[str, str], EvaluationPass]) -> dict[tuple[str, str], EvaluationPass]:
@@ -190,7 +178,7 @@ def read_table(path: Path) -> EvaluationPass:
     header = Header(
         schema=SCHEMA, site=Frame(path.name.removeprefix(PREDICTIONS), 0, ""), chain=[], data="", kept="last",
         iteration=LAST_VALUES, number=0, rank=None, rows=len(next(iter(columns.values()))), goodness=_goodness(columns),
-        examples="", classes=classes, columns=[],
+        classes=classes, columns=[],
     )  # fmt: skip
     return EvaluationPass(header, columns)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from deviate.collect.integrity import file_damage
-from deviate.collect.predictions import Array, DamagedError
+from deviate.collect.integrity import DamagedError, require_whole
+from deviate.collect.predictions import Array
 from deviate.collect.runs import RunFiles
 
 #: Bytes of the header at most, as the format says.
@@ -45,9 +45,7 @@ def read_weights(run: RunFiles) -> dict[str, Array]:
     files = run.folder.weight_files()
     weights: dict[str, Array] = {}
     for path in files:
-        stored = run.outcome.files.get(path.name) if run.outcome is not None else None
-        if stored is not None and (difference := file_damage(run.folder, path.name, stored)):
-            raise DamagedError(difference)
+        require_whole(run.folder, run.outcome, path.name)
         maker = "-".join(path.name.split("-")[1:3])
         prefix = f"{maker}/" if len(files) > 1 else ""
         weights.update({f"{prefix}{name}": array for name, array in read_tensors(path).items()})

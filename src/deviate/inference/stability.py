@@ -66,7 +66,7 @@ class ClassStability(msgspec.Struct, frozen=True, kw_only=True):
     ratio: float | None
     #: SD of runs that guess each example anew with this accuracy.
     floor: float | None
-    #: p-value of an SD this far above the floor, by Holm over all classes.
+    #: p-value of runs that differ by no more than independent errors on the same examples, by Holm over all classes.
     p: float | None
     precision: float | None
     fpr: float | None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from deviate.inference.stability import ONE_RUN
 from deviate.measure.jackknife import Estimate
 from deviate.measure.weights import weight_distances
 from deviate.results.weights import RunWeights
@@ -44,7 +45,7 @@ def weight_facts(variant: str, weights: Mapping[str, RunWeights], level: float) 
     facts = WeightFacts(variant=variant, runs=list(readable))
     if len(readable) < 2:
         damaged = "; ".join(run.reason for run in weights.values() if run.reason)
-        return msgspec.structs.replace(facts, withheld=damaged or "one run has nothing to differ from")
+        return msgspec.structs.replace(facts, withheld=damaged or ONE_RUN)
     first, *others = readable.values()
     shapes = {name: array.shape for name, array in first.items()}
     if any({name: array.shape for name, array in other.items()} != shapes for other in others):

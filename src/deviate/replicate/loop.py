@@ -254,7 +254,7 @@ class _Stage:
 
     def _store(self, run: Run, folder: RunFolder, outcome: Outcome) -> Event:
         # What the outcome speaks of is on disk before the outcome is.
-        for path in (*folder.record_files(), *folder.event_files(), *folder.prediction_files(), *folder.weight_files()):
+        for path in folder.result_files():
             sync_file(path)
         folder.write_outcome(outcome)
         if isinstance(outcome, Completed) and not self.options.keep_work:

@@ -10,6 +10,9 @@ from deviate.replicate.workspace.folders import PREDICTIONS, RunFolder
 #: What is kept of predictions that Deviate captures itself; anything else names a file.
 CAPTURED = ("none", "labels", "scores")
 
+#: Of files that can be read.
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
+
 
 def is_file(predictions: str) -> bool:
     """Tell whether predictions are those that the program writes to a file."""

@@ -72,8 +72,8 @@ def damage_notes(runs: Iterable[RunPredictions]) -> list[RuntimeNote]:
 def _evaluations(variant: str, runs: Sequence[RunPredictions], tables: Tables) -> list[Evaluation]:
     points = dict.fromkeys(point for run in runs for point, _ in run.passes)
     series = [(kept, _series(runs, point, kept)) for point in points for kept in _kinds(runs, point)]
-    names = {place for kept, passes in series for place in _places(passes)}
-    values = tables.values_at(variant, sorted(names))
+    places = {place for _, passes in series for place in _places(passes)}
+    values = tables.values_at(variant, sorted(places))
     found = [_evaluation(variant, kept, passes, values) for kept, passes in series]
     return sorted(found, key=lambda each: (each.metric is None, each.kept != "last", -_size(each)))
 

@@ -77,7 +77,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     #: What models predicted, by variant, see `evaluations_by_variant`.
     evaluations: dict[str, list[Evaluation]] = {}
-    #: Weights that completed runs ended with, by variant and run; those of a run that could not be read are missing.
+    #: Weights that completed runs ended with, by variant and run; empty where they were not read.
     weights: dict[str, dict[str, RunWeights]] = {}
 
     @property
@@ -91,9 +91,14 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_results(
-    folder: ExperimentFolder, options: SampleOptions = DEFAULTS, *, records: bool = False, partial: bool = False
+    folder: ExperimentFolder,
+    options: SampleOptions = DEFAULTS,
+    *,
+    records: bool = False,
+    weights: bool = False,
+    partial: bool = False,
 ) -> Results:
-    """Read the files of an experiment; with `records` every record as well, for learning curves.
+    """Read the files of an experiment; with `records` every record as well, for learning curves, with `weights` these.
 
     `partial` passes over options on metrics that have no records here: another experiment may have them.
 
@@ -134,7 +139,7 @@ def read_results(
         records=every if records else None,
         version=version(DISTRIBUTION),
         evaluations=evaluations,
-        weights=weights_by_variant(runs),
+        weights=weights_by_variant(runs) if weights else {},
     )
 
 

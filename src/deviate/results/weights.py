@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from deviate.collect.predictions import Array, DamagedError
+from deviate.collect.integrity import DamagedError
+from deviate.collect.predictions import Array
 from deviate.collect.runs import RunFiles
 from deviate.collect.weights import read_weights
 

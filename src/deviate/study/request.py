@@ -12,7 +12,6 @@ from typing import Literal
 import msgspec
 
 from deviate.analyse.findings import Findings
-from deviate.collect.prediction_files import SUFFIXES
 from deviate.errors import BadOption, EntryNotFound, EntrySyntax
 from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS, Experiment, Until
 from deviate.factors import DEFAULT_VARIANT, parse_variants
@@ -23,7 +22,7 @@ from deviate.project.target import Target, find_target
 from deviate.replicate.environment.command import find_program
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, check_executor
-from deviate.replicate.predictions import CAPTURED, is_file
+from deviate.replicate.predictions import CAPTURED, SUFFIXES, is_file
 from deviate.replicate.snapshot.manifest import Snapshot, describe
 from deviate.replicate.snapshot.rules import SnapshotRules
 from deviate.replicate.workspace.folders import Workspace

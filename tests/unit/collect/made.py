@@ -67,7 +67,7 @@ def write_predictions(run: RunFolder, columns, *, kept="last", chain=(("train.py
     ]
     fields = {
         "schema": 1, "site": frames[0], "chain": frames, "data": "", "kept": kept, "iteration": 0, "number": 0,
-        "rank": None, "rows": len(columns["target"]), "goodness": float(right.mean()), "examples": "",
+        "rank": None, "rows": len(columns["target"]), "goodness": float(right.mean()),
         "classes": None, "columns": described, **header,
     }  # fmt: skip
     rank = fields["rank"] or 0

@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from deviate.collect.predictions import DamagedError
+from deviate.collect.integrity import DamagedError
 from deviate.collect.weights import read_tensors
 from deviate.inference.weights import weight_facts
 from deviate.report.text.stability import weight_sentences

@@ -101,6 +101,10 @@ class RunFolder:
         """Return the files of the weights that the run ended with, by name."""
         return sorted(self.path.glob(f"{WEIGHTS}*.safetensors"))
 
+    def result_files(self) -> list[Path]:
+        """Return all files of what the run recorded."""
+        return [*self.record_files(), *self.event_files(), *self.prediction_files(), *self.weight_files()]
+
     def read_info(self) -> RunInfo | None:
         """Return how the run was started; None where it was not."""
         if not self.info_file.is_file():
@@ -128,8 +132,7 @@ class RunFolder:
 
     def write_outcome(self, outcome: Outcome) -> None:
         """Store how the run ended, with what its files hold; from then on the run is done and never made again."""
-        held = (*self.record_files(), *self.event_files(), *self.prediction_files(), *self.weight_files())
-        files = {path.name: file_sum(path) for path in held}
+        files = {path.name: file_sum(path) for path in self.result_files()}
         write_json(self.outcome_file, msgspec.structs.replace(outcome, files=files), durable=True)
 
     @property

@@ -1,4 +1,4 @@
-"""Figures of predictions: classes against chance, pairs of runs, answering only where runs agree."""
+"""Figures of predictions: classes against chance, pairs of runs."""
 
 from __future__ import annotations
 

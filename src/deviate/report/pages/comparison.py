@@ -375,7 +375,6 @@ def _paper_methods(comparison: Comparison) -> Section:
     return Section(slug="methods", blocks=[methods])
 
 
-#: To add a section: its function, and a line for each reader that is shown it.
 def _brief_predictions(comparison: Comparison) -> Section | None:
     section = _predictions(comparison)
     return section and msgspec.structs.replace(section, title="")
@@ -393,6 +392,7 @@ def _predictions(comparison: Comparison) -> Section | None:
     return Section(slug="predictions", title="Predictions that change", blocks=blocks) if blocks else None
 
 
+#: To add a section: its function, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
     "brief": (_brief_answer, _brief_tables, _brief_reasons, _brief_predictions, _remarks),
     "full": (_answer, _trust, _verdicts, _ranking, _differences, _predictions, _tests, _methods, _again),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from deviate.collect.matching import Match
 from deviate.inference.stability import ClassStability, Correctness, Labels, Stability, Values
@@ -50,10 +50,8 @@ def _churn(labels: Labels, examples: int) -> str:
     forced = labels.correctness.excess.forced.value if labels.correctness is not None else None
     known = forced is not None and labels.churn.value
     beyond = f"; the difference between their accuracies forces only {show_percent(forced)}" if known else ""
-    share = show_percent(labels.churn.value)
-    return (
-        f"Two runs give {share} of the {examples} examples different labels{_interval(labels.churn.interval)}{beyond}."
-    )
+    share, interval = show_percent(labels.churn.value), show_interval(labels.churn.interval)
+    return f"Two runs give {share} of the {examples} examples different labels{interval}{beyond}."
 
 
 def _stable(labels: Labels) -> str:
@@ -120,7 +118,7 @@ def _signed_points(gain: float) -> str:
 def _values(values: Values) -> list[str]:
     apart = (
         f"The predictions of two runs for an example are {show(values.difference.value, digits=3)} apart on average"
-        f"{_plain_interval(values.difference.interval)}"
+        f"{show_interval(values.difference.interval, _three_digits)}"
     )
     error = f"; the error of a run (RMSE) is {show(values.error.mean, digits=3)}" if values.error is not None else ""
     return [f"{apart}{error}."]
@@ -132,7 +130,7 @@ def weight_sentences(facts: WeightFacts) -> list[str]:
         return [f"Final weights are not compared: {facts.withheld}."]
     return [
         f"The final weights of two runs, each brought to length 1, are {show(facts.distance.value, digits=3)} apart"
-        f"{_plain_interval(facts.distance.interval)}; 0 is equal and 1.41 as far as unrelated directions."
+        f"{show_interval(facts.distance.interval, _three_digits)}; 0 is equal and 1.41 as far as unrelated directions."
     ]
 
 
@@ -166,13 +164,12 @@ def points(share: float) -> str:
     return f"{show(100 * share, digits=2)} points"
 
 
-def _interval(interval: Interval) -> str:
+def show_interval(interval: Interval, shown: Callable[[float], str] = show_percent) -> str:
+    """Return an interval in brackets, after a space; nothing where one of its ends is not known."""
     if interval.low is None or interval.high is None:
         return ""
-    return f" ({show_level(interval.level)} CI {show_percent(interval.low)}–{show_percent(interval.high)})"
+    return f" ({show_level(interval.level)} CI {shown(interval.low)}–{shown(interval.high)})"
 
 
-def _plain_interval(interval: Interval) -> str:
-    if interval.low is None or interval.high is None:
-        return ""
-    return f" ({show_level(interval.level)} CI {show(interval.low, digits=3)}–{show(interval.high, digits=3)})"
+def _three_digits(value: float) -> str:
+    return show(value, digits=3)

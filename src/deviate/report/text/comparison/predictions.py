@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from deviate.inference.comparison.predictions import ChangedPredictions
-from deviate.measure.churn_between import ChurnBetween
-from deviate.report.numbers import show_level, show_percent
+from deviate.report.numbers import show_percent
+from deviate.report.text.stability import show_interval
 
 
 def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
@@ -14,7 +14,7 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
     measured = facts.churn
     sentences = [
         f"{a} gives {show_percent(measured.between.value)} of the {facts.examples} examples another label than {b}"
-        f"{_interval(measured)}."
+        f"{show_interval(measured.between.interval)}."
     ]
     within = [
         f"two runs of {label} differ on {show_percent(estimate.value)}"
@@ -31,10 +31,3 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
         else:
             sentences.append("That is no more than training again changes, as far as these runs show.")
     return sentences
-
-
-def _interval(measured: ChurnBetween) -> str:
-    interval = measured.between.interval
-    if interval.low is None or interval.high is None:
-        return ""
-    return f" ({show_level(interval.level)} CI {show_percent(interval.low)}–{show_percent(interval.high)})"

@@ -3,6 +3,7 @@
 import sys
 
 from .outputs import is_on_device, numpy_of
+from .targets import flat
 
 COMPILED = (
     "predictions are compared with their targets in a function that JAX compiles, which stays as it is: they are not "
@@ -108,8 +109,3 @@ def repeats(target, axis):
         return True
     first = target[:1] if axis == 0 else target[:, :1]
     return min(target.shape) > 1 and bool((target == first).all())
-
-
-def flat(column):
-    """Return a copy of a column in one dimension."""
-    return column.reshape(-1).clone() if is_on_device(column) else column.reshape(-1).copy()

@@ -13,9 +13,9 @@ import weakref
 
 from ..patching import observes, replaces
 from ..streams.examples import as_array, row_hashes
-from .capture import Batch
 from .metrics import Metrics
 from .outputs import is_scores, is_values, numpy_of, read_outputs
+from .passes import Batch
 from .targets import read_targets
 
 #: Examples that are predicted again at most, and the share of all that was computed which that may cost.

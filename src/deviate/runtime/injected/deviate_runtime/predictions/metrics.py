@@ -6,7 +6,7 @@ import weakref
 
 from ..libraries import inside_library
 from ..patching import observes
-from .comparisons import first_choices
+from .comparisons import column_of, first_choices
 from .outputs import is_floating, is_on_device, is_scores, is_values, numpy_of, read_outputs
 from .targets import flat, read_targets
 
@@ -123,7 +123,7 @@ def array_of(value):
     if type(value) in (list, tuple):
         array = sys.modules["numpy"].asarray(value)
         return numpy_of(array) if array.ndim else None
-    return value if is_on_device(value) else numpy_of(value)
+    return column_of(value)
 
 
 def scored(target, scores, labels, keep_scores, threshold):

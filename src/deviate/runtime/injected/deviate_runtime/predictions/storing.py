@@ -3,9 +3,9 @@
 The header holds ``schema``, ``kept`` (``last`` or ``best``), ``site`` (``file``, ``line``, ``function``), ``chain``
 (the frames that led there, innermost first), ``data`` (what tells data sets apart that the same lines evaluate),
 ``number`` (of the pass at its site, from 0), ``iteration`` of the main loop, ``rank``, ``rows``, ``goodness`` (the
-share of correct labels, or the negative mean squared error; null where that is no number), ``examples`` (a digest of
-the examples, free of their order), ``classes`` (names, where labels are numbers of names, else null) and ``columns``:
-``name``, ``dtype`` (NumPy's, little-endian), ``shape``, ``bytes`` in the file, in its order.
+share of correct labels, or the negative mean squared error; null where that is no number), ``classes`` (names, where
+labels are numbers of names, else null) and ``columns``: ``name``, ``dtype`` (NumPy's, little-endian), ``shape``,
+``bytes`` in the file, in its order.
 
 Columns, one entry an example in the order in which they were evaluated: ``target``; ``label`` or ``value``; ``score``,
 the probability of the label; ``scores`` of all classes; ``index``, the number in the data set, as differences;

@@ -3,8 +3,8 @@
 import sys
 
 from ..streams.examples import mixed, row_hashes
-from .capture import Batch
 from .outputs import Outputs, is_floating, is_tensor, numpy_of, read_outputs
+from .passes import Batch
 
 #: Classes up to which scores are read: the probability of a token costs more than its label.
 MAX_CLASSES = 1000

@@ -5,8 +5,8 @@ import weakref
 
 from ..patching import replaces
 from ..streams.examples import len_of, row_hashes
-from .capture import Batch
 from .outputs import is_floating, is_scores, is_tensor, is_values, numpy_of, read_outputs
+from .passes import Batch
 from .targets import flat, one_hot, read_targets
 from .tokens import is_tokens, token_batch
 
