@@ -62,10 +62,12 @@ def run(tmp_path: Path, work: Path) -> Run:
             variables["DEVIATE_RUNTIME"] = str(tmp_path / "runtime.json")
         variables["PYTHONPATH"] = os.pathsep.join(entries)
         command = [python, *(words or ("program.py",))]
-        finished = subprocess.run(
-            command, cwd=work, env=variables, capture_output=True, text=True, timeout=120, check=False
-        )
-        return read_outcome(folder, finished)
+        with (folder / "stdout.log").open("w+b") as stdout, (folder / "stderr.log").open("w+b") as stderr:
+            finished = subprocess.run(
+                command, cwd=work, env=variables, stdout=stdout, stderr=stderr, timeout=120, check=False
+            )
+            printed = [file.seek(0) or file.read().decode(errors="surrogateescape") for file in (stdout, stderr)]
+        return read_outcome(folder, finished.returncode, printed)
 
     return run_program
 

@@ -57,6 +57,11 @@ class Outcome:
     def events(self) -> list[dict[str, Any]]:
         return [event for events in self.events_of.values() for event in events]
 
+    @property
+    def sizes(self) -> list[tuple[int, int, int]]:
+        """Stream (-2 or -3), iteration and how many bytes of it there were when the iteration began."""
+        return [(record.metric, record.iteration, int(record.value)) for record in self.records if record.metric < -1]
+
     def values(self, metric: int = LOSS) -> list[float]:
         return [record.value for record in self.records if record.metric == metric]
 
@@ -81,14 +86,14 @@ def read_records(path: Path) -> list[Record]:
     return [Record(*fields) for fields in RECORD.iter_unpack(data[:whole])]
 
 
-def read_outcome(folder: Path, finished: subprocess.CompletedProcess[str]) -> Outcome:
+def read_outcome(folder: Path, status: int, printed: list[str]) -> Outcome:
     records_of: dict[int, list[Record]] = {}
     events_of: dict[int, list[dict[str, Any]]] = {}
     for path in sorted(folder.glob("records-*.bin")):
         records_of.setdefault(process_id(path), []).extend(read_records(path))
     for path in sorted(folder.glob("events-*.jsonl")):
         events_of.setdefault(process_id(path), []).extend(map(json.loads, path.read_text().splitlines()))
-    return Outcome(finished.stdout, finished.stderr, finished.returncode, records_of, events_of)
+    return Outcome(*printed, status, records_of, events_of)
 
 
 Run = Callable[..., Outcome]

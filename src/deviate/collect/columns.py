@@ -90,6 +90,7 @@ def _offset(process: Process, first: float | None) -> float:
 
 def _process_table(process: Process, names: RunNames, offset: float) -> pa.Table:
     records = parse_records(process.record_file.read_bytes()) if process.record_file else parse_records(b"")
+    records = records[records["id"] >= TICK]
     ids, positions = np.unique(records["id"], return_inverse=True)
     dynamic = process.dynamic_names()
     named = [names.of(int(identifier), dynamic) for identifier in ids]

@@ -85,6 +85,7 @@ class RunTallies:
             for identifier, tally in self._look_at(process.record_file).items():
                 if identifier == TICK:
                     self.iterations = max(self.iterations, tally.count)
+                if identifier <= TICK:
                     continue
                 source, name = names.of(identifier, dynamic)
                 before = tallies.get((name, source))

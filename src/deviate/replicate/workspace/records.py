@@ -22,6 +22,9 @@ RECORD = np.dtype([("id", "<i4"), ("iteration", "<i4"), ("elapsed", "<f8"), ("va
 #: Id of the entry that says that the main loop begins an iteration.
 TICK = -1
 
+#: Ids of how many bytes of the run's output there were, noted where they are more than in the iteration before.
+STDOUT, STDERR = -2, -3
+
 #: Ids from here on have names that were learnt at run time.
 FIRST_DYNAMIC = 1_000_000
 
@@ -103,7 +106,7 @@ def _latest(path: Path) -> tuple[int | None, dict[int, float]]:
     ids, positions = np.unique(records["id"][::-1], return_index=True)
     values = {int(key): float(records["value"][::-1][position]) for key, position in zip(ids, positions, strict=True)}
     last = int(records["iteration"][-1])
-    return (last if last >= 0 else None), {key: value for key, value in values.items() if key != TICK}
+    return (last if last >= 0 else None), {key: value for key, value in values.items() if key > TICK}
 
 
 def _name(key: int, metrics: Sequence[str], names: dict[object, str]) -> str:

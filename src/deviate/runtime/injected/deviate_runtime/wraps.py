@@ -8,6 +8,7 @@ import types
 
 from .interruption import raised_by_handler
 from .names import Names
+from .printed import Printed
 from .reading import NotANumberError, read_attributes, read_number
 from .records import RECORD
 
@@ -47,6 +48,7 @@ class Recorder:
         self.process = process
         self.record = record
         self.names = Names(process)
+        self.printed = Printed(process.config["records"], record)
         self.metrics = process.config["metrics"]
         #: Attributes that lead from a metric's object to its number.
         self.paths = {number: m["reads"] for number, m in enumerate(self.metrics) if m.get("reads")}
@@ -93,6 +95,7 @@ class Recorder:
         try:
             self.process.tick()
             self.record(MAIN_LOOP, self.process.iteration)
+            self.printed.look()
         except Exception as error:
             self.failed(MAIN_LOOP, error)
 
