@@ -74,17 +74,17 @@ def run_table(folder: RunFolder, metrics: Sequence[str]) -> pa.Table:
     The run has ended. `metrics` are the names of the experiment's metrics: the position is the id.
     """
     members = [process for process in run_processes(folder) if process.record_file is not None]
-    first = min((process.started for process in members if process.started is not None), default=None)
     names = RunNames(metrics, members)
-    tables = [_process_table(process, names, _offset(process, first)) for process in members]
+    tables = [_process_table(process, names, since_start(process, members)) for process in members]
     if not tables:
         return SCHEMA.empty_table()
     table = pa.concat_tables(tables).unify_dictionaries()
     return table if len(tables) == 1 else _by_time(table)
 
 
-def _offset(process: Process, first: float | None) -> float:
-    """Return how much later than the run's first process this one started, in seconds."""
+def since_start(process: Process, members: Iterable[Process]) -> float:
+    """Return how much later than the first of the run's processes this one started, in seconds."""
+    first = min((each.started for each in members if each.started is not None), default=None)
     return 0.0 if first is None or process.started is None else process.started - first
 
 
