@@ -27,6 +27,7 @@ from deviate.replicate.workspace.files import sync_file
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Completed, Ended, Failed, Outcome, TimedOut
+from deviate.replicate.written_files import keep_written
 
 #: Seconds between two looks at the runs, and between two reports of one run's progress.
 LOOK_EVERY = 0.05
@@ -249,6 +250,7 @@ class _Stage:
                 *written_to(active.shared, state(active.shared)),
                 *pinned_warnings(self.source.snapshot),
                 *keep_file(self.source.experiment.predictions, active.ready.launch.cwd, active.ready.folder),
+                *keep_written(active.ready.copy, active.ready.folder),
             ],
         )
 

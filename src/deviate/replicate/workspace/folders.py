@@ -85,6 +85,11 @@ class RunFolder:
         """Where the run's own copy of the project lies, with its surroundings."""
         return self.path / "work"
 
+    @property
+    def written(self) -> Path:
+        """Text files that the run wrote, by their paths in the project; absent where it wrote none."""
+        return self.path / "written"
+
     def record_files(self) -> list[Path]:
         """Return the record files of all processes, by name."""
         return sorted(self.path.glob("records-*.bin"))
