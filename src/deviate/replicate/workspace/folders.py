@@ -86,6 +86,11 @@ class RunFolder:
         return self.path / "work"
 
     @property
+    def reported_file(self) -> Path:
+        """The numbers of the run's text output as a table; derived, may be missing."""
+        return self.path / "reported.parquet"
+
+    @property
     def written(self) -> Path:
         """Text files that the run wrote, by their paths in the project; absent where it wrote none."""
         return self.path / "written"
