@@ -109,7 +109,10 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     rows = []
-    print("| log | lines | MB | processor s | peak MB | slots | values |\n|---|---:|---:|---:|---:|---:|---:|", file=sys.stderr)
+    print(
+        "| log | lines | MB | processor s | peak MB | slots | values |\n|---|---:|---:|---:|---:|---:|---:|",
+        file=sys.stderr,
+    )
     for kind in options.kinds:
         for lines in options.lines:
             row = mined(kind, lines, options.repeats)

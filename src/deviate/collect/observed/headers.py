@@ -17,7 +17,7 @@ MOST_BYTES, MOST_LINES = 8_000, 40
 MOST_COLUMNS = 200
 
 _LETTERS = re.compile(r"[^\W\d_]")
-_FRAME = str.maketrans({character: "|" for character in "│┃║"})
+_FRAME = str.maketrans(dict.fromkeys("│┃║", "|"))
 _CELL = re.compile(r"\S+(?: \S+)*")
 _WORD = re.compile(r"\S+")
 
@@ -76,7 +76,9 @@ def _matched(head: str, line: bytes, fields: Sequence[Span], label: str) -> list
     row = line.decode("utf-8", "replace")
     if len(row) != len(line):
         # Positions in bytes and in characters differ.
-        fields = [(len(line[:a].decode("utf-8", "replace")), len(line[:b].decode("utf-8", "replace"))) for a, b in fields]
+        fields = [
+            (len(line[:a].decode("utf-8", "replace")), len(line[:b].decode("utf-8", "replace"))) for a, b in fields
+        ]
     head, row = head.translate(_FRAME), row.translate(_FRAME)
     for divider in "|,;\t":
         if divider in row and head.count(divider) == row.count(divider):
@@ -84,8 +86,10 @@ def _matched(head: str, line: bytes, fields: Sequence[Span], label: str) -> list
             return _checked([cells[row[:start].count(divider)] for start, _ in fields])
     if ":" in head or "=" in head:
         return []
-    cells = list(_CELL.finditer(head))
-    aligned = [_cell_of(span, cells) for span in fields]
+    found = list(_CELL.finditer(head))
+    if len(found) == 1 and not any(found[0].end() == end for _, end in fields):
+        return []
+    aligned = [_cell_of(span, found) for span in fields]
     if len(set(filter(None, aligned))) == len(fields) - aligned.count("") and aligned.count("") <= 1:
         return _checked(aligned)
     words = _WORD.findall(head)

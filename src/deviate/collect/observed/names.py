@@ -33,7 +33,7 @@ _FAR_UNITS = "|".join(sorted(map(re.escape, _LISTS["units apart"]), key=len, rev
 _NEAR_UNITS = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 _UNIT = re.compile(rf"(?P<near>{_NEAR_UNITS})(?![\w/])|(?P<gap> ?)(?P<far>{_FAR_UNITS})(?![\w/])(?!\s*[:=])")
 _BREAKS = re.compile(
-    r"[|;,\[\]{}<>()*#\t│┃║━╺]+|\s[-–—~]+\s|={2,}|-{2,}|\.\s|:\s*(?=\S)|⟨(?:time|path|id|word|n|list)⟩|→|\s/\s"
+    r"[|;,\[\]{}<>()*#\t│┃║━╺]+|\s[-–—~]+\s|={2,}|-{2,}|\.\s|:\s*(?=\S)|⟨(?:time|path|id|word|n|list)⟩|→|\s/\s|\b(?:INFO|DEBUG|WARN(?:ING)?|ERROR|CRITICAL)\b"
 )
 _CALLS = re.compile(r"\b\w+\((?:[^()\s]|\([^()\s]*\))*\)")
 _TRIM = " :=-_/\\.,;'\"~+@!?&%$^`→()[]{}<>|│┃║≈"
@@ -111,8 +111,10 @@ def _part_of_earlier(left: str, earlier: Name, unit: str, whole: bool, after: st
         return Name(f"{base} %" if unit == "%" else f"{base} (in brackets)", unit)
     if mark in {"->", "-->", "=>", "→"} and earlier.name:
         return Name(f"{earlier.name} (new)", unit or earlier.unit)
-    goes_on = mark in {"", ",", "|"} and earlier.role == "value" and not _counts(earlier.name)
-    return Name(_next_of(earlier.name), unit) if goes_on and earlier.name and unit == earlier.unit and not after else None
+    goes_on = mark in {"", ","} and earlier.role == "value" and not _counts(earlier.name)
+    return (
+        Name(_next_of(earlier.name), unit) if goes_on and earlier.name and unit == earlier.unit and not after else None
+    )
 
 
 def _next_of(name: str) -> str:

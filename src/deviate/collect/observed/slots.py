@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deviate.analyse.metrics.names import unique
-from deviate.analyse.naming.words import split_of, words_of
 from deviate.collect.observed.headers import Columns, cell_name, has_label, is_row, names_its_row
 from deviate.collect.observed.merging import merged
 from deviate.collect.observed.mining import Decimals, Field, Floats, Integers, Lines, mine
@@ -43,6 +42,8 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""
     #: What the number is beside others.
     role: Role = "value"
+    #: False where nothing but its position names it.
+    named: bool = True
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -76,6 +77,7 @@ class _Column(NamedTuple):
     template: str
     position: int
     name: Name
+    named: bool
     #: Words of the line that may tell its name from others.
     hints: list[str]
     values: Floats
@@ -88,9 +90,10 @@ class _Column(NamedTuple):
 
     def under(self, head: Columns, position: int, label: str) -> _Column:
         """Return the column with its name in the head of a table, which is told apart from tables with other heads."""
-        name = cell_name(label, head.names[position]) or self.name.name
+        own = cell_name(label, head.names[position])
+        name = own or self.name.name
         template = self.template if label else f"{' '.join(filter(None, head.names))}: {self.template}"
-        return self._replace(name=Name(name, self.name.unit), template=template)
+        return self._replace(name=Name(name, self.name.unit), named=bool(own), template=template)
 
 
 def mine_text(data: bytes, source: str) -> list[SlotSeries]:
@@ -124,6 +127,7 @@ def _series(column: _Column, name: str, source: str) -> SlotSeries:
         decimals=first if bool(np.all(column.precision == first)) else None,
         unit=column.name.unit,
         role=column.name.role,
+        named=column.named,
     )
     return SlotSeries(slot, column.values, column.offsets, column.precision)
 
@@ -149,7 +153,7 @@ def _in_order(lines: Lines, data: bytes, source: str) -> tuple[Integers, list[_C
     _, line, parsed = lines.first
     whole = [b"." not in line[spans[0][0] : spans[0][1]] for spans in parsed.fields]
     text = lines.template.text
-    hints = _hints(text)
+    hints = _hints(lines)
     columns: list[_Column] = []
     for name, field, is_list in zip(names_in(lines.template, whole), lines.fields, lines.template.lists, strict=True):
         for item, (values, decimals, repeats) in enumerate(_items(field)):
@@ -157,8 +161,9 @@ def _in_order(lines: Lines, data: bytes, source: str) -> tuple[Integers, list[_C
             # Items of lists of several lengths follow one another as their lines do.
             chosen = order if repeats is None else np.argsort(starts, kind="stable")
             own = name._replace(name=f"{name.name} [{item}]") if is_list and repeats is None and name.name else name
-            named = own if own.name else own._replace(name=_by_position(len(columns), text, source))
-            columns.append(_Column(text, len(columns), named, hints, values[chosen], starts[chosen], decimals[chosen]))
+            shown = own if own.name else own._replace(name=_by_position(len(columns), text, source))
+            found = values[chosen], starts[chosen], decimals[chosen]
+            columns.append(_Column(text, len(columns), shown, bool(own.name), hints, *found))
     return offsets[order], columns
 
 
@@ -172,7 +177,11 @@ def _items(field: Field) -> Iterator[tuple[Floats, Decimals, NDArray[np.int64] |
             yield values[:, item], decimals[:, item], None
         return
     repeats = np.concatenate([np.full(len(part), part.shape[1]) for part in field.values])
-    yield np.concatenate([p.ravel() for p in field.values]), np.concatenate([p.ravel() for p in field.decimals]), repeats
+    yield (
+        np.concatenate([p.ravel() for p in field.values]),
+        np.concatenate([p.ravel() for p in field.decimals]),
+        repeats,
+    )
 
 
 def _told_apart(columns: list[_Column]) -> Iterator[_Column]:
@@ -195,8 +204,9 @@ def _by_position(position: int, template: str, source: str) -> str:
     return f"column {position + 1} of {source} line '{shown if len(shown) <= 40 else shown[:39] + '…'}'"
 
 
-def _hints(template: str) -> list[str]:
-    """Return what may tell the numbers of a line from those of others with the same name."""
-    text = re.sub(r"⟨\w+⟩", " ", template)
+def _hints(lines: Lines) -> list[str]:
+    """Return what may tell the numbers of a line from those of others with the same name: its first words."""
+    text = re.sub(r"⟨\w+⟩", " ", lines.template.texts[0])
     words = re.findall(r"[^\W\d_][\w/@.\-]*", text)
-    return [split_of(text) if words_of(text) else "", " ".join(words[:1]), " ".join(words[:3]), " ".join(words[:6])]
+    # The first is for the part of the data, which names have already.
+    return ["", " ".join(words[:1]), " ".join(words[:3])]

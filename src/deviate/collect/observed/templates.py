@@ -41,8 +41,8 @@ class Template(NamedTuple):
 class Parsed(NamedTuple):
     """A line taken apart.
 
-    `fields` has the positions of the numbers in the line, several for a list; `kept` the positions of digits that belong
-    to words of the template.
+    `fields` has the positions of the numbers in the line, several for a list; `kept` those of digits that belong to
+    words of the template.
     """
 
     template: Template
@@ -61,7 +61,7 @@ _URL = r"\b[a-z]{2,8}://[^\s'\",;)\]}>]++"
 _LOCATION = r"(?<![\w.)\]}])(?:[A-Za-z]:\\|~/|\.{1,2}/|/(?=[\w.\-]*[A-Za-z_]))[^\s'\",;:)\]}>]++(?::\d++)?+"
 _HEX = (r"(?<![\w.])(?:0x[0-9a-fA-F]++|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|"
         r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])(?![0-9]++e[0-9]++\b)[0-9a-f]{7,})(?![\w.]|[+-]\d)")  # fmt: skip
-_VARYING = re.compile(rf"(?P<place>{_URL}|{_LOCATION})|{_HEX}".encode())
+_VARYING = re.compile(rf"(?P<place>File \"[^\"\n]+\", line \d+|{_URL}|{_LOCATION})|{_HEX}".encode())
 
 
 def without_varying(line: bytes) -> bytes:
@@ -83,6 +83,8 @@ def _scanner(thousands: bool) -> re.Pattern[str]:
     alternatives = {
         # The prefix of absl and glog: level, time, thread, source line.
         "log": r"\b[IWEF]\d{4}\s+[\d:.]+\s+\d+\s+\S+:\d+\]",
+        # Of tracebacks.
+        "frame": r"File \"[^\"\n]+\", line \d+",
         "url": _URL,
         "path": _LOCATION,
         "file": rf"(?<![\w/.])[\w\-.=/]*?\w\.(?:{_EXTENSIONS})(?![\w/])(?::\d++)?+",
@@ -113,7 +115,16 @@ _DIGITS = re.compile(r"\d+", re.ASCII)
 _TAIL = re.compile(r"[^A-Za-z]*$")
 
 #: Told by what they are, not by how they are written.
-_STAND_INS = {"log": IDENTIFIER, "url": PATH, "path": PATH, "date": TIME, "clock": TIME, "version": IDENTIFIER, "hex": IDENTIFIER}
+_STAND_INS = {
+    "log": IDENTIFIER,
+    "frame": PATH,
+    "url": PATH,
+    "path": PATH,
+    "date": TIME,
+    "clock": TIME,
+    "version": IDENTIFIER,
+    "hex": IDENTIFIER,
+}
 _BARS = re.compile(r"[█▉▊▋▌▍▎▏▐░▒▓■□━╸╺╌─═┄]+")
 _REPEATED = re.compile(r"([=\-#*._~+>])\1{3,}")
 _SPACE = re.compile(r"\s+")
