@@ -1,0 +1,158 @@
+"""Which slots show the values of which metrics that were found in the source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deviate.analyse.naming.words import meaning_of, split_of, words_of
+from deviate.collect.observed.slots import Slot, SlotSeries
+
+#: A match is accepted if values of that size, range and trend would agree by chance less often than this.
+MOST_CHANCE = 1e-3
+#: The same where the slot is called what the metric is called.
+MOST_CHANCE_NAMED = 0.05
+
+#: Beyond half a unit of the last digit: the error of a float64 that was multiplied by 100.
+_SLACK = 1e-9
+#: Percentages are printed of fractions.
+FACTORS = (1.0, 100.0)
+
+Floats = NDArray[np.float64]
+
+
+def explains(series: SlotSeries, recorded: Floats) -> bool:
+    """Whether a slot shows the recorded values of a metric, in order, and not by chance.
+
+    See `chance` for the rule.
+    """
+    return chance(series, recorded) <= MOST_CHANCE
+
+
+def chance(series: SlotSeries, recorded: Floats) -> float:
+    """Bound how likely values like these are to agree with those of a slot by chance; 1 where they do not agree.
+
+    Parameters
+    ----------
+    series : SlotSeries
+        What was printed.
+    recorded : float64 array, shape (m,)
+        The values of a metric in the order they were recorded, from the same run.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Notes
+    -----
+    Every printed value must be a recorded one, or a hundred times that, within half a unit of its last digit, and their
+    order must be the same; where fewer are printed than recorded, any in between may be passed over. A printed value
+    agrees by chance with probability at most q = u / s, where u is the unit of its last digit and s how far recorded
+    values typically lie from their neighbours (the median of the absolute differences), as another metric may follow
+    the same trend; of a single value, s is the power of ten above it. Values that are printed again and again count
+    once. The bound is the product of q over the values, times the number of ways to choose them from those recorded.
+    """
+    finite = np.isfinite(series.values)
+    if not finite.any() or len(series.values) > len(recorded):
+        return 1.0
+    return min(_chance_of(series, recorded * factor) for factor in FACTORS)
+
+
+def _chance_of(series: SlotSeries, recorded: Floats) -> float:
+    if not _is_in_order(series, recorded):
+        return 1.0
+    values = series.values[np.isfinite(series.values)]
+    units = 10.0 ** -series.precision[np.isfinite(series.values)].astype(np.float64)
+    _, once = np.unique(values, return_index=True)
+    spread = _typical_step(recorded)
+    scales = np.full(len(once), spread) if spread is not None else _scale(values[once])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        likely = np.where(scales > 0, units[once] / scales, 1.0)
+    ways = _log_choose(len(recorded), len(series.values)) if len(recorded) > len(series.values) else 0.0
+    return float(min(1.0, math.exp(min(0.0, float(np.log(np.clip(likely, 1e-300, 1.0)).sum()) + ways))))
+
+
+def _typical_step(recorded: Floats) -> float | None:
+    """Return the median difference of neighbours; None for less than two values."""
+    finite = recorded[np.isfinite(recorded)]
+    return float(np.median(np.abs(np.diff(finite)))) if len(finite) > 1 else None
+
+
+def _scale(values: Floats) -> Floats:
+    """Return the powers of ten above the values; 0 for 0."""
+    with np.errstate(divide="ignore"):
+        return np.where(values == 0, 0.0, 10.0 ** np.ceil(np.log10(np.abs(values))))
+
+
+def _log_choose(total: int, chosen: int) -> float:
+    return math.lgamma(total + 1) - math.lgamma(chosen + 1) - math.lgamma(total - chosen + 1)
+
+
+def _is_in_order(series: SlotSeries, recorded: Floats) -> bool:
+    """Whether the printed values are recorded ones, rounded as printed, in the same order."""
+    halves = 0.5 * 10.0 ** -series.precision.astype(np.float64) * (1 + 1e-6) + _SLACK * np.abs(series.values)
+    if len(recorded) == len(series.values):
+        return bool(np.all(_agree(series.values, recorded, halves)))
+    at = 0
+    for value, half in zip(series.values.tolist(), halves.tolist(), strict=True):
+        at = _next_match(value, half, recorded, at)
+        if at < 0:
+            return False
+        at += 1
+    return True
+
+
+def _agree(printed: Floats | float, recorded: Floats, halves: Floats | float) -> NDArray[np.bool_]:
+    """Compare element by element; what is not finite must be the same."""
+    with np.errstate(invalid="ignore"):
+        near = np.abs(recorded - printed) <= halves
+    same: NDArray[np.bool_] = near | (recorded == printed) | (np.isnan(recorded) & np.isnan(printed))
+    return same
+
+
+def _next_match(value: float, half: float, recorded: Floats, at: int) -> int:
+    """Return the position of the first recorded value from `at` on that is printed like this; -1 if there is none."""
+    width = 32
+    while at < len(recorded):
+        hits = np.flatnonzero(_agree(value, recorded[at : at + width], half))
+        if len(hits):
+            return at + int(hits[0])
+        at, width = at + width, width * 8
+    return -1
+
+
+def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[Slot, str]:
+    """Return the metric whose values each slot shows, by the slots that show one.
+
+    Several slots may show one metric (the output and a file). Where several metrics explain a slot, that with the
+    name of the slot is chosen, then the one that is least likely to agree by chance; of equal ones the first.
+    """
+    joined: dict[Slot, str] = {}
+    for one in series:
+        candidates = []
+        for metric, values in recorded.items():
+            same_name = says_the_same(one.slot.name, metric)
+            likely = chance(one, values)
+            if likely <= (MOST_CHANCE_NAMED if same_name else MOST_CHANCE):
+                candidates.append((not same_name, likely, metric))
+        if candidates:
+            joined[one.slot] = min(candidates, key=lambda candidate: candidate[:2])[2]
+    return joined
+
+
+def says_the_same(name: str, other: str) -> bool:
+    """Whether two names mean one metric: of the same part of the data, and one in the words of the other.
+
+    Examples
+    --------
+    >>> says_the_same("val acc", "val_acc"), says_the_same("Loss", "train loss"), says_the_same("loss", "accuracy")
+    (True, True, False)
+    """
+    words, others = set(words_of(name)), set(words_of(other))
+    splits = {split_of(name), split_of(other)} - {""}
+    shared = {word for word in words & others if meaning_of(word) is not None}
+    return len(splits) < 2 and bool(shared) and (words <= others or others <= words)

@@ -1,0 +1,239 @@
+"""What the numbers that the runs of a variant printed are: metrics, or something else and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from deviate.analyse.naming.words import (
+    UNNAMED,
+    Meaning,
+    is_bookkeeping,
+    is_counting,
+    is_metric_word,
+    is_schedule,
+    meaning_of,
+    word_lists,
+    words_of,
+)
+from deviate.collect.observed.slots import Slot, SlotSeries
+from deviate.collect.observed.templates import NUMBER, TIME
+
+JudgedKind = Literal[
+    "metric", "counter", "setting", "constant", "time of day", "progress", "identifier", "total"
+]  # fmt: skip
+
+_LISTS = word_lists(__file__)
+_UNITS_OF_COST = _LISTS["units of cost"]
+_UNITS_OF_MEMORY = _LISTS["units of memory"]
+
+#: Clock readings since 1970, in seconds: of the years 2001 to 2065. Programs print them in ms, µs and ns as well.
+FIRST_CLOCK, LAST_CLOCK = 1e9, 3e9
+CLOCK_UNITS = (1.0, 1e3, 1e6, 1e9)
+
+Floats = NDArray[np.float64]
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """What a slot is, over all runs of a variant."""
+
+    #: As the first run has it that has it.
+    slot: Slot
+    kind: JudgedKind
+    #: One line.
+    reason: str
+    #: Whether two runs differ at the same occurrence, or in how often they have the slot.
+    varies: bool
+    #: Whether values differ within a run.
+    varies_within: bool
+    #: Runs that have the slot.
+    runs: int
+    #: Of a metric: its kind and direction, by its name and unit.
+    meaning: Meaning | None = None
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """All that was printed in a slot, one array for each run that has it."""
+
+    slot: Slot
+    values: list[Floats]
+    varies: bool
+    varies_within: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether all values are whole numbers."""
+        return all(bool(np.all(run == np.floor(run))) for run in self.values)
+
+    @property
+    def ascends(self) -> bool:
+        """Whether no value is below the one before it, in all runs, but for new beginnings at the first one."""
+        return all(_ascends(run) for run in self.values)
+
+
+def judge(runs: Mapping[str, Sequence[SlotSeries]]) -> list[Judged]:
+    """Say what each slot of the runs of one variant is.
+
+    Parameters
+    ----------
+    runs : mapping from str to sequence of SlotSeries
+        What each run printed. Slots of different runs are one where source, template and position are equal.
+
+    Returns
+    -------
+    list of Judged
+        In the order of the first run, then that of the others.
+    """
+    slots: dict[tuple[str, str, int], list[SlotSeries]] = {}
+    for series in runs.values():
+        for one in series:
+            slots.setdefault(one.slot.key, []).append(one)
+    return [_judged(_seen(series)) for series in slots.values()]
+
+
+def _seen(series: Sequence[SlotSeries]) -> _Seen:
+    values = [one.values for one in series]
+    return _Seen(
+        series[0].slot,
+        values,
+        varies=any(_differ(values[0], other) for other in values[1:]),
+        varies_within=any(_differ(run[:1].repeat(len(run)), run) for run in values),
+    )
+
+
+def _differ(one: Floats, other: Floats) -> bool:
+    shared = min(len(one), len(other))
+    return not np.array_equal(one[:shared], other[:shared], equal_nan=True)
+
+
+def _judged(seen: _Seen) -> Judged:
+    kind, reason = _verdict(seen)
+    return Judged(
+        slot=seen.slot,
+        kind=kind,
+        reason=reason,
+        varies=seen.varies,
+        varies_within=seen.varies_within,
+        runs=len(seen.values),
+        meaning=_meaning(seen.slot) if kind == "metric" else None,
+    )
+
+
+def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
+    """Say what a slot is, whether or not runs differ in it; what is left is a metric or not by whether it varies."""
+    name = _name(seen.slot)
+    if seen.slot.role == "progress":
+        return "progress", "a progress bar says how far it is"
+    if _is_clock(seen):
+        return "time of day", "seconds since 1970"
+    words = set(words_of(name))
+    if words & _LISTS["forecasts"]:
+        return "progress", "a forecast of the time that is left"
+    if _is_of_log(seen):
+        return "identifier", "a whole number in front of a log message"
+    if words & _LISTS["identifiers"] and seen.whole and not is_metric_word(name):
+        return "identifier", "the name is of an identifier"
+    if seen.slot.role == "total" and not seen.varies:
+        return "total", "the whole of a fraction, equal in all runs"
+    if _is_counter(seen):
+        return "counter", "whole numbers that only go up, of a name that counts"
+    if is_schedule(name):
+        return "setting", "the name is of a schedule or setting"
+    if seen.varies:
+        return "metric", "runs differ in it"
+    return _of_equal_runs(seen)
+
+
+def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
+    """Judge a slot whose values are the same in all runs, or of which there is one run."""
+    name = _name(seen.slot)
+    is_metric = is_metric_word(name) and not is_bookkeeping(name)
+    words = set(words_of(name))
+    if words & _LISTS["settings"] and not is_metric:
+        return "setting", "equal in all runs, and the name is of a setting"
+    if not seen.varies_within:
+        if is_metric and not words & _LISTS["settings"]:
+            return "metric", "the name is of a metric, though it was equal in all runs"
+        return "constant", "one value in all runs"
+    if _counts_evenly(seen):
+        return "counter", "whole numbers in even steps"
+    if is_metric or not seen.whole or _unit_costs(seen.slot):
+        return "metric", "it varies within a run" + (", and the name is of a metric" if is_metric else "")
+    if is_counting(name):
+        return "counter", "whole numbers, of a name that counts"
+    return "metric", "it varies within a run"
+
+
+def _name(slot: Slot) -> str:
+    """Return what names a slot; empty where that is its position alone."""
+    return slot.name if slot.named else ""
+
+
+def _is_of_log(seen: _Seen) -> bool:
+    """Whether a number stands between the time and the message of a log: the process or thread."""
+    before, _, behind = _around(seen.slot)
+    in_front = TIME in before and not re.search(r"[^\W\d_]", before.replace(TIME, "").replace("pid", ""))
+    return (
+        not seen.slot.named
+        and seen.whole
+        and (in_front or re.match(r"\W*\b(?:INFO|DEBUG|WARN|ERR)", behind) is not None)
+    )
+
+
+def _around(slot: Slot) -> tuple[str, str, str]:
+    """Return the text of a template before and behind a slot."""
+    parts = slot.template.split(NUMBER)
+    before = NUMBER.join(parts[: slot.position + 1])
+    return before, NUMBER, NUMBER.join(parts[slot.position + 1 :])
+
+
+def _is_clock(seen: _Seen) -> bool:
+    low = min(float(run.min(initial=np.inf)) for run in seen.values)
+    high = max(float(run.max(initial=-np.inf)) for run in seen.values)
+    in_years = any(FIRST_CLOCK * unit <= low and high <= LAST_CLOCK * unit for unit in CLOCK_UNITS)
+    return in_years and seen.ascends and not is_metric_word(re.sub(r"\btimes?\b", "", _name(seen.slot)))
+
+
+def _is_counter(seen: _Seen) -> bool:
+    """Whether a slot counts by its name and by its values, in whatever steps each run counts."""
+    name = _name(seen.slot)
+    counts = (is_bookkeeping(name) or is_counting(name)) and not is_metric_word(name) and not _unit_costs(seen.slot)
+    return counts and seen.whole and seen.varies_within and (seen.ascends or not seen.varies)
+
+
+def _ascends(values: Floats) -> bool:
+    steps = np.diff(values)
+    return bool(np.all((steps >= 0) | (values[1:] <= values[0] + 1)))
+
+
+def _counts_evenly(seen: _Seen) -> bool:
+    """Whether all values are whole and follow one another in one step, but for new beginnings."""
+    for run in seen.values:
+        steps = np.diff(run)
+        onward = steps[steps != 0]
+        if len(onward) == 0 or not np.all(run == np.floor(run)):
+            return False
+        ahead = onward[onward > 0]
+        if len(ahead) < 2 or len(np.unique(ahead)) > 1 or bool(np.any(run[1:][steps < 0] > run[0] + ahead[0])):
+            return False
+    return True
+
+
+def _unit_costs(slot: Slot) -> bool:
+    return slot.unit in _UNITS_OF_COST or slot.unit in _UNITS_OF_MEMORY
+
+
+def _meaning(slot: Slot) -> Meaning:
+    """Return kind and direction by the unit, where that is of a time, a rate or memory, else by the name."""
+    by_name = meaning_of(_name(slot))
+    if slot.unit in _UNITS_OF_COST and (by_name is None or by_name.kind not in get_args(Literal["loss", "speed"])):
+        per_second = slot.unit.endswith(("/s", "/sec", "fps"))
+        return Meaning("speed", "higher" if per_second else "lower")
+    if slot.unit in _UNITS_OF_MEMORY:
+        return Meaning("resource", "lower")
+    return by_name or UNNAMED

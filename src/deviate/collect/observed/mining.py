@@ -1,0 +1,165 @@
+"""All numbers of a log, as columns: one for each place in a template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deviate.collect.observed.lines import displayed_lines
+from deviate.collect.observed.printed import read_column
+from deviate.collect.observed.templates import MOST_CHARACTERS, Parsed, Span, Template, take_apart, without_varying
+
+#: Lines that wait to be read as columns: about their number times their length is held.
+WAITING = 50_000
+#: Ways to write a template (widths of numbers, identifiers) that are remembered at once.
+MOST_FORMS = 50_000
+#: Templates of one log. What lines of further ones report is not mined, and counted.
+MOST_TEMPLATES = 20_000
+
+_DIGITS = bytes(ord("0") if character in b"0123456789" else character for character in range(256))
+_WORDED_NUMBER = re.compile(rb"nan|inf", re.IGNORECASE)
+#: Digits around a comma that part no thousands: then commas part values in this log.
+_LISTED = re.compile(rb"(?<![\d.,])\d+(?:,\d+)*,(?:\d{1,2}(?!\d)|\d{4})")
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Decimals = NDArray[np.int16]
+
+
+class Field:
+    """The numbers of one place in a template: parts of columns, in the order they were read."""
+
+    def __init__(self) -> None:
+        self.values: list[Floats] = []
+        self.decimals: list[Decimals] = []
+
+
+class Lines:
+    """All lines of one template.
+
+    `parts` are arrays of the offsets of lines; each field has as many, of shape (lines,), or (lines, items) for a list.
+    """
+
+    def __init__(self, template: Template, first: tuple[int, bytes, Parsed]) -> None:
+        self.template = template
+        #: Offset, text and parts of the line that was read first.
+        self.first = first
+        self.parts: list[Integers] = []
+        self.fields = [Field() for _ in template.lists]
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return sum(len(part) for part in self.parts)
+
+    def read(self, starts: Sequence[int], texts: Sequence[bytes], fields: Sequence[Sequence[Span]]) -> None:
+        """Add lines that differ in digits alone; `fields` are the positions of their numbers."""
+        self.parts.append(np.array(starts, dtype=np.int64))
+        for field, spans in zip(self.fields, fields, strict=True):
+            columns = [read_column(texts, start, end) for start, end in spans]
+            field.values.append(np.stack([values for values, _ in columns], axis=1))
+            field.decimals.append(np.stack([decimals for _, decimals in columns], axis=1))
+
+    def add(self, other: Lines) -> None:
+        """Add the lines of another template with as many fields."""
+        self.parts.extend(other.parts)
+        for field, added in zip(self.fields, other.fields, strict=True):
+            field.values.extend(added.values)
+            field.decimals.extend(added.decimals)
+        self.first = min(self.first, other.first)
+
+
+class _Form:
+    """Lines that differ in digits alone, as far as they were not read yet."""
+
+    def __init__(self, kept: tuple[Span, ...]) -> None:
+        self.kept = kept
+        #: By the digits that belong to words: offsets and texts that wait, and where they go.
+        self.groups: dict[bytes, _Group] = {}
+
+
+class _Group:
+    def __init__(self, lines: Lines | None, fields: tuple[tuple[Span, ...], ...]) -> None:
+        self.lines = lines
+        self.fields = fields
+        self.starts: list[int] = []
+        self.texts: list[bytes] = []
+
+
+class Miner:
+    """Reads displayed lines into templates and columns."""
+
+    def __init__(self, thousands: bool) -> None:
+        self._thousands = thousands
+        self._forms: dict[bytes, _Form] = {}
+        self._templates: dict[Template, Lines] = {}
+        self._waiting = 0
+        #: Lines with numbers whose template came after `MOST_TEMPLATES` others.
+        self.left_out = 0
+
+    def read(self, lines: Iterator[tuple[int, bytes]]) -> list[Lines]:
+        """Return the templates of all lines, in the order in which they first appear."""
+        forms = self._forms
+        for start, text in lines:
+            skeleton = text.translate(_DIGITS)
+            if b"0" not in skeleton and not _WORDED_NUMBER.search(skeleton):
+                continue
+            form = forms.get(skeleton)
+            if form is None:
+                text = without_varying(text)
+                skeleton = text.translate(_DIGITS)
+                form = forms.get(skeleton)
+            if form is None:
+                group = self._new_form(skeleton, start, text)
+            else:
+                key = b" ".join([text[a:b] for a, b in form.kept]) if form.kept else b""
+                group = form.groups.get(key) or self._new_group(form, key, start, text)
+            group.starts.append(start)
+            group.texts.append(text)
+            self._waiting += 1
+            if self._waiting >= WAITING:
+                self._read_waiting()
+        self._read_waiting()
+        return sorted(self._templates.values(), key=lambda lines: lines.first[0])
+
+    def _new_form(self, skeleton: bytes, start: int, text: bytes) -> _Group:
+        if len(self._forms) >= MOST_FORMS:
+            self._read_waiting()
+            self._forms.clear()
+        parsed = take_apart(text, self._thousands)
+        form = self._forms[skeleton] = _Form(parsed.kept)
+        key = b" ".join([text[a:b] for a, b in parsed.kept])
+        return self._new_group(form, key, start, text)
+
+    def _new_group(self, form: _Form, key: bytes, start: int, text: bytes) -> _Group:
+        parsed = take_apart(text, self._thousands)
+        lines = self._templates.get(parsed.template) if parsed.fields else None
+        if parsed.fields and lines is None and len(self._templates) < MOST_TEMPLATES:
+            first = (start, text[:MOST_CHARACTERS], parsed)
+            lines = self._templates[parsed.template] = Lines(parsed.template, first)
+        group = form.groups[key] = _Group(lines, parsed.fields)
+        return group
+
+    def _read_waiting(self) -> None:
+        for form in self._forms.values():
+            for group in form.groups.values():
+                if not group.starts:
+                    continue
+                if group.lines is not None:
+                    group.lines.read(group.starts, group.texts, group.fields)
+                elif group.fields:
+                    self.left_out += len(group.starts)
+                group.starts, group.texts = [], []
+        self._waiting = 0
+
+
+def mine(data: bytes) -> tuple[list[Lines], int]:
+    """Return the templates of a log with their numbers, and how many lines are left out.
+
+    Lines are left out whose template comes after `MOST_TEMPLATES` others.
+    """
+    miner = Miner(thousands=_LISTED.search(data) is None)
+    return miner.read(displayed_lines(data)), miner.left_out

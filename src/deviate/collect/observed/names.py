@@ -1,0 +1,245 @@
+"""What the numbers of a template are called: by the words before them, their key, or the words after them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from deviate.analyse.metrics import names as source_names
+from deviate.analyse.naming.words import is_bookkeeping, is_counting, meaning_of, split_of, word_lists
+from deviate.collect.observed.printed import UNITS
+from deviate.collect.observed.templates import LIST, NUMBER, Template
+
+_LISTS = word_lists(__file__)
+#: The words that name nothing are those of the texts in the source.
+_LINKING = word_lists(source_names.__file__)["linking words"]
+_ARTICLES = word_lists(source_names.__file__)["articles"]
+MAX_WORDS = source_names.MAX_WORDS
+
+#: What a number is beside others: a value; the whole of a fraction; a number of a progress bar.
+Role = Literal["value", "total", "progress"]
+
+
+class Name(NamedTuple):
+    """The name of a number; empty where nothing names it."""
+
+    name: str
+    unit: str = ""
+    role: Role = "value"
+
+
+_FAR_UNITS = "|".join(sorted(map(re.escape, _LISTS["units apart"]), key=len, reverse=True))
+_NEAR_UNITS = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
+_UNIT = re.compile(rf"(?P<near>{_NEAR_UNITS})(?![\w/])|(?P<gap> ?)(?P<far>{_FAR_UNITS})(?![\w/])(?!\s*[:=])")
+_BREAKS = re.compile(
+    r"[|;,\[\]{}<>()*#\t│┃║━╺]+|\s[-–—~]+\s|={2,}|-{2,}|\.\s|:\s*(?=\S)|⟨(?:time|path|id|word|n|list)⟩|→|\s/\s|\b(?:INFO|DEBUG|WARN(?:ING)?|ERROR|CRITICAL)\b"
+)
+_CALLS = re.compile(r"\b\w+\((?:[^()\s]|\([^()\s]*\))*\)")
+_TRIM = " :=-_/\\.,;'\"~+@!?&%$^`→()[]{}<>|│┃║≈"
+_WRAPPERS = re.compile(
+    r"(?:\b(?:np|numpy|torch|jnp|tf|jax)\.)?\b(?:tensor|array|Array|Tensor|DeviceArray|(?:float|int|uint)\d+|float_|str)"
+    r"[(\[]*$|<tf\.\w+:[^⟨]*numpy=$"
+)
+_LETTERS = re.compile(r"[^\W\d_]")
+_DEVIATION = re.compile(r"\s*(?:\(?\s*(?:±|\+/-|\+-|\\pm)\s*)")
+_FRACTION = re.compile(r"\s*(?:/|of|out of)\s*")
+_ROW_OF_DICTIONARY = re.compile(r"['\"]([^'\"]*)['\"]\s*:|[{}]")
+_REMARK_ENDS = re.compile(r"[^()⟨⟩]*\)\s*[:=]\s*")
+_AFTER = re.compile(r"[%)\]]*[ -]?(?P<words>[^\W\d_][\w /%-]*)(?P<end>.?)")
+
+
+def names_in(template: Template, whole: Sequence[bool] = ()) -> list[Name]:
+    """Name the fields of a template.
+
+    `whole` says of each field whether its number is printed without a point.
+
+    Examples
+    --------
+    >>> from deviate.collect.observed.templates import take_apart
+    >>> [one.name for one in names_in(take_apart(b"Epoch 3 | val acc 97.1% | took 12 s").template)]
+    ['Epoch', 'val acc', 'time']
+    """
+    lefts, units = _sides(template)
+    whole = whole or [True] * len(lefts)
+    keys = _keys(template)
+    lead = _lead(template.texts[0])
+    named: list[Name] = []
+    consumed = False
+    for position, left in enumerate(lefts):
+        unit, last = units[position], position == len(lefts) - 1
+        right = template.texts[position + 1].removeprefix(" ").removeprefix(unit) if last else lefts[position + 1]
+        after = _words_after(right) if last or _ends_clause(right) else ""
+        part = _part_of_earlier(left, named[-1], unit, whole[position], after) if named else None
+        if part is not None:
+            named.append(part)
+            continue
+        lead = _lead(left) or lead if position else lead
+        words = keys[position] or ("" if consumed else words_of_clause(left))
+        phrase = "" if keys[position] or not position else _phrase_around(lefts[position - 1], left)
+        if phrase:
+            words = phrase
+            named[-1] = Name(_words_after(left), units[position - 1])
+        named.append(Name(_with_context(words or after, lead, unit), unit))
+        # The words between two numbers name one of them.
+        consumed = not words and bool(after)
+    return _with_bars(template, named)
+
+
+def _sides(template: Template) -> tuple[list[str], list[str]]:
+    """Return the text to the left of each field, without the unit of the field before, and the units."""
+    lefts, units = [template.texts[0]], []
+    for text in template.texts[1:]:
+        match = _UNIT.match(text)
+        units.append((match["near"] or match["far"]) if match else "")
+        lefts.append(text[match.end() :] if match else text)
+    return lefts[:-1], units
+
+
+def _part_of_earlier(left: str, earlier: Name, unit: str, whole: bool, after: str) -> Name | None:
+    """Name a number that belongs to the one before: its deviation, its whole, its average in brackets."""
+    if _LETTERS.search(_FRACTION.sub("", left)):
+        return None
+    mark = left.strip()
+    if _DEVIATION.fullmatch(left):
+        return Name(f"{earlier.name} ±" if earlier.name else "", unit or earlier.unit)
+    if _FRACTION.fullmatch(left):
+        return Name(f"{earlier.name} total".strip(), unit, "total") if whole else Name(_next_of(earlier.name), unit)
+    if mark in {"(", "["} and earlier.name and not _counts(earlier.name):
+        # A percentage in brackets behind a fraction is what the fraction is called.
+        base = earlier.name.removesuffix(" total") if earlier.role == "total" else earlier.name
+        return Name(f"{base} %" if unit == "%" else f"{base} (in brackets)", unit)
+    if mark in {"->", "-->", "=>", "→"} and earlier.name:
+        return Name(f"{earlier.name} (new)", unit or earlier.unit)
+    goes_on = mark in {"", ","} and earlier.role == "value" and not _counts(earlier.name)
+    return (
+        Name(_next_of(earlier.name), unit) if goes_on and earlier.name and unit == earlier.unit and not after else None
+    )
+
+
+def _next_of(name: str) -> str:
+    """``loss``, ``loss (2)``, ``loss (3)``."""
+    match = re.fullmatch(r"(.*) \((\d+)\)", name)
+    return f"{match[1]} ({int(match[2]) + 1})" if match else f"{name} (2)"
+
+
+def _counts(name: str) -> bool:
+    return is_bookkeeping(name) or is_counting(name)
+
+
+def _phrase_around(before: str, left: str) -> str:
+    """Return the name that a phrase with a number in it gives to the number behind it; empty where there is none.
+
+    ``Accuracy on the 10000 test images: 53``, ``mean reward (100 episodes): 23.4``.
+    """
+    if _REMARK_ENDS.fullmatch(left) and before.rstrip().endswith("("):
+        return words_of_clause(before.rstrip()[:-1])
+    ending = re.search(r"([A-Za-z]+) ?$", before)
+    phrase, own = words_of_clause(before), words_of_clause(left)
+    if ending is None or ending[1].lower() not in _LINKING | _ARTICLES or meaning_of(own) or not meaning_of(phrase):
+        return ""
+    return phrase if split_of(phrase) or not split_of(own) else f"{_split_word(own)} {phrase}"
+
+
+def words_of_clause(text: str) -> str:
+    """Return the words at the end of a text that can name what follows it.
+
+    Examples
+    --------
+    >>> words_of_clause("Epoch done, the average loss is "), words_of_clause("Test set: Accuracy:")
+    ('average loss', 'Test Accuracy')
+    """
+    shielded = _CALLS.sub(lambda call: call[0].replace("(", "\x01").replace(")", "\x02"), _WRAPPERS.sub("", text))
+    trimmed = shielded.rstrip(_TRIM)
+    clauses = [_clean(clause) for clause in _BREAKS.split(trimmed)]
+    named = [clause for clause in clauses if _LETTERS.search(clause)]
+    if not named or not _LETTERS.search(clauses[-1]):
+        return ""
+    words = _without_links(named[-1].split()[-MAX_WORDS:])
+    name = " ".join(words)
+    split = next((clause for clause in reversed(named[:-1]) if split_of(clause) and len(clause.split()) <= 2), "")
+    return f"{_split_word(split)} {name}" if split and name and not split_of(name) else name
+
+
+def _clean(clause: str) -> str:
+    return clause.strip(_TRIM).replace("\x01", "(").replace("\x02", ")")
+
+
+def _without_links(words: list[str]) -> list[str]:
+    words = list(words)
+    while words and words[-1].lower() in _LINKING:
+        words.pop()
+    while len(words) > 1 and words[0].lower() in _LINKING | _ARTICLES:
+        words.pop(0)
+    return words
+
+
+def _split_word(clause: str) -> str:
+    """Return the word of a clause that says which part of the data it speaks of."""
+    return next((word for word in re.findall(r"[A-Za-z]+", clause) if split_of(word)), clause)
+
+
+def _words_after(right: str) -> str:
+    """First words after a number, unless they introduce the next one (``loss: ``)."""
+    match = _AFTER.match(right)
+    if match is None or match["end"] in {":", "="}:
+        return ""
+    words = [word for word in match["words"].strip(_TRIM).split() if word.lower() not in _LINKING | _ARTICLES]
+    return " ".join(words) if 0 < len(words) <= 3 and len("".join(words)) > 1 else ""
+
+
+def _ends_clause(right: str) -> bool:
+    """Whether the words after a number end before the next one begins."""
+    return re.match(r"[%)\]]*[ -]?[^\W\d_][\w /%-]*[,;|)\]]", right) is not None
+
+
+def _lead(text: str) -> str:
+    """Return the part of the data that a text speaks of from there on: ``Test:``, ``[val]``, ``Train Epoch``."""
+    clauses = [_clean(clause) for clause in _BREAKS.split(re.sub(r"⟨\w+⟩", " ", text))]
+    for index, clause in enumerate(clauses):
+        is_own = index < len(clauses) - 1 or is_bookkeeping(clause)
+        if is_own and split_of(clause) and len(clause.split()) <= 3:
+            return _split_word(clause)
+    return ""
+
+
+def _with_context(words: str, lead: str, unit: str) -> str:
+    """Complete a name by its unit, where that says more, and by the part of the data."""
+    if unit in _LISTS["rates"]:
+        rate = f"time per {unit.partition('/')[2]}" if unit.startswith(("s/", "ms/", "us/")) else "speed"
+        words = words if meaning_of(words) is not None else f"{words} {rate}".strip()
+    elif unit in _LISTS["durations"] and meaning_of(words) is None:
+        words = f"{words} time" if words and not _LINKING.issuperset(words.lower().split()) else "time"
+    if not lead or not words or split_of(words) or _counts(words):
+        return words
+    return f"{lead} {words}"
+
+
+def _keys(template: Template) -> list[str]:
+    """Name the fields of a printed dictionary by the keys that lead to them; empty for other lines."""
+    if not re.search(r"['\"]\s*:\s*\{", template.text):
+        return [""] * len(template.lists)
+    path: list[str] = []
+    key, keys = "", []
+    for text in template.texts[:-1]:
+        for token in _ROW_OF_DICTIONARY.finditer(text):
+            if token[0] == "{":
+                path.append(key)
+            elif token[0] == "}":
+                del path[-1:]
+            else:
+                key = token[1]
+        keys.append("/".join(filter(None, [*path, key])) if path else "")
+    return keys
+
+
+def _with_bars(template: Template, named: list[Name]) -> list[Name]:
+    """Mark what a progress bar says of how far it is: its percentage, its count and its whole."""
+    text = template.text
+    bar = re.search(rf"{NUMBER}%\s?\|.*?{NUMBER}/\s?{NUMBER}|{NUMBER}/{NUMBER}\s?(?:━|\[[=>.\-]*\])|━\s?{NUMBER}%|"
+                    rf"{NUMBER}it \[", text)  # fmt: skip
+    if bar is None:
+        return named
+    before = len(re.findall(f"{NUMBER}|{LIST}", text[: bar.start()]))
+    inside = before + len(re.findall(f"{NUMBER}|{LIST}", bar[0]))
+    return [one._replace(role="progress") if before <= index < inside else one for index, one in enumerate(named)]

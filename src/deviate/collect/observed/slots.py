@@ -1,0 +1,212 @@
+"""The numbers that a program printed, as series: one for each place in a template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from deviate.analyse.metrics.names import unique
+from deviate.collect.observed.headers import Columns, cell_name, has_label, is_row, names_its_row
+from deviate.collect.observed.merging import merged
+from deviate.collect.observed.mining import Decimals, Field, Floats, Integers, Lines, mine
+from deviate.collect.observed.names import Name, Role, names_in, words_of_clause
+from deviate.collect.observed.tables import tables_of
+from deviate.collect.observed.templates import LIST, NUMBER
+
+#: Lists of one length up to this have a slot for each item; longer ones, and those of several lengths, have one slot.
+MOST_ITEMS = 20
+
+#: Labels of a table whose rows are told apart by a number.
+MOST_LABELS = 200
+
+
+class Slot(msgspec.Struct, frozen=True, kw_only=True):
+    """A place in what a program reports where a number stands."""
+
+    #: ``stdout``, ``stderr`` or the path of a file, relative to the run's folder.
+    source: str
+    #: The line with its numbers replaced, or the column or key of a file.
+    template: str
+    #: Which number of the template, from 0.
+    position: int
+    #: Unique in the run.
+    name: str
+    #: Digits after the point in all values; None where they differ.
+    decimals: int | None = None
+    #: As printed behind the number; empty where there is none.
+    unit: str = ""
+    #: What the number is beside others.
+    role: Role = "value"
+    #: False where nothing but its position names it.
+    named: bool = True
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What a slot has in common with that of another run."""
+        return self.source, self.template, self.position
+
+
+class SlotSeries(msgspec.Struct, frozen=True, eq=False):
+    """The values of a slot in one run, in the order of the log.
+
+    `values` and `offsets` have one item for each occurrence; an offset is where the line begins. `precision` has the
+    digits after the point of each value: it was rounded to 10**-precision.
+    """
+
+    slot: Slot
+    values: Floats
+    offsets: Integers
+    precision: Decimals
+
+
+class Mined(NamedTuple):
+    """The series of a log, and how many of its lines with numbers were left out."""
+
+    series: list[SlotSeries]
+    left_out: int
+
+
+class _Column(NamedTuple):
+    """A series before it has a unique name."""
+
+    template: str
+    position: int
+    name: Name
+    named: bool
+    #: Words of the line that may tell its name from others.
+    hints: list[str]
+    values: Floats
+    offsets: Integers
+    precision: Decimals
+
+    def only(self, rows: NDArray[np.int64]) -> _Column:
+        """Return the column with these occurrences alone."""
+        return self._replace(values=self.values[rows], offsets=self.offsets[rows], precision=self.precision[rows])
+
+    def under(self, head: Columns, position: int, label: str) -> _Column:
+        """Return the column with its name in the head of a table, which is told apart from tables with other heads."""
+        own = cell_name(label, head.names[position])
+        name = own or self.name.name
+        template = self.template if label else f"{' '.join(filter(None, head.names))}: {self.template}"
+        return self._replace(name=Name(name, self.name.unit), named=bool(own), template=template)
+
+
+def mine_text(data: bytes, source: str) -> list[SlotSeries]:
+    """Return every number of a log as a series of its slot; see `mine_log`."""
+    return mine_log(data, source).series
+
+
+def mine_log(data: bytes, source: str) -> Mined:
+    """Return every number of a log as a series of its slot, and how many lines were left out.
+
+    Parameters
+    ----------
+    data : bytes
+        All that was written, with escape sequences.
+    source : str
+        What the slots are said to be of.
+    """
+    templates, left_out = mine(data)
+    columns = [column for lines in merged(templates) for column in _columns(lines, data, source)]
+    names = unique([column.name.name for column in columns], [column.hints for column in columns])
+    return Mined([_series(column, name, source) for column, name in zip(columns, names, strict=True)], left_out)
+
+
+def _series(column: _Column, name: str, source: str) -> SlotSeries:
+    first = int(column.precision[0])
+    slot = Slot(
+        source=source,
+        template=column.template,
+        position=column.position,
+        name=name,
+        decimals=first if bool(np.all(column.precision == first)) else None,
+        unit=column.name.unit,
+        role=column.name.role,
+        named=column.named,
+    )
+    return SlotSeries(slot, column.values, column.offsets, column.precision)
+
+
+def _columns(lines: Lines, data: bytes, source: str) -> Iterator[_Column]:
+    """Yield the columns of a template; of rows without words, those of each table."""
+    offsets, plain = _in_order(lines, data, source)
+    if not is_row(lines.template):
+        yield from plain
+        return
+    label = words_of_clause(lines.template.texts[0]) if has_label(lines.template) else ""
+    for head, rows in tables_of(data, offsets, lines, label):
+        columns = [column.only(rows) for column in plain]
+        if head is not None and not names_its_row(lines.template):
+            columns = [column.under(head, position, label) for position, column in enumerate(columns)]
+        yield from _told_apart(columns) if head is not None and head.by_class and not label else columns
+
+
+def _in_order(lines: Lines, data: bytes, source: str) -> tuple[Integers, list[_Column]]:
+    """Return the offsets of a template's lines, and its columns in the order of the log."""
+    offsets = np.concatenate(lines.parts)
+    order = np.argsort(offsets, kind="stable")
+    _, line, parsed = lines.first
+    whole = [b"." not in line[spans[0][0] : spans[0][1]] for spans in parsed.fields]
+    text = lines.template.text
+    hints = _hints(lines)
+    columns: list[_Column] = []
+    for name, field, is_list in zip(names_in(lines.template, whole), lines.fields, lines.template.lists, strict=True):
+        for item, (values, decimals, repeats) in enumerate(_items(field)):
+            starts = offsets if repeats is None else np.repeat(offsets, repeats)
+            # Items of lists of several lengths follow one another as their lines do.
+            chosen = order if repeats is None else np.argsort(starts, kind="stable")
+            own = name._replace(name=f"{name.name} [{item}]") if is_list and repeats is None and name.name else name
+            shown = own if own.name else own._replace(name=_by_position(len(columns), text, source))
+            found = values[chosen], starts[chosen], decimals[chosen]
+            columns.append(_Column(text, len(columns), shown, bool(own.name), hints, *found))
+    return offsets[order], columns
+
+
+def _items(field: Field) -> Iterator[tuple[Floats, Decimals, NDArray[np.int64] | None]]:
+    """Yield values and decimals of the items of a field; with their number per line where that differs."""
+    widths = {part.shape[1] for part in field.values}
+    width = max(widths)
+    if len(widths) == 1 and (width <= MOST_ITEMS):
+        values, decimals = np.concatenate(field.values), np.concatenate(field.decimals)
+        for item in range(width):
+            yield values[:, item], decimals[:, item], None
+        return
+    repeats = np.concatenate([np.full(len(part), part.shape[1]) for part in field.values])
+    yield (
+        np.concatenate([p.ravel() for p in field.values]),
+        np.concatenate([p.ravel() for p in field.decimals]),
+        repeats,
+    )
+
+
+def _told_apart(columns: list[_Column]) -> Iterator[_Column]:
+    """Yield the columns of a table of classes for each class, whose label is the first column."""
+    labels = list(dict.fromkeys(columns[0].values.tolist()))
+    if len(labels) > MOST_LABELS:
+        yield from columns
+        return
+    for label in labels:
+        rows = np.flatnonzero(columns[0].values == label)
+        for column in columns[1:]:
+            named = column.name._replace(name=f"{label:g} {column.name.name}")
+            template = column.template.replace(NUMBER, f"{label:g}", 1)
+            yield column.only(rows)._replace(template=template, position=column.position - 1, name=named)
+
+
+def _by_position(position: int, template: str, source: str) -> str:
+    """Name a number that nothing names."""
+    shown = template.replace(NUMBER, "N").replace(LIST, "[N]")
+    return f"column {position + 1} of {source} line '{shown if len(shown) <= 40 else shown[:39] + '…'}'"
+
+
+def _hints(lines: Lines) -> list[str]:
+    """Return what may tell the numbers of a line from those of others with the same name: its first words."""
+    text = re.sub(r"⟨\w+⟩", " ", lines.template.texts[0])
+    words = re.findall(r"[^\W\d_][\w/@.\-]*", text)
+    # The first is for the part of the data, which names have already.
+    return ["", " ".join(words[:1]), " ".join(words[:3])]

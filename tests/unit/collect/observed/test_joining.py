@@ -1,0 +1,88 @@
+"""Slots are joined to the metrics whose values they show, rounded as printed, and not by chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deviate.collect.observed.joining import chance, explains, join
+from deviate.collect.observed.slots import mine_text
+
+
+def printed(values, form="{:.4f}", name="loss"):
+    (series,) = mine_text("\n".join(f"{name}: {form.format(value)}" for value in values).encode(), "stdout")
+    return series
+
+
+def curve(seed=0, count=20):
+    rng = np.random.default_rng(seed)
+    return np.exp(-np.arange(count) / 10) + 0.1 * rng.random(count)
+
+
+@pytest.mark.parametrize("form", ["{:.4f}", "{:.3e}", "{:g}", "{!r}", "{:.6}"])
+def test_a_printed_curve_is_explained_by_what_was_recorded(form):
+    values = curve().tolist()
+    assert explains(printed(values, form), np.array(values))
+    assert not explains(printed(values, form), curve(seed=1))
+
+
+def test_percentages_are_explained_by_fractions():
+    assert explains(printed(curve() * 100, "{:.2f}%"), curve())
+
+
+def test_what_is_printed_more_rarely_is_explained():
+    assert explains(printed(curve(count=200)[::10]), curve(count=200))
+
+
+def test_the_order_must_be_the_same():
+    assert not explains(printed(curve()[::-1]), curve())
+    assert not explains(printed([*curve(), 0.5]), curve())
+
+
+def test_rounding_of_halves_does_not_matter():
+    values = np.array([0.125, 0.375, 0.625, 0.875, 0.25])
+    for texts in (["0.12", "0.38", "0.62", "0.88", "0.25"], ["0.13", "0.38", "0.63", "0.88", "0.25"]):
+        (series,) = mine_text("\n".join(f"acc {text}" for text in texts).encode(), "stdout")
+        assert chance(series, values) < 1
+
+
+def test_values_that_agree_with_anything_explain_nothing():
+    assert not explains(printed([1.0] * 50, "{:.1f}"), np.ones(50))
+    assert not explains(printed([0.0, 1.0, 1.0], "{:.0f}"), np.array([0.1, 0.9, 1.2]))
+    assert chance(printed([0.51, 0.49], "{:.0f}"), np.array([0.8, 0.1])) == 1
+
+
+def test_nothing_finite_explains_nothing():
+    assert not explains(printed([np.nan, np.inf]), np.array([np.nan, np.inf]))
+    assert explains(printed([*curve(), np.nan]), np.array([*curve(), np.nan]))
+
+
+def test_metrics_of_one_trend_are_rarely_taken_for_another():
+    hits = sum(explains(printed(curve(seed=2 * k), "{:.2f}"), curve(seed=2 * k + 1)) for k in range(300))
+    assert hits == 0
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(0, 6))
+def test_a_slot_agrees_with_its_own_values(values, decimals):
+    series = printed(values, f"{{:.{decimals}f}}")
+    assert 0 <= chance(series, np.array(values)) <= 1
+    assert chance(series, np.array(values) + 10.0**-decimals * 3) == 1
+
+
+def test_join_takes_the_metric_of_the_same_name_first():
+    text = "".join(f"epoch {k} train_loss {value:.4f} val_loss {value:.4f}\n" for k, value in enumerate(curve()))
+    series = mine_text(text.encode(), "stdout")
+    joined = join(series, {"val loss": curve(), "train loss": curve(), "acc": curve(seed=5)})
+    assert {slot.name: metric for slot, metric in joined.items()} == {
+        "train_loss": "train loss",
+        "val_loss": "val loss",
+    }
+
+
+def test_one_final_value_needs_digits_or_the_name():
+    assert explains(printed([0.9512]), np.array([0.95123]))
+    assert not explains(printed([0.95], "{:.2f}"), np.array([0.95123]))
+    series = printed([0.95], "{:.2f}", name="test accuracy")
+    assert join([series], {"test_accuracy": np.array([0.95123])}) == {series.slot: "test_accuracy"}

@@ -1,0 +1,86 @@
+"""Slots are metrics or something else, by name and by how their values behave within and between runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from deviate.analyse.naming.words import Meaning
+from deviate.collect.observed.judge import Judged, judge
+from deviate.collect.observed.slots import mine_text
+
+
+def judged(*runs: str) -> dict[str, Judged]:
+    return {
+        one.slot.name: one
+        for one in judge({f"run-{k}": mine_text(text.encode(), "stdout") for k, text in enumerate(runs)})
+    }
+
+
+def kinds(*runs: str) -> dict[str, str]:
+    return {name: one.kind for name, one in judged(*runs).items()}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("Epoch 1 loss 5\nEpoch 2 loss 4", "Epoch 1 loss 6\nEpoch 2 loss 3", {"Epoch": "counter", "loss": "metric"}),
+        ("foo 3", "foo 4", {"foo": "metric"}),
+        ("lr 0.1\nlr 0.01", "lr 0.1\nlr 0.02", {"lr": "setting"}),
+        ("dropout 0.5", "dropout 0.5", {"dropout": "setting"}),
+        ("Accuracy: 95/100", "Accuracy: 97/100", {"Accuracy": "metric", "Accuracy total": "total"}),
+        ("widgets: 7", "widgets: 7", {"widgets": "constant"}),
+        ("test acc 1.00", "test acc 1.00", {"test acc": "metric"}),
+        ("pid 4711", "pid 4712", {"pid": "identifier"}),
+        ("started 1763822662.5\nstarted 1763822663.1", "started 1763829999.5", {"started": "time of day"}),
+        ("ETA 12.5 s", "ETA 11.5 s", {"ETA": "progress"}),
+        ("took 12.5 s", "took 11.5 s", {"time": "metric"}),
+        ("best epoch: 7", "best epoch: 9", {"best epoch": "metric"}),
+    ],
+)  # fmt: skip
+def test_kinds(first, second, expected):
+    assert kinds(first, second) == expected
+
+
+def test_the_process_in_front_of_a_log_message_is_an_identifier():
+    line = "2026-01-05 10:22:33,123 [{}] INFO - loss {}\n"
+    found = kinds(line.format(15153, 0.5), line.format(16001, 0.6))
+    assert sorted(found.values()) == ["identifier", "metric"]
+
+
+def test_a_bar_says_how_far_it_is_and_its_last_rate_is_a_cost():
+    bar = "train: 100%|██████████| 10/10 [00:01<00:00, {} it/s, loss={}]"
+    found = judged(bar.format(8.31, 0.5), bar.format(7.7, 0.4))
+    assert [one.kind for one in found.values()] == ["progress", "progress", "progress", "metric", "metric"]
+    speed = next(one for one in found.values() if one.slot.unit == "it/s")
+    assert speed.meaning == Meaning("speed", "higher")
+
+
+def test_one_run_alone_is_judged_by_what_varies_in_it():
+    text = "Epoch 1: foo 0.5 batch size 32\nEpoch 2: foo 0.4 batch size 32\nEpoch 3: foo 0.6 batch size 32"
+    assert kinds(text) == {"Epoch": "counter", "foo": "metric", "batch size": "setting"}
+
+
+def test_numbers_without_a_name_are_counters_where_they_count():
+    assert list(kinds("0 0.51\n10 0.42\n20 0.43").values()) == ["counter", "metric"]
+
+
+def test_varying_is_told_of_runs_and_within_them():
+    found = judged("loss 0.5\nloss 0.4", "loss 0.5\nloss 0.3")["loss"]
+    assert (found.varies, found.varies_within, found.runs) == (True, True, 2)
+    found = judged("loss 0.5\nloss 0.5", "loss 0.5")["loss"]
+    assert (found.varies, found.varies_within) == (False, False)
+    found = judged("loss nan", "loss nan")["loss"]
+    assert not found.varies
+
+
+def test_a_slot_of_some_runs_is_judged_by_those():
+    found = judged("loss 0.5", "loss 0.6\nstopped early at epoch 7")
+    assert found["loss"].runs == 2
+    assert next(one for name, one in found.items() if name != "loss").runs == 1
+
+
+def test_meanings_are_those_of_names_and_units():
+    found = judged("val acc 0.5 time 3.2s memory: 512 MB", "val acc 0.6 time 3.1s memory: 500 MB")
+    assert found["val acc"].meaning == Meaning("quality", "higher")
+    assert found["time"].meaning == Meaning("speed", "lower")
+    assert found["memory"].meaning == Meaning("resource", "lower")

@@ -1,0 +1,103 @@
+"""Numbers are called what their line, key or table calls them."""
+
+from __future__ import annotations
+
+import pytest
+
+from deviate.collect.observed.slots import mine_text
+
+
+def names(text: str) -> list[str]:
+    return [
+        one.slot.name + (f" [{one.slot.unit}]" if one.slot.unit else "") for one in mine_text(text.encode(), "stdout")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Epoch 3 | valid ppl 12.5 | 200/2983 batches",
+         ["Epoch", "valid ppl", "column 3 of stdout line 'Epoch N| valid ppl N|N/N batches'", "total"]),
+        ("Test set: Average loss: 0.04, Accuracy: 98/100 (98%)",
+         ["Test Average loss", "Test Accuracy", "Test Accuracy total", "Test Accuracy % [%]"]),
+        ("Epoch: [0] Time  0.5 ( 0.6)\tLoss 2.3e+00 (2.4)\tAcc@1   1.0 (  0.5)",
+         ["Epoch", "Time", "Time (in brackets)", "Loss", "Loss (in brackets)", "Acc@1", "Acc@1 (in brackets)"]),
+        ("Average batch time: 12.5 ms, 8.1 it/s", ["Average batch time [ms]", "speed [it/s]"]),
+        ("Accuracy of the network on the 10000 test images: 53 %",
+         ["column 1 of stdout line 'Accuracy of the network on the N test i…'", "test Accuracy of the network [%]"]),
+        ("acc 0.95±0.02, mean f1 0.5 +/- 0.1", ["acc", "acc ±", "mean f1", "mean f1 ±"]),
+        ("Loss_D: 0.5 D(x): 0.5 D(G(z)): 0.4 / 0.3", ["Loss_D", "D(x)", "D(G(z))", "D(G(z)) (2)"]),
+        ("{'train': {'loss': 0.5, 'acc': 1}, 'val': {'loss': 0.25}}", ["train/loss", "train/acc", "val/loss"]),
+        ('{"eval/loss": 0.5, "step": 3}', ["eval/loss", "step"]),
+        ("epoch=1 step=10 test/acc=0.5", ["epoch", "step", "test/acc"]),
+        ("95.3% accuracy, 0.3 loss", ["accuracy [%]", "loss"]),
+        ("Training: loss 0.3 acc 0.9 Validation: loss 0.4 acc 0.8",
+         ["Training loss", "Training acc", "Validation loss", "Validation acc"]),
+        ("mean reward (100 episodes): 23.4", ["episodes", "mean reward"]),
+        ("Finished in 3.2 seconds", ["Finished time [seconds]"]),
+        ("2026-01-05 10:22:33 INFO trainer - val_loss: 0.5", ["val_loss"]),
+        ("loss: tensor(0.5123, grad_fn=<NllLossBackward0>)", ["loss"]),
+        ("12 1.54", ["column 1 of stdout line 'N N'", "column 2 of stdout line 'N N'"]),
+        ("13/13 ━━━━━━ 0s 3ms/step - accuracy: 0.5 - loss: 0.6",
+         ["column 1 of stdout line 'N/N━Ns Nms/step - accuracy:N - loss:N'", "total", "time [s]",
+          "time per step [ms/step]", "accuracy", "loss"]),
+    ],
+)  # fmt: skip
+def test_names_of_a_line(line, expected):
+    assert names(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("| epoch | loss | acc |\n|---|---|---|\n| 0 | 0.5 | 50.0% |", ["epoch", "loss", "acc [%]"]),
+        ("epoch   train_loss  val_loss\n    0       0.3881    0.4", ["epoch", "train_loss", "val_loss"]),
+        ("       loss   val acc\n0  0.319682  0.577688", ["column 1 of stdout line 'N N N'", "loss", "val acc"]),
+        ("epoch,loss,acc\n0,0.5,0.25", ["epoch", "loss", "acc"]),
+        ("┃ Test metric ┃ result ┃\n│ test_acc    │ 0.95   │", ["test_acc"]),
+        ("|    ep_rew_mean     | 21.5     |", ["ep_rew_mean"]),
+    ],
+)  # fmt: skip
+def test_names_in_a_table(table, expected):
+    assert names(table) == expected
+
+
+REPORT = """
+              precision    recall  f1-score   support
+
+           0       0.73      0.66      0.69        29
+           1       0.79      0.75      0.77        36
+
+    accuracy                           0.76       100
+   macro avg       0.76      0.75      0.75       100
+"""
+
+
+def test_a_report_on_classes_is_named_by_row_and_column():
+    mined = {one.slot.name: one.values.tolist() for one in mine_text(REPORT.encode(), "stdout")}
+    assert mined["0 precision"] == [0.73]
+    assert mined["1 f1-score"] == [0.77]
+    assert mined["accuracy"] == [0.76]
+    assert mined["macro avg recall"] == [0.75]
+
+
+def test_tables_with_other_heads_have_other_slots():
+    text = "epoch  loss\n  0  0.5\n  1  0.25\n\nfold  accuracy\n  0  0.75\n"
+    mined = {one.slot.name: one.values.tolist() for one in mine_text(text.encode(), "stdout")}
+    assert mined == {"epoch": [0, 1], "loss": [0.5, 0.25], "fold": [0], "accuracy": [0.75]}
+
+
+def test_rows_between_other_lines_belong_to_the_head_above():
+    text = "epoch  loss\n  0  0.5\nsaved\n  1  0.25\n"
+    assert {one.slot.name: one.values.tolist() for one in mine_text(text.encode(), "s")} == {
+        "epoch": [0, 1],
+        "loss": [0.5, 0.25],
+    }
+
+
+def test_equal_names_are_told_apart_by_the_beginning_of_their_lines():
+    assert names("warm-up: loss 0.5\nfine-tuning: loss 0.5") == ["loss (warm-up)", "loss (fine-tuning)"]
+
+
+def test_a_name_does_not_depend_on_what_else_is_printed_in_the_line_before():
+    assert names("Train: loss 0.5") == names("Train: loss 0.5\nVal: loss 0.5")[:1]
