@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -13,6 +11,7 @@ import pyarrow.parquet as pq
 from deviate.collect.columns import TICK_NAME
 from deviate.collect.identity import Identity, compare_runs, metric_indices, numbers
 from deviate.collect.measured import measured_metrics
+from deviate.collect.observation import Observation
 from deviate.collect.parquet import run_parquet
 from deviate.collect.runs import RunFiles
 from deviate.experiment import Experiment
@@ -21,12 +20,13 @@ from deviate.experiment import Experiment
 MACHINES = ("speed", "resource")
 
 
-@contextmanager
-def record_tables(experiment: Experiment, runs: Iterable[RunFiles]) -> Iterator[list[Path]]:
-    """Make sure that the records of runs lie in Parquet files, and return these."""
+def record_tables(experiment: Experiment, runs: Iterable[RunFiles], spare: Path) -> list[Path]:
+    """Make sure that the records of runs lie in Parquet files, and return these.
+
+    `spare` is the folder to write to where a run's folder cannot be written.
+    """
     names = [metric.name for metric in experiment.metrics]
-    with TemporaryDirectory() as spare:
-        yield [run_parquet(run.folder, names, Path(spare)) for run in runs]
+    return [run_parquet(run.folder, names, spare) for run in runs]
 
 
 def recorded_names(files: Iterable[Path]) -> list[tuple[str, int]]:
@@ -42,15 +42,24 @@ def recorded_names(files: Iterable[Path]) -> list[tuple[str, int]]:
 
 
 def identities(
-    experiment: Experiment, runs: Sequence[RunFiles], files: Sequence[Path], recorded: Iterable[tuple[str, int]]
+    experiment: Experiment,
+    runs: Sequence[RunFiles],
+    files: Sequence[Path],
+    recorded: Iterable[tuple[str, int]],
+    observation: Observation,
 ) -> dict[str, Identity]:
     """Return, by variant, how far its runs agree; variants with fewer than two have no entry.
 
-    `runs` have completed; `files` are those of `record_tables`, one a run; `recorded` are their `recorded_names`.
+    `runs` have completed; `files` are those of `record_tables`, one a run; `recorded` are their `recorded_names`, and
+    `observation` is what they reported in text.
     """
-    measured = measured_metrics(experiment, recorded)
+    measured = measured_metrics(experiment, [*recorded, *observation.names])
     passed_over = [metric.name for metric in measured if metric.kind in MACHINES]
     by_variant: dict[str, dict[str, Path]] = {}
     for run, file in zip(runs, files, strict=True):
         by_variant.setdefault(run.variant, {})[run.name] = file
-    return {name: compare_runs(tables, passed_over) for name, tables in by_variant.items() if len(tables) > 1}
+    return {
+        name: compare_runs(tables, passed_over, observation.values)
+        for name, tables in by_variant.items()
+        if len(tables) > 1
+    }

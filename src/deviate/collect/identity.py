@@ -78,18 +78,32 @@ class Series:
         return common if len(self.values) != len(other.values) else None
 
 
-def compare_runs(tables: Mapping[str, Path], passed_over: Sequence[str] = ()) -> Identity:
+#: The values of a run's metrics, by name.
+RunValues = Mapping[str, Series]
+
+
+def compare_runs(
+    tables: Mapping[str, Path], passed_over: Sequence[str] = (), observed: Mapping[str, RunValues] | None = None
+) -> Identity:
     """Compare each run with the first.
 
-    `tables` are Parquet files of the runs' records by the runs' names, at least one. Metrics in `passed_over` are not
-    compared.
+    `tables` are Parquet files of the runs' records by the runs' names, at least one; `observed` are values that are not
+    among the records. Metrics in `passed_over` are not compared.
     """
     names = list(tables)
-    reference = read_series(tables[names[0]], passed_over)
+
+    def values_of(name: str) -> RunValues:
+        beside = (observed or {}).get(name, {})
+        return {
+            **read_series(tables[name], passed_over),
+            **{metric: series for metric, series in beside.items() if metric not in passed_over},
+        }
+
+    reference = values_of(names[0])
     together: dict[bytes, list[str]] = {_digest(reference): [names[0]]}
     differences = []
     for name in names[1:]:
-        series_by_metric = read_series(tables[name], passed_over)
+        series_by_metric = values_of(name)
         group = together.setdefault(_digest(series_by_metric), [])
         group.append(name)
         if group[0] != names[0]:

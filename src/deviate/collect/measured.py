@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from deviate.analyse.naming.words import UNNAMED, meaning_of
 from deviate.experiment import Direction, Experiment, Kind, Metric
 
 #: Wall time of the whole command, start-up and evaluation included.
@@ -32,7 +33,12 @@ class MeasuredMetric(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""
     #: Position in the experiment's metrics; None for times and for what was not foreseen.
     source: int | None = None
+    #: Whether it was seen in what runs print and write alone, and not in the source.
+    observed: bool = False
 
+
+#: Stands for the position of a metric in the experiment, of observed ones.
+OBSERVED = -2
 
 #: Metrics that every experiment has.
 TIMES = (
@@ -51,7 +57,7 @@ def measured_metrics(experiment: Experiment, recorded: Iterable[tuple[str, int]]
 
     `recorded` are names in the records with the position of the metric they belong to, -1 for none.
     """
-    pairs = sorted(set(recorded), key=lambda pair: (pair[1] < 0, pair[1], pair[0]))
+    pairs = sorted(set(recorded), key=lambda pair: (pair[1] < 0, abs(pair[1]), pair[0]))
     measured = {name: _measured(name, source, experiment.metrics) for name, source in reversed(pairs)}
     return [*reversed(measured.values()), *TIMES]
 
@@ -71,6 +77,11 @@ def _measured(name: str, source: int, metrics: Sequence[Metric]) -> MeasuredMetr
     # What a framework reports may have been foreseen by name only.
     by_name = next((position for position, metric in enumerate(metrics) if metric.name == name), -1)
     position = source if source >= 0 else by_name
+    if source == OBSERVED:
+        meaning = meaning_of(name) or UNNAMED
+        return MeasuredMetric(
+            name=name, aggregate=UNFORESEEN, direction=meaning.direction, kind=meaning.kind, observed=True
+        )
     if position < 0:
         return MeasuredMetric(name=name, aggregate=UNFORESEEN, direction=None, kind="quality")
     metric = metrics[position]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import pandas as pd
@@ -19,6 +20,7 @@ from deviate.collect.agreement import identities, record_tables, recorded_names
 from deviate.collect.columns import TICK_NAME
 from deviate.collect.identity import Identity
 from deviate.collect.measured import TIME_PER_ITERATION, TIME_PER_RUN, MeasuredMetric, measured_metrics
+from deviate.collect.observation import Observation, observe
 from deviate.collect.runs import RunFiles, in_order, read_ended_runs
 from deviate.experiment import Experiment
 from deviate.replicate.workspace.folders import ExperimentFolder
@@ -36,6 +38,7 @@ SELECT files.variant, files.run, files.place, metric::VARCHAR AS metric, source,
        process::VARCHAR AS process, file_row_number AS position
 FROM read_parquet({files}, filename = true, file_row_number = true) AS stored
 JOIN files ON stored.filename = files.filename
+UNION ALL SELECT * FROM observed
 """
 
 # Order statistics pass over NaN (DuckDB would call it the greatest number); `last` and `mean` show it.
@@ -96,6 +99,8 @@ class Tables:
     experiment: Experiment
     #: Those whose records are in the tables, in the order of the experiment's variants.
     runs: list[RunFiles]
+    #: What runs reported in text.
+    observation: Observation
     _files: list[Path]
     _database: duckdb.DuckDBPyConnection
 
@@ -112,7 +117,11 @@ class Tables:
 
     @cached_property
     def names(self) -> list[tuple[str, int]]:
-        """The names of metrics that have records, see `recorded_names`."""
+        """The names of metrics that have records, see `recorded_names`; observed ones come last."""
+        return [*self._recorded, *self.observation.names]
+
+    @cached_property
+    def _recorded(self) -> list[tuple[str, int]]:
         return recorded_names(self._files)
 
     def samples(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -141,7 +150,7 @@ class Tables:
 
     def identities(self) -> dict[str, Identity]:
         """Return, by variant, how far its runs agree in what they reported, see `agreement.identities`."""
-        return identities(self.experiment, self.runs, self._files, self.names)
+        return identities(self.experiment, self.runs, self._files, self._recorded, self.observation)
 
     def _sample(self, table: pd.DataFrame, metric: MeasuredMetric, aggregate: str) -> pd.DataFrame:
         if metric.name == TIME_PER_RUN:
@@ -174,11 +183,14 @@ def open_tables(
     experiment = folder.read_experiment() if experiment is None else experiment
     ended = read_ended_runs(folder) if runs is None else runs
     taken = in_order((run for run in ended if run.completed or include_failed), experiment)
-    with record_tables(experiment, taken) as files, duckdb.connect() as database:
+    with TemporaryDirectory() as spare, duckdb.connect() as database:
+        files = record_tables(experiment, taken, Path(spare))
+        observation = observe(taken, files, Path(spare))
         listed = _file_table(taken, files)
         database.register("files", listed)
+        database.register("observed", observation.rows)
         database.execute(_VIEW.format(files=_sql_list(listed["filename"])) if files else _EMPTY_VIEW)
-        yield Tables(experiment, taken, files, database)
+        yield Tables(experiment, taken, observation, files, database)
 
 
 def _labelled(rows: pd.DataFrame, metric: str, aggregate: str) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from deviate.experiment import SCHEMA, Experiment
 from deviate.factors import GROUPS
 from deviate.inference.metric import metric_spreads
 from deviate.inference.order import ordered
+from deviate.inference.reported import Completeness, completeness
 from deviate.inference.sources import SpreadAcross, spread_across
 from deviate.inference.stability import Stability, stabilities
 from deviate.inference.timeline import Timeline, timeline_of
@@ -78,6 +79,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     stabilities: list[Stability] = []
     #: How far final weights lie apart, by variant, where they were kept.
     weights: list[WeightFacts] = []
+    #: How much of what the program reported in text is measured, by variant.
+    reported: list[Completeness] = []
 
 
 def experiment_facts(
@@ -130,6 +133,7 @@ def experiment_facts(
             for variant in variants
             if variant.variant in results.weights
         ],
+        reported=completeness(results.reported, {variant.variant: variant.completed for variant in variants}),
     )
 
 

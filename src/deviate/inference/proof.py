@@ -6,11 +6,14 @@ It needs no statistics, so that `deviate show` can say it at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
 from deviate.collect.agreement import identities, record_tables, recorded_names
 from deviate.collect.identity import Identity
+from deviate.collect.observation import observe
 from deviate.collect.runs import RunFiles, in_order
 from deviate.experiment import Experiment
 from deviate.factors import SEEDED, find_variant
@@ -65,8 +68,10 @@ def read_proofs(folder: ExperimentFolder, runs: Sequence[RunFiles]) -> list[Vari
     experiment = folder.read_experiment()
     files = [run for run in runs if run.outcome is not None]
     completed = in_order((run for run in files if run.completed), experiment)
-    with record_tables(experiment, completed) as tables:
-        agreement = identities(experiment, completed, tables, recorded_names(tables))
+    with TemporaryDirectory() as spare:
+        tables = record_tables(experiment, completed, Path(spare))
+        observation = observe(completed, tables, Path(spare))
+        agreement = identities(experiment, completed, tables, recorded_names(tables), observation)
     results = [run_result(run) for run in files]
     return [
         variant_proof(experiment, name, [run for run in results if run.variant == name], agreement.get(name))

@@ -25,6 +25,7 @@ from deviate.collect.events import (
 )
 from deviate.collect.identity import Identity
 from deviate.collect.measured import MeasuredMetric, measured_metrics
+from deviate.collect.reported import ReportedNumber
 from deviate.collect.runs import RunFiles, read_ended_runs
 from deviate.collect.tables import Tables, open_tables
 from deviate.collect.warned import WarnedOperation, warned_operations
@@ -75,6 +76,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     records: Any = None
     #: Version of Deviate.
     version: str = ""
+    #: Every number that completed runs reported in text, by variant.
+    reported: dict[str, list[ReportedNumber]] = {}
     #: What models predicted, by variant, see `evaluations_by_variant`.
     evaluations: dict[str, list[Evaluation]] = {}
     #: Weights that completed runs ended with, by variant and run; empty where they were not read.
@@ -118,6 +121,7 @@ def read_results(
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
+        reported = tables.observation.numbers
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     return Results(
@@ -139,6 +143,7 @@ def read_results(
         records=every if records else None,
         version=version(DISTRIBUTION),
         evaluations=evaluations,
+        reported=reported,
         weights=weights_by_variant(runs) if weights else {},
     )
 

@@ -64,6 +64,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     site: str = ""
     #: Index of the metric in the experiment; None for times and for what was not foreseen.
     source: int | None = None
+    #: Whether it was seen in what runs print and write alone, and not in the source.
+    observed: bool = False
     #: Number of test examples, where the user gave it.
     test_size: int | None = None
     #: The same with weak runs; None where none was left out.
@@ -140,6 +142,7 @@ def _sample(
         direction=metric.direction,
         site=_site(metric, experiment),
         source=metric.source,
+        observed=metric.observed,
         test_size=options.test_sizes.get(metric.name),
     )
     lost = [run for run in whole.runs if run in weak]

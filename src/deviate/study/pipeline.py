@@ -19,7 +19,8 @@ def run(request: Request, observe: Callable[[StudyEvent], None] = lambda event: 
     """Do the whole job up to the last record; `observe` hears of every run that starts, goes on and ends."""
     check_request(request)
     until = settle_until(request)
-    prepared = prepare_request(request)
+    # What the source does not show, the first run may print.
+    prepared = prepare_request(request, measured=False)
     until = settle_metric(until, prepared.findings) if until else None
     workspace = Workspace(prepared.target.project)
     if request.name is not None:

@@ -8,6 +8,7 @@ from contextlib import closing
 
 import msgspec
 
+from deviate.collect.observation import reports_metric
 from deviate.collect.runs import read_run
 from deviate.errors import FirstRunFailed, NothingRecorded
 from deviate.experiment import Run, Until
@@ -44,7 +45,8 @@ def make_runs(
     Raises
     ------
     NothingRecorded
-        After the first run, where it completed and recorded no value: the others would not either.
+        After the first run, where it completed and neither recorded a value nor printed a metric: the others would not
+        either.
     FirstRunFailed
         After the first run, where something that the training needs is missing: it would be in the others, too.
     """
@@ -103,10 +105,11 @@ def _latest_jobs(folder: ExperimentFolder) -> int:
 
 
 def _require_records(folder: ExperimentFolder, completed: Run) -> None:
-    if any(run.record_files() for run in folder.runs() if run.is_done):
+    if any(run.record_files() for run in folder.runs() if run.is_done) or reports_metric(folder.run(completed)):
         return
     raise NothingRecorded(
-        f"run {completed.folder} of {folder.name!r} completed and none of its metrics reported a value",
+        f"run {completed.folder} of {folder.name!r} completed, recorded no value of a metric, and printed no number "
+        "that looks like one",
         hint=f"`deviate logs {folder.name} {completed.folder}` shows what it printed; "
         f"`deviate extract {folder.read_experiment().entry} --diff` what is recorded where",
     )

@@ -23,6 +23,7 @@ from deviate.report.text.footnotes import footnotes
 from deviate.report.text.headline import headline
 from deviate.report.text.identity import identity_statement
 from deviate.report.text.methods import methods
+from deviate.report.text.reported import reported_sentences
 from deviate.report.text.sources import across_notes, source_sentences
 from deviate.report.text.stability import stability_sentences
 from deviate.report.text.until import until_sentences
@@ -55,6 +56,9 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         **fields(facts, "timeline"),
         "predictions": [_stability(each) for each in facts.stabilities],
         "weights": [fields(each, *each.__struct_fields__) for each in facts.weights],
+        "reported": [
+            {**fields(each, *each.__struct_fields__), "sentences": reported_sentences(each)} for each in facts.reported
+        ],
     }
 
 
@@ -125,7 +129,7 @@ def _metric(metric: MetricSpread) -> dict[str, Any]:
         **fields(metric, "finite_test", "ci_mean_bootstrap", "ci_sd_bootstrap"),
         "including_weak": _metric(metric.including_weak) if metric.including_weak else None,
         **fields(metric.spread, "trimmed_mean"),
-        **fields(metric, "far"),
+        **fields(metric, "far", "observed"),
     }
 
 

@@ -131,7 +131,7 @@ def _full_table(variant: VariantFacts, level: float, *, titled: bool) -> Table:
     rows = []
     for metric in variant.metrics:
         text = MetricText(metric)
-        names = [Cell(text.name, remark=metric.site), Cell(text.aggregate)]
+        names = [Cell(text.name, remark="seen in the output" if metric.observed else metric.site), Cell(text.aggregate)]
         rows.append(Row(cells=[*names, *(each.cell(metric, text) for each in numbers)]))
     return Table(
         caption=f"{variant.variant}: {count(len(variant.metrics), 'metric')} over {count(variant.completed, 'run')}",

@@ -9,7 +9,17 @@ from deviate.inference.curves import Curves
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Page, Reader, Section
-from deviate.report.pages.experiment import answer, factors, figures, metrics, paper, predictions, reproduce, runs
+from deviate.report.pages.experiment import (
+    answer,
+    factors,
+    figures,
+    metrics,
+    paper,
+    predictions,
+    reported,
+    reproduce,
+    runs,
+)
 
 #: Returns nothing where there is nothing to show.
 MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
@@ -21,6 +31,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         figures.curve_lines,
         factors.statements,
         predictions.brief,
+        reported.brief,
         factors.fingerprints,
         answer.brief_remarks,
         reproduce.brief,
@@ -33,6 +44,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         figures.curves,
         predictions.full,
         predictions.weights,
+        reported.full,
         factors.spread_by_variant,
         figures.time,
         factors.held,

@@ -1,0 +1,55 @@
+"""How much of what a program reports in text is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from deviate.collect.reported import ReportedNumber
+
+
+class Completeness(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of the numbers that the runs of a variant reported, and that differed between them, are measured."""
+
+    variant: str
+    #: Numbers that runs reported in text, each place of a template once.
+    reported: int
+    #: Those whose values differed between runs.
+    differing: int
+    #: Those of them that are values of a metric.
+    measured: int
+    #: Names of metrics that were seen in the text alone, not in the source.
+    observed: list[str]
+    #: Numbers that differed between runs and are not measured.
+    left: list[ReportedNumber]
+
+
+def completeness(reported: Mapping[str, Sequence[ReportedNumber]], compared: Mapping[str, int]) -> list[Completeness]:
+    """Return how much of the output is measured, by variant.
+
+    Parameters
+    ----------
+    reported : mapping of str to sequence of ReportedNumber
+        By variant.
+    compared : mapping of str to int
+        Completed runs by variant; with fewer than two nothing can differ, and the variant is passed over.
+    """
+    return [
+        _completeness(variant, numbers)
+        for variant, numbers in reported.items()
+        if compared.get(variant, 0) > 1 and numbers
+    ]
+
+
+def _completeness(variant: str, numbers: Sequence[ReportedNumber]) -> Completeness:
+    differing = [each for each in numbers if each.varies]
+    left = [each for each in differing if not each.metric]
+    return Completeness(
+        variant=variant,
+        reported=len(numbers),
+        differing=len(differing),
+        measured=len(differing) - len(left),
+        observed=list(dict.fromkeys(each.metric for each in numbers if each.observed)),
+        left=left,
+    )

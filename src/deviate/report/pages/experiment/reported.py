@@ -1,0 +1,44 @@
+"""What the program reported in text, and what became of each number."""
+
+from __future__ import annotations
+
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.reported import Completeness
+from deviate.report.figures.experiment import Charts
+from deviate.report.page import Block, Cell, Column, Row, Section, Sentences, Table
+from deviate.report.text.reported import reported_sentences
+
+#: Numbers that are listed; of more, the first ones.
+LISTED = 200
+
+
+def brief(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say how much is measured, of the first variant that can tell."""
+    return Section(slug="reported", blocks=[_said(facts.reported[0], facts)]) if facts.reported else None
+
+
+def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say how much is measured of each variant, and list what differed and is not."""
+    if not facts.reported:
+        return None
+    blocks: list[Block] = [_said(each, facts) for each in facts.reported]
+    tables = [_left(each) for each in facts.reported if each.left]
+    return Section(slug="reported", title="What the program reported", blocks=[*blocks, *tables])
+
+
+def _said(each: Completeness, facts: ExperimentFacts) -> Sentences:
+    about = each.variant if len(facts.variants) > 1 else "Output"
+    return Sentences(sentences=reported_sentences(each), about=about)
+
+
+def _left(each: Completeness) -> Table:
+    rows = [
+        Row(cells=[Cell(number.name, remark=number.source), Cell(number.template), Cell(number.reason)])
+        for number in each.left[:LISTED]
+    ]
+    heads = ("number", "line", "why it is not measured")
+    return Table(
+        caption=f"{each.variant}: numbers that differed and are not measured",
+        columns=[Column(head=head, numeric=False) for head in heads],
+        rows=rows,
+    )

@@ -1,0 +1,36 @@
+"""How much of what a program reports is measured, in sentences."""
+
+from __future__ import annotations
+
+from deviate.collect.reported import ReportedNumber
+from deviate.inference.reported import Completeness
+from deviate.report.text.words import count, listed
+
+#: Names in a sentence; of more, the number is said.
+NAMED = 6
+
+
+def reported_sentences(facts: Completeness) -> list[str]:
+    """Say how many of the numbers that differed between runs are measured, and why others are not."""
+    if not facts.differing:
+        return ["No number in the text that this program reported differed between runs."]
+    numbers = count(facts.differing, "number")
+    sentences = [
+        f"Of {numbers} that this program reported in text and that differed between runs, "
+        f"{facts.measured} {'is' if facts.measured == 1 else 'are'} measured."
+    ]
+    if facts.observed:
+        sentences.append(f"Seen in the output alone, not in the source: {_named(facts.observed)}.")
+    if facts.left:
+        sentences.append(f"Not measured: {_named([left_number(each) for each in facts.left])}.")
+    return sentences
+
+
+def left_number(number: ReportedNumber) -> str:
+    """Say what was reported, where, and why it is no metric."""
+    return f"{number.name} ({number.source}; {number.reason})"
+
+
+def _named(names: list[str]) -> str:
+    more = len(names) - NAMED
+    return listed(names) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more"

@@ -1,0 +1,66 @@
+"""Metrics that the source does not show are seen in what a program prints and writes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from cli_tool import deviate
+
+pytestmark = pytest.mark.slow
+
+#: Prints by a descriptor, and writes a table; the first is no call that the analysis knows.
+HIDDEN = """
+import os, random
+
+weight = random.random()
+rows = ["epoch;gap"]
+for epoch in range(5):
+    weight -= 0.3 * (weight - 0.5) + random.gauss(0, 0.01)
+    os.write(1, b"epoch %d objective %.5f\\n" % (epoch, weight * weight))
+open("curve.json", "w").write('{"final": {"gap": %.6f}}' % abs(weight - 0.5))
+"""
+
+SILENT = "print('hello')\nfor step in range(3):\n    print('step', step)\n"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "hidden.py").write_text(HIDDEN)
+    (folder / "silent.py").write_text(SILENT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert deviate("run", "-n", "3", "--name", "hidden", "--", sys.executable, "hidden.py").status == 0
+    return folder
+
+
+def test_a_program_whose_source_shows_no_metric_is_measured(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    known = deviate("report", "hidden", "--format", "json").json
+    metrics = {each["name"]: each for each in known["variants"][0]["metrics"]}
+    logs = sorted((project / ".deviate/experiments/hidden/runs").glob("*/stdout.log"))
+    last = [float(log.read_text().split()[-1]) for log in logs]
+    assert (metrics["objective"]["values"], metrics["objective"]["observed"]) == (last, True)
+    # The table is written by a call that the analysis knows.
+    assert not metrics["gap"]["observed"]
+    (completeness,) = known["reported"]
+    assert completeness["differing"] == completeness["measured"] >= 2
+    assert completeness["left"] == []
+
+
+def test_the_report_says_how_much_of_the_output_is_measured(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    said = " ".join(deviate("report", "hidden").out.split())
+    assert "numbers that this program reported in text and that differed between runs" in said
+    assert "Seen in the output alone, not in the source: " in said
+
+
+def test_a_program_that_prints_no_metric_is_refused_after_the_first_run(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    done = deviate("run", "-n", "3", "--name", "silent", "--", sys.executable, "silent.py")
+    assert (done.status, "[nothing-recorded]" in done.err) == (1, True)
+    assert len(list((project / ".deviate/experiments/silent/runs").iterdir())) == 1

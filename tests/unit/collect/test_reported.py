@@ -1,0 +1,142 @@
+"""Each number that runs reported in text is measured, observed, or no metric for a reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made import make_experiment, make_run, metric
+
+from deviate.collect.measured import measured_metrics
+from deviate.collect.mined import run_series
+from deviate.collect.reported import reported_numbers
+from deviate.collect.tables import open_tables
+from deviate.experiment import Run
+
+TICK, STDOUT = -1, -2
+
+
+def log(seed: int, epochs: int = 6) -> str:
+    """What a run printed: a loss that the source shows, an accuracy that it does not, a counter, a setting."""
+    random = np.random.default_rng(seed)
+    lines = [f"device cpu, width {64}"]
+    for epoch in range(epochs):
+        loss, accuracy = 2 / (epoch + 1) + random.normal() / 50, 50 + 5 * epoch + random.normal()
+        lines.append(f"epoch {epoch} | train loss {loss:.4f} | val acc {accuracy:.2f}%")
+    return "\n".join(lines) + "\n"
+
+
+def losses(text: str) -> list[float]:
+    return [float(line.split("loss ")[1].split(" ")[0]) for line in text.splitlines() if "loss" in line]
+
+
+def make(folder, index, *, variant="control"):
+    """A run that recorded its loss, with a little more digits than it printed."""
+    text = log(index)
+    rows, size = [], len(text.splitlines()[0]) + 1
+    for epoch, (value, line) in enumerate(zip(losses(text), text.splitlines()[1:], strict=True)):
+        rows += [(TICK, epoch, float(epoch), float(epoch)), (STDOUT, epoch, float(epoch), float(size))]
+        rows.append((0, epoch, epoch + 0.5, value + 1e-6))
+        size += len(line.encode()) + 1
+    run = make_run(folder, index, rows, variant=variant)
+    run.stdout_file.write_text(text)
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path):
+    experiment = make_experiment(tmp_path, [metric("train loss", direction="lower", kind="loss")])
+    for index in range(3):
+        make(experiment, index)
+    return experiment
+
+
+def test_what_the_source_shows_is_joined_and_the_rest_is_observed_or_has_a_reason(folder):
+    with open_tables(folder) as tables:
+        numbers = {each.name: each for each in tables.observation.numbers["control"]}
+    assert (numbers["train loss"].metric, numbers["train loss"].observed) == ("train loss", False)
+    assert (numbers["val acc"].metric, numbers["val acc"].observed, numbers["val acc"].unit) == ("val acc", True, "%")
+    assert {name for name, each in numbers.items() if each.varies} == {"train loss", "val acc"}
+    assert {name for name, each in numbers.items() if each.reason} == {"epoch", "width"}
+
+
+def test_observed_values_are_records_with_the_iteration_that_printed_them(folder):
+    with open_tables(folder) as tables:
+        records = tables.records()
+        names = tables.names
+    assert names == [("train loss", 0), ("val acc", -2)]
+    seen = records[(records["metric"] == "val acc") & (records["run"] == 1)]
+    printed = [float(line.split("acc ")[1].rstrip("%")) for line in log(1).splitlines()[1:]]
+    assert seen["value"].tolist() == printed
+    assert seen["iteration"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert seen["elapsed_s"].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_observed_metrics_are_samples_that_say_so(folder):
+    with open_tables(folder) as tables:
+        samples = tables.samples()
+        loss, accuracy, *_ = measured_metrics(folder.read_experiment(), tables.names)
+    assert (loss.name, loss.observed, loss.source) == ("train loss", False, 0)
+    assert (accuracy.name, accuracy.observed, accuracy.direction) == ("val acc", True, "higher")
+    assert samples[samples["metric"] == "val acc"]["value"].tolist() == [
+        float(log(index).strip().rpartition(" ")[2].rstrip("%")) for index in range(3)
+    ]
+
+
+def test_what_is_printed_twice_is_one_metric_with_most_digits(folder):
+    for index in range(3):
+        run = folder.run(Run(variant="control", index=index))
+        with run.stdout_file.open("a") as file:
+            for line in log(index).splitlines()[1:]:
+                file.write(f"summary accuracy={float(line.split('acc ')[1].rstrip('%')):.1f}\n")
+    with open_tables(folder) as tables:
+        numbers = tables.observation.numbers["control"]
+        observed = tables.observation.names
+    assert observed == [("val acc", -2)]
+    assert [each.metric for each in numbers if each.source == "stdout" and each.observed] == ["val acc", "val acc"]
+
+
+def test_files_that_runs_wrote_are_searched(folder):
+    for index in range(3):
+        run = folder.run(Run(variant="control", index=index))
+        run.written.mkdir()
+        (run.written / "result.json").write_text(f'{{"test_f1": {0.7 + index / 100}, "seed": 3}}')
+    with open_tables(folder) as tables:
+        numbers = {each.name: each for each in tables.observation.numbers["control"] if each.source == "result.json"}
+    assert numbers["test_f1"].observed
+    assert not numbers["seed"].metric
+    assert numbers["seed"].reason
+
+
+def test_runs_that_printed_the_same_are_identical_in_what_was_observed(tmp_path):
+    experiment = make_experiment(tmp_path, [])
+    for index, text in enumerate(["score 0.5\nscore 0.75\n", "score 0.5\nscore 0.75\n", "score 0.5\nscore 0.70\n"]):
+        make_run(experiment, index, []).stdout_file.write_text(text)
+    with open_tables(experiment) as tables:
+        identity = tables.identities()["control"]
+    assert identity.values == 2
+    assert identity.classes == [["control-0", "control-1"], ["control-2"]]
+    assert [(each.run, each.metric, each.value) for each in identity.differences] == [("control-2", "score", 0.7)]
+
+
+def test_a_name_that_another_metric_has_is_told_apart(tmp_path):
+    experiment = make_experiment(tmp_path, [metric("score")])
+    for index in range(2):
+        run = make_run(experiment, index, [(0, -1, 1.0, 8.125 + index)])
+        run.stdout_file.write_text(f"score {0.5 + index / 10}\n")
+    with open_tables(experiment) as tables:
+        assert tables.names == [("score", 0), ("score (printed)", -2)]
+
+
+def test_mining_is_done_once_and_again_where_the_text_changed(folder, tmp_path):
+    run = folder.run(Run(variant="control", index=0))
+    before = [each.series.slot.name for each in run_series(run, tmp_path)]
+    stamp = run.reported_file.stat().st_mtime_ns
+    assert [each.series.slot.name for each in run_series(run, tmp_path)] == before
+    assert run.reported_file.stat().st_mtime_ns == stamp
+    with run.stdout_file.open("a") as file:
+        file.write("perplexity 12.5\n")
+    assert "perplexity" in [each.series.slot.name for each in run_series(run, tmp_path)]
+
+
+def test_nothing_printed_is_nothing_reported():
+    assert reported_numbers({"control-0": []}, {"control-0": {}}) == []
