@@ -9,29 +9,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import pyarrow as pa
 
-from deviate.collect.identity import Series, numbers, read_series, table_series
+from deviate.collect.identity import Series, read_series
 from deviate.collect.measured import OBSERVED
 from deviate.collect.mined import RunSeries, run_series
 from deviate.collect.reported import ReportedNumber, digits, reported_numbers
 from deviate.collect.runs import RunFiles
 from deviate.replicate.workspace.folders import RunFolder
 
-ROWS = pa.schema(
-    [
-        ("variant", pa.string()),
-        ("run", pa.int64()),
-        ("place", pa.int64()),
-        ("metric", pa.string()),
-        ("source", pa.int32()),
-        ("iteration", pa.int32()),
-        ("elapsed_s", pa.float64()),
-        ("value", pa.float64()),
-        ("process", pa.string()),
-        ("position", pa.int64()),
-    ]
-)
+
+@dataclass(frozen=True, eq=False)
+class ObservedSeries:
+    """The values of an observed metric in one run."""
+
+    run: RunFiles
+    #: Of the run among all that were read.
+    place: int
+    metric: str
+    mined: RunSeries
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +37,22 @@ class Observation:
     ----------
     numbers : dict of str to list of ReportedNumber
         By variant, every number that its completed runs reported, with what became of it.
-    rows : pyarrow.Table
-        The values of observed metrics, with the columns of `ROWS`.
+    series : list of ObservedSeries
+        The values of observed metrics, run by run.
     """
 
     numbers: dict[str, list[ReportedNumber]]
-    rows: pa.Table
+    series: list[ObservedSeries]
 
     @cached_property
     def values(self) -> dict[str, dict[str, Series]]:
         """The values of observed metrics by run and name."""
-        variants, indices = self.rows.column("variant").to_pylist(), numbers(self.rows.column("run"))
-        runs = np.array([f"{variant}-{index}" for variant, index in zip(variants, indices, strict=True)])
-        coded = self.rows.set_column(3, "metric", self.rows.column("metric").dictionary_encode())
-        return {str(run): table_series(coded.filter(runs == run)) for run in np.unique(runs)}
+        by_run: dict[str, dict[str, Series]] = {}
+        for each in self.series:
+            values = each.mined.series.values
+            series = Series(each.mined.iterations.astype(np.int32), values, np.arange(len(values)))
+            by_run.setdefault(each.run.name, {})[each.metric] = series
+        return by_run
 
     @property
     def names(self) -> list[tuple[str, int]]:
@@ -83,13 +80,13 @@ def observe(runs: Sequence[RunFiles], files: Sequence[Path], spare: Path) -> Obs
     numbers = {
         variant: reported_numbers(mined, {run: recorded[run] for run in mined}) for variant, mined in by_variant.items()
     }
-    parts = [
-        _rows(run, place, each, metric)
+    series = [
+        ObservedSeries(run, place, metric, each)
         for place, run in enumerate(runs)
         if run.completed
         for each, metric in _observed(by_variant[run.variant][run.name], numbers[run.variant])
     ]
-    return Observation(numbers, pa.concat_tables(parts) if parts else ROWS.empty_table())
+    return Observation(numbers, series)
 
 
 def reports_metric(folder: RunFolder) -> bool:
@@ -107,21 +104,3 @@ def _observed(mined: Sequence[RunSeries], numbers: Sequence[ReportedNumber]) -> 
         if metric := by_key.get(each.series.slot.key):
             chosen.setdefault(metric, each)
     return [(series, metric) for metric, series in chosen.items()]
-
-
-def _rows(run: RunFiles, place: int, mined: RunSeries, metric: str) -> pa.Table:
-    values = mined.series.values
-    count = len(values)
-    columns = {
-        "variant": [run.variant] * count,
-        "run": np.full(count, run.index),
-        "place": np.full(count, place),
-        "metric": [metric] * count,
-        "source": np.full(count, OBSERVED, np.int32),
-        "iteration": mined.iterations.astype(np.int32),
-        "elapsed_s": mined.seconds,
-        "value": values,
-        "process": [""] * count,
-        "position": np.arange(count),
-    }
-    return pa.Table.from_pydict(columns, schema=ROWS)

@@ -13,13 +13,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
+import numpy as np
 import pandas as pd
 
 from deviate.collect.aggregates import pick
 from deviate.collect.agreement import identities, record_tables, recorded_names
 from deviate.collect.columns import TICK_NAME
 from deviate.collect.identity import Identity
-from deviate.collect.measured import TIME_PER_ITERATION, TIME_PER_RUN, MeasuredMetric, measured_metrics
+from deviate.collect.measured import OBSERVED, TIME_PER_ITERATION, TIME_PER_RUN, MeasuredMetric, measured_metrics
 from deviate.collect.observation import Observation, observe
 from deviate.collect.runs import RunFiles, in_order, read_ended_runs
 from deviate.experiment import Experiment
@@ -188,7 +189,7 @@ def open_tables(
         observation = observe(taken, files, Path(spare))
         listed = _file_table(taken, files)
         database.register("files", listed)
-        database.register("observed", observation.rows)
+        database.register("observed", _observed_rows(observation))
         database.execute(_VIEW.format(files=_sql_list(listed["filename"])) if files else _EMPTY_VIEW)
         yield Tables(experiment, taken, observation, files, database)
 
@@ -211,6 +212,38 @@ def _no_samples() -> pd.DataFrame:
         {"variant": str, "run": "int64", "metric": str, "aggregate": str, "value": "float64"}
     )
 
+
+def _observed_rows(observation: Observation) -> pd.DataFrame:
+    """Return the values of observed metrics with the columns of the view of records."""
+    parts = [
+        pd.DataFrame(
+            {
+                "variant": each.run.variant,
+                "run": each.run.index,
+                "place": each.place,
+                "metric": each.metric,
+                "source": np.int32(OBSERVED),
+                "iteration": each.mined.iterations.astype(np.int32),
+                "elapsed_s": each.mined.seconds,
+                "value": each.mined.series.values,
+                "process": "",
+                "position": np.arange(len(each.mined.iterations)),
+            }
+        )
+        for each in observation.series
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else _NOTHING_OBSERVED
+
+
+#: Columns of the view of records with their types.
+_NOTHING_OBSERVED = pd.DataFrame(
+    {
+        "variant": pd.Series(dtype=str), "run": pd.Series(dtype="int64"), "place": pd.Series(dtype="int64"),
+        "metric": pd.Series(dtype=str), "source": pd.Series(dtype="int32"), "iteration": pd.Series(dtype="int32"),
+        "elapsed_s": pd.Series(dtype="float64"), "value": pd.Series(dtype="float64"), "process": pd.Series(dtype=str),
+        "position": pd.Series(dtype="int64"),
+    }
+)  # fmt: skip
 
 _EMPTY_VIEW = """
 CREATE VIEW record AS

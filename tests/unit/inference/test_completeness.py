@@ -1,0 +1,60 @@
+"""How much of what a program reports is measured, and the sentences that say it."""
+
+from __future__ import annotations
+
+from deviate.collect.reported import ReportedNumber
+from deviate.inference.reported import completeness
+from deviate.report.text.reported import reported_sentences
+
+
+def number(name, *, varies=True, metric="", observed=False, reason="", source="stdout"):
+    return ReportedNumber(
+        source=source, template=f"{name} ⟨n⟩", position=0, name=name, varies=varies, metric=metric, observed=observed,
+        reason=reason,
+    )  # fmt: skip
+
+
+LOSS = number("loss", metric="loss")
+ACCURACY = number("acc", metric="acc", observed=True)
+CLOCK = number("at", reason="the time of day", source="log.txt")
+WIDTH = number("width", varies=False, reason="equal in all runs")
+
+
+def facts(*numbers, runs=3):
+    (known,) = completeness({"control": numbers}, {"control": runs})
+    return known
+
+
+def test_only_what_differs_between_runs_is_counted():
+    known = facts(LOSS, ACCURACY, CLOCK, WIDTH)
+    assert (known.reported, known.differing, known.measured) == (4, 3, 2)
+    assert (known.observed, known.left) == (["acc"], [CLOCK])
+
+
+def test_the_sentences_name_what_was_observed_and_what_is_left_with_the_reason():
+    assert reported_sentences(facts(LOSS, ACCURACY, CLOCK, WIDTH)) == [
+        "Of 3 numbers that this program reported in text and that differed between runs, 2 are measured.",
+        "Seen in the output alone, not in the source: acc.",
+        "Not measured: at (log.txt; the time of day).",
+    ]
+    assert reported_sentences(facts(LOSS, WIDTH)) == [
+        "Of 1 number that this program reported in text and that differed between runs, 1 is measured."
+    ]
+
+
+def test_many_names_are_counted():
+    many = [number(f"m{index}", metric=f"m{index}", observed=True) for index in range(9)]
+    assert reported_sentences(facts(*many))[1] == (
+        "Seen in the output alone, not in the source: m0, m1, m2, m3, m4, m5 and 3 more."
+    )
+
+
+def test_where_nothing_differed_that_is_said():
+    assert reported_sentences(facts(WIDTH)) == [
+        "No number in the text that this program reported differed between runs."
+    ]
+
+
+def test_one_run_cannot_tell():
+    assert completeness({"control": [LOSS]}, {"control": 1}) == []
+    assert completeness({"control": []}, {"control": 3}) == []
