@@ -11,7 +11,7 @@ import msgspec
 from deviate.collect.processes import Process
 from deviate.collect.sketches import joined_parts, same_examples
 from deviate.factors import DATA, SEEDED
-from deviate.replicate.workspace.records import RECORD
+from deviate.replicate.workspace.records import count_values
 
 #: Fingerprints that are no factor's: of the final weights, and of the content of the first batches.
 WEIGHTS = "weights"
@@ -97,7 +97,7 @@ def joined_fingerprints(processes: Iterable[Process], *, interrupted: bool = Fal
     by_name: dict[str, list[_Drawn]] = {}
     length = 0
     for process in processes:
-        length += process.record_file.stat().st_size // RECORD.itemsize if process.record_file is not None else 0
+        length += count_values(process.record_file) if process.record_file is not None else 0
         for name, drawn in _drawn(process, interrupted=interrupted).items():
             by_name.setdefault(name, []).append(drawn)
     order = {name: rank for rank, name in enumerate(NAMES)}

@@ -34,6 +34,11 @@ def parse_records(data: bytes) -> NDArray[np.void]:
     return np.frombuffer(data, dtype=RECORD, count=len(data) // RECORD.itemsize)
 
 
+def count_values(path: Path) -> int:
+    """Return how many values and iterations a file has; notes on the output do not count, which runs may differ in."""
+    return int((parse_records(path.read_bytes())["id"] >= TICK).sum())
+
+
 def read_tail(path: Path, count: int) -> NDArray[np.void]:
     """Return the last whole records of a file that may still grow, at most `count` of them."""
     with path.open("rb") as file:
