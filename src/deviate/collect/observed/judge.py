@@ -136,7 +136,8 @@ def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
         return "progress", "a forecast of the time that is left"
     if _is_of_log(seen):
         return "identifier", "a whole number in front of a log message"
-    if words & _LISTS["identifiers"] and seen.whole and not is_metric_word(name):
+    changes = seen.varies or seen.varies_within
+    if words & _LISTS["identifiers"] and changes and seen.whole and not is_metric_word(name):
         return "identifier", "the name is of an identifier"
     if seen.slot.role == "total" and not seen.varies:
         return "total", "the whole of a fraction, equal in all runs"
@@ -153,11 +154,10 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
     """Judge a slot whose values are the same in all runs, or of which there is one run."""
     name = _name(seen.slot)
     is_metric = is_metric_word(name) and not is_bookkeeping(name)
-    words = set(words_of(name))
-    if words & _LISTS["settings"] and not is_metric:
-        return "setting", "equal in all runs, and the name is of a setting"
     if not seen.varies_within:
-        if is_metric and not words & _LISTS["settings"]:
+        if not _LISTS["settings"].isdisjoint(words_of(name)):
+            return "setting", "one value in all runs, and the name is of a setting"
+        if is_metric:
             return "metric", "the name is of a metric, though it was equal in all runs"
         return "constant", "one value in all runs"
     if _counts_evenly(seen):
@@ -166,6 +166,8 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
         return "metric", "it varies within a run" + (", and the name is of a metric" if is_metric else "")
     if is_counting(name):
         return "counter", "whole numbers, of a name that counts"
+    if len(seen.values) > 1:
+        return "constant", "the same whole numbers in all runs, and no name of a metric"
     return "metric", "it varies within a run"
 
 

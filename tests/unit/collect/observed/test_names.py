@@ -39,8 +39,8 @@ def names(text: str) -> list[str]:
         ("loss: tensor(0.5123, grad_fn=<NllLossBackward0>)", ["loss"]),
         ("12 1.54", ["column 1 of stdout line 'N N'", "column 2 of stdout line 'N N'"]),
         ("13/13 ━━━━━━ 0s 3ms/step - accuracy: 0.5 - loss: 0.6",
-         ["column 1 of stdout line 'N/N━Ns Nms/step - accuracy:N - loss:N'", "total", "time [s]",
-          "time per step [ms/step]", "accuracy", "loss"]),
+         ["column 1 of stdout line 'N/N━Ns Ns/step - accuracy:N - loss:N'", "total", "time [s]",
+          "time per step [s/step]", "accuracy", "loss"]),
     ],
 )  # fmt: skip
 def test_names_of_a_line(line, expected):
