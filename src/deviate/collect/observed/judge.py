@@ -126,7 +126,7 @@ def _judged(seen: _Seen) -> Judged:
 
 def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
     """Say what a slot is, whether or not runs differ in it; what is left is a metric or not by whether it varies."""
-    name = _name(seen.slot)
+    name = seen.slot.words
     if seen.slot.role == "progress":
         return "progress", "a progress bar says how far it is"
     if _is_clock(seen):
@@ -152,7 +152,7 @@ def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
 
 def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
     """Judge a slot whose values are the same in all runs, or of which there is one run."""
-    name = _name(seen.slot)
+    name = seen.slot.words
     is_metric = is_metric_word(name) and not is_bookkeeping(name)
     if not seen.varies_within:
         if not _LISTS["settings"].isdisjoint(words_of(name)):
@@ -171,17 +171,12 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
     return "metric", "it varies within a run"
 
 
-def _name(slot: Slot) -> str:
-    """Return what names a slot; empty where that is its position alone."""
-    return slot.name if slot.named else ""
-
-
 def _is_of_log(seen: _Seen) -> bool:
     """Whether a number stands between the time and the message of a log: the process or thread."""
     before, _, behind = _around(seen.slot)
     in_front = TIME in before and not re.search(r"[^\W\d_]", before.replace(TIME, "").replace("pid", ""))
     return (
-        not seen.slot.named
+        not seen.slot.words
         and seen.whole
         and (in_front or re.match(r"\W*\b(?:INFO|DEBUG|WARN|ERR)", behind) is not None)
     )
@@ -198,12 +193,12 @@ def _is_clock(seen: _Seen) -> bool:
     low = min(float(run.min(initial=np.inf)) for run in seen.values)
     high = max(float(run.max(initial=-np.inf)) for run in seen.values)
     in_years = any(FIRST_CLOCK * unit <= low and high <= LAST_CLOCK * unit for unit in CLOCK_UNITS)
-    return in_years and seen.ascends and not is_metric_word(re.sub(r"\btimes?\b", "", _name(seen.slot)))
+    return in_years and seen.ascends and not is_metric_word(re.sub(r"\btimes?\b", "", seen.slot.words))
 
 
 def _is_counter(seen: _Seen) -> bool:
     """Whether a slot counts by its name and by its values, in whatever steps each run counts."""
-    name = _name(seen.slot)
+    name = seen.slot.words
     counts = (is_bookkeeping(name) or is_counting(name)) and not is_metric_word(name) and not _unit_costs(seen.slot)
     return counts and seen.whole and seen.varies_within and (seen.ascends or not seen.varies)
 
@@ -232,7 +227,7 @@ def _unit_costs(slot: Slot) -> bool:
 
 def _meaning(slot: Slot) -> Meaning:
     """Return kind and direction by the unit, where that is of a time, a rate or memory, else by the name."""
-    by_name = meaning_of(_name(slot))
+    by_name = meaning_of(slot.words)
     if slot.unit in _UNITS_OF_COST and (by_name is None or by_name.kind not in get_args(Literal["loss", "speed"])):
         per_second = slot.unit.endswith(("/s", "/sec", "fps"))
         return Meaning("speed", "higher" if per_second else "lower")

@@ -64,6 +64,11 @@ def test_numbers_without_a_name_are_counters_where_they_count():
     assert list(kinds("0 0.51\n10 0.42\n20 0.43").values()) == ["counter", "metric"]
 
 
+def test_what_makes_a_name_unique_says_nothing_of_the_number():
+    text = "{'loss': 0.5, 'epoch': 1.0}\n{'eval_loss': 0.5, 'epoch': 1.0}"
+    assert [one.kind for name, one in judged(text, text).items() if name.startswith("epoch")] == ["constant"] * 2
+
+
 def test_varying_is_told_of_runs_and_within_them():
     found = judged("loss 0.5\nloss 0.4", "loss 0.5\nloss 0.3")["loss"]
     assert (found.varies, found.varies_within, found.runs) == (True, True, 2)
