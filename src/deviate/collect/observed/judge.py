@@ -142,7 +142,7 @@ def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
     if seen.slot.role == "total" and not seen.varies:
         return "total", "the whole of a fraction, equal in all runs"
     if _is_counter(seen):
-        return "counter", "whole numbers that only go up, of a name that counts"
+        return "counter", "numbers that only go up, of a name that counts"
     if is_schedule(name):
         return "setting", "the name is of a schedule or setting"
     if seen.varies:
@@ -199,13 +199,15 @@ def _is_clock(seen: _Seen) -> bool:
 def _is_counter(seen: _Seen) -> bool:
     """Whether a slot counts by its name and by its values, in whatever steps each run counts."""
     name = seen.slot.words
-    counts = (is_bookkeeping(name) or is_counting(name)) and not is_metric_word(name) and not _unit_costs(seen.slot)
-    return counts and seen.whole and seen.varies_within and (seen.ascends or not seen.varies)
+    # Trainers print parts of an epoch: 0.5, 1.0.
+    counts = is_bookkeeping(name) or (is_counting(name) and seen.whole)
+    may_count = counts and not is_metric_word(name) and not _unit_costs(seen.slot)
+    return may_count and seen.varies_within and (seen.ascends or not seen.varies)
 
 
 def _ascends(values: Floats) -> bool:
     steps = np.diff(values)
-    return bool(np.all((steps >= 0) | (values[1:] <= values[0] + 1)))
+    return bool(np.all((steps >= 0) | (np.abs(values[1:] - values[0]) <= 1)))
 
 
 def _counts_evenly(seen: _Seen) -> bool:

@@ -32,8 +32,9 @@ class Name(NamedTuple):
 _FAR_UNITS = "|".join(sorted(map(re.escape, _LISTS["units apart"]), key=len, reverse=True))
 _NEAR_UNITS = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 _UNIT = re.compile(rf"(?P<near>{_NEAR_UNITS})(?![\w/])|(?P<gap> ?)(?P<far>{_FAR_UNITS})(?![\w/])(?!\s*[:=])")
+#: A full stop ends a clause, but not behind ``Avg``.
 _BREAKS = re.compile(
-    r"[|;,\[\]{}<>()*#\t│┃║━╺]+|\s[-–—~]+\s|={2,}|-{2,}|\.\s|:\s*(?=\S)|⟨(?:time|path|id|word|n|list)⟩|→|\s/\s|\b(?:INFO|DEBUG|WARN(?:ING)?|ERROR|CRITICAL)\b"
+    r"[|;,\[\]{}<>()*#\t│┃║━╺]+|\s[-–—~]+\s|={2,}|-{2,}|(?<!vg)\.\s|:\s*(?=\S)|⟨(?:time|path|id|word|n|list)⟩|→|\s/\s|\b(?:INFO|DEBUG|WARN(?:ING)?|ERROR|CRITICAL)\b"
 )
 _CALLS = re.compile(r"\b\w+\((?:[^()\s]|\([^()\s]*\))*\)")
 _TRIM = " :=-_/\\.,;'\"~+@!?&%$^`→()[]{}<>|│┃║≈"
@@ -73,6 +74,8 @@ def names_in(template: Template, whole: Sequence[bool] = ()) -> list[Name]:
         inside = position > 0 and lefts[position - 1].endswith(("(", "["))
         part = _part_of_earlier(left, named[-1], unit, whole[position], after, inside) if named else None
         if part is not None:
+            if part.role == "total" and not named[-1].name:
+                named[-1] = named[-1]._replace(name=after)
             named.append(part)
             continue
         lead = _lead(left) or lead if position else lead
@@ -159,6 +162,8 @@ def words_of_clause(text: str) -> str:
     named = [clause for clause in clauses if _LETTERS.search(clause)]
     if not named or not _LETTERS.search(clauses[-1]):
         return ""
+    if len(named) > 1 and named[-1] in UNITS:
+        named.pop()
     words = _without_links(named[-1].split()[-MAX_WORDS:])
     name = " ".join(words)
     split = next((clause for clause in reversed(named[:-1]) if split_of(clause) and len(clause.split()) <= 2), "")

@@ -24,6 +24,8 @@ def kinds(*runs: str) -> dict[str, str]:
     ("first", "second", "expected"),
     [
         ("Epoch 1 loss 5\nEpoch 2 loss 4", "Epoch 1 loss 6\nEpoch 2 loss 3", {"Epoch": "counter", "loss": "metric"}),
+        ("epoch 0.5\nepoch 1.0", "epoch 0.5\nepoch 1.0", {"epoch": "counter"}),
+        ("size 9\nsize 5\nsize 7", "size 9\nsize 6\nsize 7", {"size": "metric"}),
         ("foo 3", "foo 4", {"foo": "metric"}),
         ("lr 0.1\nlr 0.01", "lr 0.1\nlr 0.02", {"lr": "setting"}),
         ("dropout 0.5", "dropout 0.5", {"dropout": "setting"}),
