@@ -116,7 +116,7 @@ class Miner:
                 group = self._new_form(skeleton, start, text)
             else:
                 key = b" ".join([text[a:b] for a, b in form.kept]) if form.kept else b""
-                group = form.groups.get(key) or self._new_group(form, key, start, text)
+                group = form.groups.get(key) or self._new_group(form, key, start, text, None)
             group.starts.append(start)
             group.texts.append(text)
             self._waiting += 1
@@ -132,10 +132,10 @@ class Miner:
         parsed = take_apart(text, self._thousands)
         form = self._forms[skeleton] = _Form(parsed.kept)
         key = b" ".join([text[a:b] for a, b in parsed.kept])
-        return self._new_group(form, key, start, text)
+        return self._new_group(form, key, start, text, parsed)
 
-    def _new_group(self, form: _Form, key: bytes, start: int, text: bytes) -> _Group:
-        parsed = take_apart(text, self._thousands)
+    def _new_group(self, form: _Form, key: bytes, start: int, text: bytes, known: Parsed | None) -> _Group:
+        parsed = known or take_apart(text, self._thousands)
         lines = self._templates.get(parsed.template) if parsed.fields else None
         if parsed.fields and lines is None and len(self._templates) < MOST_TEMPLATES:
             first = (start, text[:MOST_CHARACTERS], parsed)
