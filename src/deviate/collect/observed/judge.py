@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -21,6 +21,7 @@ from deviate.analyse.naming.words import (
     word_lists,
     words_of,
 )
+from deviate.collect.observed.names import DURATIONS, RATES
 from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.collect.observed.templates import NUMBER, TIME
 
@@ -29,7 +30,7 @@ JudgedKind = Literal[
 ]  # fmt: skip
 
 _LISTS = word_lists(__file__)
-_UNITS_OF_COST = _LISTS["units of cost"]
+_UNITS_OF_COST = DURATIONS | RATES
 _UNITS_OF_MEMORY = _LISTS["units of memory"]
 
 #: Clock readings since 1970, in seconds: of the years 2001 to 2065. Programs print them in ms, µs and ns as well.
@@ -173,7 +174,7 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
 
 def _is_of_log(seen: _Seen) -> bool:
     """Whether a number stands between the time and the message of a log: the process or thread."""
-    before, _, behind = _around(seen.slot)
+    before, behind = _around(seen.slot)
     in_front = TIME in before and not re.search(r"[^\W\d_]", before.replace(TIME, "").replace("pid", ""))
     return (
         not seen.slot.words
@@ -182,11 +183,10 @@ def _is_of_log(seen: _Seen) -> bool:
     )
 
 
-def _around(slot: Slot) -> tuple[str, str, str]:
+def _around(slot: Slot) -> tuple[str, str]:
     """Return the text of a template before and behind a slot."""
     parts = slot.template.split(NUMBER)
-    before = NUMBER.join(parts[: slot.position + 1])
-    return before, NUMBER, NUMBER.join(parts[slot.position + 1 :])
+    return NUMBER.join(parts[: slot.position + 1]), NUMBER.join(parts[slot.position + 1 :])
 
 
 def _is_clock(seen: _Seen) -> bool:
@@ -230,7 +230,7 @@ def _unit_costs(slot: Slot) -> bool:
 def _meaning(slot: Slot) -> Meaning:
     """Return kind and direction by the unit, where that is of a time, a rate or memory, else by the name."""
     by_name = meaning_of(slot.words)
-    if slot.unit in _UNITS_OF_COST and (by_name is None or by_name.kind not in get_args(Literal["loss", "speed"])):
+    if slot.unit in _UNITS_OF_COST and (by_name is None or by_name.kind not in ("loss", "speed")):
         per_second = slot.unit.endswith(("/s", "/sec", "fps"))
         return Meaning("speed", "higher" if per_second else "lower")
     if slot.unit in _UNITS_OF_MEMORY:

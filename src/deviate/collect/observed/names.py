@@ -12,6 +12,7 @@ from deviate.collect.observed.printed import UNITS
 from deviate.collect.observed.templates import LIST, NUMBER, Template
 
 _LISTS = word_lists(__file__)
+DURATIONS, RATES = _LISTS["durations"], _LISTS["rates"]
 #: The words that name nothing are those of the texts in the source.
 _LINKING = word_lists(source_names.__file__)["linking words"]
 _ARTICLES = word_lists(source_names.__file__)["articles"]
@@ -220,10 +221,10 @@ def _lead(text: str) -> str:
 
 def _with_context(words: str, lead: str, unit: str) -> str:
     """Complete a name by its unit, where that says more, and by the part of the data."""
-    if unit in _LISTS["rates"]:
+    if unit in RATES:
         rate = f"time per {unit.partition('/')[2]}" if unit.startswith(("s/", "ms/", "us/")) else "speed"
         words = words if meaning_of(words) is not None else f"{words} {rate}".strip()
-    elif unit in _LISTS["durations"] and not _names_time(words):
+    elif unit in DURATIONS and not _names_time(words):
         words = f"{words} time" if words and not _LINKING.issuperset(words.lower().split()) else "time"
     if not lead or not words or split_of(words) or _counts(words):
         return words
