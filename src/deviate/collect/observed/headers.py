@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from deviate.analyse.naming.words import is_metric_word
 from deviate.collect.observed.lines import displayed_lines
-from deviate.collect.observed.printed import read_number
+from deviate.collect.observed.printed import UNITS, read_number
 from deviate.collect.observed.templates import Span, Template, take_apart
 
 #: A head is looked for this far above the first row of a table.
@@ -41,7 +41,9 @@ def has_label(template: Template) -> bool:
 def is_row(template: Template) -> bool:
     """Whether a line may be the row of a table: numbers without words between them, behind a label or none."""
     fields = len(template.lists)
-    if any(_LETTERS.search(text) for text in template.texts[1:]) or any(template.lists):
+    if any(_LETTERS.search(text) and text.strip(" |,;") not in UNITS for text in template.texts[1:]) or any(
+        template.lists
+    ):
         return False
     return fields >= 2 or (fields == 1 and names_its_row(template))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -21,6 +21,7 @@ from deviate.analyse.naming.words import (
     word_lists,
     words_of,
 )
+from deviate.collect.observed.names import DURATIONS, RATES
 from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.collect.observed.templates import NUMBER, TIME
 
@@ -29,7 +30,7 @@ JudgedKind = Literal[
 ]  # fmt: skip
 
 _LISTS = word_lists(__file__)
-_UNITS_OF_COST = _LISTS["units of cost"]
+_UNITS_OF_COST = DURATIONS | RATES
 _UNITS_OF_MEMORY = _LISTS["units of memory"]
 
 #: Clock readings since 1970, in seconds: of the years 2001 to 2065. Programs print them in ms, µs and ns as well.
@@ -126,7 +127,7 @@ def _judged(seen: _Seen) -> Judged:
 
 def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
     """Say what a slot is, whether or not runs differ in it; what is left is a metric or not by whether it varies."""
-    name = _name(seen.slot)
+    name = seen.slot.words
     if seen.slot.role == "progress":
         return "progress", "a progress bar says how far it is"
     if _is_clock(seen):
@@ -136,12 +137,13 @@ def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
         return "progress", "a forecast of the time that is left"
     if _is_of_log(seen):
         return "identifier", "a whole number in front of a log message"
-    if words & _LISTS["identifiers"] and seen.whole and not is_metric_word(name):
+    changes = seen.varies or seen.varies_within
+    if words & _LISTS["identifiers"] and changes and seen.whole and not is_metric_word(name):
         return "identifier", "the name is of an identifier"
     if seen.slot.role == "total" and not seen.varies:
         return "total", "the whole of a fraction, equal in all runs"
     if _is_counter(seen):
-        return "counter", "whole numbers that only go up, of a name that counts"
+        return "counter", "numbers that only go up, of a name that counts"
     if is_schedule(name):
         return "setting", "the name is of a schedule or setting"
     if seen.varies:
@@ -151,13 +153,12 @@ def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
 
 def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
     """Judge a slot whose values are the same in all runs, or of which there is one run."""
-    name = _name(seen.slot)
+    name = seen.slot.words
     is_metric = is_metric_word(name) and not is_bookkeeping(name)
-    words = set(words_of(name))
-    if words & _LISTS["settings"] and not is_metric:
-        return "setting", "equal in all runs, and the name is of a setting"
     if not seen.varies_within:
-        if is_metric and not words & _LISTS["settings"]:
+        if not _LISTS["settings"].isdisjoint(words_of(name)):
+            return "setting", "one value in all runs, and the name is of a setting"
+        if is_metric:
             return "metric", "the name is of a metric, though it was equal in all runs"
         return "constant", "one value in all runs"
     if _counts_evenly(seen):
@@ -166,49 +167,47 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
         return "metric", "it varies within a run" + (", and the name is of a metric" if is_metric else "")
     if is_counting(name):
         return "counter", "whole numbers, of a name that counts"
+    if len(seen.values) > 1:
+        return "constant", "the same whole numbers in all runs, and no name of a metric"
     return "metric", "it varies within a run"
-
-
-def _name(slot: Slot) -> str:
-    """Return what names a slot; empty where that is its position alone."""
-    return slot.name if slot.named else ""
 
 
 def _is_of_log(seen: _Seen) -> bool:
     """Whether a number stands between the time and the message of a log: the process or thread."""
-    before, _, behind = _around(seen.slot)
+    before, behind = _around(seen.slot)
     in_front = TIME in before and not re.search(r"[^\W\d_]", before.replace(TIME, "").replace("pid", ""))
     return (
-        not seen.slot.named
+        not seen.slot.words
         and seen.whole
         and (in_front or re.match(r"\W*\b(?:INFO|DEBUG|WARN|ERR)", behind) is not None)
     )
 
 
-def _around(slot: Slot) -> tuple[str, str, str]:
+def _around(slot: Slot) -> tuple[str, str]:
     """Return the text of a template before and behind a slot."""
     parts = slot.template.split(NUMBER)
-    before = NUMBER.join(parts[: slot.position + 1])
-    return before, NUMBER, NUMBER.join(parts[slot.position + 1 :])
+    return NUMBER.join(parts[: slot.position + 1]), NUMBER.join(parts[slot.position + 1 :])
 
 
 def _is_clock(seen: _Seen) -> bool:
     low = min(float(run.min(initial=np.inf)) for run in seen.values)
     high = max(float(run.max(initial=-np.inf)) for run in seen.values)
     in_years = any(FIRST_CLOCK * unit <= low and high <= LAST_CLOCK * unit for unit in CLOCK_UNITS)
-    return in_years and seen.ascends and not is_metric_word(re.sub(r"\btimes?\b", "", _name(seen.slot)))
+    return in_years and seen.ascends and not is_metric_word(re.sub(r"\btimes?\b", "", seen.slot.words))
 
 
 def _is_counter(seen: _Seen) -> bool:
     """Whether a slot counts by its name and by its values, in whatever steps each run counts."""
-    name = _name(seen.slot)
-    counts = (is_bookkeeping(name) or is_counting(name)) and not is_metric_word(name) and not _unit_costs(seen.slot)
-    return counts and seen.whole and seen.varies_within and (seen.ascends or not seen.varies)
+    name = seen.slot.words
+    # Trainers print parts of an epoch: 0.5, 1.0.
+    counts = is_bookkeeping(name) or (is_counting(name) and seen.whole)
+    may_count = counts and not is_metric_word(name) and not _unit_costs(seen.slot)
+    return may_count and seen.varies_within and (seen.ascends or not seen.varies)
 
 
 def _ascends(values: Floats) -> bool:
     steps = np.diff(values)
-    return bool(np.all((steps >= 0) | (values[1:] <= values[0] + 1)))
+    return bool(np.all((steps >= 0) | (np.abs(values[1:] - values[0]) <= 1)))
 
 
 def _counts_evenly(seen: _Seen) -> bool:
@@ -230,8 +229,8 @@ def _unit_costs(slot: Slot) -> bool:
 
 def _meaning(slot: Slot) -> Meaning:
     """Return kind and direction by the unit, where that is of a time, a rate or memory, else by the name."""
-    by_name = meaning_of(_name(slot))
-    if slot.unit in _UNITS_OF_COST and (by_name is None or by_name.kind not in get_args(Literal["loss", "speed"])):
+    by_name = meaning_of(slot.words)
+    if slot.unit in _UNITS_OF_COST and (by_name is None or by_name.kind not in ("loss", "speed")):
         per_second = slot.unit.endswith(("/s", "/sec", "fps"))
         return Meaning("speed", "higher" if per_second else "lower")
     if slot.unit in _UNITS_OF_MEMORY:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deviate.collect.observed.lines import displayed_lines
-from deviate.collect.observed.printed import read_column
+from deviate.collect.observed.printed import read_column, scaled
 from deviate.collect.observed.templates import MOST_CHARACTERS, Parsed, Span, Template, take_apart, without_varying
 
 #: Lines that wait to be read as columns: about their number times their length is held.
@@ -55,11 +55,11 @@ class Lines:
         """How many lines there are."""
         return sum(len(part) for part in self.parts)
 
-    def read(self, starts: Sequence[int], texts: Sequence[bytes], fields: Sequence[Sequence[Span]]) -> None:
-        """Add lines that differ in digits alone; `fields` are the positions of their numbers."""
+    def read(self, starts: Sequence[int], texts: Sequence[bytes], parsed: Parsed) -> None:
+        """Add lines that differ in digits alone; `parsed` is one of them, taken apart."""
         self.parts.append(np.array(starts, dtype=np.int64))
-        for field, spans in zip(self.fields, fields, strict=True):
-            columns = [read_column(texts, start, end) for start, end in spans]
+        for field, spans, scale in zip(self.fields, parsed.fields, parsed.scales, strict=True):
+            columns = [scaled(*read_column(texts, start, end), scale) for start, end in spans]
             field.values.append(np.stack([values for values, _ in columns], axis=1))
             field.decimals.append(np.stack([decimals for _, decimals in columns], axis=1))
 
@@ -82,9 +82,9 @@ class _Form:
 
 
 class _Group:
-    def __init__(self, lines: Lines | None, fields: tuple[tuple[Span, ...], ...]) -> None:
+    def __init__(self, lines: Lines | None, parsed: Parsed) -> None:
         self.lines = lines
-        self.fields = fields
+        self.parsed = parsed
         self.starts: list[int] = []
         self.texts: list[bytes] = []
 
@@ -116,7 +116,7 @@ class Miner:
                 group = self._new_form(skeleton, start, text)
             else:
                 key = b" ".join([text[a:b] for a, b in form.kept]) if form.kept else b""
-                group = form.groups.get(key) or self._new_group(form, key, start, text)
+                group = form.groups.get(key) or self._new_group(form, key, start, text, None)
             group.starts.append(start)
             group.texts.append(text)
             self._waiting += 1
@@ -132,15 +132,15 @@ class Miner:
         parsed = take_apart(text, self._thousands)
         form = self._forms[skeleton] = _Form(parsed.kept)
         key = b" ".join([text[a:b] for a, b in parsed.kept])
-        return self._new_group(form, key, start, text)
+        return self._new_group(form, key, start, text, parsed)
 
-    def _new_group(self, form: _Form, key: bytes, start: int, text: bytes) -> _Group:
-        parsed = take_apart(text, self._thousands)
+    def _new_group(self, form: _Form, key: bytes, start: int, text: bytes, known: Parsed | None) -> _Group:
+        parsed = known or take_apart(text, self._thousands)
         lines = self._templates.get(parsed.template) if parsed.fields else None
         if parsed.fields and lines is None and len(self._templates) < MOST_TEMPLATES:
             first = (start, text[:MOST_CHARACTERS], parsed)
             lines = self._templates[parsed.template] = Lines(parsed.template, first)
-        group = form.groups[key] = _Group(lines, parsed.fields)
+        group = form.groups[key] = _Group(lines, parsed)
         return group
 
     def _read_waiting(self) -> None:
@@ -149,8 +149,8 @@ class Miner:
                 if not group.starts:
                     continue
                 if group.lines is not None:
-                    group.lines.read(group.starts, group.texts, group.fields)
-                elif group.fields:
+                    group.lines.read(group.starts, group.texts, group.parsed)
+                elif group.parsed.fields:
                     self.left_out += len(group.starts)
                 group.starts, group.texts = [], []
         self._waiting = 0

@@ -12,6 +12,7 @@ from deviate.collect.observed.printed import UNITS
 from deviate.collect.observed.templates import LIST, NUMBER, Template
 
 _LISTS = word_lists(__file__)
+DURATIONS, RATES = _LISTS["durations"], _LISTS["rates"]
 #: The words that name nothing are those of the texts in the source.
 _LINKING = word_lists(source_names.__file__)["linking words"]
 _ARTICLES = word_lists(source_names.__file__)["articles"]
@@ -32,8 +33,9 @@ class Name(NamedTuple):
 _FAR_UNITS = "|".join(sorted(map(re.escape, _LISTS["units apart"]), key=len, reverse=True))
 _NEAR_UNITS = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 _UNIT = re.compile(rf"(?P<near>{_NEAR_UNITS})(?![\w/])|(?P<gap> ?)(?P<far>{_FAR_UNITS})(?![\w/])(?!\s*[:=])")
+#: A full stop ends a clause, but not behind ``Avg``.
 _BREAKS = re.compile(
-    r"[|;,\[\]{}<>()*#\t│┃║━╺]+|\s[-–—~]+\s|={2,}|-{2,}|\.\s|:\s*(?=\S)|⟨(?:time|path|id|word|n|list)⟩|→|\s/\s|\b(?:INFO|DEBUG|WARN(?:ING)?|ERROR|CRITICAL)\b"
+    r"[|;,\[\]{}<>()*#\t│┃║━╺]+|\s[-–—~]+\s|={2,}|-{2,}|(?<!vg)\.\s|:\s*(?=\S)|⟨(?:time|path|id|word|n|list)⟩|→|\s/\s|\b(?:INFO|DEBUG|WARN(?:ING)?|ERROR|CRITICAL)\b"
 )
 _CALLS = re.compile(r"\b\w+\((?:[^()\s]|\([^()\s]*\))*\)")
 _TRIM = " :=-_/\\.,;'\"~+@!?&%$^`→()[]{}<>|│┃║≈"
@@ -70,12 +72,15 @@ def names_in(template: Template, whole: Sequence[bool] = ()) -> list[Name]:
         unit, last = units[position], position == len(lefts) - 1
         right = template.texts[position + 1].removeprefix(" ").removeprefix(unit) if last else lefts[position + 1]
         after = _words_after(right) if last or _ends_clause(right) else ""
-        part = _part_of_earlier(left, named[-1], unit, whole[position], after) if named else None
+        inside = position > 0 and lefts[position - 1].endswith(("(", "["))
+        part = _part_of_earlier(left, named[-1], unit, whole[position], after, inside) if named else None
         if part is not None:
+            if part.role == "total" and not named[-1].name:
+                named[-1] = named[-1]._replace(name=after)
             named.append(part)
             continue
         lead = _lead(left) or lead if position else lead
-        words = keys[position] or ("" if consumed else words_of_clause(left))
+        words = keys[position] or ("" if consumed or (after and _links(left, position)) else words_of_clause(left))
         phrase = "" if keys[position] or not position else _phrase_around(lefts[position - 1], left)
         if phrase:
             words = phrase
@@ -89,14 +94,17 @@ def names_in(template: Template, whole: Sequence[bool] = ()) -> list[Name]:
 def _sides(template: Template) -> tuple[list[str], list[str]]:
     """Return the text to the left of each field, without the unit of the field before, and the units."""
     lefts, units = [template.texts[0]], []
-    for text in template.texts[1:]:
+    for position, text in enumerate(template.texts[1:], 1):
         match = _UNIT.match(text)
+        # ``acc 0.9 seconds 1.2``: words between two numbers and nothing else name the second.
+        if match and match["far"] and position < len(template.lists) and re.fullmatch(r" [a-z]{3,} ", text):
+            match = None
         units.append((match["near"] or match["far"]) if match else "")
         lefts.append(text[match.end() :] if match else text)
     return lefts[:-1], units
 
 
-def _part_of_earlier(left: str, earlier: Name, unit: str, whole: bool, after: str) -> Name | None:
+def _part_of_earlier(left: str, earlier: Name, unit: str, whole: bool, after: str, inside: bool) -> Name | None:
     """Name a number that belongs to the one before: its deviation, its whole, its average in brackets."""
     if _LETTERS.search(_FRACTION.sub("", left)):
         return None
@@ -111,7 +119,7 @@ def _part_of_earlier(left: str, earlier: Name, unit: str, whole: bool, after: st
         return Name(f"{base} %" if unit == "%" else f"{base} (in brackets)", unit)
     if mark in {"->", "-->", "=>", "→"} and earlier.name:
         return Name(f"{earlier.name} (new)", unit or earlier.unit)
-    goes_on = mark in {"", ","} and earlier.role == "value" and not _counts(earlier.name)
+    goes_on = mark in {"", ","} and earlier.role == "value" and (inside or not _counts(earlier.name))
     return (
         Name(_next_of(earlier.name), unit) if goes_on and earlier.name and unit == earlier.unit and not after else None
     )
@@ -155,6 +163,8 @@ def words_of_clause(text: str) -> str:
     named = [clause for clause in clauses if _LETTERS.search(clause)]
     if not named or not _LETTERS.search(clauses[-1]):
         return ""
+    if len(named) > 1 and named[-1] in UNITS:
+        named.pop()
     words = _without_links(named[-1].split()[-MAX_WORDS:])
     name = " ".join(words)
     split = next((clause for clause in reversed(named[:-1]) if split_of(clause) and len(clause.split()) <= 2), "")
@@ -182,10 +192,16 @@ def _split_word(clause: str) -> str:
 def _words_after(right: str) -> str:
     """First words after a number, unless they introduce the next one (``loss: ``)."""
     match = _AFTER.match(right)
-    if match is None or match["end"] in {":", "="}:
+    if match is None or (match["end"] in {":", "="} and match.end() < len(right.rstrip())):
         return ""
     words = [word for word in match["words"].strip(_TRIM).split() if word.lower() not in _LINKING | _ARTICLES]
     return " ".join(words) if 0 < len(words) <= 3 and len("".join(words)) > 1 else ""
+
+
+def _links(left: str, position: int) -> bool:
+    """Whether a text between two numbers says what the first counts, and leads to the second: ``members in``."""
+    match = re.fullmatch(r" [A-Za-z ]+? ([a-z]+) ", left) if position else None
+    return match is not None and match[1] in _LINKING and meaning_of(left) is None
 
 
 def _ends_clause(right: str) -> bool:
@@ -205,14 +221,19 @@ def _lead(text: str) -> str:
 
 def _with_context(words: str, lead: str, unit: str) -> str:
     """Complete a name by its unit, where that says more, and by the part of the data."""
-    if unit in _LISTS["rates"]:
+    if unit in RATES:
         rate = f"time per {unit.partition('/')[2]}" if unit.startswith(("s/", "ms/", "us/")) else "speed"
         words = words if meaning_of(words) is not None else f"{words} {rate}".strip()
-    elif unit in _LISTS["durations"] and meaning_of(words) is None:
+    elif unit in DURATIONS and not _names_time(words):
         words = f"{words} time" if words and not _LINKING.issuperset(words.lower().split()) else "time"
     if not lead or not words or split_of(words) or _counts(words):
         return words
     return f"{lead} {words}"
+
+
+def _names_time(words: str) -> bool:
+    meaning = meaning_of(words)
+    return meaning is not None and meaning.kind == "speed"
 
 
 def _keys(template: Template) -> list[str]:

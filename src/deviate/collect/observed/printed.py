@@ -94,3 +94,16 @@ def read_column(lines: Sequence[bytes], start: int, end: int) -> tuple[NDArray[n
     decimals = decimals_of(word)
     values = (cells[:, digits] - np.uint8(ord("0"))).astype(np.float64) @ weights / 10.0**decimals
     return (-values if word.startswith("-") else values), np.full(len(lines), decimals, dtype=np.int16)
+
+
+def scaled(
+    values: NDArray[np.float64], decimals: NDArray[np.int16], scale: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.int16]]:
+    """Move the point of numbers to the left by `scale` digits, or take their reciprocals, known to as many digits."""
+    if scale == 0:
+        return values, decimals
+    if scale is not None:
+        return values / 10.0**scale, (decimals + scale).astype(np.int16)
+    with np.errstate(divide="ignore"):
+        digits = np.where(values > 0, np.floor(2 * np.log10(np.abs(values))), 0)
+        return 1.0 / values, (decimals + digits).astype(np.int16)

@@ -42,8 +42,8 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""
     #: What the number is beside others.
     role: Role = "value"
-    #: False where nothing but its position names it.
-    named: bool = True
+    #: The name without what makes it unique; empty where nothing but its position names it.
+    words: str = ""
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -77,7 +77,7 @@ class _Column(NamedTuple):
     template: str
     position: int
     name: Name
-    named: bool
+    words: str
     #: Words of the line that may tell its name from others.
     hints: list[str]
     values: Floats
@@ -93,7 +93,7 @@ class _Column(NamedTuple):
         own = cell_name(label, head.names[position])
         name = own or self.name.name
         template = self.template if label else f"{' '.join(filter(None, head.names))}: {self.template}"
-        return self._replace(name=Name(name, self.name.unit), named=bool(own), template=template)
+        return self._replace(name=Name(name, self.name.unit), words=own, template=template)
 
 
 def mine_text(data: bytes, source: str) -> list[SlotSeries]:
@@ -127,7 +127,7 @@ def _series(column: _Column, name: str, source: str) -> SlotSeries:
         decimals=first if bool(np.all(column.precision == first)) else None,
         unit=column.name.unit,
         role=column.name.role,
-        named=column.named,
+        words=column.words,
     )
     return SlotSeries(slot, column.values, column.offsets, column.precision)
 
@@ -163,7 +163,7 @@ def _in_order(lines: Lines, data: bytes, source: str) -> tuple[Integers, list[_C
             own = name._replace(name=f"{name.name} [{item}]") if is_list and repeats is None and name.name else name
             shown = own if own.name else own._replace(name=_by_position(len(columns), text, source))
             found = values[chosen], starts[chosen], decimals[chosen]
-            columns.append(_Column(text, len(columns), shown, bool(own.name), hints, *found))
+            columns.append(_Column(text, len(columns), shown, own.name, hints, *found))
     return offsets[order], columns
 
 
@@ -195,7 +195,8 @@ def _told_apart(columns: list[_Column]) -> Iterator[_Column]:
         for column in columns[1:]:
             named = column.name._replace(name=f"{label:g} {column.name.name}")
             template = column.template.replace(NUMBER, f"{label:g}", 1)
-            yield column.only(rows)._replace(template=template, position=column.position - 1, name=named)
+            row = column.only(rows)
+            yield row._replace(template=template, position=column.position - 1, name=named, words=named.name)
 
 
 def _by_position(position: int, template: str, source: str) -> str:

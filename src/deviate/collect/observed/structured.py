@@ -97,7 +97,12 @@ def _one(key: str, name: str, values: Sequence[_Value], source: str) -> SlotSeri
     decimals = np.array([value.decimals for value in values], dtype=np.int16)
     first = int(decimals[0])
     slot = Slot(
-        source=source, template=key, position=0, name=name, decimals=first if bool(np.all(decimals == first)) else None
+        source=source,
+        template=key,
+        position=0,
+        name=name,
+        words=_name(key),
+        decimals=first if bool(np.all(decimals == first)) else None,
     )
     return SlotSeries(
         slot,

@@ -38,16 +38,21 @@ class Template(NamedTuple):
         return "".join(parts).strip()
 
 
+#: Digits by which the point moves to the left; None for the reciprocal.
+Scale = int | None
+
+
 class Parsed(NamedTuple):
     """A line taken apart.
 
     `fields` has the positions of the numbers in the line, several for a list; `kept` those of digits that belong to
-    words of the template.
+    words of the template; `scales` says how the number of each field is brought into the unit of the template.
     """
 
     template: Template
     fields: tuple[tuple[Span, ...], ...]
     kept: tuple[Span, ...]
+    scales: tuple[Scale, ...]
 
 
 _EXTENSIONS = "|".join(sorted(_LISTS["file extensions"], key=len, reverse=True))
@@ -112,7 +117,13 @@ def _scanner(thousands: bool) -> re.Pattern[str]:
 _SCANNERS = {thousands: _scanner(thousands) for thousands in (False, True)}
 _NUMBERS = re.compile(number_pattern(thousands=False), re.ASCII)
 _DIGITS = re.compile(r"\d+", re.ASCII)
-_TAIL = re.compile(r"[^A-Za-z]*$")
+
+#: Units that a program chooses by the size of the number: Keras writes ``2s/step`` and ``12ms/step``.
+_TIME_PER = re.compile(r"(ns|us|ms|s)/(?=(?:step|epoch|batch|sample)\b)", re.ASCII)
+_POINT_MOVES = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+#: tqdm writes ``1.5s/it`` where it is slower than one a second, and ``8.3it/s`` else.
+_SECONDS_PER = re.compile(r"s/([A-Za-z]\w*)(?=[,\]])", re.ASCII)
+_RATE_OF_BAR = re.compile(r"\[[\d:.]++<[\d:.?]++,\s*$", re.ASCII)
 
 #: Told by what they are, not by how they are written.
 _STAND_INS = {
@@ -145,9 +156,13 @@ def take_apart(line: bytes, thousands: bool = True) -> Parsed:
     # One character a byte, so that positions are those of bytes.
     text = line[:MOST_CHARACTERS].decode("latin-1")
     texts, lists, fields, kept = [""], [], [], list[Span]()
+    scales: list[Scale] = []
     at = 0
     for token in _SCANNERS[thousands].finditer(text):
         kind, start, end = token.lastgroup or "", token.start(), token.end()
+        if start < at:
+            # The unit of the number before.
+            continue
         kind = "date" if kind == "divider" else kind
         stand_in = _stand_in(kind, token[0])
         spans = _numbers_in(kind, token[0], start)
@@ -156,6 +171,8 @@ def take_apart(line: bytes, thousands: bool = True) -> Parsed:
             texts.append("")
             lists.append(kind == "list")
             fields.append(spans)
+            texts[-1], scale, end = _unit_at(text, start, end) if kind == "number" else ("", 0, end)
+            scales.append(scale)
         elif stand_in:
             texts[-1] += text[at:start] + stand_in.encode().decode("latin-1")
         else:
@@ -163,7 +180,18 @@ def take_apart(line: bytes, thousands: bool = True) -> Parsed:
             kept.extend((start + digits.start(), start + digits.end()) for digits in _DIGITS.finditer(token[0]))
         at = end
     texts[-1] += text[at:]
-    return Parsed(Template(_tidy(texts), tuple(lists)), tuple(fields), tuple(kept))
+    return Parsed(Template(_tidy(texts), tuple(lists)), tuple(fields), tuple(kept), tuple(scales))
+
+
+def _unit_at(text: str, start: int, end: int) -> tuple[str, Scale, int]:
+    """Return the unit that a number is brought to where its own goes with its size, the scale, and where it ends."""
+    per = _TIME_PER.match(text, end)
+    if per is not None:
+        return "s/", _POINT_MOVES[per[1]], per.end()
+    slow = _SECONDS_PER.match(text, end)
+    if slow is not None and _RATE_OF_BAR.search(text, max(0, start - 40), start):
+        return f"{slow[1]}/s", None, slow.end()
+    return "", 0, end
 
 
 def _stand_in(kind: str, text: str) -> str:

@@ -24,6 +24,8 @@ def kinds(*runs: str) -> dict[str, str]:
     ("first", "second", "expected"),
     [
         ("Epoch 1 loss 5\nEpoch 2 loss 4", "Epoch 1 loss 6\nEpoch 2 loss 3", {"Epoch": "counter", "loss": "metric"}),
+        ("epoch 0.5\nepoch 1.0", "epoch 0.5\nepoch 1.0", {"epoch": "counter"}),
+        ("size 9\nsize 5\nsize 7", "size 9\nsize 6\nsize 7", {"size": "metric"}),
         ("foo 3", "foo 4", {"foo": "metric"}),
         ("lr 0.1\nlr 0.01", "lr 0.1\nlr 0.02", {"lr": "setting"}),
         ("dropout 0.5", "dropout 0.5", {"dropout": "setting"}),
@@ -62,6 +64,11 @@ def test_one_run_alone_is_judged_by_what_varies_in_it():
 
 def test_numbers_without_a_name_are_counters_where_they_count():
     assert list(kinds("0 0.51\n10 0.42\n20 0.43").values()) == ["counter", "metric"]
+
+
+def test_what_makes_a_name_unique_says_nothing_of_the_number():
+    text = "{'loss': 0.5, 'epoch': 1.0}\n{'eval_loss': 0.5, 'epoch': 1.0}"
+    assert [one.kind for name, one in judged(text, text).items() if name.startswith("epoch")] == ["constant"] * 2
 
 
 def test_varying_is_told_of_runs_and_within_them():

@@ -121,10 +121,9 @@ def test_no_bytes_raise(data):
     mine_text(data, "stdout")
 
 
-PIECES = st.sampled_from(
-    [*"0,| []()'{}\":=%/-+±█#@._\\\n\r\t", "12", "1.5", "e-5", "nan", "1,000", "2026-01-05", "12:30"]
-    + ["loss", "val", "epoch", "it/s", "ms", "⟨n⟩", "⟨list⟩", "precision recall support"]
-)
+CHARACTERS = "0,| []()'{}\":=%/-+±█#@._\\\n\r\t"
+WORDS = "12 1.5 e-5 nan 1,000 2026-01-05 12:30 loss val epoch it/s ms ⟨n⟩ ⟨list⟩"
+PIECES = st.sampled_from([*CHARACTERS, *WORDS.split(), "precision recall support"])
 
 
 @given(st.lists(PIECES, max_size=60))
@@ -143,3 +142,23 @@ def test_negative_and_positive_values_are_one_slot(count):
     numbers = [math.sin(k) for k in range(count)]
     mined = values("\n".join(f"Q: {number:8.3f}, {k}" for k, number in enumerate(numbers)))
     assert mined["Q"] == [float(f"{number:.3f}") for number in numbers]
+
+
+def test_units_that_go_with_the_size_of_a_number_are_one():
+    lines = [
+        "5/5 - 0s - 12ms/step - loss: 0.5",
+        "5/5 - 0s - 569us/step - loss: 0.25",
+        "5/5 - 1s - 2s/step - loss: 0.125",
+    ]
+    named = by_name(mine_text("\n".join(lines).encode(), "stdout"))
+    assert named["loss"].values.tolist() == [0.5, 0.25, 0.125]
+    per_step = next(one for one in named.values() if one.slot.unit == "s/step")
+    assert per_step.values.tolist() == [0.012, 0.000569, 2]
+    assert per_step.precision.tolist() == [3, 6, 0]
+
+
+def test_a_bar_that_is_slow_has_the_rate_of_one_that_is_fast():
+    lines = ["100%|█| 4/4 [00:01<00:00,  4.00it/s]", "100%|█| 4/4 [00:08<00:00,  2.00s/it]"]
+    (speed,) = [one for one in mine_text("\n".join(lines).encode(), "stderr") if one.slot.unit == "it/s"]
+    assert speed.values.tolist() == [4, 0.5]
+    assert speed.precision.tolist() == [2, 2]
