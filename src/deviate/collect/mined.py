@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,16 +14,16 @@ import pyarrow.parquet as pq
 from deviate.collect.derived import derived_table, stamp_of
 from deviate.collect.identity import numbers
 from deviate.collect.marks import NO_MARKS, Marks, read_marks
-from deviate.collect.observed.slots import Slot, SlotSeries, mine_text
-from deviate.collect.observed.structured import mine_file
+from deviate.collect.observed.slots import Slot, SlotSeries, mine_log
+from deviate.collect.observed.structured import read_file
 from deviate.collect.processes import run_processes
 from deviate.replicate.workspace.folders import RunFolder
 
 #: Raised when mining finds other numbers in the same text.
 VERSION = "1"
 
-#: Key of the slots in the file's metadata.
-SLOTS = b"deviate slots"
+#: Keys of the file's metadata: the slots, and the number of lines that were left out.
+SLOTS, LEFT_OUT = b"deviate slots", b"deviate lines left out"
 
 
 class RunSeries(NamedTuple):
@@ -34,8 +34,15 @@ class RunSeries(NamedTuple):
     seconds: np.ndarray
 
 
-def run_series(folder: RunFolder, spare: Path) -> list[RunSeries]:
-    """Return what a run that has ended reported in text, slot by slot.
+class MinedRun(NamedTuple):
+    """What a run reported in text, slot by slot, and how many lines with numbers were left out."""
+
+    series: list[RunSeries]
+    left_out: int
+
+
+def mined_run(folder: RunFolder, spare: Path) -> MinedRun:
+    """Return what a run that has ended reported in text.
 
     `spare` is the folder to write to where this reader may not write into the run's.
     """
@@ -43,10 +50,10 @@ def run_series(folder: RunFolder, spare: Path) -> list[RunSeries]:
     path = derived_table(
         folder.reported_file,
         stamp_of(files, VERSION),
-        lambda: _as_table(list(_mined(folder))),
+        lambda: _as_table(_mined(folder)),
         spare / f"{folder.run.folder}.reported.parquet",
     )
-    return list(_read(path))
+    return _read(path)
 
 
 def text_files(folder: RunFolder) -> list[Path]:
@@ -55,22 +62,26 @@ def text_files(folder: RunFolder) -> list[Path]:
     return [path for path in (folder.stdout_file, folder.stderr_file, *written) if path.is_file()]
 
 
-def _mined(folder: RunFolder) -> Iterator[RunSeries]:
+def _mined(folder: RunFolder) -> MinedRun:
     marks = read_marks(run_processes(folder))
+    series: list[RunSeries] = []
+    left_out = 0
     for path in text_files(folder):
         if path.parent == folder.path:
-            name = path.stem
-            series, marked = mine_text(path.read_bytes(), name), marks[name]
+            mined, marked = mine_log(path.read_bytes(), path.stem), marks[path.stem]
         else:
-            series, marked = mine_file(path, str(path.relative_to(folder.written))), NO_MARKS
-        yield from (_placed(each, marked) for each in series)
+            mined, marked = read_file(path, str(path.relative_to(folder.written))), NO_MARKS
+        series += [_placed(each, marked) for each in mined.series]
+        left_out += mined.left_out
+    return MinedRun(series, left_out)
 
 
 def _placed(series: SlotSeries, marks: Marks) -> RunSeries:
     return RunSeries(series, *marks.at(series.offsets))
 
 
-def _as_table(mined: list[RunSeries]) -> pa.Table:
+def _as_table(run: MinedRun) -> pa.Table:
+    mined = run.series
     counts = [len(each.series.values) for each in mined]
     columns = {
         "slot": np.repeat(np.arange(len(mined), dtype=np.int32), counts),
@@ -81,19 +92,24 @@ def _as_table(mined: list[RunSeries]) -> pa.Table:
         "seconds": _joined([each.seconds for each in mined], np.float64),
     }
     slots = msgspec.json.encode([each.series.slot for each in mined])
-    return pa.table(columns).replace_schema_metadata({SLOTS: slots})
+    return pa.table(columns).replace_schema_metadata({SLOTS: slots, LEFT_OUT: str(run.left_out)})
 
 
 def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate([np.empty(0, dtype), *parts]).astype(dtype, copy=False)
 
 
-def _read(path: Path) -> Iterator[RunSeries]:
+def _read(path: Path) -> MinedRun:
     table = pq.ParquetFile(path).read()
-    slots = msgspec.json.decode(table.schema.metadata[SLOTS], type=list[Slot])
+    metadata = table.schema.metadata
+    slots = msgspec.json.decode(metadata[SLOTS], type=list[Slot])
     columns = {name: numbers(table.column(name)) for name in table.column_names}
     ends = np.searchsorted(columns["slot"], np.arange(len(slots) + 1))
-    for slot, start, end in zip(slots, ends[:-1], ends[1:], strict=True):
-        part = {name: column[start:end] for name, column in columns.items()}
-        series = SlotSeries(slot, part["value"], part["offset"], part["precision"])
-        yield RunSeries(series, part["iteration"], part["seconds"])
+    parts = [{name: column[start:end] for name, column in columns.items()} for start, end in pairwise(ends)]
+    series = [
+        RunSeries(
+            SlotSeries(slot, part["value"], part["offset"], part["precision"]), part["iteration"], part["seconds"]
+        )
+        for slot, part in zip(slots, parts, strict=True)
+    ]
+    return MinedRun(series, int(metadata[LEFT_OUT]))

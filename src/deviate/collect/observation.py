@@ -12,7 +12,7 @@ import numpy as np
 
 from deviate.collect.identity import Series, read_series
 from deviate.collect.measured import OBSERVED
-from deviate.collect.mined import RunSeries, run_series
+from deviate.collect.mined import MinedRun, RunSeries, mined_run
 from deviate.collect.reported import ReportedNumber, digits, reported_numbers
 from deviate.collect.runs import RunFiles
 from deviate.replicate.workspace.folders import RunFolder
@@ -39,10 +39,13 @@ class Observation:
         By variant, every number that its completed runs reported, with what became of it.
     series : list of ObservedSeries
         The values of observed metrics, run by run.
+    left_out : dict of str to int
+        By variant, lines with numbers that were not searched: their templates came after too many others.
     """
 
     numbers: dict[str, list[ReportedNumber]]
     series: list[ObservedSeries]
+    left_out: dict[str, int]
 
     @cached_property
     def values(self) -> dict[str, dict[str, Series]]:
@@ -71,28 +74,32 @@ def observe(runs: Sequence[RunFiles], files: Sequence[Path], spare: Path) -> Obs
     spare : Path
         Folder to write to where a run's folder cannot be written.
     """
-    by_variant: dict[str, dict[str, list[RunSeries]]] = {}
+    by_variant: dict[str, dict[str, MinedRun]] = {}
     recorded: dict[str, dict[str, np.ndarray]] = {}
     for run, file in zip(runs, files, strict=True):
         if run.completed:
-            by_variant.setdefault(run.variant, {})[run.name] = run_series(run.folder, spare)
+            by_variant.setdefault(run.variant, {})[run.name] = mined_run(run.folder, spare)
             recorded[run.name] = {name: series.values for name, series in read_series(file).items()}
     numbers = {
-        variant: reported_numbers(mined, {run: recorded[run] for run in mined}) for variant, mined in by_variant.items()
+        variant: reported_numbers(
+            {run: each.series for run, each in mined.items()}, {run: recorded[run] for run in mined}
+        )
+        for variant, mined in by_variant.items()
     }
     series = [
         ObservedSeries(run, place, metric, each)
         for place, run in enumerate(runs)
         if run.completed
-        for each, metric in _observed(by_variant[run.variant][run.name], numbers[run.variant])
+        for each, metric in _observed(by_variant[run.variant][run.name].series, numbers[run.variant])
     ]
-    return Observation(numbers, series)
+    left_out = {variant: sum(each.left_out for each in mined.values()) for variant, mined in by_variant.items()}
+    return Observation(numbers, series, left_out)
 
 
 def reports_metric(folder: RunFolder) -> bool:
     """Tell whether a run that has ended reported a number in text that looks like a metric."""
     with TemporaryDirectory() as spare:
-        mined = {folder.run.folder: run_series(folder, Path(spare))}
+        mined = {folder.run.folder: mined_run(folder, Path(spare)).series}
     return any(each.metric for each in reported_numbers(mined, {}))
 
 

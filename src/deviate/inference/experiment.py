@@ -133,7 +133,9 @@ def experiment_facts(
             for variant in variants
             if variant.variant in results.weights
         ],
-        reported=completeness(results.reported, {variant.variant: variant.completed for variant in variants}),
+        reported=completeness(
+            results.reported, {variant.variant: variant.completed for variant in variants}, results.lines_left_out
+        ),
     )
 
 

@@ -23,9 +23,13 @@ class Completeness(msgspec.Struct, frozen=True, kw_only=True):
     observed: list[str]
     #: Numbers that differed between runs and are not measured.
     left: list[ReportedNumber]
+    #: Printed lines with numbers that were not searched: too many of other forms came before them.
+    lines_left_out: int = 0
 
 
-def completeness(reported: Mapping[str, Sequence[ReportedNumber]], compared: Mapping[str, int]) -> list[Completeness]:
+def completeness(
+    reported: Mapping[str, Sequence[ReportedNumber]], compared: Mapping[str, int], lines_left_out: Mapping[str, int]
+) -> list[Completeness]:
     """Return how much of the output is measured, by variant.
 
     Parameters
@@ -34,15 +38,17 @@ def completeness(reported: Mapping[str, Sequence[ReportedNumber]], compared: Map
         By variant.
     compared : mapping of str to int
         Completed runs by variant; with fewer than two nothing can differ, and the variant is passed over.
+    lines_left_out : mapping of str to int
+        By variant, printed lines that were not searched.
     """
     return [
-        _completeness(variant, numbers)
+        _completeness(variant, numbers, lines_left_out.get(variant, 0))
         for variant, numbers in reported.items()
         if compared.get(variant, 0) > 1 and numbers
     ]
 
 
-def _completeness(variant: str, numbers: Sequence[ReportedNumber]) -> Completeness:
+def _completeness(variant: str, numbers: Sequence[ReportedNumber], lines_left_out: int) -> Completeness:
     differing = [each for each in numbers if each.varies]
     left = [each for each in differing if not each.metric]
     return Completeness(
@@ -52,4 +58,5 @@ def _completeness(variant: str, numbers: Sequence[ReportedNumber]) -> Completene
         measured=len(differing) - len(left),
         observed=list(dict.fromkeys(each.metric for each in numbers if each.observed)),
         left=left,
+        lines_left_out=lines_left_out,
     )

@@ -78,6 +78,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     #: Every number that completed runs reported in text, by variant.
     reported: dict[str, list[ReportedNumber]] = {}
+    #: Printed lines with numbers that were not searched, by variant.
+    lines_left_out: dict[str, int] = {}
     #: What models predicted, by variant, see `evaluations_by_variant`.
     evaluations: dict[str, list[Evaluation]] = {}
     #: Weights that completed runs ended with, by variant and run; empty where they were not read.
@@ -121,7 +123,7 @@ def read_results(
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
-        reported = tables.observation.numbers
+        observation = tables.observation
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     return Results(
@@ -143,7 +145,8 @@ def read_results(
         records=every if records else None,
         version=version(DISTRIBUTION),
         evaluations=evaluations,
-        reported=reported,
+        reported=observation.numbers,
+        lines_left_out=observation.left_out,
         weights=weights_by_variant(runs) if weights else {},
     )
 

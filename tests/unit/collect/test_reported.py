@@ -7,7 +7,7 @@ import pytest
 from made import make_experiment, make_run, metric
 
 from deviate.collect.measured import measured_metrics
-from deviate.collect.mined import run_series
+from deviate.collect.mined import mined_run
 from deviate.collect.reported import reported_numbers
 from deviate.collect.tables import open_tables
 from deviate.experiment import Run
@@ -129,13 +129,13 @@ def test_a_name_that_another_metric_has_is_told_apart(tmp_path):
 
 def test_mining_is_done_once_and_again_where_the_text_changed(folder, tmp_path):
     run = folder.run(Run(variant="control", index=0))
-    before = [each.series.slot.name for each in run_series(run, tmp_path)]
+    before = [each.series.slot.name for each in mined_run(run, tmp_path).series]
     stamp = run.reported_file.stat().st_mtime_ns
-    assert [each.series.slot.name for each in run_series(run, tmp_path)] == before
+    assert [each.series.slot.name for each in mined_run(run, tmp_path).series] == before
     assert run.reported_file.stat().st_mtime_ns == stamp
     with run.stdout_file.open("a") as file:
         file.write("perplexity 12.5\n")
-    assert "perplexity" in [each.series.slot.name for each in run_series(run, tmp_path)]
+    assert "perplexity" in [each.series.slot.name for each in mined_run(run, tmp_path).series]
 
 
 def test_nothing_printed_is_nothing_reported():

@@ -20,8 +20,8 @@ CLOCK = number("at", reason="the time of day", source="log.txt")
 WIDTH = number("width", varies=False, reason="equal in all runs")
 
 
-def facts(*numbers, runs=3):
-    (known,) = completeness({"control": numbers}, {"control": runs})
+def facts(*numbers, runs=3, lines_left_out=0):
+    (known,) = completeness({"control": numbers}, {"control": runs}, {"control": lines_left_out})
     return known
 
 
@@ -56,5 +56,12 @@ def test_where_nothing_differed_that_is_said():
 
 
 def test_one_run_cannot_tell():
-    assert completeness({"control": [LOSS]}, {"control": 1}) == []
-    assert completeness({"control": []}, {"control": 3}) == []
+    assert completeness({"control": [LOSS]}, {"control": 1}, {}) == []
+    assert completeness({"control": []}, {"control": 3}, {}) == []
+
+
+def test_lines_that_were_not_searched_are_counted():
+    assert reported_sentences(facts(LOSS, lines_left_out=12))[-1] == (
+        "12 printed lines of too many forms were not searched for numbers."
+    )
+    assert len(reported_sentences(facts(WIDTH, lines_left_out=12))) == 2

@@ -12,8 +12,10 @@ NAMED = 6
 
 def reported_sentences(facts: Completeness) -> list[str]:
     """Say how many of the numbers that differed between runs are measured, and why others are not."""
+    left_out = count(facts.lines_left_out, "printed line")
+    unread = [f"{left_out} of too many forms were not searched for numbers."] if facts.lines_left_out else []
     if not facts.differing:
-        return ["No number in the text that this program reported differed between runs."]
+        return ["No number in the text that this program reported differed between runs.", *unread]
     numbers = count(facts.differing, "number")
     sentences = [
         f"Of {numbers} that this program reported in text and that differed between runs, "
@@ -23,7 +25,7 @@ def reported_sentences(facts: Completeness) -> list[str]:
         sentences.append(f"Seen in the output alone, not in the source: {_named(facts.observed)}.")
     if facts.left:
         sentences.append(f"Not measured: {_named([left_number(each) for each in facts.left])}.")
-    return sentences
+    return [*sentences, *unread]
 
 
 def left_number(number: ReportedNumber) -> str:
