@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special, stats
 
 from deviate.contrast.results import Tested, TwoSamples, outcome, quiet, two_samples
 from deviate.measure.sample import is_identical
@@ -62,8 +62,8 @@ def f_variance(a: ArrayLike, b: ArrayLike) -> Tested:
         return Tested(reason=reason)
     with quiet():
         ratio = float(both.a.var(ddof=1) / both.b.var(ddof=1))
-    null = stats.f(both.a.size - 1, both.b.size - 1)
-    return outcome(ratio, 2 * min(float(null.cdf(ratio)), float(null.sf(ratio))))
+    freedom = both.a.size - 1, both.b.size - 1
+    return outcome(ratio, 2 * min(float(special.fdtr(*freedom, ratio)), float(special.fdtrc(*freedom, ratio))))
 
 
 def bartlett(a: ArrayLike, b: ArrayLike) -> Tested:
