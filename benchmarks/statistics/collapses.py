@@ -18,7 +18,8 @@ from simulation import percent, run, table
 
 from deviate.inference.comparison.side import Side
 from deviate.inference.drops import Drop
-from deviate.inference.gate import GateOptions, check_side
+from deviate.inference.gate.gate import check_side
+from deviate.inference.gate.options import GateOptions
 from deviate.measure.failures import failure_rate
 from deviate.measure.weak import far_from_others
 from deviate.results.sample import Sample
@@ -34,7 +35,7 @@ ALLOWED = 0.1
 
 DROPS = {"acc": Drop(0.5)}
 
-#: Samples of each cell that are put through the stricter gate too: no run is lost, so only the rate of failures differs.
+#: Samples of each cell that go through the stricter gate too. No run is lost, so only the rate of failures differs.
 CHECKED = 50
 
 PASSES, STRICT, NAMED, COVERED = (

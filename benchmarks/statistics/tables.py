@@ -26,7 +26,17 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 #: Simulations by the page that their tables stand on, in the order of the page.
 PAGES = {
-    "statistics.md": ("looks", "plans", "until", "comparisons", "repeated", "families", "paired_spread", "coverage"),
+    "statistics.md": (
+        "looks",
+        "plans",
+        "until",
+        "comparisons",
+        "repeated",
+        "families",
+        "paired_spread",
+        "coverage",
+        "gate",
+    ),
     "gate.md": ("collapses",),
 }
 
