@@ -28,6 +28,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {
     "statistics.md": (
         "looks",
+        "decided",
         "plans",
         "until",
         "comparisons",

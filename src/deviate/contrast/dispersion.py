@@ -32,8 +32,8 @@ def brown_forsythe(a: ArrayLike, b: ArrayLike) -> Tested:
 def levene(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal spread by the distances from each side's mean.
 
-    It is more powerful than `brown_forsythe` at few runs and less honest: of equal sides it calls up to 10 % different
-    with heavy tails and 20 % with skew (``benchmarks/statistics``). Unknown below three runs per side.
+    It is more powerful than `brown_forsythe` at few runs and less honest: of equal sides it calls up to 9 % different
+    with heavy tails and 22 % with skew (``benchmarks/statistics``). Unknown below three runs per side.
 
     References
     ----------

@@ -24,7 +24,7 @@ def cohen_d(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect:
 
     ``(mean(a) - mean(b)) / sqrt(((n_a-1) var(a) + (n_b-1) var(b)) / (n_a + n_b - 2))``. The interval holds the
     noncentralities of t that the measured t agrees with [2]_: exact for normal values with equal SDs. For skewed values
-    it is too narrow: at 95 % it covers 77 to 87 % (``benchmarks/statistics``).
+    it is too narrow: at 95 % it covers 76 to 88 % (``benchmarks/statistics``).
 
     References
     ----------
