@@ -4,9 +4,9 @@ Prints a table on standard error and one JSON object on standard output::
 
     python benchmarks/statistics/collapses.py > collapses.json
 
-The baseline never collapses; the candidate's usual runs are as good, and a share of its runs ends at chance level
-(accuracy 10 instead of 97, SD 0.3). `deviate check --metric acc --max-drop 0.5` with and without
-``--max-failures 10%``, and what a report says before any mean. 10,000 repeats tell 5 % to ±0.4.
+No run of the baseline collapses. A share of the candidate's runs ends at chance level, with an accuracy of 10; all
+others are as good as the baseline's, 97 with an SD of 0.3. `deviate check --metric acc --max-drop 0.5` is asked with
+and without ``--max-failures 10%``, and what a report says before any mean. 10,000 repeats tell 5 % to ±0.4.
 """
 
 from __future__ import annotations
