@@ -7,7 +7,7 @@ Prints tables on standard error and one JSON object on standard output::
 False alarms: both sides are drawn from one population, and each test and the final verdict are asked whether they call
 the sides different; at alpha 5 % they should do so in 5 % of cases or fewer. Power: the sides differ by one SD, or in
 their SDs by a factor of two. Coverage: how often 95 % intervals hold the true value. 10,000 repeats
-tell 5 % to ±0.4; of what is slow, `SLOW` samples of each cell are taken.
+tell 5 % to ±0.4.
 
 Verdicts are those of `deviate.contrast`; tests are the calls it makes, on many samples at once. The permutation test
 looks at all arrangements, or 999 random ones, by one matrix product. An interval holds the values that a test does not
@@ -50,12 +50,8 @@ METRICS, CORRELATION = 5, 0.5
 #: Arrangements of a permutation test that are all looked at; of more, so many are drawn.
 EXACT_UP_TO, DRAWN = 13_000, 999
 
-
-#: Samples of each cell of which what is slow and decides nothing is made, and Bonett's interval.
-SLOW = 1000
-
-#: The same of the permutation test.
-PERMUTED = 500
+#: Samples whose arrangements are made at once, to bound the memory.
+CHUNK = 50
 
 #: Samples of each cell that are also put through the library.
 CHECKED = 20
@@ -117,15 +113,14 @@ def alarms(
 ) -> Iterator[Row]:
     """Yield the share of samples that each test, and each verdict, calls different."""
     n, m = a.shape[1], b.shape[1]
-    few_a, few_b = a[:SLOW], b[:SLOW]
     found: dict[str, Any] = {}
     if location:
         found |= {
             "Student t": stats.ttest_ind(a, b, axis=1).pvalue,
             "**Welch t**": stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue,
-            "Mann-Whitney U": stats.mannwhitneyu(few_a, few_b, axis=1).pvalue,
-            "Brunner-Munzel": stats.brunnermunzel(few_a, few_b, axis=1).pvalue,
-            "permutation": permuted(a[:PERMUTED], b[:PERMUTED], rng),
+            "Mann-Whitney U": stats.mannwhitneyu(a, b, axis=1).pvalue,
+            "Brunner-Munzel": stats.brunnermunzel(a, b, axis=1).pvalue,
+            "permutation": permuted(a, b, rng),
         }
         if n == m:
             found["paired t"] = stats.ttest_rel(a, b, axis=1).pvalue
@@ -134,7 +129,7 @@ def alarms(
             "**Brown-Forsythe**": levene(a, b, np.median),
             "Levene": levene(a, b, np.mean),
             "F": f_test(a, b),
-            "Bartlett": stats.bartlett(few_a, few_b, axis=1).pvalue,
+            "Bartlett": stats.bartlett(a, b, axis=1).pvalue,
         }
     for what, ps in found.items():
         yield Row(title, population.name, what, n, m, float(np.mean(np.nan_to_num(ps, nan=1.0) <= ALPHA)))
@@ -192,17 +187,16 @@ def coverages(population: Population, a: Any, b: Any, truth: float) -> Iterator[
     `truth` is P(A > B) of sides that are 1 SD apart.
     """
     n, m = a.shape[1], b.shape[1]
-    few_a, few_b = a[:SLOW], b[:SLOW]
-    apart, stretched = few_a + population.sd, population.mean + 2 * (few_a - population.mean)
+    apart, stretched = a + population.sd, population.mean + 2 * (a - population.mean)
     held = {
         "difference (Welch t)": stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue > ALPHA,
-        "Hedges' g (noncentral t)": standardised_holds(apart, few_b, 1.0),
-        "P(A > B) (Newcombe 5)": superiority_holds(apart, few_b, truth),
+        "Hedges' g (noncentral t)": standardised_holds(apart, b, 1.0),
+        "P(A > B) (Newcombe 5)": superiority_holds(apart, b, truth),
     }
     if min(n, m) >= FEWEST_RUNS:
         held["SD ratio (Bonett)"] = [
             abs(bonett_statistic(x, y, Z)(2.0)) <= Z
-            for x, y in zip(stretched, few_b, strict=True)
+            for x, y in zip(stretched, b, strict=True)
             if np.ptp(x) and np.ptp(y)
         ]
     for what, which in held.items():
@@ -251,18 +245,28 @@ def permuted(a: Any, b: Any, rng: np.random.Generator) -> Any:
     values = np.concatenate([a, b], axis=1)
     values = values - values.mean(axis=1, keepdims=True)
     seen = np.abs(values[:, :n].sum(axis=1)) * (1 - 1e-9)
-    if math.comb(n + m, n) <= EXACT_UP_TO:
-        masks = np.zeros((math.comb(n + m, n), n + m))
-        for row, chosen in enumerate(combinations(range(n + m), n)):
-            masks[row, list(chosen)] = 1
-        return np.mean(np.abs(values @ masks.T) >= seen[:, None], axis=1)
+    exact = arrangements(n, m) if math.comb(n + m, n) <= EXACT_UP_TO else None
     ps = []
-    for start in range(0, len(values), 50):
-        part = slice(start, start + 50)
-        masks = rng.permuted(np.tile(np.arange(n + m) < n, (DRAWN, 1)), axis=1).astype(float)
+    for start in range(0, len(values), CHUNK):
+        part = slice(start, start + CHUNK)
+        masks = drawn_arrangements(n, m, rng) if exact is None else exact
         beyond = np.sum(np.abs(values[part] @ masks.T) >= seen[part, None], axis=1)
-        ps.append((beyond + 1) / (DRAWN + 1))
+        added = exact is None
+        ps.append((beyond + added) / (len(masks) + added))
     return np.concatenate(ps)
+
+
+def arrangements(n: int, m: int) -> Any:
+    """Give all ways to choose the first side, shape ``(arrangements, n + m)``: 1 where a value is chosen."""
+    masks = np.zeros((math.comb(n + m, n), n + m))
+    for row, chosen in enumerate(combinations(range(n + m), n)):
+        masks[row, list(chosen)] = 1
+    return masks
+
+
+def drawn_arrangements(n: int, m: int, rng: np.random.Generator) -> Any:
+    """Give random ways, in the same form."""
+    return rng.permuted(np.tile(np.arange(n + m) < n, (DRAWN, 1)), axis=1).astype(float)
 
 
 def tables(rows: list[Row]) -> Iterator[str]:

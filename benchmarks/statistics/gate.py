@@ -9,6 +9,9 @@ are: ``worse`` where A is no worse than allowed (a false alarm), and ``not worse
 or more (a miss). At alpha 5 % each should happen in 5 % of the checks or fewer. With `METRICS` metrics the gate fails
 falsely if any of them is called worse, and misses if all of them pass although one is at the limit.
 
+Checks are made again while runs are added, too: a claim is wrong then if any check makes it. And sides are checked
+whose runs ``deviate run --until`` ended.
+
 The tests are written here for many samples at once; the first `CHECKED` of each cell are also put through the library,
 and a difference ends the program. 10,000 repeats tell 5 % to ±0.4 points.
 """
@@ -21,11 +24,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import populations
+from looks import NEEDED, STEPS, UNTIL, collected
 from scipy import stats
 from simulation import percent, run, table
 
 from deviate.contrast.guards import fewest_runs
 from deviate.contrast.noninferiority import judge_gate, moved, noninferiority
+from deviate.contrast.sequential import look_levels, rounded_down, stopped_level
 
 ALPHA = 0.05
 
@@ -42,6 +48,9 @@ METRICS, CORRELATION = 4, 0.5
 EXAMPLES, ACCURACY = 1000, 0.97
 
 CHECKED = 5
+
+#: Runs of B where only A grows.
+OTHERS = (8, 30)
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,16 @@ def main() -> None:
 def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
     """Make every table."""
     found = [*single(rng, repeats), *unequal(rng, repeats), *several(rng, repeats)]
-    return tables(found), [asdict(row) for row in found]
+    again, stopped = list(checked_again(rng, repeats)), list(stopped_sides(rng, repeats))
+    looks = [f"{start}, {start + step}, … {most}" for start, step, most in STEPS]
+    text = [
+        tables(found),
+        "### Checked again while runs are added, a drop as large as allowed",
+        table(["data", "sides", "rule"], looks, cells(again, "data", "sides", "rule")),
+        "### Sides that `--until` ended, a drop as large as allowed",
+        table(["data", "first look, `--max`", "rule"], NEEDED, cells(stopped, "data", "until", "rule")),
+    ]
+    return "\n\n".join(text), [*(asdict(row) for row in found), *again, *stopped]
 
 
 def single(rng: np.random.Generator, repeats: int) -> Iterator[Row]:
@@ -174,6 +192,45 @@ def several(rng: np.random.Generator, repeats: int) -> Iterator[Row]:
                 f"{METRICS} metrics", label, 1.0, max(drops), n, float(passed.mean()), float(worse.mean()),
                 float(1 - (worse | passed).mean()),
             )  # fmt: skip
+
+
+def checked_again(rng: np.random.Generator, repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield the shares of candidates, each as much worse as allowed, about which any check makes either claim."""
+    for population in POPULATIONS:
+        for other in (None, *OTHERS):
+            for start, step, most in STEPS:
+                a, b = population.draw(rng, (repeats, most)), population.draw(rng, (repeats, other or most))
+                sizes = [(n, other or n) for n in range(start, most + 1, step) if n >= fewest_runs(2 * ALPHA)]
+                ps = np.array([p_values(a[:, :n], b[:, :m], 0.0) for n, m in sizes])
+                levels = np.array(look_levels(sizes, 2 * ALPHA)) / 2
+                few = [min(size) < fewest_runs(2 * level) for size, level in zip(sizes, levels, strict=True)]
+                sides = f"A grows, {other} runs of B" if other else "both grow"
+                for rule, limits in (("each check at 5 %", ALPHA), ("`deviate check`", np.where(few, -1, levels))):
+                    claimed = (ps <= np.reshape(limits, (-1, 1, 1))).any(axis=0).mean(axis=1)
+                    yield {"data": population.name, "sides": sides, "rule": rule, "claims": claimed.tolist()}
+
+
+def stopped_sides(rng: np.random.Generator, repeats: int) -> Iterator[dict[str, Any]]:
+    """Yield the same of one check where ``--until`` ended both sides."""
+    for population in populations.SHAPES:
+        for least, most in UNTIL:
+            for needed in NEEDED:
+                a, b = (collected(rng, population, needed, least, most, repeats) for _ in range(2))
+                found = stats.ttest_ind_from_stats(*a, *b, equal_var=False)
+                half = np.nan_to_num(found.pvalue, nan=1.0) / 2
+                ps = np.where(found.statistic > 0, [half, 1 - half], [1 - half, half])
+                rules = {"p ≤ 0.05": ALPHA, "`deviate check`": rounded_down(stopped_level(2 * ALPHA, least) / 2)}
+                for rule, level in rules.items():
+                    claimed = (ps <= level).mean(axis=1).tolist()
+                    yield {"data": population.name, "until": f"{least}, {most}", "rule": rule, "claims": claimed}
+
+
+def cells(rows: list[dict[str, Any]], *keys: str) -> dict[tuple[str, ...], list[str]]:
+    """Lay out in a row what shares the keys: not worse / worse in %."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[key] for key in keys), []).append(" / ".join(map(percent, row["claims"])))
+    return found
 
 
 def correlated(rng: np.random.Generator, repeats: int, n: int) -> Any:

@@ -83,12 +83,12 @@ def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
     return "\n\n".join(text), {"alarms": alarms, "saved": saved, "stopped": stopped}
 
 
-def rules(most: int) -> dict[str, Levels]:
-    """Return the ways to judge the looks."""
+def rules(last: tuple[int, int]) -> dict[str, Levels]:
+    """Return the ways to judge looks, the last of which is at so many runs of each side."""
     return {
         "each look at 5 %": lambda sizes: [ALPHA] * len(sizes),
         "`compare`": lambda sizes: look_levels(sizes, ALPHA),
-        "`compare --until decided`": lambda sizes: look_levels(sizes, ALPHA, most),
+        "`compare --until decided`": lambda sizes: look_levels(sizes, ALPHA, last),
     }
 
 
@@ -102,7 +102,7 @@ def false_alarms(rng: np.random.Generator, repeats: int) -> Iterator[dict[str, A
                 a, b = drawn(rng, population, sides, repeats, most)
                 sizes = [(n, FIXED if sides.startswith("one") else n) for n in range(start, most + 1, step)]
                 ps = np.stack([p_values(a[:, :n], b[:, :m], paired=sides.startswith("pairs")) for n, m in sizes])
-                for rule, levels in rules(most).items():
+                for rule, levels in rules((most, most)).items():
                     share = float(seen(ps, sizes, levels).any(axis=0).mean())
                     yield {"data": population.name, "sides": sides, "rule": rule, "step": step, "share": share}
 
@@ -117,7 +117,7 @@ def other_alarms(rng: np.random.Generator, repeats: int) -> Iterator[dict[str, A
         first, second = a[:, 0] + 1.0, b[:, 0]
         tost = [equivalence(first[:, :n], second[:, :n], 1.0) for n in looks]
         for sides, ps in ((f"both grow, {METRICS} metrics, Holm", several), ("both grow, equivalence", tost)):
-            for rule, levels in rules(most).items():
+            for rule, levels in rules((most, most)).items():
                 share = float(seen(np.stack(ps), [(n, n) for n in looks], levels).any(axis=0).mean())
                 yield {"data": NORMAL.name, "sides": sides, "rule": rule, "step": step, "share": share}
 
@@ -193,7 +193,7 @@ def ended(
     a, b = NORMAL.draw(rng, (repeats, most)) + effect, NORMAL.draw(rng, (repeats, most))
     looks = [*range(start, most, step), most]
     ps = np.stack([p_values(a[:, :n], b[:, :n]) for n in looks])
-    shown = seen(ps, [(n, n) for n in looks], lambda sizes: look_levels(sizes, ALPHA, most))
+    shown = seen(ps, [(n, n) for n in looks], lambda sizes: look_levels(sizes, ALPHA, (most, most)))
     first = np.where(shown.any(axis=0), shown.argmax(axis=0), len(looks) - 1)
     return float(shown.any(axis=0).mean()), float(np.array(looks)[first].mean())
 

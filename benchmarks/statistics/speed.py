@@ -1,13 +1,17 @@
-"""How long intervals of 10,000 resamples take for 20 metrics of 30 runs, beside deepsig, rliable and SciPy.
+"""How long intervals of 10,000 resamples take for 20 metrics of 30 runs, and a comparison of one metric.
 
-Prints a table on standard error and one JSON object on standard output::
+Prints tables on standard error and one JSON object on standard output::
 
     python -m venv /tmp/peers && /tmp/peers/bin/pip install deepsig rliable
     python benchmarks/statistics/speed.py --peers /tmp/peers/bin/python > speed.json
 
-Each way is timed `--repeats` times in turn (A B C A B C), and the median counts. All get the same values. What they
-give is not the same: Deviate and the SciPy loop give BCa intervals of mean and SD, rliable percentile intervals of
-both, deepsig no interval, but a bootstrap test of two samples with as many resamples.
+Intervals stand beside those of deepsig, rliable and SciPy. Each way is timed `--repeats` times in turn (A B C A B C),
+and the median counts. All get the same values. What they give is not the same: Deviate and the SciPy loop give BCa
+intervals of mean and SD, rliable percentile intervals of both, deepsig no interval, but a bootstrap test of two samples
+with as many resamples.
+
+A comparison is `contrast()`, which makes the tests that somebody asks for, or none. What counts is the processor time
+of the fastest of `BATCHES` batches of `CALLS` calls, each with values of its own.
 """
 
 from __future__ import annotations
@@ -18,14 +22,19 @@ import statistics
 import subprocess
 import sys
 import time
+import timeit
 from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
 
+from deviate.contrast.contrast import TESTS, contrast
 from deviate.measure.bootstrap import bootstrap_mean_intervals, bootstrap_sd_intervals
 
 METRICS, RUNS, RESAMPLES = 20, 30, 10_000
+
+#: Runs a side of the comparisons, and how often each is made.
+SIDES, BATCHES, CALLS = (8, 30), 20, 10
 
 #: Run by the interpreter that has the peers: reads the values from standard input, writes seconds for each way.
 PEERS = r"""
@@ -81,8 +90,10 @@ def main() -> None:
             seconds.setdefault(name, []).append(found)
     medians = {name: statistics.median(found) for name, found in seconds.items()}
     print(laid_out(medians), file=sys.stderr)
+    comparisons = {f"{n} against {n} runs, {what}": compared(n, what) for n in SIDES for what in ASKED}
+    print(*(f"{name:<56}{found:>6.1f} ms" for name, found in comparisons.items()), sep="\n", file=sys.stderr)
     shape = {"metrics": METRICS, "runs": RUNS, "resamples": RESAMPLES, "repeats": options.repeats}
-    print(json.dumps({**shape, "seconds": medians}))
+    print(json.dumps({**shape, "seconds": medians, "comparison_ms": comparisons}))
 
 
 def deviate(table: np.ndarray) -> None:
@@ -98,6 +109,31 @@ def scipy_loop(table: np.ndarray) -> None:
     for sample in table:
         for statistic in (np.mean, deviation):
             stats.bootstrap((sample,), statistic, n_resamples=RESAMPLES, method="BCa", rng=rng)
+
+
+UNPERMUTED = tuple(name for name in TESTS if "permutation" not in name)
+
+#: What is asked of a comparison -> whether runs are paired, and which tests are looked at.
+ASKED: dict[str, tuple[bool, tuple[str, ...]]] = {
+    "no test": (False, ()),
+    "every test but permutations": (False, tuple(name for name in UNPERMUTED if not TESTS[name].paired)),
+    "pairs, every test but permutations": (True, UNPERMUTED),
+}
+
+
+def compared(n: int, what: str) -> float:
+    """Return the milliseconds of processor time that a comparison of one metric takes."""
+    paired, tests = ASKED[what]
+    rng = np.random.default_rng(1)
+    samples = iter(rng.normal(90, 1, (BATCHES * CALLS, 2, n)))
+    pairs = [(run, run) for run in range(n)] if paired else []
+
+    def once() -> None:
+        found = contrast(*next(samples), rng, pairs=pairs)
+        for name in tests:
+            found.tests[name]
+
+    return 1000 * min(timeit.repeat(once, timer=time.process_time, repeat=BATCHES, number=CALLS)) / CALLS
 
 
 def deviation(values: np.ndarray, axis: int = -1) -> np.ndarray:

@@ -26,7 +26,18 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 #: Simulations by the page that their tables stand on, in the order of the page.
 PAGES = {
-    "statistics.md": ("looks", "plans", "until", "comparisons", "repeated", "families", "paired_spread", "coverage"),
+    "statistics.md": (
+        "looks",
+        "decided",
+        "plans",
+        "until",
+        "comparisons",
+        "repeated",
+        "families",
+        "paired_spread",
+        "coverage",
+        "gate",
+    ),
     "gate.md": ("collapses",),
 }
 
@@ -36,7 +47,7 @@ SEED = 1
 def main() -> None:
     """Simulate and write, one table after the other."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--repeats", type=int, help="by default those of each simulation, 10,000 or 2,000")
+    parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--only", default="", help="names of simulations, joined by commas")
     options = parser.parse_args()
     only = [name for name in options.only.split(",") if name]
@@ -48,10 +59,9 @@ def main() -> None:
             write(DOCS / page, name, options.repeats)
 
 
-def write(page: Path, name: str, repeats: int | None) -> None:
+def write(page: Path, name: str, repeats: int) -> None:
     """Make the tables of one simulation and put them into their page."""
     module = importlib.import_module(name)
-    repeats = repeats or getattr(module, "REPEATS", REPEATS)
     started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

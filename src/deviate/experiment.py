@@ -178,6 +178,25 @@ class Until(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.metric}{' sd' if self.of == 'sd' else ''} ±{width}"
 
 
+class Decided(msgspec.Struct, frozen=True, kw_only=True):
+    """The experiment that runs are compared with until a difference is shown, fixed before the first of them."""
+
+    #: ``EXPERIMENT`` or ``EXPERIMENT:VARIANT``, as it was typed.
+    against: str
+    #: Empty for the main one.
+    metric: str = ""
+    #: Whose runs are added.
+    variant: str
+    #: Runs before the first look, and runs after which it ends whatever is shown.
+    least: int
+    most: int
+
+    @property
+    def text(self) -> str:
+        """The criterion as it is typed."""
+        return f"{self.metric} decided against {self.against}".lstrip()
+
+
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """A named command with its metrics, as it was when its snapshot was taken."""
 
@@ -219,3 +238,5 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     predictions: str = DEFAULT_PREDICTIONS
     #: What is kept of the weights that each run ends with: their ``digest``, or the ``final`` weights themselves.
     weights: Literal["digest", "final"] = DEFAULT_WEIGHTS
+    #: What decided how many runs were made, where that was a comparison.
+    decided: Decided | None = None

@@ -151,3 +151,55 @@ def test_each_variant_goes_on_until_it_has_enough_itself(tmp_path, monkeypatch):
     # Nothing varies in it, so that all values are equal is what is meant, and more of them would tell nothing.
     assert (len(held["runs"]), held["until"]["met"], held["until"]["interval"]) == (5, False, None)
     assert any("all gave exactly the same value, so there is no interval" in each for each in held["headline"])
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """An experiment of six short trainings, to decide against."""
+    project = tmp_path_factory.mktemp("decided")
+    (project / "train.py").write_text(TRAIN)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        patch.delenv("PYTHONPATH", raising=False)
+        assert deviate("run", "-n", "6", "-j", "2", "--name", "base", *COMMAND, "1").status == 0
+    return project
+
+
+def test_runs_are_added_until_it_is_decided_and_compare_says_the_same(base, monkeypatch):
+    monkeypatch.chdir(base)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    words = ("run", "-n", "5", "--max", "9", "--name", "longer", "--until", "test accuracy decided against base")
+    done = deviate(*words, *COMMAND, "40")
+    assert done.status == 0, done.err
+    runs = len(api.load("longer").samples().run.unique())
+    lines = [line for line in done.err.splitlines() if "algo+impl against base: test accuracy" in line]
+    assert len(lines) == runs - 4
+    assert lines[-1].endswith("decided, algo+impl is better")
+    assert api.load("longer").experiment.decided.against == "base"
+    assert "Runs were added until a difference from base was shown" in " ".join(deviate("report", "longer").out.split())
+    compared = deviate("compare", "longer", "base", "--metric", "test accuracy", "--json").json
+    assert compared["look"]["number"] == runs - 4
+    assert (compared["look"]["most"], compared["look"]["most_b"], compared["look"]["open"]) == (9, 6, False)
+    assert compared["metrics"][0]["verdict"] == "a better"
+    assert "started" not in deviate(*words, *COMMAND, "40").err
+
+
+def test_equal_recipes_end_undecided_with_the_runs_that_are_allowed(base, monkeypatch):
+    monkeypatch.chdir(base)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    words = ("run", "-n", "5", "-j", "2", "--name", "twin", "--seed", "7", "--until", "decided against base")
+    done = deviate(*words, "--max", "7", *COMMAND, "1")
+    assert done.status == 1, done.err
+    assert "7 against 6 runs" in done.err
+    assert "not decided, and no more runs are allowed" in done.err
+    assert deviate("run", "-n", "8", "--name", "twin", "--seed", "7", *COMMAND, "1").status == 0
+    assert api.load("twin").experiment.decided is None
+
+
+def test_what_cannot_be_decided_writes_nothing(base, monkeypatch):
+    monkeypatch.chdir(base)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    for until in ("decided against nobody", "test accuraci decided against base", "x decided against base"):
+        done = deviate("run", "--name", "none", "--until", until, *COMMAND)
+        assert done.status == 2, done.err
+    assert "none" not in api.names()

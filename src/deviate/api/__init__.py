@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deviate.inference.comparison.comparison import Comparison
     from deviate.inference.comparison.options import PairingMode
     from deviate.inference.drops import Drop
-    from deviate.inference.gate import Gate
+    from deviate.inference.gate.gate import Gate
     from deviate.inference.plan import Plan
     from deviate.preflight.verdicts import Audit
     from deviate.report.views import View
@@ -41,10 +41,11 @@ def run(command: Sequence[str] | str, n: int = DEFAULT_RUNS, **options: Any) -> 
         As the command line; the message and the hint say what to do.
     """
     words = shlex.split(command) if isinstance(command, str) else list(command)
+    from deviate.inference.comparison.referee import Referee
     from deviate.study.pipeline import run as run_study
     from deviate.study.request import Request
 
-    return StoredExperiment(run_study(Request(command=words, runs=n, **options)))
+    return StoredExperiment(run_study(Request(command=words, runs=n, **options), referee=Referee()))
 
 
 def audit(
@@ -207,7 +208,7 @@ def check(
     project : str or Path, optional
         By default the project one stands in.
     **options
-        Fields of `deviate.inference.gate.GateOptions`, such as ``alpha=0.01`` or ``inconclusive="pass"``.
+        Fields of `deviate.inference.gate.options.GateOptions`, such as ``alpha=0.01`` or ``inconclusive="pass"``.
 
     Returns
     -------
@@ -215,7 +216,8 @@ def check(
         Its ``passed`` is what the exit status of ``deviate check`` says.
     """
     from deviate.inference.drops import Drop, parse_drop
-    from deviate.inference.gate import GateOptions, read_gate
+    from deviate.inference.gate.gate import read_gate
+    from deviate.inference.gate.options import GateOptions
     from deviate.report.views import gate_view
     from deviate.results.options import read_options
 

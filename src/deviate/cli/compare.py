@@ -49,7 +49,9 @@ from deviate.errors import BadOption
     help="The sides grow and are compared until a difference is shown: all looks share alpha. Give it at the first; "
     "the exit status is 1 while runs are to be made.",
 )
-@click.option("--max", "most", type=int, help="With --until: runs a side at the last look.  [default: 30]")
+@click.option(
+    "--max", "most", type=int, help="With --until: runs of each side after which looking ends.  [default: 30]"
+)
 @click.option("--seed", default=0, show_default=True, help="Of random arrangements and resamples.")
 @sample_options
 @output_options("terminal, md, tex, json, html (a page with figures) or csv (one row a metric).")

@@ -21,9 +21,10 @@ from deviate.replicate.events import (
 )
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
+from deviate.report.text.decided import compared_line
 from deviate.report.text.until import progress_line
 from deviate.report.text.words import listed
-from deviate.study.events import FactorsSeen, GoesOn, Looked, OpenedAnew, StudyEvent
+from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, StudyEvent
 
 #: Latest values shown of each run.
 VALUES_SHOWN = 3
@@ -42,6 +43,8 @@ class Progress:
         self.ended = 0
         self.total = 0
         self.began = clock()
+        #: The last comparison of ``--until 'decided against B'``.
+        self.compared: Compared | None = None
         self.live = Live(console=self.console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Progress:
@@ -81,6 +84,9 @@ class Progress:
             case Looked():
                 line = progress_line(event.variant, event.look, event.until)
                 self.console.print(Text(clean(line), style="bold"), highlight=False, soft_wrap=True)
+            case Compared():
+                self.compared = event
+                self.console.print(Text(clean(compared_line(event)), style="bold"), highlight=False, soft_wrap=True)
             case LeftoverEnded():
                 self._say(
                     Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")

@@ -29,7 +29,8 @@ REPORT_FILE = "report.md"
     "--until",
     metavar="'METRIC ±WIDTH'",
     help="Go on until the 95% interval of the metric's mean is no wider ('val acc ±0.3', '±2%'), or that of its SD "
-    "('val acc sd ±25%'); -n runs are made before the first look. +- may stand for ±.",
+    "('val acc sd ±25%'), or until a difference from experiment B is shown ('decided against B', 'val acc decided "
+    "against B'); -n runs are made before the first look. +- may stand for ±.",
 )
 @click.option(
     "--max",
@@ -109,18 +110,19 @@ def command(as_json: bool, **options: Any) -> int:
     from deviate.cli.output import show
     from deviate.cli.progress import Progress
     from deviate.cli.report import experiment_writers
+    from deviate.inference.comparison.referee import Referee
     from deviate.study.pipeline import run
     from deviate.study.request import Request
 
     options["command"] = list(options["command"])
     with Progress() as progress:
-        folder = run(Request(**options), progress.observe)
+        folder = run(Request(**options), progress.observe, Referee())
     view = api.StoredExperiment(folder).report(curves=False)
     path = _write_report(view, folder)
     show(view, experiment_writers(None)["json" if as_json else "terminal"], None, f"deviate report {folder.name}")
     say("", f"report  {path}", err=True)
     say(f"page    deviate report {folder.name} -o report.html", err=True)
-    return exit_status(view.facts)
+    return int(exit_status(view.facts) or (progress.compared is not None and not progress.compared.shown))
 
 
 def exit_status(facts: ExperimentFacts) -> int:

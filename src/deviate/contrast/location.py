@@ -86,7 +86,7 @@ def brunner_munzel(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test whether values of one side tend to be higher, without assuming equal spread.
 
     It uses the t approximation; the statistic is positive where `b` tends to be higher. Unknown where the sides do not
-    overlap, for its estimate of the variance is then zero. At 5 runs per side it calls 6 to 8 % of equal sides
+    overlap, for its estimate of the variance is then zero. At 5 runs per side it calls 6 to 7 % of equal sides
     different instead of 5 % (``benchmarks/statistics``).
 
     References

@@ -8,13 +8,12 @@ from functools import lru_cache
 import numpy as np
 from scipy import optimize, stats
 
-from deviate.contrast.power import DEFAULT_ALPHA, DEFAULT_POWER
-from deviate.contrast.results import quiet
+from deviate.contrast.power import DEFAULT_ALPHA, DEFAULT_POWER, shown_beyond, welch_edges
 from deviate.measure.robust_sd import first_enough
 from deviate.measure.sample import Floats
 
-#: Points of the integrals over how the variance divides between the sides, and over the true SD.
-_SHARES, _SDS = 16, 40
+#: Points of the integral over the true SD.
+_SDS = 40
 
 #: Effects are looked for up to this many SDs.
 _LARGEST_EFFECT = 1e6
@@ -25,9 +24,8 @@ def planned_power(
 ) -> float:
     """Give the probability that Welch's or the paired t test of `n` runs a side shows a difference.
 
-    For normal values with equal SDs. Welch's statistic with equal numbers of runs is Student's; its degrees of freedom
-    depend on how the variance divides between the sides, over which is integrated. Where the SD was measured, the power
-    is the mean over the true SDs that it leaves open, ``sd * sqrt(freedom / chi2)`` [1]_.
+    For normal values with equal SDs, see `welch_power`. Where the SD was measured, the power is the mean over the true
+    SDs that it leaves open, ``sd * sqrt(freedom / chi2)`` [1]_.
 
     Parameters
     ----------
@@ -51,15 +49,11 @@ def planned_power(
     effects = np.array([effect]) if freedom is None else effect * _true_sds(freedom)
     if paired:
         edges, shares = np.array([float(stats.t.isf(alpha / 2, n - 1))]), np.ones(1)
-        beyond, within = effects * math.sqrt(n), n - 1
+        centers, within = effects * math.sqrt(n), n - 1
     else:
-        edges, shares = _welch_edges(n, alpha)
-        beyond, within = effects * math.sqrt(n / 2), 2 * (n - 1)
-    with quiet():
-        noncentral = stats.nct(within, beyond[:, None])
-        shown = noncentral.sf(edges) + noncentral.cdf(-edges)
-    # Far beyond certainty the noncentral t distribution is not a number.
-    return float((np.where(np.isfinite(shown), shown, 1.0) @ shares).mean())
+        edges, shares = welch_edges(n, n, alpha)
+        centers, within = effects * math.sqrt(n / 2), 2 * (n - 1)
+    return float((shown_beyond(edges, within, centers[:, None]) @ shares).mean())
 
 
 def planned_runs(
@@ -118,15 +112,6 @@ def runs_to_make(runs: int, lost: float, *, paired: bool = False) -> int:
     if not 0 <= lost < 1:
         raise ValueError(f"a share of runs that are lost is 0 or above and below 1; got {lost}")
     return math.ceil(runs / (1 - lost) ** (2 if paired else 1) - 1e-9)
-
-
-@lru_cache(maxsize=256)
-def _welch_edges(n: int, alpha: float) -> tuple[Floats, Floats]:
-    """Return the critical values of Welch's test by how the variance divides between the sides, with their weights."""
-    nodes, weights = np.polynomial.legendre.leggauss(_SHARES)
-    share = stats.beta.ppf((nodes + 1) / 2, (n - 1) / 2, (n - 1) / 2)
-    edges = np.asarray(stats.t.isf(alpha / 2, (n - 1) / (share**2 + (1 - share) ** 2)), dtype=float)
-    return edges, weights / 2
 
 
 @lru_cache(maxsize=64)

@@ -26,7 +26,7 @@ def sd_ratio(a: ArrayLike, b: ArrayLike, level: float = DEFAULT_LEVEL) -> Effect
     ``abs(log(c * var(a) / (r**2 * var(b)))) <= z * se(r)``. Here
     ``se(r)**2 = (k(r) - (n_a - 3) / n_a) / (n_a - 1) + (k(r) - (n_b - 3) / n_b) / (n_b - 1)``, ``k(r)`` is the kurtosis
     pooled about trimmed means after the scaling, and ``c`` a correction for unequal n. It covers as it promises where
-    both sides have one shape, whatever the shape (93 to 98 % at 95 %, ``benchmarks/statistics``), and less where only
+    both sides have one shape, whatever the shape (93 to 99 % at 95 %, ``benchmarks/statistics``), and less where only
     one side has heavy tails. No interval below `FEWEST_RUNS` per side.
 
     References

@@ -69,11 +69,11 @@ def rounded_down(level: float) -> float:
     return float(f"{math.floor(level * scale + 1e-9) / scale:.2g}")
 
 
-def look_levels(sizes: Sequence[tuple[int, int]], alpha: float, most: int | None = None) -> list[float]:
+def look_levels(sizes: Sequence[tuple[int, int]], alpha: float, last: tuple[int, int] | None = None) -> list[float]:
     """Give what p must be below at each look.
 
     Without `most` the first look has all of alpha, as a comparison that is made once has; those after it share
-    `LATER_LOOKS` of it, a look at twice the runs of the first half of that. With `most`, fixed before the first look,
+    `LATER_LOOKS` of it, a look at twice the runs of the first half of that. With `last`, fixed before the first look,
     all looks share alpha by the function of [1]_ that is like O'Brien and Fleming's: next to nothing early, nearly all
     at the last look. A look that adds no runs has the level of the one before; one after all is spent has
     `SMALLEST_LEVEL`.
@@ -83,9 +83,9 @@ def look_levels(sizes: Sequence[tuple[int, int]], alpha: float, most: int | None
     sizes : sequence of (int, int)
         Runs of each side at each look, in the order of the looks.
     alpha : float
-        Share of false alarms over all looks; without `most`, over the first.
-    most : int, optional
-        Runs a side at the last look.
+        Share of false alarms over all looks; without `last`, over the first.
+    last : (int, int), optional
+        Runs of each side at the last look.
 
     Returns
     -------
@@ -96,31 +96,36 @@ def look_levels(sizes: Sequence[tuple[int, int]], alpha: float, most: int | None
     --------
     >>> [round(level, 4) for level in look_levels([(5, 5), (10, 10), (15, 15)], 0.05)]
     [0.05, 0.0062, 0.0023]
-    >>> [round(level, 4) for level in look_levels([(10, 10), (20, 20), (30, 30)], 0.05, most=30)]
+    >>> [round(level, 4) for level in look_levels([(10, 10), (20, 20), (30, 30)], 0.05, last=(30, 30))]
     [0.0002, 0.012, 0.0463]
     """
     reached: list[float] = []
     places: list[int] = []
-    for n, m in sizes:
-        information = n * m / (n + m)
+    for size in sizes:
+        information = _information(size)
         if not reached or information > reached[-1]:
             reached.append(information)
         places.append(len(reached) - 1)
-    levels = _levels(tuple(reached), tuple(_spent(reached, alpha, most)))
+    levels = _levels(tuple(reached), tuple(_spent(reached, alpha, last)))
     return [levels[place] for place in places]
 
 
-def share_over_all_looks(alpha: float, looks: int, most: int | None = None) -> float:
-    """Give the chance of any false alarm over all looks, those to come included."""
-    return alpha if most is not None or looks < 2 else alpha * (1 + LATER_LOOKS)
+def share_over_all_looks(alpha: float, looks: int, *, planned: bool = False) -> float:
+    """Give the chance of any false alarm over all looks; of looks that were planned before the first, over all."""
+    return alpha if planned or looks < 2 else alpha * (1 + LATER_LOOKS)
 
 
-def _spent(reached: Sequence[float], alpha: float, most: int | None) -> list[float]:
+def _information(size: tuple[int, int]) -> float:
+    n, m = size
+    return n * m / (n + m)
+
+
+def _spent(reached: Sequence[float], alpha: float, last: tuple[int, int] | None) -> list[float]:
     """Return the share of false alarms that may have been raised up to each look."""
-    if most is None:
+    if last is None:
         return [alpha * (1 + LATER_LOOKS * (1 - reached[0] / information)) for information in reached]
     edge = float(stats.norm.isf(alpha / 4))
-    shares = [min(1.0, information / (most / 2)) for information in reached]
+    shares = [min(1.0, information / _information(last)) for information in reached]
     return [float(4 * stats.norm.sf(edge / math.sqrt(share))) for share in shares]
 
 

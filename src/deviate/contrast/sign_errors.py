@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 import msgspec
+import numpy as np
 from scipy import integrate, special, stats
 
-from deviate.contrast.power import DEFAULT_ALPHA
+from deviate.contrast.power import DEFAULT_ALPHA, welch_edges
+from deviate.measure.sample import Floats
 
 
 class ShownErrors(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,12 +26,13 @@ class ShownErrors(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown_errors(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA, *, paired: bool = False) -> ShownErrors:
-    """Give the type S and type M errors of a two-sided t test, for normal values with equal SDs.
+    """Give the type S and type M errors of the two-sided Welch or paired t test, for normal values with equal SDs.
 
     With ``z`` the difference in its standard errors, ``z ~ N(effect / se, 1)``, and ``u`` the estimated SD over the
     true one, ``u ~ chi(df) / sqrt(df)``, a difference is shown where ``|z| > t u``. The type S error is
-    ``P(z < -t u) / P(|z| > t u)``, the type M error ``E[|z|; |z| > t u] / (P(|z| > t u) effect / se)`` [1]_. How large
-    the true difference is has to be assumed: the one that was seen is itself too large where it is shown by luck.
+    ``P(z < -t u) / P(|z| > t u)``, the type M error ``E[|z|; |z| > t u] / (P(|z| > t u) effect / se)`` [1]_. For
+    Welch's test ``t`` depends on how the variance divides between the sides, see `welch_edges`. How large the true
+    difference is has to be assumed: the one that was seen is itself too large where it is shown by luck.
 
     Parameters
     ----------
@@ -47,32 +50,35 @@ def shown_errors(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA, *,
     --------
     >>> errors = shown_errors(0.75, 5, 5)
     >>> round(errors.power, 2), round(errors.wrong_sign, 3), round(errors.exaggeration, 1)
-    (0.18, 0.007, 2.1)
+    (0.17, 0.007, 2.1)
     """
     freedom = n - 1 if paired else n + m - 2
     error = math.sqrt(1 / n) if paired else math.sqrt(1 / n + 1 / m)
-    center, critical = effect / error, float(stats.t.isf(alpha / 2, freedom))
+    center = effect / error
+    edges, shares = (stats.t.isf(alpha / 2, np.array([freedom])), np.ones(1)) if paired else welch_edges(n, m, alpha)
     right, wrong, size = (
-        integrate.quad(lambda u, f=f: f(critical * u, center) * _chi(u, freedom), 0.0, _end(freedom), limit=200)[0]
+        integrate.quad(
+            lambda u, f=f: float(f(edges * u, center) @ shares) * _chi(u, freedom), 0.0, _end(freedom), limit=200
+        )[0]
         for f in (_above, _below, _size)
     )
     power = right + wrong
     return ShownErrors(assumed=effect, power=power, wrong_sign=wrong / power, exaggeration=size / (power * center))
 
 
-def _above(threshold: float, center: float) -> float:
+def _above(threshold: Floats, center: float) -> Floats:
     """Return ``P(z > threshold)``."""
-    return float(special.ndtr(center - threshold))
+    return special.ndtr(center - threshold)
 
 
-def _below(threshold: float, center: float) -> float:
+def _below(threshold: Floats, center: float) -> Floats:
     """Return ``P(z < -threshold)``."""
-    return float(special.ndtr(-center - threshold))
+    return special.ndtr(-center - threshold)
 
 
-def _size(threshold: float, center: float) -> float:
+def _size(threshold: Floats, center: float) -> Floats:
     """Return ``E[|z|; |z| > threshold]``."""
-    densities = math.exp(-((threshold - center) ** 2) / 2) + math.exp(-((threshold + center) ** 2) / 2)
+    densities = np.exp(-((threshold - center) ** 2) / 2) + np.exp(-((threshold + center) ** 2) / 2)
     means = center * (_above(threshold, center) - _below(threshold, center))
     return densities / math.sqrt(2 * math.pi) + means
 

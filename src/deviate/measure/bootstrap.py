@@ -33,7 +33,7 @@ def bootstrap_mean_intervals(
     """Give the bias-corrected and accelerated bootstrap interval [1]_ of the mean of each sample.
 
     In the unit of the values. Unknown for ``n < 5`` and for values that are all exactly equal. At small n it covers
-    less often than it promises: at a level of 95 % and n = 8 in 85 to 90 % of samples, where the t interval covers 90
+    less often than it promises: at a level of 95 % and n = 8 in 80 to 89 % of samples, where the t interval covers 83
     to 96 % (``benchmarks/statistics``).
 
     Parameters
@@ -61,7 +61,7 @@ def bootstrap_sd_intervals(
 ) -> list[Interval]:
     """Give the same interval of the SD of each sample.
 
-    Not for few runs: at a level of 95 % it covers the true SD of normal values in 66 % of samples at n = 5, 80 % at
+    Not for few runs: at a level of 95 % it covers the true SD of normal values in 66 % of samples at n = 5, 78 % at
     n = 8 and 91 % at n = 30 (``benchmarks/statistics``). `intervals.sd_interval` does better at these n unless the
     values are skewed or heavy-tailed and n is near 30.
 

@@ -69,7 +69,7 @@ def sd_interval(sample: ArrayLike, level: float = DEFAULT_LEVEL) -> Interval:
 
     The SD times `sd_factors`, in the unit of the values. Exact for normal values only. Heavy tails make it too narrow,
     and more runs do not mend that: of values with Student's t distribution of 3 degrees of freedom it covers the true
-    SD in 90 % of samples at n = 3 and in 63 % at n = 30, at a level of 95 % (``benchmarks/statistics``). Unknown for
+    SD in 91 % of samples at n = 3 and in 62 % at n = 30, at a level of 95 % (``benchmarks/statistics``). Unknown for
     ``n < 2`` and for values that are all exactly equal.
 
     References

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from deviate.inference.comparison.comparison import Comparison
     from deviate.inference.experiment import ExperimentFacts
-    from deviate.inference.gate import Gate
+    from deviate.inference.gate.gate import Gate
     from deviate.inference.plan import Plan
     from deviate.preflight.verdicts import Audit
     from deviate.preflight.verification import Verification

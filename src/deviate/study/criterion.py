@@ -11,9 +11,11 @@ import msgspec
 from deviate.analyse.findings import Findings
 from deviate.collect.measured import with_times
 from deviate.collect.tables import open_tables
+from deviate.contrast.guards import FEWEST_RUNS
 from deviate.contrast.stopping import least_runs
 from deviate.errors import BadOption, MetricNotRecorded
-from deviate.experiment import Until
+from deviate.experiment import Decided, Until
+from deviate.factors import parse_variants
 from deviate.measure.fixed_width import FEWEST_PILOT
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.results.names import same_name
@@ -24,8 +26,13 @@ _CRITERION = re.compile(
     re.IGNORECASE,
 )
 
+_DECIDED = re.compile(r"(?:(?P<metric>.+?)\s+)?decided\s+against\s+(?P<against>.+)", re.IGNORECASE)
+
 #: What to type, for hints.
-EXAMPLES = "type for example --until 'val acc ±0.3', 'val acc ±2%' or 'val acc sd ±25%'; +- may stand for ±"
+EXAMPLES = (
+    "type for example --until 'val acc ±0.3', 'val acc ±2%', 'val acc sd ±25%' or 'decided against B'; +- may stand "
+    "for ±"
+)
 
 #: Runs of a variant after which it ends, where the user does not say.
 DEFAULT_MOST = 30
@@ -61,7 +68,7 @@ def parse_until(text: str) -> Criterion:
     """
     match = _CRITERION.fullmatch(text.strip())
     if match is None:
-        raise BadOption(f"--until {text!r} is not METRIC ±WIDTH", hint=EXAMPLES)
+        raise BadOption(f"--until {text!r} is neither METRIC ±WIDTH nor 'decided against B'", hint=EXAMPLES)
     width, relative = float(match["width"]), bool(match["percent"])
     width = width / 100 if relative else width
     if not (width > 0 and math.isfinite(width)):
@@ -75,7 +82,7 @@ def parse_until(text: str) -> Criterion:
     return Criterion(match["metric"].strip(), of, width, relative)
 
 
-def settle_until(request: Request) -> Until | None:
+def settle_until(request: Request) -> Until | Decided | None:
     """Return what a request asks for with ``--until``; None where it asks for a number of runs.
 
     Raises
@@ -87,6 +94,8 @@ def settle_until(request: Request) -> Until | None:
         if request.most is not None:
             raise BadOption("--max says when to give up on --until", hint="type -n for a fixed number of runs")
         return None
+    if match := _DECIDED.fullmatch(request.until.strip()):
+        return _settle_decided(match["metric"] or "", match["against"].strip(), request)
     criterion = parse_until(request.until)
     if request.runs < FEWEST_PILOT:
         raise BadOption(
@@ -95,6 +104,22 @@ def settle_until(request: Request) -> Until | None:
         )
     until = Until(**msgspec.structs.asdict(criterion), least=request.runs, most=request.most or 0)
     return _with_most(until, request.most)
+
+
+def _settle_decided(metric: str, against: str, request: Request) -> Decided:
+    variant, *others = parse_variants(request.variants)
+    if others:
+        raise BadOption(
+            f"--until {request.until!r} compares one variant, found {', '.join(request.variants)}",
+            hint="type one --vary",
+        )
+    most = DEFAULT_MOST if request.most is None else request.most
+    if request.runs < FEWEST_RUNS or most < request.runs:
+        raise BadOption(
+            f"--until {request.until!r}: -n {request.runs} runs before the first look and --max {most} in all",
+            hint=f"-n must be {FEWEST_RUNS} or more, and --max no less; leave both out for 10 and {DEFAULT_MOST}",
+        )
+    return Decided(against=against, metric=metric.strip(), variant=variant.name, least=request.runs, most=most)
 
 
 def _with_most(until: Until, most: int | None) -> Until:
@@ -111,7 +136,7 @@ def _with_most(until: Until, most: int | None) -> Until:
     return msgspec.structs.replace(until, most=most)
 
 
-def settle_metric(until: Until, findings: Findings) -> Until:
+def settle_metric(rule: Until | Decided, findings: Findings) -> Until | Decided:
     """Write the metric as the program does; refuse one that no run can report, as far as that is known before one has.
 
     Names that are made while the program runs (keys of a mapping, of a framework's log) are not known before; with
@@ -128,12 +153,12 @@ def settle_metric(until: Until, findings: Findings) -> Until:
         metric.capture.how in ("mapping", "framework") or metric.capture.label or metric.capture.key
         for metric in selected
     )
-    if unforeseen:
-        return until
-    name = same_name(until.metric, names)
+    if unforeseen or not rule.metric:
+        return rule
+    name = same_name(rule.metric, names)
     if name is None:
-        raise BadOption(f"--until: no metric {until.metric!r} was found", hint=f"metrics: {', '.join(names)}")
-    return msgspec.structs.replace(until, metric=name)
+        raise BadOption(f"--until: no metric {rule.metric!r} was found", hint=f"metrics: {', '.join(names)}")
+    return msgspec.structs.replace(rule, metric=name)
 
 
 def settle_recorded(folder: ExperimentFolder, until: Until) -> Until:

@@ -8,7 +8,7 @@ import msgspec
 
 from deviate.collect.measured import measured_metrics
 from deviate.contrast.stopping import Look
-from deviate.experiment import Experiment, Run, Until
+from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.replicate.events import Event, RunEnded, RunProgress
 from deviate.results.order import main_first
 
@@ -47,7 +47,24 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     until: Until
 
 
-StudyEvent = Event | OpenedAnew | GoesOn | FactorsSeen | Looked
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """After a round of runs: whether it is decided which of two experiments is better."""
+
+    decided: Decided
+    metric: str
+    #: Runs of each side.
+    runs: tuple[int, int]
+    p: float | None
+    #: What p must be below at this look.
+    limit: float
+    verdict: str
+    #: Why no number of runs decides it; empty where runs may.
+    hopeless: str = ""
+    #: A difference is shown.
+    shown: bool
+
+
+StudyEvent = Event | OpenedAnew | GoesOn | FactorsSeen | Looked | Compared
 
 
 def values_ordered(values: Mapping[str, float], experiment: Experiment) -> dict[str, float]:

@@ -13,7 +13,7 @@ import msgspec
 
 from deviate.analyse.findings import Findings
 from deviate.errors import BadOption, EntryNotFound, EntrySyntax
-from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS, Experiment, Until
+from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS, Decided, Experiment, Until
 from deviate.factors import DEFAULT_VARIANT, parse_variants
 from deviate.project.config import read_config
 from deviate.project.import_path import file_digests
@@ -63,7 +63,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     predictions: str = DEFAULT_PREDICTIONS
     #: What is kept of final weights, see `Experiment`.
     weights: Literal["digest", "final"] = DEFAULT_WEIGHTS
-    #: ``METRIC ±WIDTH``: go on until it is known so well; `runs` are then those before the first look.
+    #: ``METRIC ±WIDTH``: go on until it is known so well; ``decided against B``: until it is shown which is better.
+    #: `runs` are then those before the first look.
     until: str | None = None
     #: Runs of a variant at most, with `until`.
     most: int | None = None
@@ -154,7 +155,12 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     weights: Literal["digest", "final"] = DEFAULT_WEIGHTS
 
     def experiment(
-        self, name: str, planned: dict[str, int], created: datetime, seed: int, until: Until | None = None
+        self,
+        name: str,
+        planned: dict[str, int],
+        created: datetime,
+        seed: int,
+        rule: Until | Decided | None = None,
     ) -> Experiment:
         """Return the experiment that runs of the command make, with the metrics that are selected."""
         target, findings = self.target, self.findings
@@ -174,7 +180,8 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             seed=seed,
             planned=planned,
             created=created.isoformat(timespec="seconds"),
-            until=until,
+            until=rule if isinstance(rule, Until) else None,
+            decided=rule if isinstance(rule, Decided) else None,
             options=self.options,
             variables=self.variables,
         )

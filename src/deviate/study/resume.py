@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from deviate.errors import NameTaken
-from deviate.experiment import Experiment, Until
+from deviate.experiment import Decided, Experiment, Until
 from deviate.factors import parse_variants
 from deviate.instrument.project import instrument_experiment, skipped_edits
 from deviate.project.config import FILE_NAME
@@ -43,11 +43,15 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_experiment(
-    request: Request, prepared: Prepared, workspace: Workspace, now: datetime, until: Until | None = None
+    request: Request,
+    prepared: Prepared,
+    workspace: Workspace,
+    now: datetime,
+    rule: Until | Decided | None = None,
 ) -> Opened:
     """Find the experiment that `request` continues, grown to what it asks for; or make a new one with its snapshot.
 
-    The workspace is locked. `until` decides how many runs are made, where the number of `request` does not.
+    The workspace is locked. `rule` decides how many runs are made, where the number of `request` does not.
 
     Raises
     ------
@@ -56,7 +60,7 @@ def open_experiment(
     WorkspaceUnusable
         If its copy of the project was damaged.
     """
-    proposal = prepared.experiment("", requested_runs(request), now, request.seed, until)
+    proposal = prepared.experiment("", requested_runs(request), now, request.seed, rule)
     snapshot = prepared.snapshot
     name = request.name
     folder = _named(name, workspace, proposal, snapshot, request) if name else _same(workspace, proposal, snapshot)
@@ -219,8 +223,9 @@ def _grow(folder: ExperimentFolder, proposal: Experiment, *, own_metrics: bool) 
     existing = folder.read_experiment()
     more = any(runs > existing.planned.get(name, 0) for name, runs in proposal.planned.items())
     # Who asks for more runs than were made decides their number again.
-    until = proposal.until or (None if more else existing.until)
-    _plan(folder, proposal.planned, metrics=existing.metrics if own_metrics else proposal.metrics, until=until)
+    ruled = proposal if more or proposal.until or proposal.decided else existing
+    metrics = existing.metrics if own_metrics else proposal.metrics
+    _plan(folder, proposal.planned, metrics=metrics, until=ruled.until, decided=ruled.decided)
 
 
 def plan_runs(folder: ExperimentFolder, planned: Mapping[str, int]) -> Experiment:

@@ -21,6 +21,25 @@ from deviate.study.events import Looked, StudyEvent
 Make = Callable[[Mapping[str, int], bool], Iterator[Event]]
 
 
+class Numbered:
+    """Makes rounds of runs, whose events are numbered as if they were one."""
+
+    def __init__(self, make: Make) -> None:
+        self._make, self._began, self._first = make, 0, True
+
+    def made(self, planned: Mapping[str, int]) -> Iterator[Event]:
+        """Make the runs of a round."""
+        started = 0
+        for event in self._make(planned, self._first):
+            if isinstance(event, RunStarted):
+                started = event.total
+                numbers = {"number": self._began + event.number, "total": self._began + event.total}
+                yield msgspec.structs.replace(event, **numbers)
+            else:
+                yield event
+        self._began, self._first = self._began + started, False
+
+
 def until_enough(
     make: Make, folder: ExperimentFolder, until: Until, variants: Sequence[str], jobs: int
 ) -> Generator[StudyEvent, None, None]:
@@ -38,18 +57,12 @@ def until_enough(
         until = settle_recorded(folder, until)
     already = folder.read_experiment().planned
     planned = {name: min(max(until.least, already.get(name, 0)), max(until.most, until.least)) for name in variants}
-    began, first = 0, True
+    rounds = Numbered(make)
     while planned:
-        started = 0
-        for event in make(planned, first):
-            if isinstance(event, RunStarted):
-                started = event.total
-                yield msgspec.structs.replace(event, number=began + event.number, total=began + event.total)
-            else:
-                yield event
+        for event in rounds.made(planned):
+            yield event
             if isinstance(event, RunEnded) and isinstance(event.outcome, Completed):
                 until = settle_recorded(folder, until)
-        began, first = began + started, False
         looks = _looks(folder, until, list(planned))
         yield from (Looked(variant=name, look=each, until=until) for name, each in looks.items())
         planned = _next_round(looks, planned, until, jobs)

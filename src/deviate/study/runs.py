@@ -11,7 +11,7 @@ import msgspec
 from deviate.collect.observation import reports_metric
 from deviate.collect.runs import read_run
 from deviate.errors import FirstRunFailed, NothingRecorded
-from deviate.experiment import Run, Until
+from deviate.experiment import Decided, Run, Until
 from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_experiment
 from deviate.replicate.events import Event, RunEnded
@@ -19,6 +19,7 @@ from deviate.replicate.executors.registry import make_executor
 from deviate.replicate.loop import ReplicateOptions, replicate
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.replicate.workspace.run_files import Completed, Failed
+from deviate.study.decided import Referee, until_decided
 from deviate.study.events import FactorsSeen, StudyEvent, with_ordered_values
 from deviate.study.request import Request
 from deviate.study.resume import plan_runs, requested_runs
@@ -34,13 +35,15 @@ def make_runs(
     request: Request,
     command: Sequence[str],
     folder: ExperimentFolder,
-    until: Until | None,
+    rule: Until | Decided | None,
     changed: Sequence[str] = (),
+    referee: Referee | None = None,
 ) -> Iterator[StudyEvent]:
     """Make the runs that are still to be made; after the first completed one, say which factors it drew for.
 
     `command` has its secrets, which the stored one has not.
-    `changed` is what changed in the project since its snapshot was taken: it marks the runs.
+    `changed` is what changed in the project since its snapshot was taken: it marks the runs. `rule` decides how many
+    runs are made, by `referee` where it is a comparison.
 
     Raises
     ------
@@ -51,7 +54,7 @@ def make_runs(
         After the first run, where something that the training needs is missing: it would be in the others, too.
     """
     seen = False
-    with closing(_rounds(request, command, folder, until, changed)) as events:
+    with closing(_rounds(request, command, folder, rule, changed, referee)) as events:
         for event in events:
             yield event
             if isinstance(event, RunEnded) and isinstance(event.outcome, Failed):
@@ -64,7 +67,12 @@ def make_runs(
 
 
 def _rounds(
-    request: Request, command: Sequence[str], folder: ExperimentFolder, until: Until | None, changed: Sequence[str]
+    request: Request,
+    command: Sequence[str],
+    folder: ExperimentFolder,
+    rule: Until | Decided | None,
+    changed: Sequence[str],
+    referee: Referee | None,
 ) -> Generator[StudyEvent, None, None]:
     experiment = folder.read_experiment()
     instrumented = instrument_experiment(folder.snapshot, experiment)
@@ -84,9 +92,13 @@ def _rounds(
         with closing(replicate(asked, folder, overlay, executor, options=options)) as events:
             yield from (with_ordered_values(event, experiment) for event in events)
 
-    if until is None:
-        return make(requested_runs(request))
-    return until_enough(make, folder, until, list(requested_runs(request)), jobs)
+    planned = requested_runs(request)
+    if rule is None:
+        return make(planned)
+    if isinstance(rule, Until):
+        return until_enough(make, folder, rule, list(planned), jobs)
+    assert referee is not None  # `study.pipeline.run` refuses the request without one
+    return until_decided(make, folder, rule, jobs, referee)
 
 
 def _marks(changed: Sequence[str]) -> tuple[str, ...]:

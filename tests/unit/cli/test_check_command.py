@@ -14,7 +14,8 @@ import deviate
 from deviate.cli.main import group
 from deviate.errors import BadOption
 from deviate.inference.drops import Drop, parse_drops
-from deviate.inference.gate import GateOptions, check_side
+from deviate.inference.gate.gate import check_side
+from deviate.inference.gate.options import GateOptions
 from deviate.report.numbers import Numbers
 from deviate.report.pages.gate import gate_page
 from deviate.report.text.gate import gate_caveats, gate_reasons

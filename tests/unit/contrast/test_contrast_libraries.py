@@ -1,5 +1,7 @@
 """Every test agrees with SciPy or statsmodels called directly, on whatever values."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -49,7 +51,7 @@ def test_brunner_munzel(a, b):
     assume(test.p is not None)
     expected = rank_compare_2indep(a, b, use_t=True)
     assert p_superiority(a, b).value == pytest.approx(expected.prob1, abs=1e-12)
-    assert test.p == pytest.approx(expected.pvalue, rel=1e-6, abs=1e-12)
+    assert test.p == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-12)
 
 
 @given(SAMPLES, SAMPLES)
@@ -59,18 +61,20 @@ def test_tests_of_spread(a, b):
     for test, center in ((brown_forsythe(a, b), "median"), (levene(a, b), "mean")):
         assume(test.p is not None)
         expected = scale_oneway([a, b], method="equal", center=center, transform="abs")
-        assert test.p == pytest.approx(float(expected.pvalue), rel=1e-8, abs=1e-15)
+        # Where the mean distances are equal but for rounding, statsmodels gives no number.
+        assume(math.isfinite(expected.pvalue))
+        assert test.p == pytest.approx(float(expected.pvalue), rel=1e-9, abs=1e-15)
 
 
 @given(SAMPLES, SAMPLES, st.floats(min_value=0.5, max_value=50))
 def test_two_one_sided_tests(a, b, margin):
     a, b = varied(a, b)
     expected = ttost_ind(a, b, -margin, margin, usevar="unequal")[0]
-    assert tost(a, b, margin).p == pytest.approx(expected, rel=1e-8, abs=1e-14)
+    assert tost(a, b, margin).p == pytest.approx(expected, rel=1e-9, abs=1e-14)
     n = min(len(a), len(b))
     assume(len(set(a[:n] - b[:n])) > 1)
     assert tost(a[:n], b[:n], margin, paired=True).p == pytest.approx(
-        ttost_paired(a[:n], b[:n], -margin, margin)[0], rel=1e-8, abs=1e-14
+        ttost_paired(a[:n], b[:n], -margin, margin)[0], rel=1e-9, abs=1e-14
     )
 
 
@@ -78,7 +82,7 @@ def test_two_one_sided_tests(a, b, margin):
 def test_welch_anova(a, b, c):
     samples = varied(a, b, c)
     expected = anova_oneway(samples, use_var="unequal")
-    assert welch_anova(samples).p == pytest.approx(float(expected.pvalue), rel=1e-8, abs=1e-14)
+    assert welch_anova(samples).p == pytest.approx(float(expected.pvalue), rel=1e-9, abs=1e-14)
 
 
 @given(st.permutations(range(9)).map(lambda order: [rank / 4 for rank in order]), st.integers(2, 7))

@@ -13,7 +13,8 @@ from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.comparison.side import make_side
 from deviate.inference.drops import Drop
-from deviate.inference.gate import GateOptions, check_side
+from deviate.inference.gate.gate import check_side
+from deviate.inference.gate.options import GateOptions
 from deviate.report.figures.experiment import experiment_figures
 from deviate.report.pages.comparison import comparison_page
 from deviate.report.pages.experiment.page import experiment_page

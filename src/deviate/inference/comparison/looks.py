@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
+from typing import TypeVar
 
 import msgspec
 
@@ -17,6 +18,7 @@ from deviate.inference.comparison.side import Side
 from deviate.inference.metric import MetricSpread
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.looks import ComparedSide, RecordedLooks, add_look, read_looks
+from deviate.results.sample import Sample
 
 #: Labels of two sides.
 Labels = tuple[str, str]
@@ -26,6 +28,8 @@ Pair = tuple[MetricSpread, MetricSpread]
 
 #: Indices of the completed runs of two sides.
 Runs = tuple[list[int], list[int]]
+
+AnySample = TypeVar("AnySample", bound=Sample)
 
 
 class PairLook(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,11 +53,14 @@ class PairLook(msgspec.Struct, frozen=True, kw_only=True):
     stopped_alpha: float | None = None
     #: Why this look could not be recorded; empty where it was, or did not have to be.
     unrecorded: str = ""
+    #: Runs of the second side at the last look, where those are not `most`: it does not grow.
+    most_b: int | None = None
 
     @property
     def ended(self) -> bool:
         """Whether both sides have all runs that were planned."""
-        return self.most is not None and min(self.sizes[-1]) >= self.most
+        runs_a, runs_b = self.sizes[-1]
+        return self.most is not None and runs_a >= self.most and runs_b >= (self.most_b or self.most)
 
 
 def pair_look(
@@ -72,13 +79,13 @@ def pair_look(
     A look at the same runs is no new look. Where all that is claimed was shown to differ at an earlier look, and its
     difference has the same sign still, p must be below alpha only: nothing new is claimed.
     """
-    before = before or _no_looks(a, b, options)
-    earlier = _earlier(before, a, b, options.alpha)
-    sizes = [(len(runs_a), len(runs_b)) for runs_a, runs_b in [*earlier, (_runs(a), _runs(b))]]
-    stopped = {side.label: side.until.least for side in (a, b) if side.until is not None and side.until.of == "mean"}
-    alpha = rounded_down(stopped_level(options.alpha, min(stopped.values()))) if stopped else options.alpha
+    before = (before or RecordedLooks(a=recorded_side(a), b=recorded_side(b))).planned(_last(b, options))
+    earlier = earlier_runs(before, a, b, options.alpha)
+    sizes = [(len(runs_a), len(runs_b)) for runs_a, runs_b in [*earlier, (completed_runs(a), completed_runs(b))]]
+    stopped = stopped_sides(a, b)
+    alpha = stopped_alpha(stopped, options.alpha)
     enough = min(sizes[-1]) >= fewest_runs(options.alpha)
-    levels = look_levels(sizes, alpha, before.most) if enough else [alpha]
+    levels = look_levels(sizes, alpha, before.last) if enough else [alpha]
     tests = len(claims) * pairs if options.correction != "none" else 1
     shown = (
         number
@@ -90,28 +97,35 @@ def pair_look(
         number=len(sizes),
         sizes=sizes,
         alpha=alpha if settled is not None or levels[-1] == alpha else rounded_down(levels[-1]),
-        whole=share_over_all_looks(options.alpha, len(sizes), before.most),
+        whole=share_over_all_looks(options.alpha, len(sizes), planned=before.last is not None),
         most=before.most,
+        most_b=before.most_b,
         settled=settled,
         stopped=list(stopped),
         stopped_alpha=alpha if stopped else None,
     )
 
 
-def _no_looks(a: Side, b: Side, options: ComparisonOptions) -> RecordedLooks:
-    return RecordedLooks(a=_compared(a), b=_compared(b), most=_most(options))
+def stopped_sides(*sides: Side) -> dict[str, int]:
+    """Return the labels of the sides that ``deviate run --until`` ended, with the runs before the first look."""
+    return {side.label: side.until.least for side in sides if side.until is not None and side.until.of == "mean"}
 
 
-def _earlier(before: RecordedLooks, a: Side, b: Side, alpha: float) -> list[Runs]:
+def stopped_alpha(stopped: Mapping[str, int], alpha: float) -> float:
+    """Return what p must be below because of such sides alone."""
+    return rounded_down(stopped_level(alpha, min(stopped.values()))) if stopped else alpha
+
+
+def earlier_runs(before: RecordedLooks, a: Side, b: Side, alpha: float) -> list[Runs]:
     """Return the runs of each look that could give a verdict and had other runs than the sides have now, each once."""
     looks = {(tuple(look.runs_a), tuple(look.runs_b)): (look.runs_a, look.runs_b) for look in before.looks}
-    now = _runs(a), _runs(b)
+    now = completed_runs(a), completed_runs(b)
     return [runs for runs in looks.values() if runs != now and min(map(len, runs)) >= fewest_runs(alpha)]
 
 
 def _differed(claim: Pair, runs: Runs, pairing: Pairing, level: float) -> bool:
     """Tell whether the first of the runs of a metric differed, and in the direction in which all do."""
-    then = _only(claim[0], runs[0]), _only(claim[1], runs[1])
+    then = first_of(claim[0], runs[0]), first_of(claim[1], runs[1])
     if min(len(each.values) for each in then) < fewest_runs(level):
         return False
     p = deciding_test(then[0].values, then[1].values, pairing.positions(*then)).p
@@ -123,7 +137,8 @@ def _difference(pair: Pair) -> float:
     return a - b
 
 
-def _only(metric: MetricSpread, runs: Collection[int]) -> MetricSpread:
+def first_of(metric: AnySample, runs: Collection[int]) -> AnySample:
+    """Return a sample with those of its values that the runs of an earlier look gave."""
     looked = set(runs)
     kept = [(run, value) for run, value in zip(metric.runs, metric.values, strict=True) if run in looked]
     return msgspec.structs.replace(metric, runs=[run for run, _ in kept], values=[value for _, value in kept])
@@ -141,15 +156,15 @@ def read_pair_looks(
     """
     looks = {}
     for a, b in combinations(sides, 2):
-        before = read_looks(workspace, _compared(a), _compared(b))
+        before = read_looks(workspace, recorded_side(a), recorded_side(b))
         _check_plan(before, a, b, options)
-        looks[a.label, b.label] = msgspec.structs.replace(before, most=before.most or _most(options))
+        looks[a.label, b.label] = before.planned(_last(b, options))
     return looks
 
 
 def _check_plan(before: RecordedLooks, a: Side, b: Side, options: ComparisonOptions) -> None:
     sides = f"{a.label} and {b.label}"
-    if options.until and before.most is None and _earlier(before, a, b, options.alpha):
+    if options.until and before.last is None and earlier_runs(before, a, b, options.alpha):
         raise BadOption(
             f"{sides} were compared before without --until: the first look had all of alpha {options.alpha:g}",
             hint="leave --until out: repeated comparisons are accounted for without it too",
@@ -167,24 +182,37 @@ def record_looks(
     """Record a comparison of every two sides, where it is a new look; return why that failed, where it did."""
     failed = {}
     for a, b in combinations(sides, 2):
-        runs, before = (_runs(a), _runs(b)), looks[a.label, b.label]
-        known = any((look.runs_a, look.runs_b) == runs for look in before.looks)
-        if known or (min(map(len, runs)) < FEWEST_RUNS and before.most is None):
-            continue
-        try:
-            add_look(workspace, before, runs)
-        except OSError as problem:
-            failed[a.label, b.label] = problem.strerror or str(problem)
+        if problem := record_look(workspace, a, b, looks[a.label, b.label]):
+            failed[a.label, b.label] = problem
     return failed
 
 
-def _most(options: ComparisonOptions) -> int | None:
-    return (options.most or DEFAULT_MOST) if options.until else None
+def record_look(workspace: Workspace, a: Side, b: Side, before: RecordedLooks) -> str:
+    """Record a look at two sides, where it is a new one; return why that failed, where it did."""
+    runs = completed_runs(a), completed_runs(b)
+    known = any((look.runs_a, look.runs_b) == runs for look in before.looks)
+    if known or (min(map(len, runs)) < FEWEST_RUNS and before.last is None):
+        return ""
+    try:
+        add_look(workspace, before, runs)
+    except OSError as problem:
+        return problem.strerror or str(problem)
+    return ""
 
 
-def _compared(side: Side) -> ComparedSide:
+def _last(b: Side, options: ComparisonOptions) -> tuple[int, int] | None:
+    """Return the runs of each side at the last look, where a plan is asked for."""
+    if not options.until:
+        return None
+    most = options.most or DEFAULT_MOST
+    return most, len(completed_runs(b)) if options.first_grows else most
+
+
+def recorded_side(side: Side) -> ComparedSide:
+    """Return a side as looks are recorded of it."""
     return ComparedSide(side.experiment, side.variant, side.created)
 
 
-def _runs(side: Side) -> list[int]:
+def completed_runs(side: Side) -> list[int]:
+    """Return the indices of the runs that a look at a side sees."""
     return sorted({run for sample in side.samples for run in sample.runs}.union(side.prints))

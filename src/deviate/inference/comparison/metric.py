@@ -15,7 +15,7 @@ from deviate.contrast.power import (
     detectable_difference,
     paired_t_power,
     runs_for_difference,
-    t_power,
+    welch_power,
 )
 from deviate.contrast.sign_errors import ShownErrors, shown_errors
 from deviate.contrast.verdict import NoisierVerdict, Verdict, judge, judge_spread
@@ -210,7 +210,7 @@ def _seen(contrast: Contrast) -> float | None:
 def _near_limit(contrast: Contrast, alpha: float) -> ShownErrors | None:
     n, m = contrast.runs_compared
     seen = abs(_seen(contrast) or 0.0)
-    power = paired_t_power(seen, n, alpha) if contrast.paired else t_power(seen, n, m, alpha)
+    power = paired_t_power(seen, n, alpha) if contrast.paired else welch_power(seen, n, m, alpha)
     if not seen or power >= DEFAULT_POWER:
         return None
     return shown_errors(TRUE_SHARE * seen, n, m, alpha, paired=contrast.paired)

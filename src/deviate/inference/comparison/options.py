@@ -40,6 +40,8 @@ class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: ``decided``: compare growing sides until a difference is shown, or they have `most` runs each.
     until: Literal["decided"] | None = None
     most: int | None = None
+    #: With `until`: the first side grows, and the others have all their runs.
+    first_grows: bool = False
     #: Of every random draw.
     seed: int = 0
     #: How records become samples, on every side.

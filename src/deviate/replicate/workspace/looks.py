@@ -1,16 +1,21 @@
-"""Which runs two sides had each time they were compared: a file a pair of sides, below ``.deviate/looks``."""
+"""Which runs two sides had each time they were compared or checked: a file each, below ``.deviate/looks``."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from deviate.experiment import SCHEMA
 from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import Workspace
+
+#: What was asked of two sides: by ``deviate compare``, or by ``deviate check``. Each has looks of its own.
+Asked = Literal["compare", "check"]
 
 
 class ComparedSide(msgspec.Struct, frozen=True, order=True):
@@ -34,7 +39,7 @@ class RecordedLook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedLooks(msgspec.Struct, frozen=True, kw_only=True):
-    """All comparisons of two sides, in the order in which they were made."""
+    """All comparisons, or all checks, of two sides, in the order in which they were made."""
 
     schema: int = SCHEMA
     a: ComparedSide
@@ -42,14 +47,29 @@ class RecordedLooks(msgspec.Struct, frozen=True, kw_only=True):
     #: Runs a side at the last look, where that was fixed before the first.
     most: int | None = None
     looks: list[RecordedLook] = []
+    asked: Asked = "compare"
+    #: Of side b, where those are other runs.
+    most_b: int | None = None
+
+    @property
+    def last(self) -> tuple[int, int] | None:
+        """Runs of each side at the last look; None where that was not fixed before the first."""
+        return None if self.most is None else (self.most, self.most_b or self.most)
+
+    def planned(self, last: tuple[int, int] | None) -> RecordedLooks:
+        """Return the same with this plan, where none was made before the first look."""
+        if self.last is not None or last is None:
+            return self
+        return msgspec.structs.replace(self, most=last[0], most_b=None if last[1] == last[0] else last[1])
 
     def swapped(self) -> RecordedLooks:
         """Return the same with the sides exchanged."""
+        most, most_b = (self.most, None) if self.most_b is None else (self.most_b, self.most)
         looks = [RecordedLook(runs_a=look.runs_b, runs_b=look.runs_a, at=look.at) for look in self.looks]
-        return RecordedLooks(schema=self.schema, a=self.b, b=self.a, most=self.most, looks=looks)
+        return msgspec.structs.replace(self, a=self.b, b=self.a, most=most, most_b=most_b, looks=looks)
 
 
-def read_looks(workspace: Workspace, a: ComparedSide, b: ComparedSide) -> RecordedLooks:
+def read_looks(workspace: Workspace, a: ComparedSide, b: ComparedSide, asked: Asked = "compare") -> RecordedLooks:
     """Return how often two sides were compared before, and with which runs.
 
     Raises
@@ -58,8 +78,9 @@ def read_looks(workspace: Workspace, a: ComparedSide, b: ComparedSide) -> Record
         If the file was damaged.
     """
     first, second = sorted((a, b))
-    path = workspace.looks_file(_digest(first, second))
-    stored: RecordedLooks = read_json(path, RecordedLooks) if path.is_file() else RecordedLooks(a=first, b=second)
+    unread = RecordedLooks(a=first, b=second, asked=asked)
+    path = _file(workspace, unread)
+    stored: RecordedLooks = read_json(path, RecordedLooks) if path.is_file() else unread
     return stored if stored.a == a else stored.swapped()
 
 
@@ -75,10 +96,13 @@ def add_look(workspace: Workspace, before: RecordedLooks, runs: tuple[Sequence[i
     look = RecordedLook(runs_a=list(runs[0]), runs_b=list(runs[1]), at=now)
     looks = msgspec.structs.replace(before, looks=[*before.looks, look])
     stored = looks if looks.a <= looks.b else looks.swapped()
-    path = workspace.looks_file(_digest(stored.a, stored.b))
+    path = _file(workspace, stored)
     path.parent.mkdir(exist_ok=True)
     write_json(path, stored, durable=True)
 
 
-def _digest(first: ComparedSide, second: ComparedSide) -> str:
-    return hashlib.sha256(msgspec.json.encode([first, second])).hexdigest()[:24]
+def _file(workspace: Workspace, looks: RecordedLooks) -> Path:
+    key: list[object] = [looks.a, looks.b]
+    if looks.asked != "compare":
+        key.append(looks.asked)
+    return workspace.looks_file(hashlib.sha256(msgspec.json.encode(key)).hexdigest()[:24])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from deviate.inference.gate import Gate, GateMetric
+from deviate.inference.gate.gate import Gate
+from deviate.inference.gate.metric import GateMetric
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import Numbers, show_difference, show_level, show_signed
 from deviate.report.page import Answer, Block, Cell, Fold, Page, Reader, Row, Section, Sentences, Table
@@ -51,7 +52,7 @@ def _reasons(gate: Gate) -> list[Block]:
     return [
         Fold(
             title=f"{metric.name} ({metric.aggregate}): {outcome_text(metric)}",
-            blocks=[Sentences(sentences=gate_reasons(metric, gate.alpha))],
+            blocks=[Sentences(sentences=gate_reasons(metric, gate.look.alpha))],
             emphasis="good" if metric.passed else "bad",
         )
         for metric in gate.metrics
@@ -73,14 +74,14 @@ def _condition(title: str, sentences: list[str], *, passed: bool) -> Fold:
 
 
 def _table(gate: Gate) -> Table:
-    level = show_level(1 - 2 * gate.alpha)
+    level = show_level(1 - 2 * gate.look.alpha)
     many = " (Holm)" if len(gate.metrics) > 1 else ""
     heads = ("n", gate.a, gate.b, "max. drop", "limit", "distance", f"{level} CI", "p not worse", f"p worse{many}")
     return Table(
         caption=f"{gate.a} against {gate.b}: mean ± SD; distance: from the limit, positive where it is kept",
         slug=slug("gate", gate.a, gate.b),
         columns=columns("metric", *heads, last="outcome"),
-        rows=[_row(metric, Numbers(gate.alpha)) for metric in gate.metrics],
+        rows=[_row(metric, Numbers(gate.look.alpha)) for metric in gate.metrics],
     )
 
 

@@ -12,6 +12,7 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import SdPrecision, VariantFacts
 from deviate.report.numbers import show_level
 from deviate.report.text.caveat import Caveat
+from deviate.report.text.decided import decided_caveats
 from deviate.report.text.footnotes import weak_footnotes
 from deviate.report.text.promises import promise_caveats
 from deviate.report.text.until import until_caveats
@@ -55,6 +56,7 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
     yield from _few_runs(variant, facts)
     yield from _best(variant)
     yield from until_caveats(facts.definition.until, variant.stopped, variant.variant)
+    yield from decided_caveats(facts.definition.decided, variant.variant)
 
 
 def _unfinished(facts: VariantFacts) -> Iterable[Caveat]:

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 import msgspec
 
 from deviate.contrast.contrast import TESTS
-from deviate.inference.comparison.metric import UNEQUAL_SDS
-from deviate.inference.gate import WIDEST_SHARE, Gate, GateMetric
+from deviate.inference.comparison.metric import UNEQUAL_RUNS, UNEQUAL_SDS
+from deviate.inference.gate.gate import Gate
+from deviate.inference.gate.looks import GateLook
+from deviate.inference.gate.metric import WIDEST_SHARE, GateMetric
 from deviate.measure.intervals import Interval
 from deviate.report.numbers import Numbers, finest, last_place, show, show_interval, show_level, show_percent
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
+from deviate.report.text.comparison.looks import runs_at_looks
 from deviate.report.text.comparison.predictions import changed_sentences
 from deviate.report.text.words import count, listed
 
@@ -29,7 +32,7 @@ def gate_sentence(gate: Gate) -> str:
 
 def failure_sentences(gate: Gate) -> list[str]:
     """Say how often runs of the side that is checked fail, and what so many runs cannot show."""
-    failures, level = gate.failures, show_level(1 - gate.alpha)
+    failures, level = gate.failures, show_level(1 - gate.look.alpha)
     runs = count(failures.runs, "run")
     failed = f"{failures.failed} of {runs}" if failures.failed else f"None of {runs}"
     upper = f"the rate is at most {show_percent(failures.upper)} ({level} one-sided limit)"
@@ -53,7 +56,7 @@ def churn_sentences(gate: Gate) -> list[str]:
     allowed = f"Allowed is {show_percent(gate.churn.allowed)}"
     if gate.churn.upper is None:
         return [*sentences, f"{allowed}; no upper limit of the share is known, so it does not pass."]
-    level = show_level(1 - gate.alpha)
+    level = show_level(1 - gate.look.alpha)
     kept = "kept" if gate.churn.passed else "not shown to be kept"
     upper = f"the share is at most {show_percent(gate.churn.upper)} ({level} one-sided limit)"
     return [*sentences, f"{allowed}, which is {kept}: {upper}."]
@@ -72,7 +75,8 @@ def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:
     """
     if metric.same and not metric.lost_a:
         return [*_stand(metric), "Each run gave exactly the value of the run of B that shares its draws."]
-    return [*_stand(metric), *_decided(metric, Numbers(alpha)), *_undecided(metric, Numbers(alpha))]
+    numbers = Numbers(alpha)
+    return [*_stand(metric), *_decided(metric, numbers), *_unequal_runs(metric), *_undecided(metric, numbers)]
 
 
 def last_digit(metric: GateMetric) -> int | None:
@@ -131,6 +135,16 @@ def _decided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
         )
 
 
+def _unequal_runs(metric: GateMetric) -> Iterator[str]:
+    """Doubt a claim about unequal numbers of runs."""
+    low, high = sorted((metric.n_a, metric.n_b))
+    if metric.outcome in ("worse", "not worse") and high >= UNEQUAL_RUNS * low:
+        yield (
+            "In simulations of such unequal numbers of runs, claims at a level of 5% were wrong in about 6% of checks, "
+            "and in up to 17% for very skewed values."
+        )
+
+
 def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
     if metric.outcome not in ("inconclusive", "runs lost"):
         return
@@ -159,7 +173,40 @@ def gate_caveats(gate: Gate) -> list[Caveat]:
     wide = [
         Caveat(slug="limit-wide", message=_wide(metric, gate.b)) for metric in gate.metrics if metric.wide is not None
     ]
-    return [*wide, *comparison_caveats(gate.comparability)]
+    return [*wide, *_look_caveats(gate), *comparison_caveats(gate.comparability)]
+
+
+def _look_caveats(gate: Gate) -> Iterator[Caveat]:
+    """Say which check of growing sides it is, and what p must be below because of that."""
+    look = gate.look
+    if look.stopped_alpha is not None:
+        message = (
+            f"`deviate run --until` ended the runs of {listed(look.stopped)} when they looked alike, which makes SDs "
+            f"look small: each one-sided p must be below {look.stopped_alpha:.2g} instead of {gate.alpha:g}. Wrong "
+            f"claims of each kind are then {show_percent(gate.alpha)} or fewer, and up to twice as many if values are "
+            "skewed."
+        )
+        yield Caveat(slug="stopped-by-rule", message=message, severity="note")
+    if look.number > 1:
+        yield Caveat(slug="checked-again", message=_checked_again(look), severity="note")
+    if look.unrecorded:
+        message = (
+            f"This check could not be recorded ({look.unrecorded}): the next one of these sides will not know of it."
+        )
+        yield Caveat(slug="look-unrecorded", message=message)
+
+
+def _checked_again(look: GateLook) -> str:
+    again = f"This is check {look.number} of these sides as they grow ({runs_at_looks(look.sizes)})"
+    if look.settled is not None:
+        return (
+            f"{again}. Check {look.settled} showed what this one asks, so each one-sided p must be below "
+            f"{look.alpha:.2g} only."
+        )
+    return (
+        f"{again}: each one-sided p must be below {look.alpha:.2g}, so that wrong claims of each kind stay at "
+        f"{show_percent(look.whole)} or fewer over all checks."
+    )
 
 
 def _wide(metric: GateMetric, label: str) -> str:
@@ -186,8 +233,20 @@ def gate_methods(gate: Gate) -> list[str]:
     tests = listed(list(dict.fromkeys(TESTS[metric.test].label for metric in gate.metrics)))
     many = len(gate.metrics)
     adjusted = f"; p-values of being worse are Holm-adjusted over {many} metrics" if many > 1 else ""
+    look = gate.look
     return [
-        f"Each mean is tested against its limit by one-sided {tests} tests, each kind of claim at level {gate.alpha:g}"
-        f"{adjusted}; intervals are {show_level(1 - 2 * gate.alpha)} confidence intervals.",
+        f"Each mean is tested against its limit by one-sided {tests} tests, each kind of claim at level "
+        f"{look.alpha:g}{adjusted}; intervals are {show_level(1 - 2 * look.alpha)} confidence intervals.",
+        *_looks_methods(gate),
         *pairing_sentences(gate.comparability.pairings),
     ]
+
+
+def _looks_methods(gate: Gate) -> Iterator[str]:
+    look = gate.look
+    if look.number > 1:
+        yield (
+            f"{gate.a} was checked against {gate.b} {look.number} times while runs were added; the later checks add "
+            f"{show_percent(look.whole - gate.alpha)} of wrong claims of each kind to those of the first (alpha "
+            "spending: Lan and DeMets, 1983)."
+        )

@@ -73,9 +73,15 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
         "shared": pair.pairing.shared,
         "repeated_draws": pair.draws.unshared,
         "shared_draws": pair.draws.shared,
-        "look": {**msgspec.to_builtins(pair.look), "open": pair in comparison.open_pairs},
+        "look": _look(pair, comparison),
         "predictions": pair.predictions and changed_contract(pair.predictions, pair.a, pair.b),
     }
+
+
+def _look(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
+    look = msgspec.to_builtins(pair.look)
+    most_b = look.pop("most_b")
+    return {**look, "open": pair in comparison.open_pairs, "most_b": most_b}
 
 
 def changed_contract(facts: ChangedPredictions, a: str, b: str) -> dict[str, Any]:

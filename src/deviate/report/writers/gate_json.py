@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from deviate.inference.gate import Gate, GateMetric
+from deviate.inference.gate.gate import Gate
+from deviate.inference.gate.metric import GateMetric
 from deviate.report.text.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons
 from deviate.report.writers.comparison_json import changed_contract, comparability_contract
 from deviate.report.writers.json_values import fields, json_text
@@ -26,7 +27,7 @@ def gate_json(gate: Gate) -> str:
     """Return one JSON object, indented, with a final newline."""
     contract = {
         **fields(gate, "schema", "a", "b", "passed", "alpha", "inconclusive"),
-        "metrics": [_metric(metric, gate.alpha) for metric in gate.metrics],
+        "metrics": [_metric(metric, gate.look.alpha) for metric in gate.metrics],
         "warnings": msgspec.to_builtins(gate_caveats(gate)),
         "command": gate.command,
         "comparability": comparability_contract(gate.comparability),
@@ -37,6 +38,7 @@ def gate_json(gate: Gate) -> str:
             **fields(gate.churn, "upper", "allowed", "passed"),
             "why": churn_sentences(gate),
         },
+        "look": msgspec.to_builtins(gate.look),
     }
     return json_text(contract)
 

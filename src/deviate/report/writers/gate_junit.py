@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from deviate.inference.gate import Gate, GateMetric
+from deviate.inference.gate.gate import Gate
+from deviate.inference.gate.metric import GateMetric
 from deviate.report.escape import clean, encodable
 from deviate.report.text.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons
 
@@ -52,7 +53,7 @@ def _case(suite: ElementTree.Element, metric: GateMetric, gate: Gate) -> None:
     name = {"name": _text(metric.name), "classname": _text(f"deviate.check.{gate.a}"), "time": "0"}
     case = ElementTree.SubElement(suite, "testcase", name)
     message = _text(f"{metric.name}: {metric.outcome}")
-    sentences = "\n".join(map(_text, gate_reasons(metric, gate.alpha)))
+    sentences = "\n".join(map(_text, gate_reasons(metric, gate.look.alpha)))
     if not metric.passed:
         failure = ElementTree.SubElement(
             case, "failure", {"message": message, "type": metric.outcome.replace(" ", "-")}

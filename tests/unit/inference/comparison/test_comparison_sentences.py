@@ -56,7 +56,7 @@ def test_a_difference_near_the_limit_of_detection_says_how_wrong_it_may_be():
         f"{NEAR}, what they show is {expected.exaggeration:.1f} times too large on average, and of the wrong sign in"
         in why(near)
     )
-    assert "0.5% of cases (type M and type S errors, normal values)" in why(near)
+    assert f"{100 * expected.wrong_sign:.2g}% of cases (type M and type S errors, normal values)" in why(near)
     # So many runs show such a difference reliably; and of one that is not shown nothing is said of its sign.
     far = compared(standard(16), standard(16, 20) + 1.6)
     assert far.pairs[0].metrics[0].near_limit is None

@@ -115,6 +115,27 @@ def test_a_plan_shares_alpha_over_all_looks_and_ends(tmp_path):
     assert "this was the last look" in why(last)
 
 
+def test_a_side_that_has_its_runs_is_planned_with_them(tmp_path):
+    samples = grown(30)
+    write_experiment(tmp_path, "baseline", {"test acc": samples["baseline"][:8].tolist()})
+    asked = ComparisonOptions(until="decided", first_grows=True)
+    for n in (10, 30):
+        shutil.rmtree(tmp_path / ".deviate" / "experiments" / "proposed", ignore_errors=True)
+        write_experiment(tmp_path, "proposed", {"test acc": samples["proposed"][:n].tolist()})
+        compared = read_comparison(Workspace(tmp_path), ("proposed", "baseline"), asked)
+        (pair,) = compared.pairs
+        assert (pair.look.most, pair.look.most_b) == (30, 8)
+        if n == 10:
+            assert "Looks are planned up to 30 against 8 runs" in why(compared)
+            assert "make more runs of proposed (a larger -n)" in why(compared)
+    assert pair.alpha == pytest.approx(0.05, abs=0.01)
+    assert not compared.open_pairs
+    assert "There are 30 against 8 runs, as planned" in why(compared)
+    turned = read_comparison(Workspace(tmp_path), ("baseline", "proposed"), ComparisonOptions())
+    assert (turned.pairs[0].look.most, turned.pairs[0].look.most_b) == (8, 30)
+    assert turned.pairs[0].alpha == pair.alpha
+
+
 def test_a_decided_plan_is_not_open(tmp_path):
     assert not compare(tmp_path, 16, shift=4.0, until="decided").open_pairs
 

@@ -9,7 +9,8 @@ from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.draws import repeated_draws
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.drops import Drop
-from deviate.inference.gate import GateOptions, check_side
+from deviate.inference.gate.gate import check_side
+from deviate.inference.gate.options import GateOptions
 from deviate.report.text.comparison.caveats import comparison_caveats
 from deviate.report.text.comparison.headline import comparison_headline
 from deviate.report.text.comparison.reasons import reasons

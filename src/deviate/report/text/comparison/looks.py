@@ -44,7 +44,7 @@ def _stopped(look: PairLook, alpha: float) -> Iterator[str]:
 def _look(look: PairLook) -> Iterator[str]:
     if look.number < 2:
         return
-    runs = _runs(look.sizes)
+    runs = runs_at_looks(look.sizes)
     if look.settled is not None:
         yield (
             f"This is look {look.number} at these sides as they grow ({runs}). A difference was shown at look "
@@ -57,7 +57,7 @@ def _look(look: PairLook) -> Iterator[str]:
     )
 
 
-def _runs(sizes: Sequence[tuple[int, int]]) -> str:
+def runs_at_looks(sizes: Sequence[tuple[int, int]]) -> str:
     """Write the runs at each look; of many looks the first and the last ones."""
     texts = [f"{n} against {m}" for n, m in sizes]
     shown = texts if len(texts) <= LOOKS_LISTED else [texts[0], "…", *texts[-2:]]
@@ -70,13 +70,27 @@ def _plan(pair: PairComparison, comparison: Comparison) -> Iterator[str]:
         return
     if look.number == 1:
         yield (
-            f"Looks are planned up to {count(look.most, 'run')} a side: at this one p must be below {look.alpha:.2g}, "
-            f"so that false alarms over all looks stay at {show_percent(look.whole)} or fewer."
+            f"Looks are planned up to {planned_runs(look)}: at this one p must be below {look.alpha:.2g}, so that "
+            f"false alarms over all looks stay at {show_percent(look.whole)} or fewer."
         )
     if pair in comparison.open_pairs:
-        yield "Nothing is decided yet: make more runs of both sides (a larger -n), then type the same."
+        yield f"Nothing is decided yet: make more runs of {_growing(pair)} (a larger -n), then type the same."
     elif look.ended:
-        yield f"Both sides have the {look.most} runs that were planned: this was the last look."
+        yield f"There are {planned_runs(look)}, as planned: this was the last look."
+
+
+def planned_runs(look: PairLook) -> str:
+    """Write the runs at the last look of a plan."""
+    if look.most_b is None:
+        return f"{count(look.most or 0, 'run')} a side"
+    return f"{look.most} against {count(look.most_b, 'run')}"
+
+
+def _growing(pair: PairComparison) -> str:
+    """Name the sides that have fewer runs than were planned."""
+    most, (n, m) = pair.look.most or 0, pair.look.sizes[-1]
+    fewer = [label for label, lacks in ((pair.a, n < most), (pair.b, m < (pair.look.most_b or most))) if lacks]
+    return fewer[0] if len(fewer) == 1 else "both sides"
 
 
 def _unrecorded(pair: PairComparison) -> Iterator[str]:

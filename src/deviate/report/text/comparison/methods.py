@@ -11,6 +11,7 @@ from deviate.inference.comparison.omnibus import MetricOmnibus
 from deviate.report.numbers import Numbers, show_percent
 from deviate.report.text.comparison.caveats import pairing_sentences
 from deviate.report.text.comparison.cells import families_text
+from deviate.report.text.comparison.looks import planned_runs
 from deviate.report.text.words import count, listed
 
 
@@ -54,7 +55,7 @@ def _looks(comparison: Comparison) -> Iterator[str]:
         look = pair.look
         if look.most is not None:
             yield (
-                f"{pair.a} and {pair.b} were compared at up to {look.most} runs a side, with an alpha spending "
+                f"{pair.a} and {pair.b} were compared at up to {planned_runs(look)}, with an alpha spending "
                 f"function like O'Brien and Fleming's (Lan and DeMets, 1983); this is look {look.number}, at level "
                 f"{look.alpha:.2g}."
             )

@@ -1,0 +1,1 @@
+"""Whether one side is worse than another by more than is allowed."""

@@ -1,0 +1,160 @@
+"""The facts about whether one side is worse than another by more than is allowed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+import msgspec
+
+from deviate.contrast.multiplicity import adjust
+from deviate.errors import BadOption
+from deviate.experiment import SCHEMA, Direction
+from deviate.inference.comparison.comparability import Comparability, comparability, units_differ
+from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
+from deviate.inference.comparison.looks import record_look
+from deviate.inference.comparison.match import Match, direction_of, match_metrics, settle_names
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.inference.comparison.pairing import pair_runs
+from deviate.inference.comparison.side import Side, read_sides
+from deviate.inference.drops import DROP_HINT
+from deviate.inference.gate.conditions import GateChurn, GateFailures, gate_churn, gate_failures
+from deviate.inference.gate.looks import GateLook, gate_look, read_checks
+from deviate.inference.gate.metric import GateMetric, Question, gate_metric, tested
+from deviate.inference.gate.options import GateOptions, Inconclusive, check_options
+from deviate.inference.metric import measured_sample
+from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.looks import RecordedLooks
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """All facts about whether one side may pass."""
+
+    schema: int = SCHEMA
+    a: str
+    b: str
+    passed: bool
+    alpha: float
+    inconclusive: Inconclusive
+    metrics: list[GateMetric]
+    failures: GateFailures
+    comparability: Comparability
+    #: What to type for the same.
+    command: str
+    #: Which check of these sides it is, and what p must be below at it.
+    look: GateLook
+    #: None where the user allowed no churn and so none is checked.
+    churn: GateChurn | None = None
+
+
+def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) -> Gate:
+    """Infer whether one experiment is worse than another, each ``NAME`` or ``NAME:VARIANT``, by more than is allowed.
+
+    The check is recorded as a look at the two.
+
+    Raises
+    ------
+    UnknownExperiment
+        If a name is none.
+    BadOption
+        If the options do not fit each other or the experiments.
+    """
+    if not options.drops:
+        raise BadOption("a check needs a metric", hint=f"{DROP_HINT}; `deviate report {a}` lists the metrics")
+    check_options(options)
+    checked, other = read_sides(workspace, (a, against), options.samples)
+    before = read_checks(workspace, checked, other)
+    gate = check_side(checked, other, options, shlex.join(["deviate", "check", a, "--against", against]), before)
+    unrecorded = record_look(workspace, checked, other, before)
+    return msgspec.structs.replace(gate, look=msgspec.structs.replace(gate.look, unrecorded=unrecorded))
+
+
+def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before: RecordedLooks | None = None) -> Gate:
+    """Check side `a` against side `b`, which it must not fall behind.
+
+    `command` is what to type for the same; `before` are the earlier checks of these sides.
+
+    Raises
+    ------
+    BadOption
+        If the runs of a side repeat a draw that those of the other do not, a metric is not there, it is not known which
+        of its values are better, one side gives percent and the other fractions, or a share is asked for that means
+        nothing.
+    """
+    questions = _questions(a, b, options)
+    draws = repeated_draws(a, b)
+    _check_draws(draws)
+    pairing = pair_runs(a, b, options.pairing)
+    look = gate_look(a, b, before, questions, pairing, options)
+    judged = msgspec.structs.replace(options, alpha=look.alpha)
+    tests = [tested(question, pairing, look.alpha) for question in questions]
+    adjusted = adjust([test.p_worse for test in tests], "holm")
+    matches = [question.match for question in questions]
+    measured = [[measured_sample(sample, 1 - look.alpha) for sample in match] for match in matches]
+    metrics = [
+        gate_metric((a, b), each, question, test, p, judged)
+        for each, question, test, p in zip(measured, questions, tests, adjusted, strict=True)
+    ]
+    failures = gate_failures(a, [match[0] for match in measured], judged)
+    churn = gate_churn((a, b), matches, judged)
+    return Gate(
+        a=a.label,
+        b=b.label,
+        passed=all(metric.passed for metric in metrics) and failures.passed and (churn is None or churn.passed),
+        alpha=options.alpha,
+        inconclusive=options.inconclusive,
+        metrics=metrics,
+        failures=failures,
+        comparability=comparability([a, b], measured, [pairing], [draws], chosen=True),
+        command=command,
+        look=look,
+        churn=churn,
+    )
+
+
+def _questions(a: Side, b: Side, options: GateOptions) -> list[Question]:
+    names = ComparisonOptions(metrics=list(options.drops), matches=options.matches, directions=options.directions)
+    names = settle_names([a, b], names)
+    if len(names.metrics) < len(options.drops):
+        raise BadOption("a metric is named twice", hint=f"metrics that are checked: {', '.join(names.metrics)}")
+    drops = dict(zip(names.metrics, options.drops.values(), strict=True))
+    matches = match_metrics([a, b], names)
+    directions = [_direction(match, names) for match in matches]
+    for match in matches:
+        _check_units((a, b), match)
+    return [Question(match, way, drops[match[0].name]) for match, way in zip(matches, directions, strict=True)]
+
+
+def _direction(match: Match, options: ComparisonOptions) -> Direction:
+    direction = direction_of(match, options)
+    if direction is None:
+        name = match[0].name
+        raise BadOption(
+            f"nobody knows whether higher or lower values of {name!r} are better",
+            hint=f"type --direction '{name}=higher'",
+        )
+    return direction
+
+
+def _check_draws(draws: RepeatedDraws) -> None:
+    """Refuse runs that are one run of their recipe."""
+    for label, factors in draws.unshared.items():
+        raise BadOption(
+            f"all runs of {label} repeat one draw of {', '.join(factors)}, which those of the other side do not: they "
+            "are one run of the recipe, expected were runs that each drew anew",
+            hint=f"make the runs of both sides with: {draws.remedy}",
+        )
+
+
+def _check_units(sides: Sequence[Side], match: Match) -> None:
+    """Refuse fractions against percent."""
+    indices = units_differ(match)
+    if indices is None:
+        return
+    (fraction, percent), values = (sides[index] for index in indices), [match[index].values[0] for index in indices]
+    raise BadOption(
+        f"{match[0].name!r} looks like a fraction in {fraction.label} ({values[0]:.6g}) and like percent in "
+        f"{percent.label} ({values[1]:.6g})",
+        hint="bring one side into the unit of the other (report the metric so in the training, or multiply the column "
+        "of the table and import it again); if both are in one unit already, no test is needed to see the difference",
+    )

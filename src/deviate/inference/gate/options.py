@@ -1,0 +1,65 @@
+"""What a gate is asked for."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from deviate.errors import BadOption
+from deviate.experiment import Direction
+from deviate.inference.comparison.options import PairingMode, check_directions
+from deviate.inference.drops import Drop
+from deviate.results.options import DEFAULTS, SampleOptions
+
+#: What becomes of a metric about which too little is known.
+Inconclusive = Literal["pass", "fail"]
+
+DEFAULT_ALPHA = 0.05
+
+#: Above it, claims would be wrong too often to be called claims.
+LARGEST_ALPHA = 0.25
+
+
+class GateOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is checked, and how sure a claim must be."""
+
+    #: By metric, in the order in which they are shown.
+    drops: dict[str, Drop]
+    #: Share of wrong claims of each kind.
+    alpha: float = DEFAULT_ALPHA
+    inconclusive: Inconclusive = "fail"
+    directions: dict[str, Direction] = {}
+    #: Metric of the side that is checked -> its name on the other.
+    matches: dict[str, str] = {}
+    pairing: PairingMode = "auto"
+    #: The largest rate of runs of A that may fail, in (0, 1); None: runs that are lost keep a metric from passing.
+    max_failures: float | None = None
+    #: The largest share of examples that A may label differently from B, in (0, 1); None: that is not checked.
+    max_churn: float | None = None
+    #: How records become samples, on both sides.
+    samples: SampleOptions = DEFAULTS
+
+
+def check_options(options: GateOptions) -> None:
+    """Refuse numbers and words that cannot be.
+
+    Raises
+    ------
+    BadOption
+        With the option at fault.
+    """
+    if not 0 < options.alpha <= LARGEST_ALPHA:
+        raise BadOption(
+            f"--alpha must be above 0 and at most {LARGEST_ALPHA:g}, found {options.alpha:g}", hint="type --alpha 0.05"
+        )
+    for option, share, example in (
+        ("--max-failures", options.max_failures, "10%"),
+        ("--max-churn", options.max_churn, "5%"),
+    ):
+        if share is not None and not 0 < share < 1:
+            raise BadOption(
+                f"{option} must lie between 0 and 1 (0% and 100%), found {share:g}",
+                hint=f"type for example {option} {example}",
+            )
+    check_directions(options.directions)
