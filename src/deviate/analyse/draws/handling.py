@@ -40,6 +40,8 @@ TRAINED_ON = re.compile(
     r"^(x|X|y|Y|inputs?|targets?|data|images|labels|points)_?train(ing)?$|^train(ing)?_\w*(x|y|data|set|inputs?|"
     r"targets?|images|labels|points|examples|samples)$"
 )
+#: Names of noise.
+NOISE = re.compile(r"(^|_)(noises?|z|eps|epsilon|latents?)\d*(_|$)")
 #: Names of what is no example to learn from, and no target.
 NO_DATA = re.compile(
     r"(^|_)(noises?|z|eps|epsilon|latents?|dummy|fakes?|hidden|h\d*|states?|obs|keys?|rngs?|nets?|models?|params?|"

@@ -81,6 +81,9 @@ CALLS: dict[str, Gives] = {
     **_table("data", "sklearn.cross_validation", "train_test_split"),
     **_table("order", "sklearn.utils", "shuffle resample"),
     **_table("values", "scipy.sparse", "rand random"),
+    # Sites of probabilistic models: one draw, unless they are observed.
+    **_table("values", "pyro", "sample"),
+    **_table("values", "numpyro", "sample"),
 }  # fmt: skip
 
 #: Draws by the start of the dotted name.
