@@ -142,9 +142,10 @@ def main_output(returned, depth=0):
         return returned if is_scores(returned) or is_values(returned) or is_tokens(returned) else None
     if depth > 1:
         return None
-    if hasattr(returned, "items"):
-        named = [returned[name] for name in NAMES if name in returned]
-        items = named or list(returned.values())
+    if callable(getattr(returned, "items", None)):
+        # Named tuples may have this method of dictionaries, and no other.
+        entries = dict(returned.items())
+        items = [entries[name] for name in NAMES if name in entries] or list(entries.values())
     elif isinstance(returned, (list, tuple)):
         items = returned
     else:
@@ -157,8 +158,8 @@ def tensors_in(value, depth=0):
     """Yield the plain tensors in a nest of containers."""
     if is_tensor(sys.modules["torch"], value):
         yield value
-    elif depth < 3 and hasattr(value, "values") and hasattr(value, "items"):
-        for inner in value.values():
+    elif depth < 3 and callable(getattr(value, "items", None)):
+        for _, inner in value.items():
             yield from tensors_in(inner, depth + 1)
     elif depth < 3 and isinstance(value, (list, tuple)):
         for inner in value:
