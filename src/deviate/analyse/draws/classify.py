@@ -61,7 +61,9 @@ def find_draws(flow: Flow, graph: CallGraph, phases: Phases | None, main_loop: M
     roles.update(classifier.given_to(undecided, serving))
     roles.update({drawn: _UNDECIDED for drawn in data_sets if drawn.unit in finder.served})
     roles.update({call.drawn: call.role for call in serving})
-    found = [_draw(drawn, role, compiled) for drawn, role in roles.items()]
+    # Whether a site of a model draws at all is for the library to decide, which draws itself then.
+    known = {drawn: role for drawn, role in roles.items() if not (role.undecided and drawn.gives == "site")}
+    found = [_draw(drawn, role, compiled) for drawn, role in known.items()]
     return sorted(found, key=lambda draw: (draw.file, draw.line))
 
 

@@ -202,12 +202,12 @@ PROJECTS: dict[str, dict[str, str]] = {
         import torch
         from pyro.infer import SVI, Trace_ELBO
         def model(x=None):
-            rate = pyro.sample('rate', dist.Gamma(1.0, 1.0))  # !other
+            rate = pyro.sample('rate', dist.Gamma(1.0, 1.0))
             with pyro.plate('rows', 40, 8):
-                return pyro.sample('x', dist.Poisson(rate), obs=x)  # !other
+                return pyro.sample('x', dist.Poisson(rate), obs=x)
         def guide(x):
             a = pyro.param('a', torch.tensor(1.0))
-            pyro.sample('rate', dist.Gamma(a, 1.0))  # !other
+            pyro.sample('rate', dist.Gamma(a, 1.0))
         data = model()  # !data
         inference = SVI(model, guide, pyro.optim.Adam({'lr': 0.01}), Trace_ELBO())
         for step in range(20):
