@@ -9,7 +9,7 @@ from typing import Literal
 from deviate.analyse.source.syntax import dotted_text
 
 #: What a draw gives: an order or a choice of things, whole numbers (which may be positions), values; or what only one
-#: factor needs. Whether a site of a probabilistic model is drawn, replayed, enumerated or observed, its library decides.
+#: factor needs. Whether a site of a probabilistic model is drawn, replayed or observed, its library decides.
 Gives = Literal["order", "integers", "values", "seed", "init", "data", "augment", "layers", "action", "batch", "site"]
 
 
