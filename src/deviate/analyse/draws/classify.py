@@ -181,14 +181,16 @@ class Classifier:
         return None
 
     def by_picking(self, drawn: Drawn) -> Role | None:
-        """Tell positions, drawn while it trains, of the examples that a step learns from.
+        """Tell positions, drawn while it trains, of the examples that a step learns from, and an order of them.
 
         A permutation of a batch mixes the batch; a single number is a place to cut or to look at.
         """
-        positions = drawn.gives in {"order", "integers"} and drawn.call.rpartition(".")[2] not in PERMUTATIONS
-        if not positions or not gives_array(drawn) or self.moments.moment(drawn.site) != "during":
+        if drawn.gives not in {"order", "integers"} or self.moments.moment(drawn.site) != "during":
             return None
-        picks = self.use_finder.uses(drawn).picks
+        if drawn.call.rpartition(".")[2] in PERMUTATIONS:
+            ordered = self.use_finder.orders(drawn)
+            return Role("shuffle", f"it orders {ordered} while it trains") if ordered else None
+        picks = self.use_finder.uses(drawn).picks if gives_array(drawn) else ""
         return Role("shuffle", f"it picks from {picks} while it trains") if picks else None
 
     def _by_target(self, drawn: Drawn) -> Role | None:

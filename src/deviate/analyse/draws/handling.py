@@ -29,6 +29,8 @@ HOLDERS = re.compile(
 )
 #: Calls that fill parameters with what they are given.
 FILLING = {"copy_", "load_state_dict", "set_weights", "from_pretrained", "set_value"}
+#: Calls by which code learns from what it has.
+STEPPING = {"backward", "step", "apply_gradients", "minimize", "train_on_batch", "gradient", "grad", "value_and_grad"}
 PRODUCTS = {"dot", "matmul", "mm", "mv", "bmm", "einsum", "inner", "tensordot"}
 GRADIENTS = {"grad", "value_and_grad"}
 #: Methods of a class that learns or acts: what it draws as it is made may be what it learns.

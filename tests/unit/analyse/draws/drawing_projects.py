@@ -795,4 +795,33 @@ PROJECTS: dict[str, dict[str, str]] = {
             return text
         """,
     },
+    "a part of an order of examples that are handed down": {
+        "train": """
+        import numpy as np
+        import torch
+        from graphs import load
+        def train(model, optimizer, train_graphs):
+            for step in range(4):
+                chosen = np.random.permutation(len(train_graphs))[:8]  # !shuffle
+                batch = [train_graphs[i] for i in chosen]
+                mixed = mix(batch)
+                loss = model(torch.stack(mixed)).mean()
+                loss.backward()
+                optimizer.step()
+            return loss
+        def mix(batch):
+            return [batch[i] for i in np.random.permutation(len(batch))]  # !other
+        def main():
+            graphs = load()
+            model = torch.nn.Linear(4, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for epoch in range(2):
+                print('loss', train(model, optimizer, graphs).item())
+        main()
+        """,
+        "graphs": """
+        def load():
+            return open('graphs.txt').read()
+        """,
+    },
 }
