@@ -17,6 +17,9 @@ class Fields:
     def __getitem__(self, key: Any) -> Any:
         return getattr(self, key) if isinstance(key, str) else super().__getitem__(key)  # type: ignore[misc]
 
+    def keys(self) -> Any:
+        return self._fields  # type: ignore[attr-defined]
+
     def items(self) -> Any:
         return zip(self._fields, self, strict=True)  # type: ignore[attr-defined, call-overload]
 
