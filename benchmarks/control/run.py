@@ -30,10 +30,11 @@ HERE = Path(__file__).parent
 FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
 
 #: A bare training that takes longer is no small project.
-BARE_LIMIT_S = 90
+BARE_LIMIT_S = 180
 
-#: An audit or an experiment that takes longer hangs.
-DEVIATE_LIMIT_S = 420
+#: A run, and an audit or an experiment, that takes longer hangs, even on a busy machine.
+RUN_LIMIT_S = 300
+DEVIATE_LIMIT_S = 2400
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)")
 
@@ -182,7 +183,7 @@ def run_variants(
     place = where / stands_in
     vary = [word for variant in ("control", "as-is", *factors) for word in ("--vary", variant)]
     began = time.monotonic()
-    command = ["run", "--name", "field", "-n", "2", "--timeout", "90", "--json", *vary, "--", *words]
+    command = ["run", "--name", "field", "-n", "2", "--timeout", str(RUN_LIMIT_S), "--json", *vary, "--", *words]
     finished = deviate(command, place, environment)
     seconds = round(time.monotonic() - began)
     (folder / "run.json").write_text(finished.stdout)
