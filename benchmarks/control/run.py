@@ -3,7 +3,7 @@
 Each project of projects.toml is checked out of a git mirror, set up and run: twice as it is without Deviate, then
 under `deviate audit`, then under `deviate run` with control, as-is and each factor alone. What came of it is
 written to SCRATCH/OWNER+NAME/observed.json, beside the raw outputs. Whether what Deviate said is true is judged by
-reading the project; the judgements are in first_sight.json.
+reading the project; the judgements are in first_sight.json, after_mending.json and later_sight.json.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ HERE = Path(__file__).parent
 FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
 
 #: A bare training that takes longer is no small project.
-BARE_LIMIT_S = 90
+BARE_LIMIT_S = 180
 
-#: An audit or an experiment that takes longer hangs.
-DEVIATE_LIMIT_S = 420
+#: A run, and an audit or an experiment, that takes longer hangs, even on a busy machine.
+RUN_LIMIT_S = 300
+DEVIATE_LIMIT_S = 2400
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)")
 
@@ -182,7 +183,7 @@ def run_variants(
     place = where / stands_in
     vary = [word for variant in ("control", "as-is", *factors) for word in ("--vary", variant)]
     began = time.monotonic()
-    command = ["run", "--name", "field", "-n", "2", "--timeout", "90", "--json", *vary, "--", *words]
+    command = ["run", "--name", "field", "-n", "2", "--timeout", str(RUN_LIMIT_S), "--json", *vary, "--", *words]
     finished = deviate(command, place, environment)
     seconds = round(time.monotonic() - began)
     (folder / "run.json").write_text(finished.stdout)

@@ -11,9 +11,10 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
-    """Print the tables of both measurements, and what the second one changed."""
-    first, after = judged("first_sight"), judged("after_mending")
+    """Print the tables of all measurements, and what the second one changed."""
+    first, after, later = judged("first_sight"), judged("after_mending"), judged("later_sight")
     print(figures(first), table(first), changes(first, after), figures(after), table(after), sep="\n\n")
+    print("", table(later), sep="\n")
 
 
 def judged(name: str) -> list[dict[str, Any]]:

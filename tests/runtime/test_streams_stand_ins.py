@@ -1,6 +1,7 @@
 """Libraries whose seeds are replaced by where they are given, with stand-ins that have the same functions.
 
-XGBoost and LightGBM, data sets of Hugging Face, and splits of PyTorch Geometric; the libraries themselves are large.
+XGBoost and LightGBM, data sets of Hugging Face, splits of PyTorch Geometric and plates of Pyro; the libraries
+themselves are large.
 """
 
 from __future__ import annotations
@@ -105,6 +106,22 @@ print(RandomNodeSplit().forward(20))
 print(torch.rand(1).item())
 """
 
+PLATE = """
+import torch
+
+class _Subsample:
+    def sample(self):
+        return torch.randperm(20).tolist()
+"""
+
+STEPS = """
+import torch
+from pyro.poutine.subsample_messenger import _Subsample
+torch.manual_seed(0)
+print(_Subsample().sample())
+print(torch.rand(1).item())
+"""
+
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
@@ -195,6 +212,15 @@ def test_nodes_are_split_for_data(run: Run, library: Path) -> None:
     control, drawn, split = (lines(trained(run, NODES, library, vary)) for vary in ("", "other", "data"))
     assert control[0] == drawn[0] != split[0]
     assert control[1] == split[1] != drawn[1]
+
+
+def test_rows_of_a_plate_are_chosen_for_shuffle(run: Run, library: Path) -> None:
+    require("torch")
+    write(library, "pyro")
+    write(library, "pyro/poutine", subsample_messenger=PLATE)
+    control, drawn, chosen = (lines(trained(run, STEPS, library, vary)) for vary in ("", "other", "shuffle"))
+    assert control[0] == drawn[0] != chosen[0]
+    assert control[1] == chosen[1] != drawn[1]
 
 
 def test_a_generator_of_c_follows_the_number_that_seeds_it(run: Run, library: Path) -> None:

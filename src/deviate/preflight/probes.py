@@ -43,6 +43,9 @@ AS_IT_IS, CONTROL = OBSERVED.name, "control"
 #: A probe that looks for a cause may take so many times as long as the longest one of the program as it is, and more.
 LONGER, MORE = 3.0, 10.0
 
+#: Iterations that have begun when the first one is over.
+WHOLE = 2
+
 #: What the runtime reads, see `fixing` there.
 FIXED_VARIABLE = "DEVIATE_FIXED"
 
@@ -120,7 +123,8 @@ class _Probing:
         as_it_is, held = [each.prints for each in observed], [each.prints for each in controls]
         experiment = self.trials.source.experiment
         assessed = (assess_factor(n, as_it_is, held, varied.get(n), seeds) for n in SEEDED)
-        factors = [checked(factor, self.probes[:2], experiment.draws) for factor in assessed]
+        has_loop = experiment.main_loop is not None
+        factors = [checked(factor, self.probes[:2], experiment.draws, has_loop=has_loop) for factor in assessed]
         return Audit(
             command=mask_words(experiment.command),
             factors=factors,
@@ -214,20 +218,27 @@ class _Probing:
         return min(self.limit, MORE + LONGER * max(probe.seconds for probe in self.probes[:2]))
 
 
-def checked(factor: AuditedFactor, probes: Sequence[Probe], draws: Sequence[Draw]) -> AuditedFactor:
+def checked(factor: AuditedFactor, probes: Sequence[Probe], draws: Sequence[Draw], *, has_loop: bool) -> AuditedFactor:
     """Take nothing for absent that a failed probe may not have come to, or one that was ended may not have written.
 
-    A process writes what little it drew when its main loop goes on, or at its end.
+    A process writes what little it drew when its main loop goes on, or at its end; the first iteration of a main loop
+    draws for what nothing before it does.
     """
-    is_cut = any(probe.ended in ("all seen", "limit") and not probe.iterations for probe in probes)
     if factor.verdict != "absent":
         return factor
+    may_draw = any(draw.factor == factor.factor for draw in draws)
+    why = _why_unknown(probes, may_draw=may_draw, has_loop=has_loop)
+    return msgspec.structs.replace(factor, verdict="unknown", why=why) if why else factor
+
+
+def _why_unknown(probes: Sequence[Probe], *, may_draw: bool, has_loop: bool) -> str:
     if any(probe.reason for probe in probes):
-        return msgspec.structs.replace(factor, verdict="unknown", why="a probe failed")
-    if is_cut and any(draw.factor == factor.factor for draw in draws):
-        why = "its lines may draw, but no main loop was seen and a probe was ended; a program that ends sooner tells"
-        return msgspec.structs.replace(factor, verdict="unknown", why=why)
-    return factor
+        return "a probe failed"
+    if has_loop and any(probe.ended == "limit" and probe.iterations < WHOLE for probe in probes):
+        return "a probe was ended in or before the first iteration of the main loop; a higher --limit tells"
+    if may_draw and any(probe.ended in ("all seen", "limit") and not probe.iterations for probe in probes):
+        return "its lines may draw, but no main loop was seen and a probe was ended; a program that ends sooner tells"
+    return ""
 
 
 def is_drawn(factor: str, probes: Sequence[Fingerprints]) -> bool:

@@ -16,16 +16,19 @@ def probe(ended, iterations=0, reason=""):
 
 
 @pytest.mark.parametrize(
-    ("probes", "draws", "verdict"),
+    ("probes", "draws", "has_loop", "verdict"),
     [
-        ([probe("all seen"), probe("completed")], [DRAW], "unknown"),
-        ([probe("limit"), probe("limit")], [DRAW], "unknown"),
-        ([probe("limit"), probe("limit")], [], "absent"),
-        ([probe("all seen", iterations=3)] * 2, [DRAW], "absent"),
-        ([probe("completed")] * 2, [DRAW], "absent"),
-        ([probe("failed", reason="exit status 1"), probe("completed")], [], "unknown"),
+        ([probe("all seen"), probe("completed")], [DRAW], False, "unknown"),
+        ([probe("limit"), probe("limit")], [DRAW], False, "unknown"),
+        ([probe("limit"), probe("limit")], [], False, "absent"),
+        ([probe("limit"), probe("limit")], [], True, "unknown"),
+        ([probe("limit", iterations=1), probe("completed", iterations=3)], [], True, "unknown"),
+        ([probe("limit", iterations=2)] * 2, [], True, "absent"),
+        ([probe("all seen", iterations=3)] * 2, [DRAW], True, "absent"),
+        ([probe("completed")] * 2, [DRAW], True, "absent"),
+        ([probe("failed", reason="exit status 1"), probe("completed")], [], True, "unknown"),
     ],
 )
-def test_nothing_is_absent_that_a_probe_may_not_have_written(probes, draws, verdict):
+def test_nothing_is_absent_that_a_probe_may_not_have_written(probes, draws, has_loop, verdict):
     absent = AuditedFactor(factor="data", verdict="absent", fingerprints=[None, None])
-    assert checked(absent, probes, draws).verdict == verdict
+    assert checked(absent, probes, draws, has_loop=has_loop).verdict == verdict

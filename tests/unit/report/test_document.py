@@ -218,6 +218,15 @@ def test_what_varied_and_what_was_held_is_said_for_each_variant():
     assert untouched.gloss == "the program as it is"
 
 
+def test_a_caveat_of_one_variant_among_several_names_it():
+    variants = {name: {"test acc": [0.5, 0.6]} for name in (ALGO, "control", "init", "as-is")}
+    page = cases.render_terminal(cases.document(variants), width=400)
+    assert "as-is: The program's own seeds were left alone" in page
+    alone = cases.render_terminal(cases.document({"as-is": {"test acc": [0.5, 0.6]}}), width=400)
+    assert "as-is: The" not in alone
+    assert "The program's own seeds were left alone" in alone
+
+
 def test_thread_counts_are_called_held_only_where_they_were_pinned_alike():
     assert "threads (1)" in only(cases.usual()).factors.held
     runs = [cases.RunResult(variant=ALGO, index=k, status="completed", threads=k + 1) for k in range(2)]

@@ -15,7 +15,8 @@ from deviate.analyse.draws.moments import Moments
 from deviate.analyse.draws.receipts import received_as
 from deviate.analyse.draws.roles import Role, Roles
 from deviate.analyse.draws.serving import Serving, ServingFinder
-from deviate.analyse.draws.tables import PERMUTATIONS
+from deviate.analyse.draws.shapes import builds_model, gives_shapes
+from deviate.analyse.draws.tables import PERMUTATIONS, SEEDING
 from deviate.analyse.draws.uses import UseFinder
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.flow.evaluation import Flow
@@ -53,10 +54,16 @@ def find_draws(flow: Flow, graph: CallGraph, phases: Phases | None, main_loop: M
     compiled = Compiled(flow, graph)
     roles = {drawn: classifier.role(drawn) for drawn in draws}
     undecided = [drawn for drawn, role in roles.items() if role.undecided]
-    serving = ServingFinder(flow, classifier.moments, classifier.makes_data).find(undecided)
+    # Data sets that are made before the training and, perhaps, anew while it trains.
+    data_sets = [drawn for drawn, role in roles.items() if classifier.may_make_data_anew(drawn, role)]
+    finder = ServingFinder(flow, classifier.moments, classifier.makes_data)
+    serving = [*finder.find(undecided), *finder.find(data_sets, known=True)]
     roles.update(classifier.given_to(undecided, serving))
+    roles.update({drawn: _UNDECIDED for drawn in data_sets if drawn.unit in finder.served})
     roles.update({call.drawn: call.role for call in serving})
-    found = [_draw(drawn, role, compiled) for drawn, role in roles.items()]
+    # Whether a site of a model draws at all is for the library to decide, which draws itself then.
+    known = {drawn: role for drawn, role in roles.items() if not (role.undecided and drawn.gives == "site")}
+    found = [_draw(drawn, role, compiled) for drawn, role in known.items()]
     return sorted(found, key=lambda draw: (draw.file, draw.line))
 
 
@@ -157,6 +164,8 @@ class Classifier:
         """Tell draws that make, order or split the data before the training, or that order them while it trains."""
         moment = self.moments.moment(drawn.site)
         if moment == "before":
+            if self._gives_shapes(drawn):
+                return Role("other", "a model is only built with it")
             if drawn.gives == "order":
                 shown = next((name for name in targets(drawn.site.statement) if SHOWN.search(name)), "")
                 if shown:
@@ -172,14 +181,16 @@ class Classifier:
         return None
 
     def by_picking(self, drawn: Drawn) -> Role | None:
-        """Tell positions, drawn while it trains, of the examples that a step learns from.
+        """Tell positions, drawn while it trains, of the examples that a step learns from, and an order of them.
 
         A permutation of a batch mixes the batch; a single number is a place to cut or to look at.
         """
-        positions = drawn.gives in {"order", "integers"} and drawn.call.rpartition(".")[2] not in PERMUTATIONS
-        if not positions or not gives_array(drawn) or self.moments.moment(drawn.site) != "during":
+        if drawn.gives not in {"order", "integers"} or self.moments.moment(drawn.site) != "during":
             return None
-        picks = self.use_finder.uses(drawn).picks
+        if drawn.call.rpartition(".")[2] in PERMUTATIONS:
+            ordered = self.use_finder.orders(drawn)
+            return Role("shuffle", f"it orders {ordered} while it trains") if ordered else None
+        picks = self.use_finder.uses(drawn).picks if gives_array(drawn) else ""
         return Role("shuffle", f"it picks from {picks} while it trains") if picks else None
 
     def _by_target(self, drawn: Drawn) -> Role | None:
@@ -189,6 +200,14 @@ class Classifier:
         if role is not None and role.factor == "init" and self.destinations.of(drawn).multiplied:
             return None
         return role
+
+    def _gives_shapes(self, drawn: Drawn) -> bool:
+        """Whether a model is only built with what is drawn."""
+        finder, scope = self.destinations, drawn.site.scope
+        names = list(targets(drawn.site.statement))
+        if not names:
+            return builds_model(drawn.site.node, scope.module, finder.parents)
+        return all(gives_shapes(name, scope, finder.reads, finder.parents) for name in names)
 
     def by_destination(self, drawn: Drawn) -> Role | None:
         """Tell what is drawn before the training by what the training does with it."""
@@ -211,6 +230,16 @@ class Classifier:
             return None
         name = received_as(self.destinations, drawn)
         return Role("shuffle", f"the training receives it as {name}, anew while it trains") if name else None
+
+    def may_make_data_anew(self, drawn: Drawn, role: Role) -> bool:
+        """Whether a draw makes examples by what its function is, and that may run before the training and in it.
+
+        An order or a choice of examples that are there, and draws that are seeded where they are made, are the same
+        however often the data set is made.
+        """
+        makes_examples = role.factor == "data" and drawn.gives in {"values", "integers"} and gives_array(drawn)
+        is_seeded = any(SEEDING.search(dotted_text(site.node.func)) for site in drawn.unit.calls)
+        return makes_examples and not is_seeded and self.moments.may_repeat(drawn.site)
 
     def makes_data(self, drawn: Drawn) -> str:
         """Say why what a call gives before the training are data; empty where its name does not tell."""

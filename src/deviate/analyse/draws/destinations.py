@@ -148,8 +148,13 @@ class Walk:
     def _returned(self, unit: Unit) -> None:
         if (unit, self.state) not in self.seen:
             self.seen.add((unit, self.state))
+            around = self.state
             for site in [*self.program.callers(self.flow, unit), *self.finder.calls_of_object(unit)]:
-                self._follow(site.node, site.scope)
+                moment = self.moments.moment(site) if around.is_early else ""
+                if moment != "during":
+                    self.state = around._replace(is_early=around.is_early and not moment)
+                    self._follow(site.node, site.scope)
+            self.state = around
 
     # Calls that are given the value
 
@@ -164,8 +169,9 @@ class Walk:
         elif self.moments.is_training_call(call) or (name in handling.FITTING and isinstance(node, ast.expr)):
             self._hand(node, f"it is given to {name}")
         elif own:
+            is_early = self._is_early(call, scope)
             for ref in own:
-                self._passed(ref, call, node)
+                self._passed(ref, call, node, is_early=is_early)
         elif refs and not any(isinstance(ref, External) for ref in refs):
             return
         else:
@@ -182,7 +188,13 @@ class Walk:
         elif refs or name in handling.PRODUCTS:
             self._follow(call, scope, bool(handling.FORMS.search(name)))
 
-    def _passed(self, ref: Unit | ClassScope, call: ast.Call, node: ast.AST) -> None:
+    def _is_early(self, call: ast.Call, scope: Scope) -> bool:
+        """Whether a call is made before the training, by itself or by the function that makes it."""
+        if self.state.is_early:
+            return True
+        return any(self.moments.moment(site) == "before" for site in scope.unit.calls if site.node is call)
+
+    def _passed(self, ref: Unit | ClassScope, call: ast.Call, node: ast.AST, *, is_early: bool) -> None:
         """Follow the value into a function of the project."""
         for unit in (self.program.method(self.flow, ref, "__init__") if isinstance(ref, ClassScope) else [ref])[:1]:
             for name in handling.given_as(unit, call, node):
@@ -190,7 +202,10 @@ class Walk:
                 is_trained = is_trained or bool(handling.TRAINED_ON.search(name))
                 if is_trained and not handling.NO_DATA.search(name):
                     self._hand(node, f"{unit.name} is given it")
+                around = self.state
+                self.state = around._replace(is_early=is_early and not self.moments.may_run_later(unit))
                 self._stored(name, unit, unit.bindings.get(name, []))
+                self.state = around
 
     # Names that hold the value
 
@@ -218,7 +233,9 @@ class Walk:
         for load in self.finder.reads.of_name(home.module, name):
             definition = lookup(name, load.scope)
             if definition is not None and definition[0] is home:
-                self._read(name, load)
+                # A function within the one that was called, or a lambda, may be called later.
+                is_own = load.scope.unit is home and load.scope.lambda_around is None
+                self._read(name, load, self.state._replace(is_early=self.state.is_early and is_own))
         if home is home.module.unit:
             self._imported(name, home.module)
 
@@ -254,6 +271,7 @@ class Walk:
         if (owner, name, self.state) in self.seen:
             return
         self.seen.add((owner, name, self.state))
+        self.state = self.state._replace(is_early=False)
         self._updated(name, owner.attributes.get(name, []))
         if any(handling.MODEL_METHODS.match(method) for method in owner.methods):
             return
@@ -261,20 +279,21 @@ class Walk:
         alone = len(self.program.attributes.get(name, [])) <= 1
         for load in self.finder.reads.of_attribute(name):
             if alone or load.scope.unit.enclosing_class in family:
-                self._read(name, load)
+                self._read(name, load, self.state)
 
-    def _read(self, name: str, load: Read) -> None:
-        state = self.state
-        if not state.is_function and self.moments.trains(load.scope.unit, load.nesting, load.node.lineno):
-            if not handling.NO_DATA.search(name):
+    def _read(self, name: str, load: Read, state: State) -> None:
+        is_trained = self.moments.trains(load.scope.unit, load.nesting, load.node.lineno)
+        if is_trained and not state.is_function and not state.is_early:
+            if not handling.NO_DATA.search(name) and not state.is_noise:
                 self.destination.handed = self.destination.handed or f"the training reads {name}"
             # What the training computes of it is seen as a use of it; only whether it is updated is of interest now.
-            if not self.state.is_itself:
+            if not state.is_itself:
                 return
-            state = state._replace(is_trained=True)
+            is_noise = state.is_noise or bool(handling.NOISE.search(name))
+            state = state._replace(is_trained=True, is_noise=is_noise)
         self.waiting.append((load.node, load.scope, state))
 
     def _hand(self, node: ast.AST, how: str) -> None:
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-        if not self.state.is_function and not handling.NO_DATA.search(name):
+        if not (self.state.is_function or self.state.is_noise) and not handling.NO_DATA.search(name):
             self.destination.handed = self.destination.handed or how

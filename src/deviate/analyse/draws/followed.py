@@ -27,3 +27,8 @@ class State(NamedTuple):
     is_trained: bool = False
     #: It is a function that gives the value when it is called.
     is_function: bool = False
+    #: The training reads it under a name of noise, so what is made of it is no example either.
+    is_noise: bool = False
+    #: It is in a function that was called before the training: what that function reads is not read by the training,
+    #: although the training may call the same function.
+    is_early: bool = False

@@ -29,6 +29,8 @@ HOLDERS = re.compile(
 )
 #: Calls that fill parameters with what they are given.
 FILLING = {"copy_", "load_state_dict", "set_weights", "from_pretrained", "set_value"}
+#: Calls by which code learns from what it has.
+STEPPING = {"backward", "step", "apply_gradients", "minimize", "train_on_batch", "gradient", "grad", "value_and_grad"}
 PRODUCTS = {"dot", "matmul", "mm", "mv", "bmm", "einsum", "inner", "tensordot"}
 GRADIENTS = {"grad", "value_and_grad"}
 #: Methods of a class that learns or acts: what it draws as it is made may be what it learns.
@@ -40,6 +42,8 @@ TRAINED_ON = re.compile(
     r"^(x|X|y|Y|inputs?|targets?|data|images|labels|points)_?train(ing)?$|^train(ing)?_\w*(x|y|data|set|inputs?|"
     r"targets?|images|labels|points|examples|samples)$"
 )
+#: Names of noise.
+NOISE = re.compile(r"(^|_)(noises?|z|eps|epsilon|latents?)\d*(_|$)")
 #: Names of what is no example to learn from, and no target.
 NO_DATA = re.compile(
     r"(^|_)(noises?|z|eps|epsilon|latents?|dummy|fakes?|hidden|h\d*|states?|obs|keys?|rngs?|nets?|models?|params?|"

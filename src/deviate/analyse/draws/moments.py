@@ -55,6 +55,8 @@ class Moments:
         self.parents = Parents()
         self.calls_library = main_loop is not None and main_loop.kind == "call"
         self.before = self._called_before(phases) if phases is not None else set[Unit]()
+        #: Functions that objects were made with before the training, and what they run: a step may call them.
+        self.held_by_objects = self._held_by_objects(phases) if phases is not None else set[Unit]()
 
     def _called_before(self, phases: Phases) -> set[Unit]:
         roots = [
@@ -85,6 +87,18 @@ class Moments:
                 (kept if self._is_handed_on(node, scope, phases) else used).update(named)
         return kept - used - called
 
+    def _held_by_objects(self, phases: Phases) -> set[Unit]:
+        """Return the functions that are given to what is named like a class, on the way to the loop."""
+        held = set[Unit]()
+        for unit, ways in phases.ways.items():
+            last = max((line for line, _ in ways), default=0)
+            for site in unit.calls:
+                if site.node.lineno <= last and called_name(site.node)[:1].isupper():
+                    given = [*site.node.args, *(key.value for key in site.node.keywords)]
+                    refs = (ref for each in given for ref in self.graph.flow.value(each, site.scope).refs)
+                    held.update(ref for ref in refs if isinstance(ref, Unit))
+        return self.graph.closure(sorted(held, key=lambda unit: unit.position))
+
     def _is_handed_on(self, node: ast.AST, scope: Scope, phases: Phases) -> bool:
         """Whether a function is assigned to a name, or given to what leads to the training loop."""
         parent = self.parents.of(node, scope.module)
@@ -100,6 +114,15 @@ class Moments:
     def leads_to_loop(self, unit: Unit) -> bool:
         """Whether a function holds the main loop or calls what leads to it."""
         return unit.display_name == "<module>" or (self.phases is not None and self.phases.leads_to_loop(unit))
+
+    def may_repeat(self, site: CallSite) -> bool:
+        """Whether a call that may run before the training may run in it as well, if only to make an object."""
+        is_made = self.phases is not None and site.scope.unit in self.phases.made_during
+        return is_made or not self.moment(site)
+
+    def may_run_later(self, unit: Unit) -> bool:
+        """Whether the training may run code of a function that is called before it: its loop, or a generator's body."""
+        return bool(unit.yields) or self.leads_to_loop(unit)
 
     def once_an_iteration(self, site: CallSite) -> bool:
         """Whether a call is made in no loop but the main loop: in its body, or in a function that this calls."""
@@ -125,7 +148,9 @@ class Moments:
         # A generator draws when its next value is requested; so does an endless loop that feeds another process.
         during = unit in self.phases.during or bool(unit.yields) or _is_endless(site)
         if unit in self.before or unit.display_name == "<module>":
-            return "during" if self._feeds_loop(unit) else "" if during or is_kept else "before"
+            if self._feeds_loop(unit):
+                return "during"
+            return "" if during or is_kept or unit in self.held_by_objects else "before"
         # A library calls the methods of its own loop before the training as well.
         return "during" if during and not self.calls_library else ""
 

@@ -25,8 +25,6 @@ _UNLIKE = re.compile(
 )
 #: Names of numbers about examples.
 _ABOUT = re.compile(r"(size|dim|len|length|num|count|shape|range|rate|mean|std\w*)s?$", re.IGNORECASE)
-#: Calls by which code learns from what it has.
-_STEPPING = {"backward", "step", "apply_gradients", "minimize", "train_on_batch", "gradient", "grad", "value_and_grad"}
 
 
 def received_as(finder: DestinationFinder, drawn: Drawn) -> str:
@@ -77,7 +75,9 @@ class _Walk(Walk):
     def _is_step(self, binding: Binding) -> bool:
         """Whether code that learns receives a value anew in each iteration."""
         unit = binding.scope.unit
-        steps = self.moments.leads_to_loop(unit) or any(called_name(site.node) in _STEPPING for site in unit.calls)
+        steps = self.moments.leads_to_loop(unit) or any(
+            called_name(site.node) in handling.STEPPING for site in unit.calls
+        )
         return steps and self.moments.is_made_anew(binding)
 
 

@@ -70,7 +70,8 @@ _NAMES = (
     ("init", re.compile(r"(^|_)init(iali[sz]e)?_\w*(weight|param|bias|layer)|(weight|param|bias)s?_init|"
                         r"^(xavier|glorot|kaiming|he)(_|$)"), "makes parameters"),
     ("shuffle", re.compile(r"(get|next|sample|make|draw|load|fetch|iter|iterate|generate|create|random)_?(mini_?)?"
-                           r"batch|shuffle|^(mini_?)?batch(es)?$|(data|batch)_?(iter|iterator|generator|loader)$"),
+                           r"batch|shuffle|^(mini_?)?batch(es)?$|(data|batch)_?(iter|iterator|generator|loader)$|"
+                           r"random_(train(ing)?_(set|pair|example|sample)|chunk|example)s?$"),
      "chooses the training examples"),
     ("data", re.compile(r"split|(^|_)(data|data_?sets?|corpus|mnist|cifar\w*)$|"
                         r"(make|build|create|prepare|load|get|read)_\w*(data|set)s?$"), "makes or splits data"),

@@ -9,8 +9,8 @@ from typing import Literal
 from deviate.analyse.source.syntax import dotted_text
 
 #: What a draw gives: an order or a choice of things, whole numbers (which may be positions), values; or what only one
-#: factor needs.
-Gives = Literal["order", "integers", "values", "seed", "init", "data", "augment", "layers", "action", "batch"]
+#: factor needs. Whether a site of a probabilistic model is drawn, replayed or observed, its library decides.
+Gives = Literal["order", "integers", "values", "seed", "init", "data", "augment", "layers", "action", "batch", "site"]
 
 
 def _table(gives: Gives, prefix: str, names: str) -> dict[str, Gives]:
@@ -81,6 +81,8 @@ CALLS: dict[str, Gives] = {
     **_table("data", "sklearn.cross_validation", "train_test_split"),
     **_table("order", "sklearn.utils", "shuffle resample"),
     **_table("values", "scipy.sparse", "rand random"),
+    **_table("site", "pyro", "sample"),
+    **_table("site", "numpyro", "sample"),
 }  # fmt: skip
 
 #: Draws by the start of the dotted name.

@@ -14,12 +14,23 @@ from deviate.analyse.draws.tables import SEED_NAME, SEEDING, learns
 from deviate.analyse.flow.evaluation import Flow
 from deviate.analyse.flow.expressions import is_scaled_step
 from deviate.analyse.flow.values import External
-from deviate.analyse.source.index import Binding, ModuleIndex, Scope, Unit, lookup
+from deviate.analyse.source.index import (
+    Binding,
+    CallSite,
+    ModuleIndex,
+    Scope,
+    Unit,
+    enclosing_loops,
+    is_within,
+    lookup,
+)
 from deviate.analyse.source.parents import Parents
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, passed_for
 
 #: Expressions visited for one draw.
 MAX_VISITS = 150
+#: Callers of callers that are asked what they pass.
+MAX_LEVELS = 3
 
 #: Names of gradients and of what is made of them.
 _STEP = re.compile(
@@ -56,22 +67,61 @@ class UseFinder:
 
     def uses(self, drawn: Drawn) -> Uses:
         """Return what becomes of what a draw gives."""
-        walk = _Walk(self.flow, self.moments, self.parents)
-        walk.run(drawn)
+        walk = _Walk(self, drawn)
+        walk.run()
         return walk.uses
+
+    def orders(self, drawn: Drawn) -> str:
+        """Return the name of the examples that a permutation is of, in a loop that learns: ``permutation(len(x))``."""
+        if not drawn.site.node.args or not learns_around(drawn.site):
+            return ""
+        array = _measured(drawn.site.node.args[0])
+        return _name(array) if self.are_examples(array, drawn) else ""
+
+    def are_examples(self, array: ast.expr, drawn: Drawn, scope: Scope | None = None) -> bool:
+        """Tell whether something is named like examples and the training does not make it anew.
+
+        What a function was given is looked up in its callers only where a loop around the draw learns: a function that
+        shows or measures is given the same examples.
+        """
+        depth = 0 if learns_around(drawn.site) else MAX_LEVELS
+        return bool(_EXAMPLES.search(_name(array))) and self._is_kept(array, scope or drawn.site.scope, depth)
+
+    def _is_kept(self, array: ast.expr, scope: Scope, depth: int) -> bool:
+        definition = lookup(array.id, scope) if isinstance(array, ast.Name) else None
+        if definition is None:
+            return isinstance(array, (ast.Name, ast.Attribute))
+        return all(self._is_kept_binding(binding, depth) for binding in definition[1])
+
+    def _is_kept_binding(self, binding: Binding, depth: int) -> bool:
+        """Whether a name stays what it is while the training goes on; of a parameter, whether what is passed does."""
+        passed = list(self._passed(binding)) if binding.kind == "param" and depth < MAX_LEVELS else []
+        if not passed:
+            return not self.moments.is_made_anew(binding)
+        return all(self._is_kept(value, scope, depth + 1) for value, scope in passed)
+
+    def _passed(self, parameter: Binding) -> Iterator[tuple[ast.expr, Scope]]:
+        """Yield what the running code passes for a parameter."""
+        unit, program = parameter.scope.unit, self.flow.program
+        for site in program.callers(self.flow, unit):
+            if site.scope.unit in program.reached:
+                yield from ((value, site.scope) for value in passed_for(site.node, unit, parameter.key))
 
 
 class _Walk:
-    def __init__(self, flow: Flow, moments: Moments, parents: Parents) -> None:
-        self.flow = flow
-        self.moments = moments
-        self.parents = parents
+    def __init__(self, finder: UseFinder, drawn: Drawn) -> None:
+        self.finder = finder
+        self.drawn = drawn
+        self.flow = finder.flow
+        self.moments = finder.moments
+        self.parents = finder.parents
         self.uses = Uses()
         self.waiting: list[tuple[ast.AST, Scope]] = []
         self.seen: set[object] = set()
 
-    def run(self, drawn: Drawn) -> None:
+    def run(self) -> None:
         """Follow the value until it is lost sight of."""
+        drawn = self.drawn
         if drawn.into is not None:
             self._assigned(drawn.into, drawn.site.scope)
         self.waiting.append((drawn.site.node, drawn.site.scope))
@@ -109,12 +159,8 @@ class _Walk:
 
     def _picked(self, array: ast.expr, scope: Scope) -> None:
         """Note an array of examples that the value picks from, unless the training makes the array anew."""
-        name = array.attr if isinstance(array, ast.Attribute) else array.id if isinstance(array, ast.Name) else ""
-        if not _EXAMPLES.search(name):
-            return
-        definition = lookup(name, scope) if isinstance(array, ast.Name) else None
-        if definition is None or not any(map(self.moments.is_made_anew, definition[1])):
-            self.uses.picks = self.uses.picks or name
+        if self.finder.are_examples(array, self.drawn, scope):
+            self.uses.picks = self.uses.picks or _name(array)
 
     def _given(self, call: ast.AST | None, keyword: str, scope: Scope) -> None:
         """Look at a function that the value is handed to; what a library's function returns stands for the value."""
@@ -161,6 +207,33 @@ class _Walk:
                     isinstance(node, ast.Attribute) is is_attribute
                 ):
                     self.waiting.append((node, scope))
+
+
+def learns_around(site: CallSite) -> bool:
+    """Tell whether a loop around a call also takes a step of learning, in the same function."""
+    loops = enclosing_loops(site.nesting)
+    return any(
+        is_within(other.nesting, loop)
+        for other in site.scope.unit.calls
+        if called_name(other.node) in handling.STEPPING
+        for loop in loops
+    )
+
+
+def _measured(argument: ast.expr) -> ast.expr:
+    """Return the array whose length an expression gives; any other expression as it is."""
+    match argument:
+        case ast.Call(func=ast.Name(id="len"), args=[array]):
+            return array
+        case ast.Subscript(value=ast.Attribute(value=array, attr="shape")):
+            return array
+        case ast.Call(func=ast.Attribute(value=array, attr="size")):
+            return array
+    return argument
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _seeds(name: str, dotted: list[str]) -> bool:

@@ -150,6 +150,9 @@ def _method(flow: Evaluator, node: ast.Call, func: ast.Attribute, scope: Scope, 
         return Value(receiver.origins | mixed(args).origins | {From.TEXT})
     if func.attr == "join":
         return Value(mixed(args).origins | {From.TEXT})
+    if func.attr == "get" and receiver.element is not None and _is_callable(receiver.element):
+        key = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+        return receiver.keys.get(key, receiver.element) if isinstance(key, str) else receiver.element
     if func.attr in {"run", "eval"} and _is_session(func.value):
         return _session_run(node)
     settled = flow.resolve(receiver)
@@ -159,6 +162,11 @@ def _method(flow: Evaluator, node: ast.Call, func: ast.Attribute, scope: Scope, 
             return with_params(join([_own_function(flow, unit, node, scope) for unit in units]), [receiver])
     base = settled if receiver.element is None else receiver
     return with_params(method_call(base, func.attr, [flow.resolve(arg) for arg in args]), [receiver, *args])
+
+
+def _is_callable(element: Value) -> bool:
+    """Whether the values of a dictionary are functions and classes to choose from."""
+    return any(isinstance(ref, (Unit, ClassScope)) for ref in element.refs)
 
 
 def with_params(value: Value, sources: list[Value]) -> Value:

@@ -708,7 +708,7 @@ PROJECTS: dict[str, dict[str, str]] = {
         import random
         import torch
         def randomChoice(l):
-            return l[random.randint(0, len(l) - 1)]  # !other
+            return l[random.randint(0, len(l) - 1)]  # !shuffle
         def randomTrainingExample():
             category = randomChoice(all_categories)
             return category, randomChoice(category_lines[category])
@@ -766,6 +766,62 @@ PROJECTS: dict[str, dict[str, str]] = {
                     w -= lr * w.grad
                     a -= lr * grad_a
             print(f'epoch {epoch}, loss {loss.item():f}')
+        """,
+    },
+    "chunks of a text, by functions that say so": {
+        "train": """
+        import random
+        import torch
+        from text import text, tensor_of
+        def random_chunk(length):
+            start = random.randint(0, len(text) - length)  # !shuffle
+            return text[start:start + length + 1]
+        def randomTrainingExample():
+            line = random.choice(text.splitlines())  # !shuffle
+            return tensor_of(line[:-1]), tensor_of(line[1:])
+        model = torch.nn.Linear(4, 4)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(20):
+            chunk = tensor_of(random_chunk(20))
+            before, after = randomTrainingExample()
+            loss = (model(chunk) - 1).pow(2).mean() + (model(before) - after).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+        """,
+        "text": """
+        text = open('text.txt').read()
+        def tensor_of(text):
+            return text
+        """,
+    },
+    "a part of an order of examples that are handed down": {
+        "train": """
+        import numpy as np
+        import torch
+        from graphs import load
+        def train(model, optimizer, train_graphs):
+            for step in range(4):
+                chosen = np.random.permutation(len(train_graphs))[:8]  # !shuffle
+                batch = [train_graphs[i] for i in chosen]
+                mixed = mix(batch)
+                loss = model(torch.stack(mixed)).mean()
+                loss.backward()
+                optimizer.step()
+            return loss
+        def mix(batch):
+            return [batch[i] for i in np.random.permutation(len(batch))]  # !other
+        def main():
+            graphs = load()
+            model = torch.nn.Linear(4, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for epoch in range(2):
+                print('loss', train(model, optimizer, graphs).item())
+        main()
+        """,
+        "graphs": """
+        def load():
+            return open('graphs.txt').read()
         """,
     },
 }

@@ -505,4 +505,76 @@ PROJECTS: dict[str, dict[str, str]] = {
                 return torch.cat((h, z), 1), z.sum(1, keepdim=True)
         """,
     },
+    "noise that is kept for pictures of curves": {
+        "train": """
+        import torch
+        from curves import solve
+        class Motion(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = torch.nn.Linear(1, 1)
+            def forward(self, n):
+                eps = torch.randn(n, 1)  # !layers
+                return solve(self.net, eps * 0.5)
+            def draw(self, n, eps=None):
+                y0 = 0.1 + 0.5 * eps
+                return solve(self.net, y0)
+        eps = torch.randn(64, 1)  # !other
+        model = Motion()
+        optimizer = torch.optim.Adam(model.parameters())
+        picture(model.draw(64, eps=eps))
+        for step in range(10):
+            if step % 5 == 0:
+                picture(model.draw(64, eps=eps))
+            loss = model(8).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+        """,
+        "curves": """
+        def solve(net, y0):
+            ys = [y0]
+            for _ in range(3):
+                ys.append(ys[-1] + net(ys[-1]))
+            return ys[-1]
+        """,
+    },
+    "noise that targets are made with": {
+        "train": """
+        import torch
+        def line(x, noise):
+            return 2 * x + noise
+        inputs = torch.linspace(0, 1, 50)[:, None]
+        noise = torch.randn(50, 1)  # !data
+        examples = torch.cat([inputs, line(inputs, noise)], 1)
+"""
+        + _TORCH_LOOP,
+    },
+    "inputs that models are only built with": {
+        "train": """
+        import numpy as np
+        import jax
+        from torchinfo import summary
+        from networks import Net
+        rng = jax.random.PRNGKey(0)
+        x = np.random.random((1, 128))  # !other
+        dummy_input = jax.random.normal(rng, (1, 128))  # !other
+        inputs = np.random.random((32, 128))  # !data
+        model = Net()
+        model(x)
+        print(x.shape)
+        summary(model, input_data=(dummy_input,))
+        variables = model.init(rng, dummy_input)  # !init
+        other_variables = model.init(rng, jax.random.normal(rng, (1, 128)))  # !init !other
+        model(inputs)
+        for step in range(20):
+            loss, variables = train_step(variables, inputs)
+            print('loss', loss)
+        """,
+        "networks": """
+        class Net:
+            def __call__(self, x):
+                return x
+        """,
+    },
 }

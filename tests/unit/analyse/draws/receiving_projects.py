@@ -120,4 +120,99 @@ PROJECTS: dict[str, dict[str, str]] = {
             save(dream(model, 4))
         """,
     },
+    "a data set that is made before the training, and anew in each epoch": {
+        "train": """
+        import torch
+        from torch.utils.data import DataLoader
+        from tasks import choose
+        def validate(model, task):
+            hard = task.make_set(4)  # !data
+            return model(hard[0]).mean()
+        def train_epoch(model, optimizer, task, size):
+            loader = DataLoader(task.make_set(size))  # !shuffle
+            for x in loader:
+                loss = model(x).pow(2).mean()
+                loss.backward()
+                optimizer.step()
+            print('loss', loss.item())
+        def main(name):
+            task = choose(name)
+            held_out = task.make_set(16)  # !data
+            model = torch.nn.Linear(2, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for epoch in range(3):
+                train_epoch(model, optimizer, task, 64)
+                print('held out', model(held_out[0]).item(), validate(model, task))
+        main('tours')
+        """,
+        "tasks": """
+        import torch
+        from torch.utils.data import Dataset
+        class Places(Dataset):
+            def __init__(self, size):
+                self.places = [torch.rand(2) for _ in range(size)]  # !other
+            def __len__(self):
+                return len(self.places)
+            def __getitem__(self, i):
+                return self.places[i]
+        class Tours:
+            @staticmethod
+            def make_set(*args):
+                return Places(*args)
+        class Packs:
+            @staticmethod
+            def make_set(*args):
+                return Places(*args)
+        class Routes(Tours): pass
+        class Loads(Packs): pass
+        def choose(name):
+            task = {'tours': Tours, 'packs': Packs, 'routes': Routes, 'loads': Loads}.get(name)
+            assert task is not None
+            return task
+        """,
+    },
+    "a data set that is made twice out of what a seed draws": {
+        "train": """
+        import numpy as np
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Waves(Dataset):
+            def __init__(self, size):
+                rng = np.random.default_rng(5)
+                self.waves = rng.normal(size=(size, 2))  # !data
+            def __len__(self):
+                return len(self.waves)
+            def __getitem__(self, i):
+                return self.waves[i]
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        first = Waves(4)
+        for epoch in range(3):
+            for x in DataLoader(Waves(64)):
+                loss = model(x).pow(2).mean()
+                loss.backward()
+                optimizer.step()
+            print('loss', loss.item())
+        """,
+    },
+    "a probabilistic model that makes its own data": {
+        "train": """
+        import pyro
+        import pyro.distributions as dist
+        import torch
+        from pyro.infer import SVI, Trace_ELBO
+        def model(x=None):
+            rate = pyro.sample('rate', dist.Gamma(1.0, 1.0))
+            with pyro.plate('rows', 40, 8):
+                return pyro.sample('x', dist.Poisson(rate), obs=x)
+        def guide(x):
+            a = pyro.param('a', torch.tensor(1.0))
+            pyro.sample('rate', dist.Gamma(a, 1.0))
+        data = model()  # !data
+        inference = SVI(model, guide, pyro.optim.Adam({'lr': 0.01}), Trace_ELBO())
+        for step in range(20):
+            loss = inference.step(data)
+            print('loss', loss)
+        """,
+    },
 }

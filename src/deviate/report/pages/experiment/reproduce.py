@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Block, Code, Facts, Section, Sentences
-from deviate.report.text.factors import factors_of
+from deviate.report.text.factors import Factors, factors_of
 from deviate.report.text.words import disturbed, listed, seed_text
 
 #: Variants whose factors are listed one by one on a brief page; of more, what all of them held.
@@ -25,7 +25,7 @@ def _pairs(facts: ExperimentFacts) -> Iterator[tuple[str, str]]:
     if len(completed) > IN_FULL:
         first = completed[0][1]
         yield "Held in all", ", ".join(held for held in first.held if all(held in each.held for _, each in completed))
-        yield from (("", text) for text in dict.fromkeys(text for _, each in completed for text in each.caveats))
+        yield from (("", text) for text in _caveats(completed))
     else:
         for name, factors in completed:
             about = f" in {name}" if several else ""
@@ -39,6 +39,15 @@ def _pairs(facts: ExperimentFacts) -> Iterator[tuple[str, str]]:
         kept = listed([seed_text(seed) for seed in facts.seeds_kept])
         yield "Seeds kept", f"{kept} (for the data, which is held fixed)"
     yield "Reproduce", facts.reproduce.command
+
+
+def _caveats(completed: Sequence[tuple[str, Factors]]) -> Iterator[str]:
+    """Yield the caveats of several variants once each; what is true of one of them only begins with its name."""
+    names: dict[str, list[str]] = {}
+    for name, factors in completed:
+        for caveat in factors.caveats:
+            names.setdefault(caveat, []).append(name)
+    yield from (f"{found[0]}: {caveat}" if len(found) == 1 else caveat for caveat, found in names.items())
 
 
 def _disturbed(facts: ExperimentFacts) -> Iterable[tuple[str, str]]:

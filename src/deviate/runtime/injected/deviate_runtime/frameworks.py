@@ -317,6 +317,15 @@ FRAMEWORKS = (
         ),
         packages=("torch_geometric",),
     ),
+    Framework(
+        "pyro",
+        # Which rows a step sees of a plate with a size for batches.
+        boundaries=(
+            ("pyro.poutine.subsample_messenger", "_Subsample.sample", SHUFFLE, ALL_BUT_DATA),
+            ("numpyro.primitives", "_subsample_fn", SHUFFLE, ALL_BUT_DATA),
+        ),
+        packages=("pyro", "numpyro"),
+    ),
 )
 
 

@@ -142,9 +142,9 @@ def main_output(returned, depth=0):
         return returned if is_scores(returned) or is_values(returned) or is_tokens(returned) else None
     if depth > 1:
         return None
-    if hasattr(returned, "items"):
-        named = [returned[name] for name in NAMES if name in returned]
-        items = named or list(returned.values())
+    if has_entries(returned):
+        entries = dict(returned.items())
+        items = [entries[name] for name in NAMES if name in entries] or list(entries.values())
     elif isinstance(returned, (list, tuple)):
         items = returned
     else:
@@ -153,12 +153,17 @@ def main_output(returned, depth=0):
     return next((output for output in outputs if output is not None), None)
 
 
+def has_entries(value):
+    """Tell whether a value is read like a dictionary: named tuples of some libraries have these methods alone."""
+    return callable(getattr(value, "keys", None)) and callable(getattr(value, "items", None))
+
+
 def tensors_in(value, depth=0):
     """Yield the plain tensors in a nest of containers."""
     if is_tensor(sys.modules["torch"], value):
         yield value
-    elif depth < 3 and hasattr(value, "values") and hasattr(value, "items"):
-        for inner in value.values():
+    elif depth < 3 and has_entries(value):
+        for _, inner in value.items():
             yield from tensors_in(inner, depth + 1)
     elif depth < 3 and isinstance(value, (list, tuple)):
         for inner in value:
