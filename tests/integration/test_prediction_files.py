@@ -46,11 +46,50 @@ def test_python_gives_predictions_as_a_table(project: Path, monkeypatch: pytest.
     assert len(table) == 4 * 40
     for run, part in table.groupby("run"):
         file = project / f".deviate/experiments/one/runs/algo+impl-{run}/predictions-preds.csv"
-        rows = [line.split(",")[1:] for line in file.read_text().splitlines()[1:]]
+        rows = [line.split(",")[1:3] for line in file.read_text().splitlines()[1:]]
         pairs = zip(part["prediction"], part["target"], strict=True)
         assert sorted(pairs) == sorted((int(a), int(b)) for a, b in rows)
     with pytest.raises(BadOption, match="no metric 'nothing'"):
         api.load("one").predictions(metric="nothing")
+
+
+def test_groups_come_from_a_file_or_from_a_column_that_the_runs_wrote(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    rows = [f"case {number / 40:.3f},{'low' if number < 20 else 'high'}" for number in range(40)]
+    (project / "groups.csv").write_text("\n".join(["id,half", *rows]))
+    for source, groups in (("groups.csv", ["high", "low"]), ("half", ["False", "True"])):
+        (known,) = deviate("report", "one", "--groups", source, "--format", "json").json["predictions"]
+        assert [each["name"] for each in known["groups"]["groups"]] == groups
+        assert [each["examples"] for each in known["groups"]["groups"]] == [20, 20]
+    table = api.load("one").groups("groups.csv")
+    assert set(table["group"]) == {"all", "high", "low"}
+    assert deviate("report", "one", "--groups", "groups.csv", "--format", "groups").out.startswith(
+        "experiment,variant,"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "slug"),
+    [
+        (("--groups", "nowhere"), "bad-groups"),
+        (("--groups", "nowhere.csv"), "bad-groups"),
+        (("--groups", "few.csv"), "bad-groups"),
+        (("--groups", "half", "--positive", "cat"), "bad-groups"),
+        (("--positive", "1"), "bad-option"),
+        (("--format", "groups"), "bad-option"),
+    ],
+)
+def test_groups_that_are_none_are_refused(
+    project: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], slug: str
+) -> None:
+    monkeypatch.chdir(project)
+    (project / "few.csv").write_text("sex\na\nb\n")
+    ended = deviate("report", "one", *words)
+    assert (ended.status, ended.out) == (2, "")
+    assert f"[{slug}]" in ended.err
+    assert "hint:" in ended.err
 
 
 def test_compare_and_check_say_how_many_answers_change(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

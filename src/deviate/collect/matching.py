@@ -46,6 +46,10 @@ class Predictions:
         Names, where labels are numbers of names.
     left_out : int
         Examples of the run with most that not all runs evaluated.
+    has_ids : bool
+        Digests are of ids in a file that the program writes, not of inputs.
+    places : ndarray of int, shape (n_examples,), or None
+        Where each example comes in the order of evaluation; None where that is not the same in all runs.
     """
 
     runs: tuple[str, ...]
@@ -58,6 +62,8 @@ class Predictions:
     keys: Array
     classes: tuple[str, ...] | None
     left_out: int = 0
+    has_ids: bool = False
+    places: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
     most = max(len(each) for each in keys)
     if len(common) < COMMON * most:
         return Withheld(f"the runs evaluated other examples: {len(common)} of {most} are common to all")
-    orders = [_places(each, common) for each in keys]
+    orders = [places_of(common, each) for each in keys]
     if by == "position" and any("target" not in each.columns for each in passes):
         return Withheld("without targets or ids nothing shows that the rows are of the same examples")
     if by == "position" and len(common) < CERTAIN:
@@ -108,7 +114,13 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
         labels=column("label"), values=column("value"),
         top=column("score"), scores=column("scores"), keys=common,
         classes=tuple(classes) if classes else None, left_out=most - len(common),
+        has_ids=all(each.is_file for each in passes), places=_same_places(orders, most),
     )  # fmt: skip
+
+
+def _same_places(orders: Sequence[Array], examples: int) -> Array | None:
+    first = orders[0]
+    return first if len(first) == examples and all((order == first).all() for order in orders) else None
 
 
 def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions] | Withheld:
@@ -123,7 +135,7 @@ def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Prediction
     most = max(len(a.keys), len(b.keys))
     if len(common) < COMMON * most or len(common) < CERTAIN:
         return Withheld(f"the sides evaluated other examples: {len(common)} of {most} are common")
-    a, b = (_chosen(side, _places(side.keys, common), most) for side in (a, b))
+    a, b = (_chosen(side, places_of(common, side.keys), most) for side in (a, b))
     if a.targets is not None and b.targets is not None and not (a.targets == b.targets).all():
         return Withheld("the sides have other targets for the same examples")
     return a, b
@@ -146,6 +158,7 @@ def _chosen(side: Predictions, places: Array, most: int) -> Predictions:
         targets=None if side.targets is None else side.targets[places],
         keys=side.keys[places],
         left_out=most - len(places),
+        places=None,
     )
 
 
@@ -174,7 +187,8 @@ def _distinct(digests: Array) -> Array:
     return distinct
 
 
-def _places(keys: Array, wanted: Array) -> Array:
+def places_of(wanted: Array, keys: Array) -> Array:
+    """Return where each of the wanted keys is among all keys, which hold it once."""
     order = np.argsort(keys, kind="stable")
     places: Array = order[np.searchsorted(keys, wanted, sorter=order)]
     return places

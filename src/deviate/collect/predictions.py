@@ -79,6 +79,11 @@ class EvaluationPass:
     columns: dict[str, Array]
 
     @property
+    def is_file(self) -> bool:
+        """Whether the program wrote it itself; digests are of its ids then, not of inputs."""
+        return not self.header.chain
+
+    @property
     def point(self) -> str:
         """What is the same in all runs of the program: the lines that evaluated, and what they evaluated."""
         return " ".join([*(f"{each.file}:{each.line}" for each in self.header.chain), self.header.data])
@@ -174,13 +179,19 @@ def read_table(path: Path) -> EvaluationPass:
     columns = read_prediction_file(path)
     classes = _as_numbers(columns) if "label" in columns else None
     if (ids := columns.pop("id", None)) is not None:
-        columns["digest"] = pd.util.hash_array(ids.astype(str).astype(object))
+        columns["digest"] = digest_of(ids)
     header = Header(
         schema=SCHEMA, site=Frame(path.name.removeprefix(PREDICTIONS), 0, ""), chain=[], data="", kept="last",
         iteration=LAST_VALUES, number=0, rank=None, rows=len(next(iter(columns.values()))), goodness=_goodness(columns),
         classes=classes, columns=[],
     )  # fmt: skip
     return EvaluationPass(header, columns)
+
+
+def digest_of(ids: Array) -> Array:
+    """Return a number for each id, by its text."""
+    digests: Array = pd.util.hash_array(ids.astype(str).astype(object))
+    return digests
 
 
 def _as_numbers(columns: dict[str, Array]) -> list[str] | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from deviate.collect.matching import Match, Predictions
 from deviate.collect.predictions import Array, Frame
+from deviate.inference.groups import GroupFacts, group_facts
 from deviate.measure.abstention import abstention
 from deviate.measure.agreement import Agreement, agreement
 from deviate.measure.ambiguity import Ambiguity, ambiguity
@@ -24,7 +25,7 @@ from deviate.measure.predictions import correctness
 from deviate.measure.spread import Spread, spread
 from deviate.measure.values import value_differences
 from deviate.results.order import main_first
-from deviate.results.predictions import Evaluation, Kept, main_evaluation
+from deviate.results.predictions import Evaluation, Kept, class_name, main_evaluation
 from deviate.results.sample import Sample
 
 #: Examples on the flip list.
@@ -143,6 +144,8 @@ class Stability(msgspec.Struct, frozen=True, kw_only=True):
     withheld: str = ""
     labels: Labels | None = None
     values: Values | None = None
+    #: None where the user gave no groups.
+    groups: GroupFacts | None = None
 
 
 def stabilities(
@@ -175,6 +178,7 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
         withheld=withheld,
         labels=_labels(measured, seed, level) if measured is not None and measured.labels is not None else None,
         values=_values(measured, level) if measured is not None and measured.values is not None else None,
+        groups=group_facts(evaluation, level) if measured is not None and evaluation.groups else None,
     )
 
 
@@ -227,11 +231,6 @@ def _flips(agreed: Agreement, predicted: Predictions) -> list[Flip]:
         )
         for place in unstable
     ]
-
-
-def class_name(predicted: Predictions, label: int) -> str:
-    """Return what the program calls a class: its name, or its number."""
-    return predicted.classes[int(label)] if predicted.classes else str(int(label))
 
 
 def _classes(labels: Array, targets: Array, predicted: Predictions, level: float) -> list[ClassStability]:

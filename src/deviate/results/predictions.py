@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from deviate.collect.events import RuntimeNote
+from deviate.collect.groups import Groups
 from deviate.collect.matching import Predictions, Withheld, match_passes
 from deviate.collect.predictions import Array, EvaluationPass, Frame, RunPredictions, read_predictions
 from deviate.collect.runs import RunFiles
@@ -45,6 +46,9 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     predictions: Predictions | None
     #: Why they could not; empty where they could.
     withheld: str = ""
+    #: Groups of the examples, where the user gave some, and the label that counts as positive in their rates.
+    groups: list[Groups] = []
+    positive: int | None = None
 
 
 def runs_with_predictions(runs: Iterable[RunFiles]) -> list[RunPredictions]:
@@ -170,6 +174,11 @@ def main_evaluation(evaluations: Sequence[Evaluation], metrics: Sequence[Sample]
             return (wanted or proven)[0]
     matched = [each for each in evaluations if each.predictions is not None]
     return next(iter([*matched, *evaluations]), None)
+
+
+def class_name(predicted: Predictions, label: int) -> str:
+    """Return what the program calls a class: its name, or its number."""
+    return predicted.classes[int(label)] if predicted.classes else str(int(label))
 
 
 def prediction_table(evaluations: Iterable[Evaluation]) -> pd.DataFrame:

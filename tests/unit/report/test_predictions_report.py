@@ -8,6 +8,7 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
+from deviate.collect.groups import Grouping, Groups
 from deviate.errors import BadOption
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
@@ -24,6 +25,7 @@ from deviate.report.writers.comparison_json import comparison_json
 from deviate.report.writers.experiment_json import experiment_json
 from deviate.report.writers.gate_json import gate_json
 from deviate.report.writers.gate_junit import gate_junit
+from deviate.report.writers.groups_csv import group_table, groups_csv
 
 ACC = [0.90, 0.91, 0.92, 0.90, 0.91, 0.93]
 
@@ -173,3 +175,30 @@ def test_a_side_without_predictions_is_refused():
     options = GateOptions(drops={"test acc": Drop()}, max_churn=0.1)
     with pytest.raises(BadOption, match="--max-churn: no predictions of b"):
         check_side(a, structs.replace(b, evaluations=[]), options)
+
+
+# Groups
+
+
+def grouped():
+    groups = Groups("groups.csv", "index", (Grouping("sex", ("f", "m"), np.arange(60) % 2),))
+    return report(made.evaluation(made.predictions(6, classes=2), groups=[groups], positive=1))
+
+
+def test_a_full_report_has_the_rates_of_groups_beside_those_of_all_examples():
+    text = text_of(experiment_page(grouped(), "full"), markdown.render_markdown)
+    assert "| group | examples | accuracy | SD | × all | FPR | SD of FPR | × all | FNR | SD of FNR | × all |" in text
+    assert "| all | 60 |" in text
+    assert "| sex=m | 30 |" in text
+    assert "Groups of groups.csv, matched by the number of each example. Positive: class 1, against all others." in text
+
+
+def test_groups_are_in_the_json_and_in_a_table_of_their_own():
+    facts = grouped()
+    (known,) = json.loads(experiment_json(facts))["predictions"]
+    assert [group["name"] for group in known["groups"]["groups"]] == ["f", "m"]
+    table = group_table(facts)
+    assert list(table["rate"].unique()) == ["accuracy", "recall", "precision", "fpr", "fnr"]
+    chosen = table[(table["group"] == "m") & (table["rate"] == "fnr")].iloc[0]
+    assert chosen["mean"] == known["groups"]["groups"][1]["rates"]["fnr"]["mean"]
+    assert groups_csv(facts).count("\n") == 1 + 3 * 5

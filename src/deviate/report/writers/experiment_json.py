@@ -60,10 +60,11 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
 
 def _stability(facts: Stability) -> dict[str, Any]:
     return {
-        **fields(facts, *(name for name in facts.__struct_fields__ if name not in ("labels", "values"))),
+        **fields(facts, *(name for name in facts.__struct_fields__ if name not in ("labels", "values", "groups"))),
         "classification": facts.labels and fields(facts.labels, *facts.labels.__struct_fields__),
         "regression": facts.values and fields(facts.values, *facts.values.__struct_fields__),
         "sentences": stability_sentences(facts),
+        "groups": facts.groups and fields(facts.groups, *facts.groups.__struct_fields__),
     }
 
 
