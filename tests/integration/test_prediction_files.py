@@ -116,7 +116,9 @@ def test_what_is_neither_a_word_nor_a_file_is_refused(
     (tmp_path / "train.py").write_text(TRAIN)
     ended = deviate("run", "--predictions", value, "--", sys.executable, "train.py")
     assert ended.status == 2
-    assert "--predictions must be none, labels, scores, or a file" in " ".join(ended.err.split())
+    assert "--predictions must be none, labels, scores, labels:every, scores:every, or a file" in " ".join(
+        ended.err.split()
+    )
     assert not (tmp_path / ".deviate").exists()
 
 
@@ -125,3 +127,27 @@ def test_a_share_that_is_none_is_refused(project: Path, monkeypatch: pytest.Monk
     for share in ("often", "0", "100%"):
         ended = deviate("check", "one", "--against", "two", "--metric", "test accuracy", "--max-churn", share)
         assert (ended.status, "--max-churn" in ended.err) == (2, True)
+
+
+FOLLOWED = """
+import numpy as np
+
+draws = np.random.default_rng()
+target = np.arange(60) % 3
+for epoch in range(4):
+    label = np.where(draws.random(60) < 0.5 / (epoch + 1), 0, target)
+    acc = (label == target).mean()
+    print(f"test acc {acc:.4f}")
+"""
+
+
+def test_every_evaluation_is_reported_where_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(FOLLOWED)
+    words = ("run", "-n", "3", "--name", "every", "--predictions", "labels:every", "--json", "--")
+    known = deviate(*words, sys.executable, "train.py").json["predictions"][0]
+    assert [each["iteration"] for each in known["learning"]["passes"]] == [0, 1, 2, 3]
+    assert known["learning"]["passes"][-1]["churn"] == known["classification"]["churn"]
+    table = api.load("every").forgetting()
+    assert len(table) == 60
+    assert table["events"].mean() == pytest.approx(known["learning"]["forgetting"]["mean_events"]["mean"])

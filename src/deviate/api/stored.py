@@ -207,6 +207,38 @@ class StoredExperiment:
 
         return group_table(self.report(level=level, curves=False, groups=groups, positive=positive).facts)
 
+    def forgetting(self) -> pd.DataFrame:
+        """Return what the completed runs forget, one row an example of the evaluation that a report shows first.
+
+        Evaluations count from 0. No row where not every evaluation was kept (``predictions="labels:every"``), or
+        targets are not known.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``variant``, ``example``, ``target``, ``events`` (mean number of times that a run forgets it),
+            ``runs_learnt``, ``runs_unforgettable``, ``first_learnt`` and ``first_learnt_sd`` (over the runs that
+            learn it).
+        """
+        import pandas as pd
+
+        from deviate.collect.matching import EveryPass
+        from deviate.inference.learning import forgetting_table
+        from deviate.results.order import main_first
+        from deviate.results.predictions import main_evaluation
+        from deviate.results.results import read_results
+
+        results = read_results(self.folder)
+        tables = []
+        for variant, evaluations in results.evaluations.items():
+            main = main_evaluation(evaluations, main_first(results.samples.get(variant, [])))
+            every = main.every if main is not None else None
+            if isinstance(every, EveryPass) and every.predictions.targets is not None:
+                tables.append(forgetting_table(variant, every))
+        return (
+            pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["variant", "example", "target"])
+        )
+
     def figures(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Figures:
         """Return every figure of the report as an Altair chart, by slug: ``figures()["curves-test-acc"]``."""
         return self.report(level=level, aggregates=aggregates).figures()

@@ -137,7 +137,7 @@ def _rows(table: GroupTable, predicted: Predictions) -> tuple[Match, Array] | Wi
     if table.rows != examples or predicted.left_out:
         known = "" if ids is None else ", and its ids are not what examples are known by"
         return Withheld(f"{table.name} has {table.rows} rows, but {examples + predicted.left_out} examples{known}")
-    places = predicted.places
+    places = predicted.places if predicted.in_one_order else None
     if by == "index" and (predicted.keys == np.arange(examples)).all():
         places = predicted.keys
     if places is None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike
 
 from deviate.collect.predictions import Array, EvaluationPass
 
@@ -49,7 +50,9 @@ class Predictions:
     has_ids : bool
         Digests are of ids in a file that the program writes, not of inputs.
     places : ndarray of int, shape (n_examples,), or None
-        Where each example comes in the order of evaluation; None where that is not the same in all runs.
+        Where each example comes in the order of evaluation of the first run.
+    in_one_order : bool
+        All runs evaluated exactly these examples, in one order.
     """
 
     runs: tuple[str, ...]
@@ -64,6 +67,26 @@ class Predictions:
     left_out: int = 0
     has_ids: bool = False
     places: Array | None = None
+    in_one_order: bool = False
+
+
+@dataclass(frozen=True)
+class EveryPass:
+    """What several runs predicted for the same examples in every evaluation pass.
+
+    Attributes
+    ----------
+    predictions : Predictions
+        Its labels have shape ``(n_runs, n_examples, n_passes)``.
+    iterations : tuple of int
+        Iteration of the main loop of each pass, in the first run.
+    left_out : int
+        Passes of the run with most that not all runs made.
+    """
+
+    predictions: Predictions
+    iterations: tuple[int, ...]
+    left_out: int
 
 
 @dataclass(frozen=True)
@@ -114,13 +137,26 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
         labels=column("label"), values=column("value"),
         top=column("score"), scores=column("scores"), keys=common,
         classes=tuple(classes) if classes else None, left_out=most - len(common),
-        has_ids=all(each.is_file for each in passes), places=_same_places(orders, most),
+        has_ids=all(each.is_file for each in passes), places=orders[0],
+        in_one_order=len(common) == most and all((order == orders[0]).all() for order in orders),
     )  # fmt: skip
 
 
-def _same_places(orders: Sequence[Array], examples: int) -> Array | None:
-    first = orders[0]
-    return first if len(first) == examples and all((order == first).all() for order in orders) else None
+def match_every(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> EveryPass | Withheld:
+    """Match the examples of every pass of each run, see `match_passes`, in those passes that all runs made."""
+    numbers = sorted(set.intersection(*(set(each.numbers) for each in passes)))
+    cut = [
+        dataclasses.replace(
+            each, columns={**each.columns, "label": each.columns["label"][:, places_of(numbers, each.numbers)]}
+        )
+        for each in passes
+    ]
+    matched = match_passes(runs, cut)
+    if isinstance(matched, Withheld):
+        return matched
+    iterations = dict(zip(passes[0].numbers, passes[0].iterations, strict=True))
+    most = max(len(each.numbers) for each in passes)
+    return EveryPass(matched, tuple(iterations[number] for number in numbers), most - len(numbers))
 
 
 def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions] | Withheld:
@@ -159,6 +195,7 @@ def _chosen(side: Predictions, places: Array, most: int) -> Predictions:
         keys=side.keys[places],
         left_out=most - len(places),
         places=None,
+        in_one_order=False,
     )
 
 
@@ -187,7 +224,7 @@ def _distinct(digests: Array) -> Array:
     return distinct
 
 
-def places_of(wanted: Array, keys: Array) -> Array:
+def places_of(wanted: ArrayLike, keys: ArrayLike) -> Array:
     """Return where each of the wanted keys is among all keys, which hold it once."""
     order = np.argsort(keys, kind="stable")
     places: Array = order[np.searchsorted(keys, wanted, sorter=order)]
@@ -207,4 +244,5 @@ def _renumbered(each: EvaluationPass, names: list[str]) -> EvaluationPass:
     columns: dict[str, Array] = {
         name: table[each.columns[name]] for name in ("label", "target") if name in each.columns
     }
-    return EvaluationPass(msgspec.structs.replace(each.header, classes=names), {**each.columns, **columns})
+    header = msgspec.structs.replace(each.header, classes=names)
+    return dataclasses.replace(each, header=header, columns={**each.columns, **columns})

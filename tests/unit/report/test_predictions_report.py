@@ -1,5 +1,6 @@
 """What reports, comparisons and checks show of predictions."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ import report_cases as cases
 from msgspec import structs
 
 from deviate.collect.groups import Grouping, Groups
+from deviate.collect.matching import EveryPass
 from deviate.errors import BadOption
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
@@ -65,7 +67,12 @@ def test_the_figures_are_charts_of_vega_lite():
         for each in experiment_figures(report(made.evaluation(made.predictions(6))))
         if each.section == "predictions"
     ]
-    assert [each.slug for each in figures] == ["classes-algo-impl", "churn-algo-impl"]
+    assert [each.slug for each in figures] == [
+        "classes-algo-impl",
+        "churn-algo-impl",
+        "ensembles-algo-impl",
+        "abstention-algo-impl",
+    ]
     for figure in figures:
         assert figure.chart.to_dict()["description"]
 
@@ -202,3 +209,31 @@ def test_groups_are_in_the_json_and_in_a_table_of_their_own():
     chosen = table[(table["group"] == "m") & (table["rate"] == "fnr")].iloc[0]
     assert chosen["mean"] == known["groups"]["groups"][1]["rates"]["fnr"]["mean"]
     assert groups_csv(facts).count("\n") == 1 + 3 * 5
+
+
+# Every pass
+
+
+def followed():
+    predicted = made.predictions(6)
+    labels = np.stack([made.predictions(6, seed=seed).labels for seed in range(30)], axis=2)
+    every = EveryPass(dataclasses.replace(predicted, labels=labels), tuple(range(30)), 0)
+    last, best = (made.evaluation(predicted, kept=kept, every=every) for kept in ("last", "best"))
+    plain = results(last)
+    return cases.said(structs.replace(plain, evaluations={"algo+impl": [last, best]})).facts
+
+
+def test_a_full_report_has_the_churn_of_every_evaluation_once():
+    facts = followed()
+    text = text_of(experiment_page(facts, "full"), markdown.render_markdown)
+    assert text.count("Runs first differ in evaluation 1 of 30") == 1
+    assert "| 29 | 28 |" in text
+    assert "| 30 | 29 |" in text
+    assert "| 28 | 27 |" not in text
+    (figure,) = [each for each in experiment_figures(facts) if each.slug == "passes-algo-impl"]
+    assert len(figure.chart.to_dict()["datasets"]["points"]) == 30
+
+
+def test_the_json_has_every_evaluation():
+    known = json.loads(experiment_json(followed()))["predictions"]
+    assert [each["learning"] and len(each["learning"]["passes"]) for each in known] == [30, None]

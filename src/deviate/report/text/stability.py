@@ -9,7 +9,8 @@ from deviate.inference.groups import GroupFacts, GroupRate, GroupStability
 from deviate.inference.stability import ClassStability, Correctness, Labels, Stability, Values
 from deviate.inference.weights import WeightFacts
 from deviate.measure.intervals import Interval
-from deviate.report.numbers import show, show_level, show_percent
+from deviate.report.numbers import points, show, show_level, show_percent
+from deviate.report.text.learning import learning_sentences
 from deviate.report.text.words import count
 
 #: How examples were matched between runs.
@@ -44,9 +45,10 @@ def brief_stability(facts: Stability) -> list[str]:
 def stability_sentences(facts: Stability) -> list[str]:
     """Say all that is known of the predictions in one evaluation."""
     known = facts.labels.correctness if facts.labels is not None else None
+    course = [] if facts.learning is None else learning_sentences(facts.learning)
     if known is None:
-        return brief_stability(facts)
-    return [*brief_stability(facts), *_classes(known), *_variance(known), *_ensembles(known)]
+        return [*brief_stability(facts), *course]
+    return [*brief_stability(facts), *_classes(known), *_variance(known), *_ensembles(known), *course]
 
 
 def _churn(labels: Labels, examples: int) -> str:
@@ -184,17 +186,6 @@ def provenance(facts: Stability) -> list[str]:
 
 def _kept(facts: Stability) -> str:
     return "the last evaluation of each run" if facts.kept == "last" else "the best evaluation of each run"
-
-
-def points(share: float) -> str:
-    """Write a difference of shares in percentage points.
-
-    Examples
-    --------
-    >>> points(0.0123), points(0.0004)
-    ('1.2 points', '0.04 points')
-    """
-    return f"{show(100 * share, digits=2)} points"
 
 
 def show_interval(interval: Interval, shown: Callable[[float], str] = show_percent) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.learning import LearningFacts
 from deviate.inference.stability import ClassStability, Correctness, Flip, Stability
 from deviate.inference.weights import WeightFacts
 from deviate.report.figures.experiment import Charts
@@ -24,6 +25,9 @@ from deviate.report.text.words import count
 
 #: Flips and classes that a page shows at once.
 FLIPS_SHOWN = 20
+
+#: Evaluations that a table shows, of more every second one, and so on.
+PASSES_SHOWN = 25
 
 TITLE = "Predictions that change from run to run"
 
@@ -111,6 +115,8 @@ def _evaluation(facts: Stability) -> list[Block]:
         Sentences(sentences=stability_sentences(facts)),
         Sentences(sentences=provenance(facts), emphasis="quiet"),
     ]
+    if facts.learning is not None and facts.learning.passes:
+        blocks.append(Fold(title="Every evaluation", blocks=[_course_table(facts.learning)], open=False))
     if facts.labels is None:
         return blocks
     labels = facts.labels
@@ -183,6 +189,29 @@ def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool) -> Table:
             )
             for flip in flips
         ],
+    )
+
+
+def _course_table(facts: LearningFacts) -> Table:
+    passes = list(enumerate(facts.passes, start=1))
+    step = -(-len(passes) // PASSES_SHOWN)
+    shown = [*passes[:-1:step], passes[-1]]
+    return Table(
+        caption="Predictions by evaluation",
+        slug="passes",
+        remark="" if step == 1 else f"one of {step}",
+        columns=columns("evaluation", "iteration", "accuracy", "churn", "changed", words=0),
+        rows=[
+            Row(
+                cells=[
+                    number(str(place), place),
+                    number(str(each.iteration), each.iteration),
+                    *(share_cell(share) for share in (each.accuracy, each.churn.value, each.changed)),
+                ]
+            )
+            for place, each in shown
+        ],
+        notes=["churn: between two runs; changed: from one evaluation of a run to its next."],
     )
 
 
