@@ -17,11 +17,15 @@ def group_options(command: Command) -> Command:
         metavar="CLASS",
         help="With --groups: the class that counts as positive.  [default: the greater of two]",
     )
-    groups = click.option(
+    return groups_option("Tell also how well runs do on groups of the evaluated examples")(positive(command))
+
+
+def groups_option(what: str) -> Callable[[Command], Command]:
+    """Give a command ``--groups``; `what` is what it does with them."""
+    return click.option(
         "--groups",
         multiple=True,
         metavar="FILE|COLUMN",
-        help="Tell also how well runs do on groups of the evaluated examples: columns of a file (csv, tsv, jsonl, "
-        "parquet, npy or npz), or a column of the file of predictions that each run writes; repeatable.",
+        help=f"{what}: columns of a file (csv, tsv, jsonl, parquet, npy or npz), or a column of the file of "
+        "predictions that each run writes; repeatable.",
     )
-    return groups(positive(command))

@@ -89,6 +89,17 @@ class Groups:
     groupings: tuple[Grouping, ...]
 
 
+def group_label(column: str, name: str) -> str:
+    """Return what a group is called beside those of other columns.
+
+    Examples
+    --------
+    >>> group_label("sex", "male"), group_label("", "3")
+    ('sex=male', '3')
+    """
+    return f"{column}={name}" if column else name
+
+
 def read_group_table(path: Path) -> GroupTable:
     """Read a file of groups: ``csv``, ``tsv``, ``jsonl``, ``parquet``, ``npz``, or ``npy`` without names of columns.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from deviate.collect.groups import group_label
 from deviate.collect.matching import Match
 from deviate.measure.churn import class_churn
 from deviate.measure.classes import Rate, Subset, group_rates, of_one_family
@@ -47,7 +48,7 @@ class GroupStability(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """What the group is called beside those of other columns."""
-        return f"{self.column}={self.name}" if self.column else self.name
+        return group_label(self.column, self.name)
 
 
 class GroupFacts(msgspec.Struct, frozen=True, kw_only=True):

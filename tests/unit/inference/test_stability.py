@@ -151,6 +151,11 @@ def test_provenance_says_what_proves_the_predictions():
         "The shares of correct labels are the values of acc in every run.",
     ]
     assert "check that this is the evaluation you mean" in provenance(facts(metric=None))[-1]
+    written = facts(site=Frame("preds.csv", 0, ""), predictions=predictions(by="digest"))
+    assert provenance(written)[:2] == [
+        "Read from preds.csv, which each run wrote.",
+        "Examples are matched by their ids.",
+    ]
 
 
 # The metric that proves

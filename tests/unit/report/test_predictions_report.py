@@ -136,6 +136,26 @@ def test_another_recipe_changes_more():
     assert "Beyond what training again changes it is" in text
 
 
+def test_a_comparison_says_in_which_group_most_answers_change():
+    grouping = Grouping("half", ("first", "second"), np.arange(60) // 30)
+    groups = [Groups("groups.csv", "index", (grouping,))]
+    other = made.predictions(6, seed=1)
+    shifted = made.predictions(6, labels=np.where(np.arange(60) < 20, 2, other.labels))
+    a, b = sides(shifted, other)
+    a = structs.replace(a, evaluations=[structs.replace(a.evaluations[0], groups=groups)])
+    comparison = compare_sides([a, b], ComparisonOptions(groups=("groups.csv",)))
+    first, second = comparison.pairs[0].predictions.groups
+    pairs = [(x[:30] != y[:30]).mean() for x in shifted.labels for y in other.labels]
+    assert first.between.value == pytest.approx(np.mean(pairs))
+    assert first.accuracy_a == pytest.approx((shifted.labels[:, :30] == other.targets[:30]).mean())
+    assert (first.label, first.examples) == ("half=first", 30)
+    assert second.excess.value < 0.05 < first.excess.value
+    text = text_of(comparison_page(comparison, "full"), markdown.render_markdown)
+    assert f"Most labels change in group half=first: {100 * first.between.value:.0f}% of its 30 examples." in text
+    assert "| group | examples | accuracy of a | accuracy of b | changed | beyond |" in text
+    assert json.loads(comparison_json(comparison))["predictions"]["groups"][1]["name"] == "second"
+
+
 def test_predictions_of_different_metrics_are_not_compared():
     a, b = sides(made.predictions(6), made.predictions(6))
     b = structs.replace(b, evaluations=[structs.replace(b.evaluations[0], metric="train acc")])

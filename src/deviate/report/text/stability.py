@@ -175,7 +175,8 @@ def provenance(facts: Stability) -> list[str]:
     sentences = [place if facts.site.line else f"Read from {facts.site.file}, which each run wrote."]
     if facts.by is not None:
         left = f"; {facts.left_out} that not all runs evaluated are left out" if facts.left_out else ""
-        sentences.append(f"Examples are matched {MATCHED[facts.by]}{left}.")
+        how = "by their ids" if facts.by == "digest" and not facts.site.line else MATCHED[facts.by]
+        sentences.append(f"Examples are matched {how}{left}.")
     what = "shares of correct labels" if facts.values is None else "errors"
     if facts.metric is not None:
         sentences.append(f"The {what} are the values of {facts.metric} in every run.")

@@ -74,7 +74,8 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
         "repeated_draws": pair.draws.unshared,
         "shared_draws": pair.draws.shared,
         "look": {**msgspec.to_builtins(pair.look), "open": pair in comparison.open_pairs},
-        "predictions": pair.predictions and changed_contract(pair.predictions, pair.a, pair.b),
+        "predictions": pair.predictions
+        and {**changed_contract(pair.predictions, pair.a, pair.b), **fields(pair.predictions, "groups")},
     }
 
 
