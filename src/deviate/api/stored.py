@@ -201,7 +201,7 @@ class StoredExperiment:
         -------
         DataFrame
             The columns of ``deviate report NAME --groups ... --format groups``: the column that makes the group
-            (missing for all examples), its name, number of examples, the rate with mean, SD, its interval and more.
+            (empty for all examples), its name, number of examples, the rate with mean, SD, its interval and more.
         """
         from deviate.report.writers.groups_csv import group_table
 

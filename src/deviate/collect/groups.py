@@ -132,7 +132,9 @@ def match_groups(table: GroupTable, predicted: Predictions) -> Groups | Withheld
     for name, column in table.columns.items():
         grouping = _grouping(name, column[rows])
         if grouping is None:
-            return Withheld(f"column {name!r} has more than {MOST_GROUPS} different values, so it holds no groups")
+            return Withheld(
+                f"column {name!r} holds no groups: more than {MOST_GROUPS} different values, or no plain ones"
+            )
         groupings.append(grouping)
     return Groups(table.name, by, tuple(groupings))
 
@@ -168,8 +170,11 @@ def _looked_up(table: GroupTable, ids: Array, wanted: Array, by: Match) -> tuple
 
 
 def _grouping(name: str, values: Array) -> Grouping | None:
-    """Divide the examples by their values; None where there are too many different ones."""
-    codes, found = pd.factorize(values.astype(str) if values.dtype.kind == "S" else values)
+    """Divide the examples by their values; None where there are too many different ones, or lists."""
+    try:
+        codes, found = pd.factorize(values.astype(str) if values.dtype.kind == "S" else values)
+    except TypeError:  # not hashable
+        return None
     if len(found) > MOST_GROUPS:
         return None
     numeric = all(isinstance(value, numbers.Real) for value in found)

@@ -139,6 +139,8 @@ def test_what_proves_no_match_is_withheld(rows, examples, reason):
 def test_a_column_with_a_value_for_each_example_holds_no_groups():
     many = predicted(keys=np.arange(101), labels=np.zeros((1, 101), int), targets=np.zeros(101, int))
     assert "more than 100 different values" in match_groups(table(age=np.arange(101) / 7), many).reason
+    lists = np.array([["m"], ["f"], ["f"], ["m"], None], dtype=object)[:4]
+    assert "or no plain ones" in match_groups(table(sex=lists), predicted()).reason
 
 
 def test_groups_are_in_their_order_and_have_readable_names():
