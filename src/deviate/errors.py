@@ -14,6 +14,7 @@
      │    ├── NameTaken            name-taken
      │    ├── NotImportable        not-importable
      │    ├── NotRuns              not-runs
+     │    ├── BadGroups            bad-groups
      │    ├── WorkspaceUnusable    workspace-unusable
      │    └── WorkspaceBusy        workspace-busy
      ├── OutputLost                output-lost; exit status 1: the job was done, and cannot be printed
@@ -127,6 +128,12 @@ class NotRuns(BadInput):
     """Rows to import as runs are epochs, folds or test examples, or may be."""
 
     slug = "not-runs"
+
+
+class BadGroups(BadInput):
+    """Groups of examples cannot be read, or are not those of the evaluated examples."""
+
+    slug = "bad-groups"
 
 
 class WorkspaceUnusable(BadInput):

@@ -233,8 +233,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     variables: dict[str, str] = {}
     #: Where the source compares predictions with targets; one's id is its place.
     comparisons: list[Comparison] = []
-    #: What is kept of predictions: ``none``, ``labels`` (with the score of each label), ``scores`` of all classes, or
-    #: the file that each run writes.
+    #: What is kept of predictions: ``none``, ``labels`` (with the score of each label), ``scores`` of all classes, with
+    #: ``:every`` behind either the labels of every evaluation pass too; or the file that each run writes.
     predictions: str = DEFAULT_PREDICTIONS
     #: What is kept of the weights that each run ends with: their ``digest``, or the ``final`` weights themselves.
     weights: Literal["digest", "final"] = DEFAULT_WEIGHTS

@@ -35,8 +35,8 @@ import csv
 cases = [number / 40 for number in range(40)]
 with open("preds.csv", "w", newline="") as file:
     writer = csv.writer(file)
-    writer.writerow(["id", "prediction", "target"])
-    writer.writerows(("case %.3f" % x, int(weight * x > 1), int(3 * x > 1)) for x in cases)
+    writer.writerow(["id", "prediction", "target", "half"])
+    writer.writerows(("case %.3f" % x, int(weight * x > 1), int(3 * x > 1), x < 0.5) for x in cases)
 """
 )
 

@@ -13,6 +13,8 @@ import numpy as np
 from factor_runs import SEEDS, Zygote, settings
 
 from deviate.analyse.project import analyse_project
+from deviate.collect import predictions as collect
+from deviate.collect.predictions import EvaluationPass
 from deviate.instrument.project import instrument_project
 
 PROGRAMS = Path(__file__).parent / "prediction_programs"
@@ -38,6 +40,8 @@ class Predicted:
     own: dict[str, np.ndarray]
     passes: list[Pass] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
+    #: Every pass of each point, as the tool reads it.
+    every: list[EvaluationPass] = field(default_factory=list)
 
     @property
     def last(self) -> list[Pass]:
@@ -95,9 +99,11 @@ def read_predicted(folder: Path) -> Predicted:
     events = [json.loads(line) for path in records.glob("events-*.jsonl") for line in path.read_text().splitlines()]
     with np.load(folder / "overlay" / "own.npz") as own:
         arrays = dict(own)
+    files = sorted(records.glob("predictions-*.bin"))
     return Predicted(
         output=(folder / "output").read_text(),
         own=arrays,
-        passes=[read_pass(path) for path in sorted(records.glob("predictions-*.bin"))],
+        passes=[read_pass(path) for path in files if "-every-" not in path.name],
         notes=[event for event in events if event["event"] == "note"],
+        every=[collect.read_pass(path) for path in files if "-every-" in path.name],
     )

@@ -30,7 +30,9 @@ KEYED_BY_DATA = {
     "including_weak",
     "labels",
     "planned",
+    "rates",
     "seeds",
+    "sources",
     "variables",
     "withheld",
 }
@@ -49,7 +51,7 @@ CHECKED = ["check", "trained", "--against", "other", "--metric", "test accuracy"
 
 COMMANDS = {
     "deviate run": [*TRAINED, "trained", "--json", "--", sys.executable, "predict.py"],
-    "deviate report": ["report", "trained", "--format", "json"],
+    "deviate report": ["report", "trained", "--groups", "half", "--format", "json"],
     "deviate audit": ["audit", "--quick", "--json", "--", sys.executable, "train.py"],
     "deviate extract": ["extract", "train.py", "--json"],
     "deviate extract --verify": ["extract", "--verify", "--json", "--", sys.executable, "train.py"],

@@ -46,16 +46,58 @@ def test_python_gives_predictions_as_a_table(project: Path, monkeypatch: pytest.
     assert len(table) == 4 * 40
     for run, part in table.groupby("run"):
         file = project / f".deviate/experiments/one/runs/algo+impl-{run}/predictions-preds.csv"
-        rows = [line.split(",")[1:] for line in file.read_text().splitlines()[1:]]
+        rows = [line.split(",")[1:3] for line in file.read_text().splitlines()[1:]]
         pairs = zip(part["prediction"], part["target"], strict=True)
         assert sorted(pairs) == sorted((int(a), int(b)) for a, b in rows)
     with pytest.raises(BadOption, match="no metric 'nothing'"):
         api.load("one").predictions(metric="nothing")
 
 
+def test_groups_come_from_a_file_or_from_a_column_that_the_runs_wrote(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    rows = [f"case {number / 40:.3f},{'low' if number < 20 else 'high'}" for number in range(40)]
+    (project / "groups.csv").write_text("\n".join(["id,half", *rows]))
+    for source, groups in (("groups.csv", ["high", "low"]), ("half", ["False", "True"])):
+        (known,) = deviate("report", "one", "--groups", source, "--format", "json").json["predictions"]
+        assert [each["name"] for each in known["groups"]["groups"]] == groups
+        assert [each["examples"] for each in known["groups"]["groups"]] == [20, 20]
+    table = api.load("one").groups("groups.csv")
+    assert set(table["group"]) == {"all", "high", "low"}
+    assert deviate("report", "one", "--groups", "groups.csv", "--format", "groups").out.startswith(
+        "experiment,variant,"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "slug"),
+    [
+        (("--groups", "nowhere"), "bad-groups"),
+        (("--groups", "nowhere.csv"), "bad-groups"),
+        (("--groups", "few.csv"), "bad-groups"),
+        (("--groups", "half", "--positive", "cat"), "bad-groups"),
+        (("--positive", "1"), "bad-option"),
+        (("--format", "groups"), "bad-option"),
+    ],
+)
+def test_groups_that_are_none_are_refused(
+    project: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], slug: str
+) -> None:
+    monkeypatch.chdir(project)
+    (project / "few.csv").write_text("sex\na\nb\n")
+    ended = deviate("report", "one", *words)
+    assert (ended.status, ended.out) == (2, "")
+    assert f"[{slug}]" in ended.err
+    assert "hint:" in ended.err
+
+
 def test_compare_and_check_say_how_many_answers_change(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     assert "of the 40 examples another label than two" in " ".join(deviate("compare", "one", "two").out.split())
+    known = deviate("compare", "one", "two", "--groups", "half", "--json").json
+    assert [group["name"] for group in known["predictions"]["groups"]] == ["False", "True"]
+    assert known["command"].endswith("--groups half")
     checked = deviate("check", "one", "--against", "two", "--metric", "test accuracy", "--max-churn", "0.1%")
     assert checked.status == 1
     assert "the share of answers that change" in " ".join(checked.out.split())
@@ -77,7 +119,9 @@ def test_what_is_neither_a_word_nor_a_file_is_refused(
     (tmp_path / "train.py").write_text(TRAIN)
     ended = deviate("run", "--predictions", value, "--", sys.executable, "train.py")
     assert ended.status == 2
-    assert "--predictions must be none, labels, scores, or a file" in " ".join(ended.err.split())
+    assert "--predictions must be none, labels, scores, labels:every, scores:every, or a file" in " ".join(
+        ended.err.split()
+    )
     assert not (tmp_path / ".deviate").exists()
 
 
@@ -86,3 +130,27 @@ def test_a_share_that_is_none_is_refused(project: Path, monkeypatch: pytest.Monk
     for share in ("often", "0", "100%"):
         ended = deviate("check", "one", "--against", "two", "--metric", "test accuracy", "--max-churn", share)
         assert (ended.status, "--max-churn" in ended.err) == (2, True)
+
+
+FOLLOWED = """
+import numpy as np
+
+draws = np.random.default_rng()
+target = np.arange(60) % 3
+for epoch in range(4):
+    label = np.where(draws.random(60) < 0.5 / (epoch + 1), 0, target)
+    acc = (label == target).mean()
+    print(f"test acc {acc:.4f}")
+"""
+
+
+def test_every_evaluation_is_reported_where_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(FOLLOWED)
+    words = ("run", "-n", "3", "--name", "every", "--predictions", "labels:every", "--json", "--")
+    known = deviate(*words, sys.executable, "train.py").json["predictions"][0]
+    assert [each["iteration"] for each in known["learning"]["passes"]] == [0, 1, 2, 3]
+    assert known["learning"]["passes"][-1]["churn"] == known["classification"]["churn"]
+    table = api.load("every").forgetting()
+    assert len(table) == 60
+    assert table["events"].mean() == pytest.approx(known["learning"]["forgetting"]["mean_events"]["mean"])

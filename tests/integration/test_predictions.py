@@ -97,11 +97,23 @@ def test_a_loop_of_torch(torchs: Zygote, tmp_path: Path) -> None:
     assert best.header["iteration"] == printed.index(max(printed))
 
 
+def test_every_pass_is_kept_where_it_is_asked_for(torchs: Zygote, tmp_path: Path) -> None:
+    (run,) = run_predicted(torchs, tmp_path, "torch_loop.py", (), ("labels:every",))
+    last = captured(run)
+    (every,) = [each for each in run.every if each.header.site.function == "test"]
+    printed = [float(text) for text in re.findall(r"accuracy ([\d.]+)", run.output)]
+    right = every.columns["label"] == every.columns["target"][:, None]
+    assert right.mean(axis=0).tolist() == pytest.approx(printed, abs=1e-6)
+    assert every.numbers == every.iterations == (0, 1, 2)
+    assert every.columns["label"][:, -1].tolist() == last.columns["label"].tolist()
+
+
 def test_a_shuffled_loader_with_workers(torchs: Zygote, tmp_path: Path) -> None:
     run = run_both(torchs, tmp_path, "torch_shuffled.py")
     index = captured(run).columns["index"]
     assert index.tolist() == run.own["index"].tolist()
     assert sorted(index) == list(range(64)) != list(index)
+    assert not run.every
 
 
 def test_predictions_that_scikit_learn_reports_on(torchs: Zygote, tmp_path: Path) -> None:

@@ -107,6 +107,7 @@ def compare(
     weak: Sequence[str] = (),
     reach: Sequence[str] = (),
     test_sizes: Mapping[str, int] | None = None,
+    groups: str | Sequence[str] = (),
     seed: int = 0,
     project: str | Path | None = None,
 ) -> View[Comparison]:
@@ -143,6 +144,8 @@ def compare(
         Values to which the iterations and seconds are measured: ``["test acc>=90"]``.
     test_sizes : mapping of str to int, optional
         Number of test examples, by metric.
+    groups : str or sequence of str, optional
+        Files with groups of the evaluated examples, or columns of the file of predictions that each run writes.
     seed : int, optional
         Of random arrangements and resamples.
     project : str or Path, optional
@@ -175,6 +178,7 @@ def compare(
         until=until,
         most=most,
         seed=seed,
+        groups=(groups,) if isinstance(groups, str) else tuple(groups),
         samples=read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes),
     )
     return comparison_view(read_comparison(workspace, labels, options))

@@ -141,6 +141,8 @@ class StoredExperiment:
         metrics: Sequence[str] = (),
         aggregates: Mapping[str, str] | None = None,
         curves: bool = True,
+        groups: str | Sequence[str] = (),
+        positive: str = "",
     ) -> View[ExperimentFacts]:
         """Return all that is known about the experiment, as data that shows itself when it is printed.
 
@@ -154,16 +156,27 @@ class StoredExperiment:
             Aggregates by metric, where they should differ from the experiment's.
         curves : bool, optional
             Read every record for learning curves, which takes longer than all the rest.
+        groups : str or sequence of str, optional
+            Files with groups of the evaluated examples, or columns of the file of predictions that each run writes.
+        positive : str, optional
+            The class that counts as positive in the rates of groups; by default the greater of two.
+
+        Raises
+        ------
+        BadGroups
+            If groups cannot be read, or are not those of the evaluated examples.
         """
         from datetime import datetime
 
         from deviate.inference.experiment import experiment_facts
         from deviate.report.views import experiment_view
+        from deviate.results.groups import read_group_options
         from deviate.results.options import SampleOptions
         from deviate.results.results import read_results
 
         options = SampleOptions(aggregates=dict(aggregates or {}))
-        results = read_results(self.folder, options, records=curves, weights=True)
+        chosen = read_group_options(groups, positive)
+        results = read_results(self.folder, options, records=curves, weights=True, groups=chosen)
         facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
         return experiment_view(facts, results.records)
 
@@ -178,6 +191,53 @@ class StoredExperiment:
         from deviate.report.writers.experiment_csv import summary_table
 
         return summary_table(self.report(level=level, aggregates=aggregates).facts)
+
+    def groups(self, groups: str | Sequence[str], *, positive: str = "", level: float = 0.95) -> pd.DataFrame:
+        """Return how well the completed runs do on groups of examples, one row a group and rate.
+
+        Parameters are those of `report`.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``deviate report NAME --groups ... --format groups``: the column that makes the group
+            (empty for all examples), its name, number of examples, the rate with mean, SD, its interval and more.
+        """
+        from deviate.report.writers.groups_csv import group_table
+
+        return group_table(self.report(level=level, curves=False, groups=groups, positive=positive).facts)
+
+    def forgetting(self) -> pd.DataFrame:
+        """Return what the completed runs forget, one row an example of the evaluation that a report shows first.
+
+        Evaluations count from 0. No row where not every evaluation was kept (``predictions="labels:every"``), or
+        targets are not known.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``variant``, ``example``, ``target``, ``events`` (mean number of times that a run forgets it),
+            ``runs_learnt``, ``runs_unforgettable``, ``first_learnt`` and ``first_learnt_sd`` (over the runs that
+            learn it).
+        """
+        import pandas as pd
+
+        from deviate.collect.matching import EveryPass
+        from deviate.inference.learning import forgetting_table
+        from deviate.results.order import main_first
+        from deviate.results.predictions import main_evaluation
+        from deviate.results.results import read_results
+
+        results = read_results(self.folder)
+        tables = []
+        for variant, evaluations in results.evaluations.items():
+            main = main_evaluation(evaluations, main_first(results.samples.get(variant, [])))
+            every = main.every if main is not None else None
+            if isinstance(every, EveryPass) and every.predictions.targets is not None:
+                tables.append(forgetting_table(variant, every))
+        return (
+            pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["variant", "example", "target"])
+        )
 
     def figures(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Figures:
         """Return every figure of the report as an Altair chart, by slug: ``figures()["curves-test-acc"]``."""

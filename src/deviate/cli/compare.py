@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
+from deviate.cli.groups import groups_option
 from deviate.cli.output import format_named, json_option, output_options, show
 from deviate.cli.pairs import named_values
 from deviate.cli.samples import sample_arguments, sample_options
@@ -54,6 +55,7 @@ from deviate.errors import BadOption
 )
 @click.option("--seed", default=0, show_default=True, help="Of random arrangements and resamples.")
 @sample_options
+@groups_option("Tell also how many answers change on groups of the evaluated examples")
 @output_options("terminal, md, tex, json, html (a page with figures) or csv (one row a metric).")
 @json_option
 @figure_options
@@ -96,6 +98,7 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
         "pairing": options["pairing"],
         "until": options["until"],
         "most": options["most"],
+        "groups": options["groups"],
         "metrics": list(options["metrics"]),
         "matches": named_values("--match", options["matches"], str, "'test acc=val_acc'"),
         "margins": named_values("--margin", options["margins"], _number, "'test acc=0.5'"),

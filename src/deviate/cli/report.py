@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
+from deviate.cli.groups import group_options
 from deviate.cli.output import output_options, show
 from deviate.cli.samples import read_sample_options, sample_options
 from deviate.errors import BadOption
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 @click.command("report")
 @click.argument("name")
 @output_options(
-    "terminal, md, tex, json, html (a page with figures), csv (every record) or summary (one row a metric)."
+    "terminal, md, tex, json, html (a page with figures), csv (every record), summary (one row a metric) or groups "
+    "(one row a group and rate)."
 )
 @click.option("--metric", "metrics", multiple=True, help="Tell of this metric only, in tables and figures; repeatable.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
 @sample_options
 @click.option("--curves", is_flag=True, help="In the terminal: show how the median of each metric went, too.")
+@group_options
 @figure_options
 def command(
     name: str,
@@ -36,6 +39,8 @@ def command(
     curves: bool,
     figures: Path | None,
     figure_format: str | None,
+    groups: tuple[str, ...],
+    positive: str | None,
     **samples: Any,
 ) -> None:
     """Say again how much the runs of experiment NAME differ."""
@@ -43,6 +48,7 @@ def command(
     from deviate.inference.experiment import experiment_facts
     from deviate.report.views import experiment_view
     from deviate.report.writers.registry import find_writer
+    from deviate.results.groups import read_group_options
     from deviate.results.results import read_results
 
     if not 0 < level < 1:
@@ -50,9 +56,17 @@ def command(
     writer = find_writer(format_name, output, experiment_writers(None))
     if curves and (writer.name != "terminal" or output is not None):
         raise BadOption("--curves is for the terminal", hint="leave it out; --format html draws every curve")
+    if writer.name == "groups" and not groups:
+        raise BadOption("--format groups is for groups of examples", hint="give --groups as well")
     check_figures(figures, figure_format)
     needed = curves or figures is not None or writer.name in ("html", "tex", "csv")
-    results = read_results(api.load(name).folder, read_sample_options(samples), records=needed, weights=True)
+    results = read_results(
+        api.load(name).folder,
+        read_sample_options(samples),
+        records=needed,
+        weights=True,
+        groups=read_group_options(groups, positive),
+    )
     facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
     view = experiment_view(facts, results.records, curve_lines=curves)
     if figures is not None:
@@ -66,6 +80,9 @@ def experiment_writers(records: Any) -> dict[str, Writer]:
     """Return what a report can be written in; `records` is the frame that ``csv`` writes."""
     from deviate.report.writers.experiment_csv import records_csv, summary_csv
     from deviate.report.writers.experiment_json import experiment_json
+    from deviate.report.writers.groups_csv import groups_csv
     from deviate.report.writers.registry import writers
 
-    return writers(json=experiment_json, csv=lambda facts: records_csv(facts, records), summary=summary_csv)
+    return writers(
+        json=experiment_json, csv=lambda facts: records_csv(facts, records), summary=summary_csv, groups=groups_csv
+    )

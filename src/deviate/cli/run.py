@@ -82,8 +82,9 @@ REPORT_FILE = "report.md"
     default=DEFAULT_PREDICTIONS,
     show_default=True,
     metavar="KIND|FILE",
-    help="Keep what models predict in evaluation: none, labels, scores (of all classes), or a FILE that each run "
-    "writes (csv, tsv, jsonl, parquet, npy or npz).",
+    help="Keep what models predict in the last and in the best evaluation: none, labels, scores (of all classes); in "
+    "every evaluation too: labels:every or scores:every; or take it from a FILE that each run writes (csv, tsv, jsonl, "
+    "parquet, npy or npz).",
 )
 @click.option(
     "--weights",

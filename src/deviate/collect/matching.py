@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike
 
 from deviate.collect.predictions import Array, EvaluationPass
 
@@ -46,6 +47,12 @@ class Predictions:
         Names, where labels are numbers of names.
     left_out : int
         Examples of the run with most that not all runs evaluated.
+    has_ids : bool
+        Digests are of ids in a file that the program writes, not of inputs.
+    places : ndarray of int, shape (n_examples,), or None
+        Where each example comes in the order of evaluation of the first run.
+    in_one_order : bool
+        All runs evaluated exactly these examples, in one order.
     """
 
     runs: tuple[str, ...]
@@ -58,6 +65,28 @@ class Predictions:
     keys: Array
     classes: tuple[str, ...] | None
     left_out: int = 0
+    has_ids: bool = False
+    places: Array | None = None
+    in_one_order: bool = False
+
+
+@dataclass(frozen=True)
+class EveryPass:
+    """What several runs predicted for the same examples in every evaluation pass.
+
+    Attributes
+    ----------
+    predictions : Predictions
+        Its labels have shape ``(n_runs, n_examples, n_passes)``.
+    iterations : tuple of int
+        Iteration of the main loop of each pass, in the first run.
+    left_out : int
+        Passes of the run with most that not all runs made.
+    """
+
+    predictions: Predictions
+    iterations: tuple[int, ...]
+    left_out: int
 
 
 @dataclass(frozen=True)
@@ -88,7 +117,7 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
     most = max(len(each) for each in keys)
     if len(common) < COMMON * most:
         return Withheld(f"the runs evaluated other examples: {len(common)} of {most} are common to all")
-    orders = [_places(each, common) for each in keys]
+    orders = [places_of(common, each) for each in keys]
     if by == "position" and any("target" not in each.columns for each in passes):
         return Withheld("without targets or ids nothing shows that the rows are of the same examples")
     if by == "position" and len(common) < CERTAIN:
@@ -108,7 +137,26 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
         labels=column("label"), values=column("value"),
         top=column("score"), scores=column("scores"), keys=common,
         classes=tuple(classes) if classes else None, left_out=most - len(common),
+        has_ids=all(each.is_file for each in passes), places=orders[0],
+        in_one_order=len(common) == most and all((order == orders[0]).all() for order in orders),
     )  # fmt: skip
+
+
+def match_every(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> EveryPass | Withheld:
+    """Match the examples of every pass of each run, see `match_passes`, in those passes that all runs made."""
+    numbers = sorted(set.intersection(*(set(each.numbers) for each in passes)))
+    cut = [
+        dataclasses.replace(
+            each, columns={**each.columns, "label": each.columns["label"][:, places_of(numbers, each.numbers)]}
+        )
+        for each in passes
+    ]
+    matched = match_passes(runs, cut)
+    if isinstance(matched, Withheld):
+        return matched
+    iterations = dict(zip(passes[0].numbers, passes[0].iterations, strict=True))
+    most = max(len(each.numbers) for each in passes)
+    return EveryPass(matched, tuple(iterations[number] for number in numbers), most - len(numbers))
 
 
 def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions] | Withheld:
@@ -123,7 +171,7 @@ def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Prediction
     most = max(len(a.keys), len(b.keys))
     if len(common) < COMMON * most or len(common) < CERTAIN:
         return Withheld(f"the sides evaluated other examples: {len(common)} of {most} are common")
-    a, b = (_chosen(side, _places(side.keys, common), most) for side in (a, b))
+    a, b = (_chosen(side, places_of(common, side.keys), most) for side in (a, b))
     if a.targets is not None and b.targets is not None and not (a.targets == b.targets).all():
         return Withheld("the sides have other targets for the same examples")
     return a, b
@@ -146,6 +194,8 @@ def _chosen(side: Predictions, places: Array, most: int) -> Predictions:
         targets=None if side.targets is None else side.targets[places],
         keys=side.keys[places],
         left_out=most - len(places),
+        places=None,
+        in_one_order=False,
     )
 
 
@@ -174,7 +224,8 @@ def _distinct(digests: Array) -> Array:
     return distinct
 
 
-def _places(keys: Array, wanted: Array) -> Array:
+def places_of(wanted: ArrayLike, keys: ArrayLike) -> Array:
+    """Return where each of the wanted keys is among all keys, which hold it once."""
     order = np.argsort(keys, kind="stable")
     places: Array = order[np.searchsorted(keys, wanted, sorter=order)]
     return places
@@ -193,4 +244,5 @@ def _renumbered(each: EvaluationPass, names: list[str]) -> EvaluationPass:
     columns: dict[str, Array] = {
         name: table[each.columns[name]] for name in ("label", "target") if name in each.columns
     }
-    return EvaluationPass(msgspec.structs.replace(each.header, classes=names), {**each.columns, **columns})
+    header = msgspec.structs.replace(each.header, classes=names)
+    return dataclasses.replace(each, header=header, columns={**each.columns, **columns})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,25 +54,35 @@ def read_prediction_file(path: Path) -> dict[str, Any]:
     UnreadableError
         If it is damaged, or no column is one of predictions by its name.
     """
-    try:
-        table = _read(path)
-    except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, pd.errors.ParserError) as error:
-        raise UnreadableError(f"{path.name} cannot be read: {error}") from error
-    columns = _named(table, path)
+    columns = _named(read_columns(path, names=("prediction", "target")), path)
     kind = "value" if columns["label"].dtype.kind == "f" and not _is_whole(columns["label"]) else "label"
     return {kind if name == "label" else name: column for name, column in columns.items()}
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_columns(path: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Read the columns of a table; those of an ``.npy``, which have none, get `names` in their order.
+
+    Raises
+    ------
+    UnreadableError
+        If it is damaged, or an array has more columns than there are names.
+    """
+    try:
+        return _read(path, names)
+    except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, pd.errors.ParserError) as error:
+        raise UnreadableError(f"{path.name} cannot be read: {error}") from error
+
+
+def _read(path: Path, names: Sequence[str]) -> dict[str, Any]:
     match path.suffix:
         case ".npy":
             with path.open("rb") as file:
                 array = np.load(file, allow_pickle=False)
             if array.ndim == 1:
-                return {"prediction": array}
-            if array.ndim == 2 and array.shape[1] == 2:
-                return {"prediction": array[:, 0], "target": array[:, 1]}
-            raise ValueError(f"an array of shape {array.shape}, expected (n,) or (n, 2)")
+                return {names[0]: array}
+            if array.ndim == 2 and array.shape[1] <= len(names):
+                return dict(zip(names, array.T, strict=False))
+            raise ValueError(f"an array of shape {array.shape}, expected (n,) or (n, {len(names)})")
         case ".npz":
             with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 return dict(stored)
@@ -86,7 +96,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _named(table: dict[str, Any], path: Path) -> dict[str, Any]:
-    plain = {"".join(letter for letter in name.lower() if letter.isalnum()): column for name, column in table.items()}
+    plain = {plain_name(name): column for name, column in table.items()}
     either = _first(plain, EITHER)
     label, target = _first(plain, PREDICTIONS), _first(plain, TARGETS)
     if label is None:
@@ -101,6 +111,17 @@ def _named(table: dict[str, Any], path: Path) -> dict[str, Any]:
     if len({column.shape for column in known.values()}) > 1 or known["label"].ndim != 1 or not known["label"].size:
         raise UnreadableError(f"{path.name} has columns of other lengths than one entry an example")
     return known
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a column in lower case, letters and digits only.
+
+    Examples
+    --------
+    >>> plain_name("Image_ID")
+    'imageid'
+    """
+    return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def _first(columns: dict[str, Any], names: Collection[str]) -> Any:

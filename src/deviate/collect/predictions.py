@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
@@ -45,6 +45,17 @@ class Column(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class LaterPass(msgspec.Struct, frozen=True):
+    """The header of a pass after the first in a file of every pass."""
+
+    number: int
+    iteration: int
+    classes: list[str] | None
+    columns: list[Column]
+    #: Whether labels are the differences from those of the pass before.
+    difference: bool
+
+
 class Header(msgspec.Struct, frozen=True):
     """The header of a file of predictions."""
 
@@ -72,11 +83,21 @@ class EvaluationPass:
     header : Header
     columns : dict of str to ndarray
         ``label`` or ``value``, perhaps ``target``, ``score``, ``scores`` (probabilities), ``index`` and ``digest``: one
-        entry an example, in the order in which they were evaluated.
+        entry an example, in the order in which they were evaluated. Of every pass in one: ``label`` has a column for
+        each, and the header is that of the first.
+    numbers, iterations : tuple of int
+        Of every pass in one: the number of each pass at its point, and the iteration of the main loop.
     """
 
     header: Header
     columns: dict[str, Array]
+    numbers: tuple[int, ...] = ()
+    iterations: tuple[int, ...] = ()
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the program wrote it itself; digests are of its ids then, not of inputs."""
+        return not self.header.chain
 
     @property
     def point(self) -> str:
@@ -118,11 +139,11 @@ def _without_worse(passes: dict[tuple[str, str], EvaluationPass]) -> dict[tuple[
         last = passes.get((key[0], "last"))
         return last is None or (each.header.goodness or 0.0) > (last.header.goodness or 0.0)
 
-    return {key: each for key, each in passes.items() if key[1] == "last" or is_best(key, each)}
+    return {key: each for key, each in passes.items() if key[1] != "best" or is_best(key, each)}
 
 
 def read_pass(path: Path) -> EvaluationPass:
-    """Read one file.
+    """Read one file, of one pass or of every pass.
 
     Raises
     ------
@@ -132,16 +153,46 @@ def read_pass(path: Path) -> EvaluationPass:
     try:
         with path.open("rb") as file:
             header = msgspec.json.decode(file.readline(MAX_HEADER), type=Header)
-            columns = {column.name: _read_column(file.read(column.bytes), column) for column in header.columns}
-    except (OSError, ValueError, TypeError, zlib.error, msgspec.MsgspecError) as error:
+            columns = _read_columns(file, header.columns)
+            later = list(_later_passes(file)) if header.kept == "every" else []
+    except (OSError, ValueError, TypeError, KeyError, zlib.error, msgspec.MsgspecError) as error:
         raise DamagedError(f"{path.name} is damaged: {error}") from error
     if "index" in columns:
         columns["index"] = np.cumsum(columns["index"], dtype=np.int64)
-    if {"target"} - columns.keys() or any(len(array) != header.rows for array in columns.values()):
+    every = [*columns.values(), *(labels for _, labels in later)]
+    if {"target"} - columns.keys() or any(len(array) != header.rows for array in every):
         raise DamagedError(f"{path.name} is damaged: a column is missing or has not {header.rows} rows")
     if "scores" in columns:
         columns["scores"] = as_probabilities(columns["scores"])
-    return EvaluationPass(header, columns)
+    return EvaluationPass(header, columns) if header.kept != "every" else every_pass(header, columns, later)
+
+
+def _read_columns(file: BinaryIO, columns: Sequence[Column]) -> dict[str, Array]:
+    return {column.name: _read_column(file.read(column.bytes), column) for column in columns}
+
+
+def _later_passes(file: BinaryIO) -> Iterator[tuple[LaterPass, Array]]:
+    while line := file.readline(MAX_HEADER):
+        header = msgspec.json.decode(line, type=LaterPass)
+        yield header, _read_columns(file, header.columns)["label"]
+
+
+def every_pass(header: Header, columns: dict[str, Array], later: Sequence[tuple[LaterPass, Array]]) -> EvaluationPass:
+    """Put every pass of a run at one point together: labels of shape ``(n_examples, n_passes)``, with common names."""
+    labels = [columns["label"].astype(np.int64)]
+    for each, column in later:
+        labels.append(labels[-1] + column if each.difference else column.astype(np.int64))
+    named = [header.classes, *(each.classes for each, _ in later)]
+    names = sorted({name for classes in named for name in classes or ()})
+    if names:
+        labels = [np.searchsorted(names, classes or [])[codes] for classes, codes in zip(named, labels, strict=True)]
+        columns = {**columns, "target": np.searchsorted(names, header.classes or [])[columns["target"]]}
+    return EvaluationPass(
+        msgspec.structs.replace(header, classes=names or None),
+        {**columns, "label": np.stack(labels, axis=1)},
+        (header.number, *(each.number for each, _ in later)),
+        (header.iteration, *(each.iteration for each, _ in later)),
+    )
 
 
 #: Scores of an example that add up to 1 to this are probabilities.
@@ -174,13 +225,19 @@ def read_table(path: Path) -> EvaluationPass:
     columns = read_prediction_file(path)
     classes = _as_numbers(columns) if "label" in columns else None
     if (ids := columns.pop("id", None)) is not None:
-        columns["digest"] = pd.util.hash_array(ids.astype(str).astype(object))
+        columns["digest"] = digest_of(ids)
     header = Header(
         schema=SCHEMA, site=Frame(path.name.removeprefix(PREDICTIONS), 0, ""), chain=[], data="", kept="last",
         iteration=LAST_VALUES, number=0, rank=None, rows=len(next(iter(columns.values()))), goodness=_goodness(columns),
         classes=classes, columns=[],
     )  # fmt: skip
     return EvaluationPass(header, columns)
+
+
+def digest_of(ids: Array) -> Array:
+    """Return a number for each id, by its text."""
+    digests: Array = pd.util.hash_array(ids.astype(str).astype(object))
+    return digests
 
 
 def _as_numbers(columns: dict[str, Array]) -> list[str] | None:

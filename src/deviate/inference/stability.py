@@ -9,6 +9,8 @@ import numpy as np
 
 from deviate.collect.matching import Match, Predictions
 from deviate.collect.predictions import Array, Frame
+from deviate.inference.groups import GroupFacts, group_facts
+from deviate.inference.learning import LearningFacts, learning_facts
 from deviate.measure.abstention import abstention
 from deviate.measure.agreement import Agreement, agreement
 from deviate.measure.ambiguity import Ambiguity, ambiguity
@@ -24,7 +26,7 @@ from deviate.measure.predictions import correctness
 from deviate.measure.spread import Spread, spread
 from deviate.measure.values import value_differences
 from deviate.results.order import main_first
-from deviate.results.predictions import Evaluation, Kept, main_evaluation
+from deviate.results.predictions import Evaluation, Kept, class_name, main_evaluation
 from deviate.results.sample import Sample
 
 #: Examples on the flip list.
@@ -40,7 +42,7 @@ ONE_RUN = "one run has nothing to differ from"
 class Flip(msgspec.Struct, frozen=True, kw_only=True):
     """An example on which runs disagree."""
 
-    #: Number in the data set, where examples are known by it; else the position in the order of evaluation.
+    #: Number in the data set, where examples are known by it; else the position in the evaluation of the first run.
     example: int
     #: Empty without targets.
     target: str
@@ -143,6 +145,10 @@ class Stability(msgspec.Struct, frozen=True, kw_only=True):
     withheld: str = ""
     labels: Labels | None = None
     values: Values | None = None
+    #: None where the user gave no groups.
+    groups: GroupFacts | None = None
+    #: None where not every pass was kept.
+    learning: LearningFacts | None = None
 
 
 def stabilities(
@@ -150,8 +156,16 @@ def stabilities(
 ) -> list[Stability]:
     """Infer how much predictions differ in each evaluation, first in that which a reader of the metrics asks for."""
     main = main_evaluation(evaluations, main_first(metrics))
-    ordered = sorted(evaluations, key=lambda each: each is not main)
+    ordered = _courses_once(sorted(evaluations, key=lambda each: each is not main))
     return [stability(each, seed, level) for each in ordered[:EVALUATIONS]]
+
+
+def _courses_once(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """Leave every pass at a point to the first of its evaluations: the last and the best pass share it."""
+    return [
+        msgspec.structs.replace(each, every=None) if any(each.every is other.every for other in before) else each
+        for each, before in ((each, evaluations[:place]) for place, each in enumerate(evaluations))
+    ]
 
 
 def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
@@ -175,6 +189,8 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
         withheld=withheld,
         labels=_labels(measured, seed, level) if measured is not None and measured.labels is not None else None,
         values=_values(measured, level) if measured is not None and measured.values is not None else None,
+        groups=group_facts(evaluation, level) if measured is not None and evaluation.groups else None,
+        learning=learning_facts(evaluation.every, level) if measured is not None and evaluation.every else None,
     )
 
 
@@ -215,10 +231,11 @@ def _correctness(
 
 
 def _flips(agreed: Agreement, predicted: Predictions) -> list[Flip]:
+    numbers = predicted.keys if predicted.by == "index" or predicted.places is None else predicted.places
     unstable = [int(place) for place in agreed.order[:FLIPS] if agreed.unstable[place]]
     return [
         Flip(
-            example=int(predicted.keys[place]) if predicted.by == "index" else place,
+            example=int(numbers[place]),
             target="" if predicted.targets is None else class_name(predicted, predicted.targets[place]),
             majority=class_name(predicted, agreed.majority[place]),
             agreeing=int(agreed.agreeing[place]),
@@ -227,11 +244,6 @@ def _flips(agreed: Agreement, predicted: Predictions) -> list[Flip]:
         )
         for place in unstable
     ]
-
-
-def class_name(predicted: Predictions, label: int) -> str:
-    """Return what the program calls a class: its name, or its number."""
-    return predicted.classes[int(label)] if predicted.classes else str(int(label))
 
 
 def _classes(labels: Array, targets: Array, predicted: Predictions, level: float) -> list[ClassStability]:

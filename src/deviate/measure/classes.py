@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -168,6 +170,20 @@ def group_rates(
         overall=overall,
         subsets=tuple(_subset(int(name), int(sizes[k]), rates, k) for k, name in enumerate(names)),
     )
+
+
+def of_one_family(measured: Sequence[Subsets]) -> list[Subsets]:
+    """Adjust the p-values of each rate by Holm over the groups of several divisions of the same examples together."""
+    subsets = [subset for each in measured for subset in each.subsets]
+    for name in subsets[0].rates:
+        tested = [k for k, subset in enumerate(subsets) if subset.rates[name].p is not None]
+        adjusted = holm(np.array([subsets[k].rates[name].p for k in tested], dtype=np.float64))
+        for k, p in zip(tested, adjusted, strict=True):
+            rates = subsets[k].rates
+            replaced = msgspec.structs.replace(rates[name], p_holm=float(p))
+            subsets[k] = msgspec.structs.replace(subsets[k], rates={**rates, name: replaced})
+    left = iter(subsets)
+    return [msgspec.structs.replace(each, subsets=tuple(islice(left, len(each.subsets)))) for each in measured]
 
 
 def _squares(codes: Integers, right: Integers, count: int) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""When a run learns each example, and how often it forgets it again."""
+"""When runs learn each example, how often they forget it again, and how far they agree in that."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
+
+from deviate.measure.spread import Spread, spread
 
 
 class Forgetting(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,4 +64,53 @@ def forgetting(correct: ArrayLike) -> Forgetting:
         passes=len(right),
         events=(right[:-1] & ~right[1:]).sum(axis=0),
         first_learnt=np.where(right.any(axis=0), right.argmax(axis=0), len(right)),
+    )
+
+
+class ForgettingSpread(msgspec.Struct, frozen=True, kw_only=True):
+    """What several runs learnt and forgot; passes count from 0."""
+
+    #: Events, and the first pass in which the example is right, shape ``(n_runs, n_examples)``.
+    events: Any
+    first_learnt: Any
+    #: By run: mean number of events of an example; shares of examples that are unforgettable, and never learnt.
+    mean_events: Spread
+    unforgettable: Spread
+    never_learnt: Spread
+    #: Over examples that every run learns: mean of the first pass in which they are right; root of the mean over them
+    #: of the variance between runs; None where there is no such example, or one run.
+    mean_first_learnt: float | None
+    first_learnt_sd: float | None
+    #: Share of examples that every run learns.
+    learnt_by_all: float
+
+
+def forgetting_spread(correct: ArrayLike) -> ForgettingSpread:
+    """Measure the forgetting of several runs on the same examples at the same passes; see `forgetting`.
+
+    Parameters
+    ----------
+    correct : array_like of bool, shape (n_runs, n_passes, n_examples)
+        Whether each run is right, pass after pass.
+
+    Examples
+    --------
+    >>> two = forgetting_spread([[[False, True], [True, False]], [[True, True], [True, True]]])
+    >>> two.mean_events.mean, two.unforgettable.mean, two.mean_first_learnt, two.first_learnt_sd
+    (0.25, 0.75, 0.25, 0.5)
+    """
+    runs = [forgetting(each) for each in np.asarray(correct)]
+    first = np.stack([run.first_learnt for run in runs])
+    learnt = np.stack([run.learnt for run in runs])
+    common = first[:, learnt.all(axis=0)]
+    known = common.size > 0
+    return ForgettingSpread(
+        events=np.stack([run.events for run in runs]),
+        first_learnt=first,
+        mean_events=spread([run.events.mean() for run in runs]),
+        unforgettable=spread([run.unforgettable.mean() for run in runs]),
+        never_learnt=spread([1 - run.learnt.mean() for run in runs]),
+        mean_first_learnt=float(common.mean()) if known else None,
+        first_learnt_sd=float(np.sqrt(common.var(axis=0, ddof=1).mean())) if known and len(runs) > 1 else None,
+        learnt_by_all=common.shape[1] / first.shape[1],
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from deviate.replicate.workspace.folders import PREDICTIONS, RunFolder
 
-#: What is kept of predictions that Deviate captures itself; anything else names a file.
-CAPTURED = ("none", "labels", "scores")
+#: What is kept of predictions that Deviate captures itself, ``:every``: of every pass; anything else names a file.
+CAPTURED = ("none", "labels", "scores", "labels:every", "scores:every")
 
 #: Of files that can be read.
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")

@@ -156,6 +156,17 @@ def show_percent(share: float | None) -> str:
     return f"{percent:.0f}%" if percent >= 99.5 else f"{_tidy(f'{percent:.2g}')}%"
 
 
+def points(share: float) -> str:
+    """Write a difference of shares in percentage points.
+
+    Examples
+    --------
+    >>> points(0.0123), points(0.0004)
+    ('1.2 points', '0.04 points')
+    """
+    return f"{show(100 * share, digits=2)} points"
+
+
 def show_interval(interval: Interval, place: int | None) -> str:
     """Write an interval as ``low–high``, with ``to`` between signed numbers."""
     if not interval.known:

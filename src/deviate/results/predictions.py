@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from deviate.collect.events import RuntimeNote
-from deviate.collect.matching import Predictions, Withheld, match_passes
+from deviate.collect.groups import Groups
+from deviate.collect.matching import EveryPass, Predictions, Withheld, match_every, match_passes
 from deviate.collect.predictions import Array, EvaluationPass, Frame, RunPredictions, read_predictions
 from deviate.collect.runs import RunFiles
 from deviate.collect.tables import Tables
@@ -45,6 +46,11 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     predictions: Predictions | None
     #: Why they could not; empty where they could.
     withheld: str = ""
+    #: Groups of the examples, where the user gave some, and the label that counts as positive in their rates.
+    groups: list[Groups] = []
+    positive: int | None = None
+    #: Every pass at the point, where they were kept.
+    every: EveryPass | Withheld | None = None
 
 
 def runs_with_predictions(runs: Iterable[RunFiles]) -> list[RunPredictions]:
@@ -71,10 +77,14 @@ def damage_notes(runs: Iterable[RunPredictions]) -> list[RuntimeNote]:
 
 def _evaluations(variant: str, runs: Sequence[RunPredictions], tables: Tables) -> list[Evaluation]:
     points = dict.fromkeys(point for run in runs for point, _ in run.passes)
-    series = [(kept, _series(runs, point, kept)) for point in points for kept in _kinds(runs, point)]
-    places = {place for _, passes in series for place in _places(passes)}
+    series = [(point, kept, _series(runs, point, kept)) for point in points for kept in _kinds(runs, point)]
+    places = {place for _, _, passes in series for place in _places(passes)}
     values = tables.values_at(variant, sorted(places))
-    found = [_evaluation(variant, kept, passes, values) for kept, passes in series]
+    every = {point: _every(runs, point) for point in points}
+    found = [
+        msgspec.structs.replace(_evaluation(variant, kept, passes, values), every=every[point])
+        for point, kept, passes in series
+    ]
     return sorted(found, key=lambda each: (each.metric is None, each.kept != "last", -_size(each)))
 
 
@@ -86,6 +96,11 @@ def _kinds(runs: Sequence[RunPredictions], point: str) -> list[Kept]:
 def _series(runs: Sequence[RunPredictions], point: str, kept: Kept) -> dict[str, EvaluationPass]:
     passes = {run.run: run.passes.get((point, kept), run.passes.get((point, "last"))) for run in runs}
     return {name: each for name, each in passes.items() if each is not None}
+
+
+def _every(runs: Sequence[RunPredictions], point: str) -> EveryPass | Withheld | None:
+    passes = {run.run: run.passes[point, "every"] for run in runs if (point, "every") in run.passes}
+    return match_every(list(passes), list(passes.values())) if passes else None
 
 
 def _places(passes: dict[str, EvaluationPass]) -> list[tuple[int, int]]:
@@ -170,6 +185,11 @@ def main_evaluation(evaluations: Sequence[Evaluation], metrics: Sequence[Sample]
             return (wanted or proven)[0]
     matched = [each for each in evaluations if each.predictions is not None]
     return next(iter([*matched, *evaluations]), None)
+
+
+def class_name(predicted: Predictions, label: int) -> str:
+    """Return what the program calls a class: its name, or its number."""
+    return predicted.classes[int(label)] if predicted.classes else str(int(label))
 
 
 def prediction_table(evaluations: Iterable[Evaluation]) -> pd.DataFrame:

@@ -33,6 +33,7 @@ from deviate.experiment import Experiment
 from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
 from deviate.replicate.snapshot.survey import CHECKPOINT
 from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.results.groups import NO_GROUPS, GroupOptions, with_groups
 from deviate.results.options import DEFAULTS, SampleOptions, settle_options
 from deviate.results.predictions import Evaluation, damage_notes, evaluations_by_variant, runs_with_predictions
 from deviate.results.reach import reach_metrics, reach_samples
@@ -102,6 +103,7 @@ def read_results(
     records: bool = False,
     weights: bool = False,
     partial: bool = False,
+    groups: GroupOptions = NO_GROUPS,
 ) -> Results:
     """Read the files of an experiment; with `records` every record as well, for learning curves, with `weights` these.
 
@@ -111,6 +113,8 @@ def read_results(
     ------
     BadOption
         If an aggregate is unknown, or an option names a metric that has no records.
+    BadGroups
+        If the groups cannot be read, or fit no evaluation.
     """
     experiment = folder.read_experiment()
     runs = read_ended_runs(folder)
@@ -126,10 +130,11 @@ def read_results(
         observation = tables.observation
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
+    samples = samples_by_variant(frame, ended, metrics, experiment, options)
     return Results(
         experiment=experiment,
         runs=ended,
-        samples=samples_by_variant(frame, ended, metrics, experiment, options),
+        samples=samples,
         names=names,
         seeds=replaced_seeds(runs),
         seeds_kept=kept_seeds(runs),
@@ -144,7 +149,7 @@ def read_results(
         options=options,
         records=every if records else None,
         version=version(DISTRIBUTION),
-        evaluations=evaluations,
+        evaluations=with_groups(evaluations, samples, runs, groups) if groups.sources else evaluations,
         reported=observation.numbers,
         lines_left_out=observation.left_out,
         weights=weights_by_variant(runs) if weights else {},

@@ -46,6 +46,11 @@ def test_churn_flips_and_stable_examples():
     assert flips == [(103, "0", "0", 2, "1", 1), (104, "0", "1", 2, "0", 1)]
 
 
+def test_examples_without_a_number_are_named_by_their_place_in_the_first_run():
+    shuffled = predictions(by="digest", keys=np.arange(10, dtype=np.uint64) * 2**59, places=np.arange(10)[::-1])
+    assert [each.example for each in facts(predictions=shuffled).labels.flips] == [6, 5]
+
+
 def test_equal_accuracies_force_no_churn():
     assert facts().labels.correctness.excess.forced.value == 0
 
@@ -146,6 +151,11 @@ def test_provenance_says_what_proves_the_predictions():
         "The shares of correct labels are the values of acc in every run.",
     ]
     assert "check that this is the evaluation you mean" in provenance(facts(metric=None))[-1]
+    written = facts(site=Frame("preds.csv", 0, ""), predictions=predictions(by="digest"))
+    assert provenance(written)[:2] == [
+        "Read from preds.csv, which each run wrote.",
+        "Examples are matched by their ids.",
+    ]
 
 
 # The metric that proves

@@ -1,5 +1,6 @@
 """What reports, comparisons and checks show of predictions."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 import report_cases as cases
 from msgspec import structs
 
+from deviate.collect.groups import Grouping, Groups
+from deviate.collect.matching import EveryPass
 from deviate.errors import BadOption
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
@@ -25,6 +28,7 @@ from deviate.report.writers.comparison_json import comparison_json
 from deviate.report.writers.experiment_json import experiment_json
 from deviate.report.writers.gate_json import gate_json
 from deviate.report.writers.gate_junit import gate_junit
+from deviate.report.writers.groups_csv import group_table, groups_csv
 
 ACC = [0.90, 0.91, 0.92, 0.90, 0.91, 0.93]
 
@@ -64,7 +68,12 @@ def test_the_figures_are_charts_of_vega_lite():
         for each in experiment_figures(report(made.evaluation(made.predictions(6))))
         if each.section == "predictions"
     ]
-    assert [each.slug for each in figures] == ["classes-algo-impl", "churn-algo-impl"]
+    assert [each.slug for each in figures] == [
+        "classes-algo-impl",
+        "churn-algo-impl",
+        "ensembles-algo-impl",
+        "abstention-algo-impl",
+    ]
     for figure in figures:
         assert figure.chart.to_dict()["description"]
 
@@ -128,6 +137,26 @@ def test_another_recipe_changes_more():
     assert "Beyond what training again changes it is" in text
 
 
+def test_a_comparison_says_in_which_group_most_answers_change():
+    grouping = Grouping("half", ("first", "second"), np.arange(60) // 30)
+    groups = [Groups("groups.csv", "index", (grouping,))]
+    other = made.predictions(6, seed=1)
+    shifted = made.predictions(6, labels=np.where(np.arange(60) < 20, 2, other.labels))
+    a, b = sides(shifted, other)
+    a = structs.replace(a, evaluations=[structs.replace(a.evaluations[0], groups=groups)])
+    comparison = compare_sides([a, b], ComparisonOptions(groups=("groups.csv",)))
+    first, second = comparison.pairs[0].predictions.groups
+    pairs = [(x[:30] != y[:30]).mean() for x in shifted.labels for y in other.labels]
+    assert first.between.value == pytest.approx(np.mean(pairs))
+    assert first.accuracy_a == pytest.approx((shifted.labels[:, :30] == other.targets[:30]).mean())
+    assert (first.label, first.examples) == ("half=first", 30)
+    assert second.excess.value < 0.05 < first.excess.value
+    text = text_of(comparison_page(comparison, "full"), markdown.render_markdown)
+    assert f"Most labels change in group half=first: {100 * first.between.value:.0f}% of its 30 examples." in text
+    assert "| group | examples | accuracy of a | accuracy of b | changed | beyond |" in text
+    assert json.loads(comparison_json(comparison))["predictions"]["groups"][1]["name"] == "second"
+
+
 def test_predictions_of_different_metrics_are_not_compared():
     a, b = sides(made.predictions(6), made.predictions(6))
     b = structs.replace(b, evaluations=[structs.replace(b.evaluations[0], metric="train acc")])
@@ -174,3 +203,58 @@ def test_a_side_without_predictions_is_refused():
     options = GateOptions(drops={"test acc": Drop()}, max_churn=0.1)
     with pytest.raises(BadOption, match="--max-churn: no predictions of b"):
         check_side(a, structs.replace(b, evaluations=[]), options)
+
+
+# Groups
+
+
+def grouped():
+    groups = Groups("groups.csv", "index", (Grouping("sex", ("f", "m"), np.arange(60) % 2),))
+    return report(made.evaluation(made.predictions(6, classes=2), groups=[groups], positive=1))
+
+
+def test_a_full_report_has_the_rates_of_groups_beside_those_of_all_examples():
+    text = text_of(experiment_page(grouped(), "full"), markdown.render_markdown)
+    assert "| group | examples | accuracy | SD | × all | FPR | SD of FPR | × all | FNR | SD of FNR | × all |" in text
+    assert "| all | 60 |" in text
+    assert "| sex=m | 30 |" in text
+    assert "Groups of groups.csv, matched by the number of each example. Positive: class 1, against all others." in text
+
+
+def test_groups_are_in_the_json_and_in_a_table_of_their_own():
+    facts = grouped()
+    (known,) = json.loads(experiment_json(facts))["predictions"]
+    assert [group["name"] for group in known["groups"]["groups"]] == ["f", "m"]
+    table = group_table(facts)
+    assert list(table["rate"].unique()) == ["accuracy", "recall", "precision", "fpr", "fnr"]
+    chosen = table[(table["group"] == "m") & (table["rate"] == "fnr")].iloc[0]
+    assert chosen["mean"] == known["groups"]["groups"][1]["rates"]["fnr"]["mean"]
+    assert groups_csv(facts).count("\n") == 1 + 3 * 5
+
+
+# Every pass
+
+
+def followed():
+    predicted = made.predictions(6)
+    labels = np.stack([made.predictions(6, seed=seed).labels for seed in range(30)], axis=2)
+    every = EveryPass(dataclasses.replace(predicted, labels=labels), tuple(range(30)), 0)
+    last, best = (made.evaluation(predicted, kept=kept, every=every) for kept in ("last", "best"))
+    plain = results(last)
+    return cases.said(structs.replace(plain, evaluations={"algo+impl": [last, best]})).facts
+
+
+def test_a_full_report_has_the_churn_of_every_evaluation_once():
+    facts = followed()
+    text = text_of(experiment_page(facts, "full"), markdown.render_markdown)
+    assert text.count("Runs first differ in evaluation 1 of 30") == 1
+    assert "| 29 | 28 |" in text
+    assert "| 30 | 29 |" in text
+    assert "| 28 | 27 |" not in text
+    (figure,) = [each for each in experiment_figures(facts) if each.slug == "passes-algo-impl"]
+    assert len(figure.chart.to_dict()["datasets"]["points"]) == 30
+
+
+def test_the_json_has_every_evaluation():
+    known = json.loads(experiment_json(followed()))["predictions"]
+    assert [each["learning"] and len(each["learning"]["passes"]) for each in known] == [30, None]

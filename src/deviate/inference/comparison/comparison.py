@@ -25,6 +25,7 @@ from deviate.inference.comparison.side import Side, read_sides
 from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.looks import RecordedLooks
+from deviate.results.groups import GroupOptions
 from deviate.results.order import rank
 from deviate.results.reach import FIRST
 
@@ -116,7 +117,7 @@ def read_comparison(workspace: Workspace, names: Sequence[str], options: Compari
     check_options(options)
     if len(names) < 2:
         raise BadOption("a comparison has two sides or more", hint=_second_side(workspace, names))
-    sides = read_sides(workspace, names, options.samples)
+    sides = read_sides(workspace, names, options.samples, GroupOptions(sources=options.groups))
     looks = read_pair_looks(workspace, sides, options)
     comparison = compare_sides(sides, options, shlex.join(comparison_command(names, options)), looks)
     unrecorded = record_looks(workspace, sides, looks)

@@ -46,6 +46,8 @@ class ComparisonOptions(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     #: How records become samples, on every side.
     samples: SampleOptions = DEFAULTS
+    #: Files of groups of examples, or columns of the file of predictions that each run writes.
+    groups: tuple[str, ...] = ()
 
     @property
     def level(self) -> float:
@@ -114,9 +116,9 @@ def comparison_command(names: Sequence[str], options: ComparisonOptions) -> list
 
     Examples
     --------
-    >>> options = ComparisonOptions(alpha=0.01, samples=SampleOptions(aggregates={"test acc": "best"}))
+    >>> options = ComparisonOptions(alpha=0.01, groups=("sex",), samples=SampleOptions(aggregates={"test acc": "best"}))
     >>> comparison_command(["a", "b"], options)[3:]
-    ['b', '--alpha', '0.01', '--aggregate', 'test acc=best']
+    ['b', '--groups', 'sex', '--alpha', '0.01', '--aggregate', 'test acc=best']
     """
     usual = _plain(ComparisonOptions())
     named: dict[str, Mapping[str, object]] = {
@@ -125,6 +127,7 @@ def comparison_command(names: Sequence[str], options: ComparisonOptions) -> list
     return [
         "deviate", "compare", *names,
         *_each("metric", options.metrics),
+        *_each("groups", options.groups),
         *(word for option, value in _plain(options).items() if value != usual[option]
           for word in (f"--{option}", str(value))),
         *(word for option, values in named.items()

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from deviate.collect.matching import Withheld, match_sides
+from deviate.collect.groups import Grouping, group_label
+from deviate.collect.matching import Withheld, match_sides, places_of
+from deviate.collect.predictions import Array
 from deviate.inference.comparison.side import Side
 from deviate.measure.churn_between import ChurnBetween, churn_between
+from deviate.measure.jackknife import Estimate
 from deviate.results.predictions import Evaluation, main_evaluation
+
+
+class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The labels of two sides on a group of the examples; shares are in [0, 1]."""
+
+    #: The column that makes the group; empty where it has no name.
+    column: str
+    name: str
+    examples: int
+    #: Share of correct labels, over the runs of a side; None without targets.
+    accuracy_a: float | None
+    accuracy_b: float | None
+    #: Share of examples that a run of A and one of B label differently.
+    between: Estimate
+    #: What of it is beyond what training again changes.
+    excess: Estimate
+
+    @property
+    def label(self) -> str:
+        """What the group is called beside those of other columns."""
+        return group_label(self.column, self.name)
 
 
 class ChangedPredictions(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +49,7 @@ class ChangedPredictions(msgspec.Struct, frozen=True, kw_only=True):
     churn: ChurnBetween | None = None
     #: Why nothing is compared; empty where something is.
     withheld: str = ""
+    groups: list[ChangedGroup] = []
 
 
 def changed_predictions(a: Side, b: Side, matches: Mapping[str, str], level: float) -> ChangedPredictions | None:
@@ -53,7 +79,45 @@ def changed_predictions(a: Side, b: Side, matches: Mapping[str, str], level: flo
     labels_a, labels_b = (side.labels for side in matched)
     if labels_a is None or labels_b is None:
         return msgspec.structs.replace(facts, withheld="the models predict values, not classes")
-    return msgspec.structs.replace(facts, examples=len(matched[0].keys), churn=churn_between(labels_a, labels_b, level))
+    return msgspec.structs.replace(
+        facts,
+        examples=len(matched[0].keys),
+        churn=churn_between(labels_a, labels_b, level),
+        groups=[
+            changed
+            for grouping in groupings_on(first, matched[0].keys)
+            for changed in _changed_groups(grouping, labels_a, labels_b, matched[0].targets, level)
+        ],
+    )
+
+
+def groupings_on(evaluation: Evaluation, keys: Array) -> list[Grouping]:
+    """Return the groups of an evaluation on some of its examples."""
+    assert evaluation.predictions is not None
+    places = places_of(keys, evaluation.predictions.keys)
+    every = (grouping for groups in evaluation.groups for grouping in groups.groupings)
+    return [dataclasses.replace(grouping, members=grouping.members[places]) for grouping in every]
+
+
+def _changed_groups(
+    grouping: Grouping, labels_a: Array, labels_b: Array, targets: Array | None, level: float
+) -> Iterator[ChangedGroup]:
+    for member, name in enumerate(grouping.groups):
+        chosen = grouping.members == member
+        if not chosen.any():
+            continue
+        a, b = labels_a[:, chosen], labels_b[:, chosen]
+        measured = churn_between(a, b, level)
+        right = None if targets is None else targets[chosen]
+        yield ChangedGroup(
+            column=grouping.name,
+            name=name,
+            examples=int(chosen.sum()),
+            accuracy_a=None if right is None else float((a == right).mean()),
+            accuracy_b=None if right is None else float((b == right).mean()),
+            between=measured.between,
+            excess=measured.excess,
+        )
 
 
 def _main(side: Side, metrics: list[str]) -> Evaluation:

@@ -13,6 +13,7 @@ from deviate.errors import BadOption
 from deviate.experiment import Until
 from deviate.replicate.workspace.folders import Workspace
 from deviate.results.choice import choose_variant, find_experiment
+from deviate.results.groups import NO_GROUPS, GroupOptions
 from deviate.results.names import same_name
 from deviate.results.options import DEFAULTS, SampleOptions, settle_options
 from deviate.results.predictions import Evaluation
@@ -67,7 +68,9 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
         return self.samples[names.index(match)]
 
 
-def read_sides(workspace: Workspace, names: Sequence[str], options: SampleOptions = DEFAULTS) -> list[Side]:
+def read_sides(
+    workspace: Workspace, names: Sequence[str], options: SampleOptions = DEFAULTS, groups: GroupOptions = NO_GROUPS
+) -> list[Side]:
     """Read the runs that each ``EXPERIMENT`` or ``EXPERIMENT:VARIANT`` names, the files of an experiment once.
 
     Raises
@@ -83,7 +86,7 @@ def read_sides(workspace: Workspace, names: Sequence[str], options: SampleOption
     for name in names:
         folder, variant = find_experiment(workspace, name)
         if folder.name not in read:
-            read[folder.name] = read_results(folder, options, partial=True)
+            read[folder.name] = read_results(folder, options, partial=True, groups=groups)
         results = read[folder.name]
         chosen = choose_variant(folder, results.variants, variant)
         sides.append(make_side(results, chosen, name, assumed=not variant and len(results.variants) > 1))

@@ -16,6 +16,7 @@ from deviate.report.figures.scales import (
     domain,
     number_format,
     wants_log,
+    whole,
 )
 from deviate.report.figures.views import chart, flattened, number, tips, view, word
 from deviate.report.numbers import show
@@ -86,14 +87,7 @@ def _chart(metric: MetricCurves, order: Sequence[str]) -> dict[str, Any]:
     return chart(drawn, [layer for name in drawn for layer in layers[name]], HEIGHT)
 
 
-#: No tick lies between two iterations: of few iterations there are no more ticks than steps, which `tickMinStep` alone
-#: does not bring about in layers.
-_X = number(
-    "iteration",
-    title="iteration",
-    scale={"zero": False, "nice": False},
-    axis={"tickMinStep": 1, "format": ",d", "tickCount": {"expr": "max(1, min(5, domain('x')[1] - domain('x')[0]))"}},
-)
+_X = whole("iteration", "iteration")
 
 
 def _y(metric: MetricCurves) -> dict[str, Any]:

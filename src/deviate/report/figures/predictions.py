@@ -9,6 +9,7 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.stability import ClassStability, Labels, Stability
 from deviate.report.escape import clean
 from deviate.report.figures.figure import Figure, slug
+from deviate.report.figures.prediction_curves import curves_of_predictions
 from deviate.report.figures.scales import quantitative, rows
 from deviate.report.figures.views import chart, number, tips, view, word
 from deviate.report.numbers import show_percent
@@ -35,7 +36,7 @@ def _figures(facts: Stability, labels: Labels) -> list[Figure]:
     made = [_classes(facts, known)] if known else []
     if 3 <= len(facts.runs) <= RUNS:
         made.append(_pairs(facts, labels))
-    return made
+    return [*made, *curves_of_predictions(facts, labels)]
 
 
 def _classes(facts: Stability, known: Sequence[ClassStability]) -> Figure:

@@ -138,6 +138,21 @@ def offset() -> dict[str, Any]:
     return number("lane", scale={"domain": [0, 1], "zero": False, "nice": False})
 
 
+def whole(field: str, title: str) -> dict[str, Any]:
+    """Return an axis of whole numbers.
+
+    No tick lies between two of them: of few there are no more ticks than steps, which `tickMinStep` alone does not
+    bring about in layers.
+    """
+    ticks = {"expr": "max(1, min(5, domain('x')[1] - domain('x')[0]))"}
+    return number(
+        field,
+        title=title,
+        scale={"zero": False, "nice": False},
+        axis={"tickMinStep": 1, "format": ",d", "tickCount": ticks},
+    )
+
+
 def _cycled(values: Sequence[Any], variants: Sequence[str]) -> list[Any]:
     return [values[index % len(values)] for index in range(len(variants))]
 

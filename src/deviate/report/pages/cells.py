@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from deviate.report.numbers import UNKNOWN
+from deviate.report.numbers import UNKNOWN, show, show_percent
 from deviate.report.page import Block, Cell, Column, Remark, Remarks, Row, Table
 from deviate.report.text.caveat import Caveat
 
@@ -18,6 +18,21 @@ TRUST = "What to know before trusting the numbers"
 def number(text: str, value: float | None = None) -> Cell:
     """Return the cell of a number; one that is not finite is sorted as an unknown one."""
     return Cell(text, value if value is not None and math.isfinite(value) else None)
+
+
+def share_cell(value: float | None) -> Cell:
+    """Return the cell of a share, in percent."""
+    return number(UNKNOWN if value is None else show_percent(value), value)
+
+
+def points_cell(value: float | None) -> Cell:
+    """Return the cell of a difference of shares, in percentage points."""
+    return plain_cell(None if value is None else 100 * value)
+
+
+def plain_cell(value: float | None) -> Cell:
+    """Return the cell of a number with two digits."""
+    return number(UNKNOWN if value is None else show(value, digits=2), value)
 
 
 def columns(*heads: str, words: int = 1, last: str = "") -> list[Column]:

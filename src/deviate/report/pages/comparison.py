@@ -11,6 +11,7 @@ from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.inference.comparison.omnibus import MetricOmnibus
+from deviate.inference.comparison.predictions import ChangedGroup
 from deviate.measure.intervals import Interval
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import UNKNOWN, Numbers, show_statistic
@@ -32,7 +33,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import TRUST, caveat_blocks, columns, number, telling
+from deviate.report.pages.cells import TRUST, caveat_blocks, columns, number, share_cell, telling
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
 from deviate.report.text.comparison.cells import MetricCells, adjusted_text
 from deviate.report.text.comparison.headline import comparison_headline
@@ -381,15 +382,35 @@ def _brief_predictions(comparison: Comparison) -> Section | None:
 
 
 def _predictions(comparison: Comparison) -> Section | None:
-    blocks: list[Block] = [
-        Sentences(
-            about=f"{pair.a} against {pair.b}" if len(comparison.pairs) > 1 else "Predictions",
-            sentences=changed_sentences(pair.predictions, pair.a, pair.b),
-        )
-        for pair in comparison.pairs
-        if pair.predictions is not None
-    ]
+    blocks: list[Block] = []
+    for pair in comparison.pairs:
+        if pair.predictions is None:
+            continue
+        about = f"{pair.a} against {pair.b}" if len(comparison.pairs) > 1 else "Predictions"
+        blocks.append(Sentences(about=about, sentences=changed_sentences(pair.predictions, pair.a, pair.b)))
+        if pair.predictions.groups:
+            blocks.append(_group_table(pair, pair.predictions.groups))
     return Section(slug="predictions", title="Predictions that change", blocks=blocks) if blocks else None
+
+
+def _group_table(pair: PairComparison, groups: Sequence[ChangedGroup]) -> Table:
+    return Table(
+        caption="Predictions that change, by group of examples",
+        slug=slug("groups", pair.a, pair.b),
+        columns=columns("group", "examples", f"accuracy of {pair.a}", f"accuracy of {pair.b}", "changed", "beyond"),
+        rows=[
+            Row(
+                cells=[
+                    Cell(each.label),
+                    number(str(each.examples), each.examples),
+                    *(share_cell(share) for share in (each.accuracy_a, each.accuracy_b)),
+                    *(share_cell(estimate.value) for estimate in (each.between, each.excess)),
+                ]
+            )
+            for each in groups
+        ],
+        notes=["changed: from a run of the one to a run of the other; beyond: more than training again changes."],
+    )
 
 
 #: To add a section: its function, and a line for each reader that is shown it.

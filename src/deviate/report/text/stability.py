@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from deviate.collect.matching import Match
+from deviate.inference.groups import GroupFacts, GroupRate, GroupStability
 from deviate.inference.stability import ClassStability, Correctness, Labels, Stability, Values
 from deviate.inference.weights import WeightFacts
 from deviate.measure.intervals import Interval
-from deviate.report.numbers import show, show_level, show_percent
+from deviate.report.numbers import points, show, show_level, show_percent
+from deviate.report.text.learning import learning_sentences
 from deviate.report.text.words import count
 
 #: How examples were matched between runs.
@@ -21,6 +23,8 @@ MATCHED: dict[Match, str] = {
 #: Below this p a class varies more than independent errors make it.
 ALPHA = 0.05
 
+#: Rates of errors, by name.
+ERRORS = {"fpr": "false positive rate", "fnr": "false negative rate"}
 
 #: What to say where nothing was captured; notes of the runtime say more where it knows why.
 NOTHING_CAPTURED = (
@@ -34,16 +38,17 @@ def brief_stability(facts: Stability) -> list[str]:
     if facts.withheld:
         return [f"Predictions are not compared: {facts.withheld}."]
     if facts.labels is not None:
-        return [_churn(facts.labels, facts.examples), _stable(facts.labels)]
+        return [_churn(facts.labels, facts.examples), _stable(facts.labels), *_groups(facts.groups)]
     return _values(facts.values) if facts.values is not None else []
 
 
 def stability_sentences(facts: Stability) -> list[str]:
     """Say all that is known of the predictions in one evaluation."""
     known = facts.labels.correctness if facts.labels is not None else None
+    course = [] if facts.learning is None else learning_sentences(facts.learning)
     if known is None:
-        return brief_stability(facts)
-    return [*brief_stability(facts), *_classes(known), *_variance(known), *_ensembles(known)]
+        return [*brief_stability(facts), *course]
+    return [*brief_stability(facts), *_classes(known), *_variance(known), *_ensembles(known), *course]
 
 
 def _churn(labels: Labels, examples: int) -> str:
@@ -70,17 +75,47 @@ def _classes(known: Correctness) -> Iterator[str]:
         return
     widest = max(spreads, key=lambda each: each.sd or 0.0)
     if widest.sd:
-        ratio = f", {show(widest.ratio, digits=2)} times that of all examples" if widest.ratio is not None else ""
-        yield f"Class {widest.name} varies most: the SD of its accuracy is {points(widest.sd)}{ratio}{_chance(widest)}."
+        yield f"Class {widest.name} varies most: the SD of its accuracy is {_wide(widest, widest.examples)}."
 
 
-def _chance(widest: ClassStability) -> str:
-    if widest.p is None:
+def _groups(facts: GroupFacts | None) -> Iterator[str]:
+    """Say which group varies most in its accuracy, and which in one of its errors."""
+    if facts is None:
+        return
+    for rate in ("accuracy", max(ERRORS, key=lambda name: _widest(facts, name)[1])):
+        group, sd = _widest(facts, rate)
+        if group is None or not sd:
+            continue
+        if rate == "accuracy":
+            wide = _wide(group.rates[rate], group.examples)
+            yield f"Group {group.label} varies most: the SD of its accuracy is {wide}."
+        else:
+            wide = f"{points(sd)}{_times(group.rates[rate])}"
+            yield f"The {ERRORS[rate]} varies most in group {group.label}: its SD is {wide}."
+
+
+def _widest(facts: GroupFacts, rate: str) -> tuple[GroupStability | None, float]:
+    """Return the group in which a rate varies most, and its SD."""
+    known = [(group, group.rates[rate].sd or 0.0) for group in facts.groups if rate in group.rates]
+    return max(known, key=lambda pair: pair[1], default=(None, 0.0))
+
+
+def _wide(widest: ClassStability | GroupRate, examples: int) -> str:
+    assert widest.sd is not None
+    return f"{points(widest.sd)}{_times(widest)}{_chance(widest.p, examples)}"
+
+
+def _times(widest: ClassStability | GroupRate) -> str:
+    return f", {show(widest.ratio, digits=2)} times that of all examples" if widest.ratio is not None else ""
+
+
+def _chance(p: float | None, examples: int) -> str:
+    if p is None:
         return ""
-    examples = count(widest.examples, "example")
-    if widest.p < ALPHA:
-        return f", more than independent errors on its {examples} make"
-    return f"; independent errors on its {examples} may make as much"
+    of = count(examples, "example")
+    if p < ALPHA:
+        return f", more than independent errors on its {of} make"
+    return f"; independent errors on its {of} may make as much"
 
 
 def _variance(known: Correctness) -> Iterator[str]:
@@ -140,7 +175,8 @@ def provenance(facts: Stability) -> list[str]:
     sentences = [place if facts.site.line else f"Read from {facts.site.file}, which each run wrote."]
     if facts.by is not None:
         left = f"; {facts.left_out} that not all runs evaluated are left out" if facts.left_out else ""
-        sentences.append(f"Examples are matched {MATCHED[facts.by]}{left}.")
+        how = "by their ids" if facts.by == "digest" and not facts.site.line else MATCHED[facts.by]
+        sentences.append(f"Examples are matched {how}{left}.")
     what = "shares of correct labels" if facts.values is None else "errors"
     if facts.metric is not None:
         sentences.append(f"The {what} are the values of {facts.metric} in every run.")
@@ -151,17 +187,6 @@ def provenance(facts: Stability) -> list[str]:
 
 def _kept(facts: Stability) -> str:
     return "the last evaluation of each run" if facts.kept == "last" else "the best evaluation of each run"
-
-
-def points(share: float) -> str:
-    """Write a difference of shares in percentage points.
-
-    Examples
-    --------
-    >>> points(0.0123), points(0.0004)
-    ('1.2 points', '0.04 points')
-    """
-    return f"{show(100 * share, digits=2)} points"
 
 
 def show_interval(interval: Interval, shown: Callable[[float], str] = show_percent) -> str:

@@ -74,7 +74,8 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
         "repeated_draws": pair.draws.unshared,
         "shared_draws": pair.draws.shared,
         "look": _look(pair, comparison),
-        "predictions": pair.predictions and changed_contract(pair.predictions, pair.a, pair.b),
+        "predictions": pair.predictions
+        and {**changed_contract(pair.predictions, pair.a, pair.b), **fields(pair.predictions, "groups")},
     }
 
 

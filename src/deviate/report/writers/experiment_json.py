@@ -62,12 +62,18 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
     }
 
 
+#: Fields of predictions that stand under another name, or behind what was there before them.
+_LATER = ("labels", "values", "groups", "learning")
+
+
 def _stability(facts: Stability) -> dict[str, Any]:
     return {
-        **fields(facts, *(name for name in facts.__struct_fields__ if name not in ("labels", "values"))),
+        **fields(facts, *(name for name in facts.__struct_fields__ if name not in _LATER)),
         "classification": facts.labels and fields(facts.labels, *facts.labels.__struct_fields__),
         "regression": facts.values and fields(facts.values, *facts.values.__struct_fields__),
         "sentences": stability_sentences(facts),
+        "groups": facts.groups and fields(facts.groups, *facts.groups.__struct_fields__),
+        "learning": facts.learning and fields(facts.learning, *facts.learning.__struct_fields__),
     }
 
 

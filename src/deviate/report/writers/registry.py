@@ -57,7 +57,7 @@ PAGE_WRITERS = (
 )
 
 #: Formats of facts have one suffix, whichever topic writes them.
-_FACT_SUFFIXES = {"json": ".json", "csv": ".csv", "summary": ".summary.csv", "junit": ".xml"}
+_FACT_SUFFIXES = {"json": ".json", "csv": ".csv", "summary": ".summary.csv", "groups": ".groups.csv", "junit": ".xml"}
 
 #: Other words for a format.
 _ALIASES = {
@@ -71,7 +71,7 @@ _ALIASES = {
 }
 
 #: Names in the order in which they are offered.
-_ORDER = ("terminal", "md", "tex", "json", "html", "csv", "summary", "junit")
+_ORDER = ("terminal", "md", "tex", "json", "html", "csv", "summary", "groups", "junit")
 
 DEFAULT_FORMAT = "terminal"
 

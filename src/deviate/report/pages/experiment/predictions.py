@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.learning import LearningFacts
 from deviate.inference.stability import ClassStability, Correctness, Flip, Stability
 from deviate.inference.weights import WeightFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.figures.figure import slug
-from deviate.report.numbers import UNKNOWN, show, show_interval, show_percent
+from deviate.report.numbers import show, show_interval
 from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
-from deviate.report.pages.cells import columns, number
+from deviate.report.pages.cells import columns, number, plain_cell, points_cell, share_cell
+from deviate.report.pages.experiment.groups import group_tables
 from deviate.report.text.stability import (
     NOTHING_CAPTURED,
     brief_stability,
@@ -23,6 +25,9 @@ from deviate.report.text.words import count
 
 #: Flips and classes that a page shows at once.
 FLIPS_SHOWN = 20
+
+#: Evaluations that a table shows, of more every second one, and so on.
+PASSES_SHOWN = 25
 
 TITLE = "Predictions that change from run to run"
 
@@ -110,12 +115,16 @@ def _evaluation(facts: Stability) -> list[Block]:
         Sentences(sentences=stability_sentences(facts)),
         Sentences(sentences=provenance(facts), emphasis="quiet"),
     ]
+    if facts.learning is not None and facts.learning.passes:
+        blocks.append(Fold(title="Every evaluation", blocks=[_course_table(facts.learning)], open=False))
     if facts.labels is None:
         return blocks
     labels = facts.labels
     known = labels.correctness
     if known is not None:
         blocks.append(Fold(title="Classes", blocks=[_class_table(known.classes)]))
+    if facts.groups is not None:
+        blocks.append(Fold(title="Groups", blocks=[*group_tables(facts.groups)]))
     if labels.flips:
         blocks.append(
             Fold(
@@ -150,14 +159,14 @@ def _class_row(each: ClassStability) -> Row:
     cells = [
         Cell(each.name),
         number(str(each.examples), each.examples),
-        _share(each.accuracy),
-        _points(each.sd),
-        number(UNKNOWN if each.ratio is None else show(each.ratio, digits=2), each.ratio),
-        _points(each.floor),
-        number(UNKNOWN if each.p is None else show(each.p, digits=2), each.p),
-        _share(each.churn.value),
-        _share(each.fpr),
-        _share(each.fnr),
+        share_cell(each.accuracy),
+        points_cell(each.sd),
+        plain_cell(each.ratio),
+        points_cell(each.floor),
+        plain_cell(each.p),
+        share_cell(each.churn.value),
+        share_cell(each.fpr),
+        share_cell(each.fnr),
     ]
     return Row(cells=cells)
 
@@ -183,15 +192,38 @@ def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool) -> Table:
     )
 
 
+def _course_table(facts: LearningFacts) -> Table:
+    passes = list(enumerate(facts.passes, start=1))
+    step = -(-len(passes) // PASSES_SHOWN)
+    shown = [*passes[:-1:step], passes[-1]]
+    return Table(
+        caption="Predictions by evaluation",
+        slug="passes",
+        remark="" if step == 1 else f"one of {step}",
+        columns=columns("evaluation", "iteration", "accuracy", "churn", "changed", words=0),
+        rows=[
+            Row(
+                cells=[
+                    number(str(place), place),
+                    number(str(each.iteration), each.iteration),
+                    *(share_cell(share) for share in (each.accuracy, each.churn.value, each.changed)),
+                ]
+            )
+            for place, each in shown
+        ],
+        notes=["churn: between two runs; changed: from one evaluation of a run to its next."],
+    )
+
+
 def _ensemble_table(known: Correctness) -> Table:
     rows = [
         Row(
             cells=[
                 number(str(each.size), each.size),
-                _share(each.accuracy),
-                _points(each.gain),
-                _points(each.sd),
-                _share(each.churn),
+                share_cell(each.accuracy),
+                points_cell(each.gain),
+                points_cell(each.sd),
+                share_cell(each.churn),
             ]
         )
         for each in known.ensembles
@@ -211,7 +243,7 @@ def _abstention_table(known: Correctness) -> Table:
         slug="abstention",
         columns=columns("runs that agree", "answered", "accuracy", words=0),
         rows=[
-            Row(cells=[number(str(least), least), _share(share), _share(accuracy)])
+            Row(cells=[number(str(least), least), share_cell(share), share_cell(accuracy)])
             for least, share, accuracy in known.abstention
         ],
     )
@@ -234,11 +266,3 @@ def _calibration_table(known: Correctness) -> Table:
             for name, each in known.calibration.items()
         ],
     )
-
-
-def _share(value: float | None) -> Cell:
-    return number(UNKNOWN if value is None else show_percent(value), value)
-
-
-def _points(value: float | None) -> Cell:
-    return number(UNKNOWN if value is None else show(100 * value, digits=2), value)

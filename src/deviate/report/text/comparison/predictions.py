@@ -5,6 +5,7 @@ from __future__ import annotations
 from deviate.inference.comparison.predictions import ChangedPredictions
 from deviate.report.numbers import show_percent
 from deviate.report.text.stability import show_interval
+from deviate.report.text.words import count
 
 
 def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
@@ -30,4 +31,8 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
             sentences.append(f"Beyond what training again changes it is {show_percent(excess.value)}.")
         else:
             sentences.append("That is no more than training again changes, as far as these runs show.")
+    if facts.groups:
+        most = max(facts.groups, key=lambda group: group.between.value or 0.0)
+        share, examples = show_percent(most.between.value), count(most.examples, "example")
+        sentences.append(f"Most labels change in group {most.label}: {share} of its {examples}.")
     return sentences

@@ -30,7 +30,7 @@ Environment variable ``DEVIATE_FIXED``
     ``metrics``    ``[{"name", "how", "reads", "label", "key"}]``; a metric's id is its index. With ``framework`` for
                    ``how`` a framework reports it as ``name``; otherwise as ``key``, which may be absent
     ``predictions``  what is kept of predictions in evaluation, where ``control`` is not null: ``none``, ``labels`` or
-                   ``scores`` of all classes; absent: nothing
+                   ``scores`` of all classes, with ``:every`` the labels of every pass too; absent: nothing
     ``comparisons``  ``[bool]``: for each comparison of the source, whether its left side is the target; the id of a
                    comparison is its index
 
@@ -46,6 +46,8 @@ Outputs
 ``predictions-POINT-last-PID-STAMP.bin``, ``predictions-POINT-best-PID-STAMP.bin``
     What was predicted in the last evaluation at a point of the program, and in the best one where that is another:
     see `predictions.storing`.
+``predictions-POINT-every-PID-STAMP.bin``
+    The labels of every evaluation at a point, where they are asked for.
 ``events-PID-STAMP.jsonl``
     ``start``, ``name``, ``seed``, ``draw``, ``fingerprint``, ``explained``, ``bit``, ``rank``, ``environment``,
     ``switch``, ``nondeterministic`` (an operation without a deterministic form was called), ``note``, ``end``,

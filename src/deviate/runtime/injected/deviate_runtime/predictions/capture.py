@@ -15,8 +15,9 @@ from ..files import own_path
 from ..interruption import raised_by_handler
 from ..streams.callers import Callers
 from .columns import columns_of, content_of, crc_of, goodness_of
+from .every import Every
 from .passes import Batch, Kept, Pass, Point
-from .storing import compact, write_pass
+from .storing import append_passes, compact, write_pass
 
 #: Callers that tell one evaluation from another.
 MAX_FRAMES = 12
@@ -48,7 +49,9 @@ class Predictions:
 
     def __init__(self, process):
         self.process = process
-        self.keep_scores = process.config["predictions"] == "scores"
+        kind, _, passes = process.config["predictions"].partition(":")
+        self.keep_scores = kind == "scores"
+        self.keep_every = passes == "every"
         self.callers = Callers(process.config)
         self.failures = 0
         self.forget()
@@ -222,6 +225,9 @@ class Predictions:
             "goodness": goodness if goodness > -float("inf") else None,
             "classes": classes,
         }
+        if self.keep_every and "label" in columns and not self.process.rank:
+            point.every = point.every or Every()
+            point.every.add(numpy, header, columns)
         if "index" in columns:
             del columns["digest"]
         point.keep(Kept(header, compact(numpy, columns, self.keep_scores)), goodness)
@@ -247,6 +253,8 @@ class Predictions:
         self.written_at = time.perf_counter()
         events = self.process.events
         for point in self.points.values():
+            if point.every is not None and point.every.waiting:
+                self.append(point)
             for kind, kept in (("last", point.last), ("best", point.best)):
                 if kept.is_written if kept is not None else kind not in point.written:
                     continue
@@ -260,6 +268,16 @@ class Predictions:
                         os.unlink(path)  # the last pass is the best one now
                 except OSError as error:
                     events.note("predictions-unwritten", str(error), "predictions")
+
+    def append(self, point):
+        """Write the passes of a point that wait behind those that were written."""
+        waiting, point.every.waiting = point.every.waiting, []
+        numpy = sys.modules["numpy"]
+        passes = [(dict(header, kept="every"), compact(numpy, columns, False)) for header, columns in waiting]
+        try:
+            append_passes(self.path_of(point, "every"), passes)
+        except OSError as error:
+            self.process.events.note("predictions-unwritten", str(error), "predictions")
 
     def path_of(self, point, kind):
         """Return the file of a pass of a point."""

@@ -118,6 +118,8 @@ class Point:
         Of the best pass.
     written : set
         ``last`` and ``best`` where there is a file.
+    every : Every, optional
+        All passes, where they are kept.
     """
 
     def __init__(self, number, chain, part):
@@ -131,6 +133,7 @@ class Point:
         self.sketch = None
         self.has_returned = False
         self.written = set()
+        self.every = None
 
     @property
     def is_left(self):

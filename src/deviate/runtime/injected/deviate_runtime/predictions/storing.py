@@ -10,6 +10,10 @@ labels are numbers of names, else null) and ``columns``: ``name``, ``dtype`` (Nu
 Columns, one entry an example in the order in which they were evaluated: ``target``; ``label`` or ``value``; ``score``,
 the probability of the label; ``scores`` of all classes; ``index``, the number in the data set, as differences;
 ``digest`` of the input.
+
+A file of every pass (``kept`` is ``every``) has one such part after the other, with the examples in the order of their
+index or digest. Of those after the first the line has only ``number``, ``iteration``, ``classes``, ``columns`` and
+``difference``: whether ``label``, their only column, is the difference from the pass before.
 """
 
 import json
@@ -24,6 +28,20 @@ LEVEL = 1
 
 def write_pass(path, header, columns):
     """Write a pass aside, then in the place of what was there."""
+    aside = path + ".tmp"
+    with open(aside, "wb") as file:
+        file.write(as_bytes(header, columns))
+    os.replace(aside, path)
+
+
+def append_passes(path, passes):
+    """Write headers and columns of passes behind what is there."""
+    with open(path, "ab") as file:
+        file.write(b"".join(as_bytes(header, columns) for header, columns in passes))
+
+
+def as_bytes(header, columns):
+    """Return a pass as it is written."""
     blocks, described = [], []
     for name, array in columns.items():
         plain = array.astype(array.dtype.newbyteorder("<"), copy=False)
@@ -31,12 +49,7 @@ def write_pass(path, header, columns):
         blocks.append(block)
         described.append({"name": name, "dtype": plain.dtype.str, "shape": list(plain.shape), "bytes": len(block)})
     text = json.dumps(dict(header, schema=SCHEMA, columns=described))
-    aside = path + ".tmp"
-    with open(aside, "wb") as file:
-        file.write(text.encode("ascii") + b"\n")
-        for block in blocks:
-            file.write(block)
-    os.replace(aside, path)
+    return text.encode("ascii") + b"\n" + b"".join(blocks)
 
 
 def compact(numpy, columns, keep_scores):
