@@ -4,6 +4,7 @@
      ├── BadInput                  exit status 2, nothing written
      │    ├── CommandNotFound      command-not-found
      │    ├── EntryNotFound        entry-not-found
+     │    ├── NoScript             no-script
      │    ├── EntryNotPython       entry-not-python
      │    ├── EntrySyntax          entry-syntax
      │    ├── NoMetrics            no-metrics
@@ -68,6 +69,19 @@ class EntryNotFound(BadInput):
     """No entry script follows from the command, or the one named is missing."""
 
     slug = "entry-not-found"
+
+
+class NoScript(EntryNotFound):
+    """The command starts no Python script, or several: which one trains cannot be read off it.
+
+    `starts_python` tells whether it starts some.
+    """
+
+    slug = "no-script"
+
+    def __init__(self, message: str, hint: str = "", *, starts_python: bool = False) -> None:
+        super().__init__(message, hint)
+        self.starts_python = starts_python
 
 
 class EntryNotPython(BadInput):

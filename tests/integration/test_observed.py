@@ -22,6 +22,18 @@ for epoch in range(5):
 open("curve.json", "w").write('{"final": {"gap": %.6f}}' % abs(weight - 0.5))
 """
 
+#: No Python at all.
+SHELL = r"""
+awk -v seed=$$ 'BEGIN {
+    srand(seed)
+    loss = 1
+    for (epoch = 0; epoch < 5; epoch++) {
+        loss *= 0.5 + rand() / 9
+        printf "epoch %d loss %.5f\n", epoch, loss
+    }
+}'
+"""
+
 SILENT = "print('hello')\nfor step in range(3):\n    print('step', step)\n"
 
 
@@ -64,3 +76,25 @@ def test_a_program_that_prints_no_metric_is_refused_after_the_first_run(
     done = deviate("run", "-n", "3", "--name", "silent", "--", sys.executable, "silent.py")
     assert (done.status, "[nothing-recorded]" in done.err) == (1, True)
     assert len(list((project / ".deviate/experiments/silent/runs").iterdir())) == 1
+
+
+def test_a_command_that_starts_no_python_is_measured_by_what_it_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.sh").write_text(SHELL)
+    done = deviate("run", "-n", "3", "--", "sh", "train.sh")
+    assert done.status == 0, done.err
+    known = deviate("report", "train", "--format", "json").json
+    (metric,) = [each for each in known["variants"][0]["metrics"] if each["observed"]]
+    assert (metric["name"], metric["n"], metric["direction"]) == ("loss", 3, "lower")
+    assert any("No source was read" in each["message"] for each in known["warnings"])
+
+
+def test_an_audit_refuses_a_command_without_one_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.sh").write_text("python a.py\npython b.py\n")
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text("print(1)\n")
+    done = deviate("audit", "--", "sh", "two.sh")
+    assert (done.status, "[no-script]" in done.err) == (2, True)

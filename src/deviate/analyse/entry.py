@@ -19,7 +19,7 @@ from deviate.analyse.source.programs import (
     SUBCOMMANDS,
     missing_hint,
 )
-from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython
+from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython, NoScript
 
 _HINT = "name the script that trains, for example --entry train.py"
 
@@ -30,7 +30,8 @@ def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -
     Raises
     ------
     EntryNotFound
-        When no script follows from the command, or it does not exist.
+        When no script follows from the command, or it does not exist; `NoScript` where the command can be run all the
+        same.
     EntryNotPython
         When it is something else than Python source.
     CommandNotFound
@@ -189,7 +190,9 @@ def _from_lines(text: str, folder: Path, source: str, depth: int) -> Path:
         return next(iter(entries))
     names = ", ".join(path.name for path in entries)
     state = f"several ({names})" if entries else "none that can be read off it"
-    raise EntryNotFound(f"{source}: expected one Python script to be started, found {state}", hint=_HINT)
+    raise NoScript(
+        f"{source}: expected one Python script to be started, found {state}", hint=_HINT, starts_python=bool(entries)
+    )
 
 
 def _commands(text: str) -> list[str]:
@@ -217,11 +220,11 @@ def _from_file(word: str, folder: Path, command: str, depth: int) -> Path:
             return path.resolve()
         if word.endswith((".sh", ".bash")) or re.search(rb"\b(ba|z|da|k)?sh\b", first):
             return _from_shell_script(word, folder, depth)
-        raise EntryNotPython(f"{word}: expected a Python or shell script, found something else", hint=_HINT)
+        raise NoScript(f"{word}: expected a Python or shell script, found something else", hint=_HINT)
     if shutil.which(word) is None:
         hint = f"nothing is at {path}; paths start in the folder you stand in" if "/" in word else missing_hint(word)
         raise CommandNotFound(f"command not found: {word}", hint=hint)
-    raise EntryNotFound(f"command {command!r}: expected a Python script in it, found the program {word}", hint=_HINT)
+    raise NoScript(f"command {command!r}: expected a Python script in it, found the program {word}", hint=_HINT)
 
 
 def _script(word: str, folder: Path) -> Path:

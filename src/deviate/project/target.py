@@ -23,7 +23,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     project: Path
     #: The folder the user stands in, relative to the project.
     folder: str
-    #: The script that trains, relative to the project, with forward slashes.
+    #: The script that trains, relative to the project, with forward slashes; empty where none is known.
     entry: str
 
 
@@ -46,8 +46,7 @@ def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: P
     # Not resolve(): an entry that is a link belongs where the link is.
     script = Path(os.path.abspath(find_entry(command, cwd, entry)))
     root = project.resolve() if project else project_root(cwd, script)
-    if not cwd.is_relative_to(root):
-        raise BadOption(f"you stand in {cwd}, outside the project {root}", hint=f"type: cd {root}")
+    _require_inside(cwd, root)
     if not script.is_relative_to(root):
         raise EntryNotFound(
             f"the entry {script} lies outside the project {root}",
@@ -59,6 +58,25 @@ def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: P
         folder=cwd.relative_to(root).as_posix(),
         entry=script.relative_to(root).as_posix(),
     )
+
+
+def unscripted_target(command: Sequence[str], cwd: Path, project: Path | None) -> Target:
+    """Return the target of a command that starts no Python script that is known.
+
+    Raises
+    ------
+    BadOption
+        If `cwd` lies outside `project`.
+    """
+    cwd = cwd.resolve()
+    root = project.resolve() if project else project_root(cwd, cwd / command[0])
+    _require_inside(cwd, root)
+    return Target(command=list(command), project=root, folder=cwd.relative_to(root).as_posix(), entry="")
+
+
+def _require_inside(cwd: Path, root: Path) -> None:
+    if not cwd.is_relative_to(root):
+        raise BadOption(f"you stand in {cwd}, outside the project {root}", hint=f"type: cd {root}")
 
 
 def project_root(cwd: Path, script: Path) -> Path:

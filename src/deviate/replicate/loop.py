@@ -245,6 +245,7 @@ class _Stage:
             cwd=active.ready.launch.cwd,
             source=self.source.folder.snapshot,
             snapshot=self.source.snapshot,
+            expects_python=bool(self.source.experiment.entry),
             warnings=[
                 *self.options.warnings,
                 *written_to(active.shared, state(active.shared)),

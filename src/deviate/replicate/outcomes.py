@@ -49,8 +49,9 @@ def run_outcome(
     source: Path,
     snapshot: Snapshot,
     warnings: list[str],
+    expects_python: bool = True,
 ) -> Outcome:
-    """Return the outcome of a run.
+    """Return the outcome of a run; one that `expects_python` and started none was not instrumented.
 
     `words` are its command, `copy` is its copy of the project, `cwd` the folder it was started in, `source` the
     snapshot's folder: the project as it was; `warnings` are what else a reader has to know.
@@ -66,7 +67,7 @@ def run_outcome(
         hint = missing_path_hint(lines, copy=copy, cwd=cwd, snapshot=snapshot)
         return Failed(**how, reason=_failure(ended.status, lines), hint=hint)
     events = [event for path in run.event_files() for event in read_events(path)]
-    if not has_started(events):
+    if expects_python and not has_started(events):
         return NotInstrumented(
             **how,
             reason="nothing was heard from it: no Python that it started was instrumented",

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+import msgspec
+
 from deviate.errors import BadOption
 from deviate.experiment import Decided
+from deviate.factors import DEFAULT_VARIANT
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked
@@ -28,7 +31,9 @@ def run(
     check_request(request)
     rule = settle_until(request)
     # What the source does not show, the first run may print.
-    prepared = prepare_request(request, measured=False)
+    prepared = prepare_request(request, measured=False, scripted=False)
+    if not prepared.controlled and request.variants == (DEFAULT_VARIANT,):
+        request = msgspec.structs.replace(request, variants=("as-is",))
     rule = settle_metric(rule, prepared.findings) if rule else None
     workspace = Workspace(prepared.target.project)
     if isinstance(rule, Decided):

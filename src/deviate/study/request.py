@@ -12,13 +12,13 @@ from typing import Literal
 import msgspec
 
 from deviate.analyse.findings import Findings
-from deviate.errors import BadOption, EntryNotFound, EntrySyntax
+from deviate.errors import BadOption, EntryNotFound, EntrySyntax, NoScript
 from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS, Decided, Experiment, Until
 from deviate.factors import DEFAULT_VARIANT, parse_variants
 from deviate.project.config import read_config
 from deviate.project.import_path import file_digests
 from deviate.project.selection import extract, require_metrics
-from deviate.project.target import Target, find_target
+from deviate.project.target import Target, find_target, unscripted_target
 from deviate.replicate.environment.command import find_program
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, check_executor
@@ -139,6 +139,13 @@ def option_words(request: Request) -> list[str]:
     return [*words, *(["--strict"] if request.strict else [])]
 
 
+#: What a user has to know of a command whose source was not read.
+PYTHON_CONTROLLED = (
+    "Draws of its Python processes are controlled; those of other programs vary as they do by themselves."
+)
+UNCONTROLLED = "Its runs are made as they are, and vary as they do by themselves; --vary controls Python processes."
+
+
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """All that is known of a request before anything is written."""
 
@@ -151,6 +158,9 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     #: See `Experiment`.
     options: list[str] = []
     variables: dict[str, str] = {}
+    notes: list[str] = []
+    #: False where it starts no Python that is known, so that runs are made as they are unless the user says otherwise.
+    controlled: bool = True
     predictions: str = DEFAULT_PREDICTIONS
     weights: Literal["digest", "final"] = DEFAULT_WEIGHTS
 
@@ -183,29 +193,46 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             until=rule if isinstance(rule, Until) else None,
             decided=rule if isinstance(rule, Decided) else None,
             options=self.options,
+            notes=self.notes,
             variables=self.variables,
         )
 
 
-def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
+def prepare_request(request: Request, *, measured: bool = True, scripted: bool = True) -> Prepared:
     """Find what a request is about and refuse what cannot be run, if `measured` also what reports no metric.
 
-    Nothing is written.
+    Unless it must be `scripted`, the command may be any. Nothing is written.
 
     Raises
     ------
     BadInput
         If the command, the entry, the configuration or the workspace is not as it must be, or there is no metric.
     """
-    target = find_requested(request)
+    notes: list[str] = []
+    controlled = True
+    try:
+        target = find_requested(request)
+    except NoScript as unread:
+        if scripted:
+            raise
+        target = unscripted_target(request.command, request.here or Path.cwd(), request.project)
+        controlled = unread.starts_python
+        notes = [
+            f"No source was read ({unread.message}): metrics are seen in the output alone. "
+            f"{PYTHON_CONTROLLED if controlled else UNCONTROLLED}"
+        ]
     cwd = target.project / target.folder
     program = find_program(target.command[0], cwd, os.environ)
-    findings = extract(target.project, target.entry, request.factor, target.command, cwd)
+    findings = (
+        extract(target.project, target.entry, request.factor, target.command, cwd)
+        if target.entry
+        else Findings(entry="", main_loop=None, metrics=[])
+    )
     if measured:
         require_metrics(findings)
     Workspace(target.project).check_usable()
     rules = snapshot_rules(request, target.project)
-    sources = [target.entry, *findings.files]
+    sources = [target.entry, *findings.files] if target.entry else []
     snapshot = describe(target.project, rules, folder=target.folder, words=target.command, sources=sources)
     _require_in_runs(target.entry, findings, snapshot)
     return Prepared(
@@ -215,6 +242,8 @@ def prepare_request(request: Request, *, measured: bool = True) -> Prepared:
         snapshot=snapshot,
         options=option_words(request),
         variables={name: os.environ[name] for name in DECISIVE if os.environ.get(name)},
+        notes=notes,
+        controlled=controlled,
         predictions=request.predictions,
         weights=request.weights,
     )

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -69,7 +69,7 @@ def open_experiment(
         folder = workspace.experiment(latest.name) if latest else None
     if folder is None:
         other = "" if name else _other(workspace, proposal, snapshot)
-        name = name or _free_name(workspace, proposal.entry)
+        name = name or _free_name(workspace, proposal.entry or _program_of(proposal.command))
         folder = _create(workspace.experiment(name), msgspec.structs.replace(proposal, name=name), snapshot)
         return Opened(folder=folder, other=other)
     require_whole(read_snapshot(folder), folder)
@@ -209,12 +209,19 @@ def _free_name(workspace: Workspace, entry: str) -> str:
     )
 
 
+def _program_of(command: Sequence[str]) -> str:
+    """Return what a command is called after: its first word with a suffix, else its program."""
+    return next((word for word in command if PurePosixPath(word).suffix), command[0])
+
+
 def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot) -> ExperimentFolder:
     """Make the folder; ``experiment.json`` comes last, so that a folder without it is known to be unfinished."""
     shutil.rmtree(folder.path, ignore_errors=True)
     taken = take(snapshot, folder)
     skipped = skipped_edits(instrument_experiment(folder.snapshot, experiment))
-    folder.write_experiment(msgspec.structs.replace(experiment, source=taken.source, notes=skipped))
+    folder.write_experiment(
+        msgspec.structs.replace(experiment, source=taken.source, notes=[*experiment.notes, *skipped])
+    )
     return folder
 
 
