@@ -87,7 +87,9 @@ def test_the_json_has_every_number():
 def test_the_json_has_likelihood_and_calibration_where_scores_were_kept():
     predicted = made.predictions(3)
     scores = np.where(np.arange(3) == predicted.labels[..., None], 0.8, 0.1)
-    known = json.loads(experiment_json(report(made.evaluation(dataclasses.replace(predicted, scores=scores), metric=None))))
+    known = json.loads(
+        experiment_json(report(made.evaluation(dataclasses.replace(predicted, scores=scores), metric=None)))
+    )
     measured = known["predictions"][0]["classification"]["correctness"]["calibration"]
     right = predicted.labels == predicted.targets
     expected = -np.where(right, np.log(0.8), np.log(0.1)).mean(axis=1)

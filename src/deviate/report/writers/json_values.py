@@ -25,7 +25,9 @@ def fields(facts: object, *names: str) -> dict[str, Any]:
     """Return the values of fields and properties as JSON has them, in the order of `names`; intervals as `bounds`."""
     values = {name: getattr(facts, name) for name in names}
     return {
-        name: bounds(value) if isinstance(value, Interval) else msgspec.to_builtins(value, str_keys=True, enc_hook=_listed)
+        name: bounds(value)
+        if isinstance(value, Interval)
+        else msgspec.to_builtins(value, str_keys=True, enc_hook=_listed)
         for name, value in values.items()
     }
 
