@@ -68,7 +68,7 @@ if len(names) > 1 and "algo+impl" in args.kinds:
     print("\n| free runs | accuracy | difference of the means | 95 % CI | p (Holm) | SD ratio | verdict |", end="")
     print(" Mann-Whitney p | Cohen's d | first wins by one run each |")
     print("|---|---|---|---|---|---|---|---|---|---|")
-    for pair in compared["pairs"] or [compared]:
+    for pair in compared.get("pairs") or [compared]:
         a, b = (pair[side].removesuffix(":algo+impl") for side in "ab")
         for m in pair["metrics"]:
             low, high = m["ci_difference"]
