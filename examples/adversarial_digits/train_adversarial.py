@@ -48,9 +48,9 @@ class Trainer:
             total_loss += loss.item() * len(y)
         return total_loss / len(self.y_train)
 
-    def evaluate(self, x, y):
+    def evaluate(self, x, y, attack):
         self.model.eval()
-        x_adv = self.attack(self.model, x, y, self.args.epsilon)
+        x_adv = attack(self.model, x, y, self.args.epsilon)
         with torch.no_grad():
             nat = (self.model(x).argmax(1) == y).float().mean()
             adv = (self.model(x_adv).argmax(1) == y).float().mean()
@@ -60,20 +60,24 @@ class Trainer:
         for epoch in range(1, self.args.epochs + 1):
             start = time.time()
             loss = self.train_epoch()
-            train_nat_acc, train_adv_acc = self.evaluate(self.x_train, self.y_train)
-            eval_nat_acc, eval_adv_acc = self.evaluate(self.x_eval, self.y_eval)
+            train_nat_acc, train_adv_acc = self.evaluate(self.x_train, self.y_train, self.attack)
+            eval_nat_acc, eval_adv_acc = self.evaluate(self.x_eval, self.y_eval, self.attack)
             print("=" * 60)
             print("epoch {}, {:.2f} seconds, adversarial loss {:.4f}".format(epoch, time.time() - start, loss))
             print("training nat accuracy: {:.2f}".format(train_nat_acc))
             print("training adv accuracy: {:.2f}".format(train_adv_acc))
             print("eval nat accuracy: {:.2f}".format(eval_nat_acc))
             print("eval adv accuracy: {:.2f}".format(eval_adv_acc))
+            if self.args.test_attack:
+                _, other_adv_acc = self.evaluate(self.x_eval, self.y_eval, ATTACKS[self.args.test_attack])
+                print("eval other adv accuracy: {:.2f}".format(other_adv_acc))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--network", choices=sorted(NETWORKS), default="mlp")
     parser.add_argument("--attack", choices=sorted(ATTACKS), default="fgsm")
+    parser.add_argument("--test-attack", choices=sorted(ATTACKS), help="evaluate under this attack, too")
     parser.add_argument("--epsilon", type=float, default=0.1, help="largest change of a pixel (pixels are 0..1)")
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--batch-size", type=int, default=64)

@@ -93,6 +93,19 @@ def test_the_json_has_every_number():
     assert np.shape(stability["classification"]["matrix"]) == (6, 6)
 
 
+def test_the_json_has_likelihood_and_calibration_where_scores_were_kept():
+    predicted = made.predictions(3)
+    scores = np.where(np.arange(3) == predicted.labels[..., None], 0.8, 0.1)
+    known = json.loads(
+        experiment_json(report(made.evaluation(dataclasses.replace(predicted, scores=scores), metric=None)))
+    )
+    measured = known["predictions"][0]["classification"]["correctness"]["calibration"]
+    right = predicted.labels == predicted.targets
+    expected = -np.where(right, np.log(0.8), np.log(0.1)).mean(axis=1)
+    assert measured["nll"]["values"] == pytest.approx(expected, rel=1e-6)
+    assert sorted(measured) == ["brier", "ece", "nll"]
+
+
 def test_where_nothing_was_captured_the_full_report_says_so_and_what_to_do():
     facts = cases.usual().facts
     assert json.loads(experiment_json(facts))["predictions"] == []

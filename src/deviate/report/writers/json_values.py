@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from deviate.measure.intervals import Interval
 from deviate.report.escape import encodable, json_shown
@@ -24,9 +25,18 @@ def fields(facts: object, *names: str) -> dict[str, Any]:
     """Return the values of fields and properties as JSON has them, in the order of `names`; intervals as `bounds`."""
     values = {name: getattr(facts, name) for name in names}
     return {
-        name: bounds(value) if isinstance(value, Interval) else msgspec.to_builtins(value, str_keys=True)
+        name: bounds(value)
+        if isinstance(value, Interval)
+        else msgspec.to_builtins(value, str_keys=True, enc_hook=_listed)
         for name, value in values.items()
     }
+
+
+def _listed(value: object) -> list[Any]:
+    """Return an array, which facts may hold, as lists; what is neither is refused, as without this."""
+    if isinstance(value, np.ndarray):
+        return list(value.tolist())
+    raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
 
 
 def _encodable(value: Any) -> Any:

@@ -1,0 +1,83 @@
+"""The studies that the examples do again by one command, each at its smallest: they end with their tables."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from installed import require
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+#: Two runs of one variant.
+STUDIES = {
+    "arms": "--parts faces --arms algo+impl --epochs 1",
+    "sources": "--vary shuffle --epochs 1",
+    "digits_mlp": "--vary algo+impl --epochs 1 --converged 1 --weak 0",
+    "adversarial_digits": "--networks mlp --attacks fgsm --kinds algo+impl --epochs 1",
+}
+
+
+def run_study(folder: str, parent: Path) -> str:
+    copy = shutil.copytree(EXAMPLES / folder, parent / folder, ignore=shutil.ignore_patterns("__pycache__", ".deviate"))
+    words = [sys.executable, "study.py", "--runs", "2", "--jobs", "1", *STUDIES[folder].split()]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(words, cwd=copy, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    require("torch", "sklearn", "safetensors")
+    parent = tmp_path_factory.mktemp("studies")
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        yield {folder: pool.submit(run_study, folder, parent) for folder in STUDIES}
+
+
+def rows(output: str) -> list[list[str]]:
+    """Return the cells of the rows of a table in Markdown, without its head."""
+    lines = [line for line in output.splitlines() if line.startswith("|")]
+    assert re.fullmatch(r"[|:-]+", lines[1])
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+@pytest.mark.slow
+def test_arms_has_the_spread_of_each_group_and_its_ratio_to_that_of_all(tables):
+    found = rows(tables["arms"].result())
+    assert [row[0] for row in found] == ["all", "female", "male", "young", "old"]
+    spread = {row[0]: float(row[1].split()[0]) for row in found}
+    ratio = {row[0]: float(re.search(r"\((.+)\)", row[1])[1]) for row in found[1:]}
+    assert spread["all"] > 0
+    assert ratio["old"] == pytest.approx(spread["old"] / spread["all"], rel=0.05)
+
+
+@pytest.mark.slow
+def test_sources_compares_answers_representations_and_weights_of_runs(tables):
+    (row,) = rows(tables["sources"].result())
+    assert row[:2] == ["shuffle", "2"]
+    disagreement, correlation, similarity, distance = (float(row[place]) for place in (4, 7, 8, 9))
+    assert 0 < disagreement < 100
+    assert -1 <= correlation < 1
+    assert similarity < 1
+    assert 0 < distance <= 2
+
+
+@pytest.mark.slow
+def test_digits_mlp_has_spread_classes_and_convergence_of_identical_runs(tables):
+    (row,) = rows(tables["digits_mlp"].result())
+    assert row[:2] == ["free seeds", "2"]
+    assert 0 < float(row[3]) <= float(row[5].split()[0]), "no class varies less than all of them"
+    assert row[6] == "0 to 0"
+
+
+@pytest.mark.slow
+def test_adversarial_digits_has_accuracy_under_both_attacks(tables):
+    (row,) = rows(tables["adversarial_digits"].result())
+    assert row[:3] == ["mlp-fgsm", "free", "2"]
+    one_step, several = row[6:]
+    assert one_step != several
