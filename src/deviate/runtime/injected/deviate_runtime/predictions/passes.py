@@ -1,0 +1,176 @@
+"""What is known of the evaluation passes of a program, batch by batch, until they are written."""
+
+import sys
+
+#: Passes after which a point at which no examples came back is left alone: it evaluates no fixed set.
+PASSES = 16
+
+#: Examples of a pass.
+MAX_ROWS = 5000000
+
+
+class Batch:
+    """Examples that were evaluated together.
+
+    Attributes
+    ----------
+    index : array, optional
+        Their numbers in the data set.
+    digest : array, optional
+        A number for each by its input.
+    outputs : Outputs, optional
+        What the model returned.
+    target : array or tensor, optional
+        What was to be predicted.
+    label : array or tensor, optional
+        What the program itself took for the prediction.
+    source : object, optional
+        Equal for all calls on the same batch of a loader.
+    is_confirmed : bool
+        The program compared it with targets, or computed a loss or a metric of it.
+    """
+
+    __slots__ = ("size", "index", "digest", "outputs", "target", "label", "source", "is_confirmed")
+
+    def __init__(self, size, index=None, digest=None, outputs=None, target=None, label=None, source=None):
+        self.size = size
+        self.index = index
+        self.digest = digest
+        self.outputs = outputs
+        self.target = target
+        self.label = label
+        self.source = source
+        self.is_confirmed = False
+
+    def repeats(self, other):
+        """Tell whether another call was on the very same examples."""
+        if self.source is not None or other.source is not None:
+            return self.source is other.source
+        if self.digest is None or other.digest is None or self.size != other.size:
+            return False
+        return bool((self.digest == other.digest).all())
+
+    def confirm(self, target, label=None, outputs=None):
+        """Take what the program computed a measure of, unless it is another thing than predictions with targets.
+
+        Where the loader's target is known here, one of the two is equal to it.
+        """
+        if label is not None and differ(self.target, target):
+            if differ(self.target, label):
+                return
+            label, target = target, label
+        self.target, self.is_confirmed = target, True
+        if label is not None:
+            self.label = label
+        if self.outputs is None:
+            self.outputs = outputs
+
+
+class Pass:
+    """The batches of one pass, in order; `whole` are labels and targets of all of them, where a program joins them."""
+
+    __slots__ = ("point", "series", "iteration", "number", "batches", "rows", "whole")
+
+    def __init__(self, point, series, iteration):
+        self.point = point
+        self.series = series
+        self.iteration = iteration
+        self.number = point.passes
+        self.batches = []
+        self.rows = 0
+        self.whole = None
+
+    def add(self, batch):
+        """Add the next batch; of several calls on the same examples in turn, the last one counts."""
+        if self.batches and self.batches[-1].repeats(batch):
+            self.remove(self.batches[-1])
+        self.batches.append(batch)
+        self.rows += batch.size
+
+    def remove(self, batch):
+        """Remove a batch that was but a part of the way to a prediction."""
+        if batch in self.batches:
+            self.batches.remove(batch)
+            self.rows -= batch.size
+
+    def ends_before(self, batch, series):
+        """Tell whether a batch begins another pass: with a loader that began anew, or with the first examples."""
+        if self.series != series or self.rows > MAX_ROWS:
+            return True
+        return len(self.batches) > 1 and self.batches[0].repeats(batch)
+
+    @property
+    def is_confirmed(self):
+        """Whether the program measured any of it."""
+        return self.whole is not None or any(batch.is_confirmed for batch in self.batches)
+
+
+class Point:
+    """A point of the program at which models are evaluated.
+
+    Attributes
+    ----------
+    passes : int
+        Passes that ended.
+    last, best : Kept, optional
+        The last pass, and the best one where it is another.
+    goodness : float, optional
+        Of the best pass.
+    written : set
+        ``last`` and ``best`` where there is a file.
+    """
+
+    def __init__(self, number, chain, part):
+        self.number = number
+        self.chain = chain
+        self.part = part
+        self.passes = 0
+        self.last = None
+        self.best = None
+        self.goodness = None
+        self.sketch = None
+        self.has_returned = False
+        self.written = set()
+
+    @property
+    def is_left(self):
+        """Whether its passes evaluate other examples each time."""
+        return self.passes >= PASSES and not self.has_returned
+
+    def look(self, numbers):
+        """Learn from the smallest numbers of a pass's examples whether they came back."""
+        if self.sketch is None:
+            self.sketch = set(numbers)
+        elif 2 * len(self.sketch.intersection(numbers)) >= len(self.sketch):
+            self.has_returned = True
+
+    def keep(self, kept, goodness):
+        """Keep a pass as the last one, and what was the last one as the best where it was."""
+        if self.last is None or goodness >= self.goodness:
+            self.best, self.goodness = None, goodness
+        elif self.best is None:
+            self.best = self.last
+            self.best.is_written = False
+        self.last = kept
+
+
+class Kept:
+    """A pass as it is written."""
+
+    __slots__ = ("header", "columns", "is_written")
+
+    def __init__(self, header, columns):
+        self.header = header
+        self.columns = columns
+        self.is_written = False
+
+
+def differ(column, other):
+    """Tell whether two columns in this machine's memory are known to differ."""
+    arrays = [each for each in (column, other) if type(each) is sys.modules["numpy"].ndarray]
+    return len(arrays) == 2 and not equal(*arrays)
+
+
+def equal(column, other):
+    """Tell whether two columns hold the same."""
+    return len(column) == len(other) and bool((column == other).all())
