@@ -125,13 +125,26 @@ def _values(values: Values) -> list[str]:
 
 
 def weight_sentences(facts: WeightFacts) -> list[str]:
-    """Say how far the final weights of runs lie apart."""
+    """Say how far the final weights of runs lie apart, and from where on those kept on the way differ."""
     if facts.distance is None:
-        return [f"Final weights are not compared: {facts.withheld}."]
+        return [f"Final weights are not compared: {facts.withheld}.", *_parting(facts)]
     return [
         f"The final weights of two runs, each brought to length 1, are {show(facts.distance.value, digits=3)} apart"
-        f"{show_interval(facts.distance.interval, _three_digits)}; 0 is equal and 1.41 as far as unrelated directions."
+        f"{show_interval(facts.distance.interval, _three_digits)}; 0 is equal and 1.41 as far as unrelated directions.",
+        *_parting(facts),
     ]
+
+
+def _parting(facts: WeightFacts) -> list[str]:
+    first = next((place for place, each in enumerate(facts.moments) if not each.equal), None)
+    if not facts.moments:
+        return []
+    if first is None:
+        return ["All weights that were kept on the way are equal in all runs."]
+    since = facts.moments[first].name
+    if first == 0:
+        return [f"Weights differ from the first that were kept, {since}."]
+    return [f"Weights are equal in all runs up to {facts.moments[first - 1].name} and differ from {since} on."]
 
 
 def provenance(facts: Stability) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.stability import ClassStability, Correctness, Flip, Stability
 from deviate.inference.weights import WeightFacts
+from deviate.measure.jackknife import Estimate
 from deviate.report.figures.experiment import Charts
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import UNKNOWN, show, show_interval, show_percent
@@ -78,7 +79,25 @@ def weights(facts: ExperimentFacts, charts: Charts) -> Section | None:
         blocks.append(Sentences(about=about, sentences=weight_sentences(each)))
         if each.layers:
             blocks.append(Fold(title="Layers", blocks=[_layer_table(each)], open=False))
+        if each.moments:
+            blocks.append(Fold(title="Iterations", blocks=[_moment_table(each)], open=False))
     return Section(slug="weights", title="Final weights", blocks=blocks) if blocks else None
+
+
+def _moment_table(facts: WeightFacts) -> Table:
+    return Table(
+        caption="Distance of the weights of two runs after iterations, each brought to length 1",
+        slug=slug("moments", facts.variant),
+        columns=columns("after", "distance", "CI"),
+        rows=[Row(cells=[Cell(each.name), *_distance(each.distance)]) for each in facts.moments],
+    )
+
+
+def _distance(distance: Estimate) -> list[Cell]:
+    return [
+        number(show(distance.value, digits=3), distance.value),
+        number(show_interval(distance.interval, -2), distance.interval.low),
+    ]
 
 
 def _layer_table(facts: WeightFacts) -> Table:
@@ -91,8 +110,7 @@ def _layer_table(facts: WeightFacts) -> Table:
                 cells=[
                     Cell(layer.name),
                     number(str(layer.elements), layer.elements),
-                    number(show(layer.distance.value, digits=3), layer.distance.value),
-                    number(show_interval(layer.distance.interval, -2), layer.distance.interval.low),
+                    *_distance(layer.distance),
                 ]
             )
             for layer in facts.layers

@@ -1,8 +1,8 @@
 """Weights that programs on JAX train: arrays that they differentiate by, and that come back from an update.
 
-Nothing in JAX holds what is trained. It is recognised by identity: gradients are computed by the arguments of a compiled
-function, or by arrays, and these arrays are what a compiled function, a scan or `apply_updates` of Optax returned just
-before. From then on what that one returned last is kept for the end.
+Nothing in JAX holds what is trained. It is recognised by identity: gradients are computed by the arguments of a
+compiled function, or by arrays, and these arrays are what a compiled function, a scan or `apply_updates` of Optax
+returned just before. From then on what that one returned last is kept for the end.
 """
 
 import operator
