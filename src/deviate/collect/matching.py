@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -46,6 +47,8 @@ class Predictions:
         Names, where labels are numbers of names.
     left_out : int
         Examples of the run with most that not all runs evaluated.
+    features : tuple of ndarray, shape (n_some, n_features of the run), or None
+        What entered the last linear layer of each run, of the same examples; None where a run kept none.
     """
 
     runs: tuple[str, ...]
@@ -58,6 +61,7 @@ class Predictions:
     keys: Array
     classes: tuple[str, ...] | None
     left_out: int = 0
+    features: tuple[Array, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,18 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
         labels=column("label"), values=column("value"),
         top=column("score"), scores=column("scores"), keys=common,
         classes=tuple(classes) if classes else None, left_out=most - len(common),
+        features=None if by == "position" else _features(passes, keys),
     )  # fmt: skip
+
+
+def _features(passes: Sequence[EvaluationPass], keys: Sequence[Array]) -> tuple[Array, ...] | None:
+    """Return the features of the examples of which all runs kept some."""
+    known = [(each.features, key[each.feature_rows]) for each, key in zip(passes, keys, strict=True)
+             if each.features is not None and each.feature_rows is not None]  # fmt: skip
+    if len(known) < len(passes):
+        return None
+    common = functools.reduce(np.intersect1d, (own for _, own in known))
+    return tuple(features[_places(own, common)] for features, own in known)
 
 
 def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions] | Withheld:
@@ -193,4 +208,5 @@ def _renumbered(each: EvaluationPass, names: list[str]) -> EvaluationPass:
     columns: dict[str, Array] = {
         name: table[each.columns[name]] for name in ("label", "target") if name in each.columns
     }
-    return EvaluationPass(msgspec.structs.replace(each.header, classes=names), {**each.columns, **columns})
+    header = msgspec.structs.replace(each.header, classes=names)
+    return dataclasses.replace(each, header=header, columns={**each.columns, **columns})

@@ -73,10 +73,14 @@ class EvaluationPass:
     columns : dict of str to ndarray
         ``label`` or ``value``, perhaps ``target``, ``score``, ``scores`` (probabilities), ``index`` and ``digest``: one
         entry an example, in the order in which they were evaluated.
+    features : ndarray of float, shape (n_some, n_features), optional
+        What entered the last linear layer, of the examples in `feature_rows`.
     """
 
     header: Header
     columns: dict[str, Array]
+    features: Array | None = None
+    feature_rows: Array | None = None
 
     @property
     def point(self) -> str:
@@ -137,11 +141,16 @@ def read_pass(path: Path) -> EvaluationPass:
         raise DamagedError(f"{path.name} is damaged: {error}") from error
     if "index" in columns:
         columns["index"] = np.cumsum(columns["index"], dtype=np.int64)
+    features, feature_rows = columns.pop("features", None), columns.pop("feature_rows", None)
+    if features is not None and (feature_rows is None or len(features) != len(feature_rows)):
+        raise DamagedError(f"{path.name} is damaged: not all features are of a row")
+    if feature_rows is not None and not (feature_rows < header.rows).all():
+        raise DamagedError(f"{path.name} is damaged: features are of more than {header.rows} rows")
     if {"target"} - columns.keys() or any(len(array) != header.rows for array in columns.values()):
         raise DamagedError(f"{path.name} is damaged: a column is missing or has not {header.rows} rows")
     if "scores" in columns:
         columns["scores"] = as_probabilities(columns["scores"])
-    return EvaluationPass(header, columns)
+    return EvaluationPass(header, columns, features, feature_rows)
 
 
 #: Scores of an example that add up to 1 to this are probabilities.

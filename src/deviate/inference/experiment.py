@@ -15,6 +15,7 @@ from deviate.experiment import SCHEMA, Experiment
 from deviate.factors import GROUPS
 from deviate.inference.metric import metric_spreads
 from deviate.inference.order import ordered
+from deviate.inference.representations import RepresentationFacts, representation_facts
 from deviate.inference.sources import SpreadAcross, spread_across
 from deviate.inference.stability import Stability, stabilities
 from deviate.inference.timeline import Timeline, timeline_of
@@ -78,6 +79,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     stabilities: list[Stability] = []
     #: How far final weights lie apart, by variant, where they were kept.
     weights: list[WeightFacts] = []
+    #: How alike runs represent the same examples, by variant, where that was kept.
+    representations: list[RepresentationFacts] = []
 
 
 def experiment_facts(
@@ -129,6 +132,11 @@ def experiment_facts(
             weight_facts(variant.variant, results.weights[variant.variant], level)
             for variant in variants
             if variant.variant in results.weights
+        ],
+        representations=[
+            known
+            for name, evaluations in results.evaluations.items()
+            if (known := representation_facts(evaluations, results.samples.get(name, []), level)) is not None
         ],
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from deviate.collect.matching import Match
+from deviate.inference.representations import RepresentationFacts
 from deviate.inference.stability import ClassStability, Correctness, Labels, Stability, Values
 from deviate.inference.weights import WeightFacts
 from deviate.measure.intervals import Interval
@@ -122,6 +123,17 @@ def _values(values: Values) -> list[str]:
     )
     error = f"; the error of a run (RMSE) is {show(values.error.mean, digits=3)}" if values.error is not None else ""
     return [f"{apart}{error}."]
+
+
+def representation_sentences(facts: RepresentationFacts) -> list[str]:
+    """Say how alike runs represent the same examples."""
+    if facts.cka.value is None:
+        return [f"Representations are not compared: {facts.cka.reason}."]
+    return [
+        f"What enters the last linear layer is alike in two runs by {show(facts.cka.value, digits=3)}"
+        f"{show_interval(facts.cka.interval, _three_digits)}, the linear CKA over {count(facts.examples, 'example')}; "
+        "1 is equal up to rotation and scale, 0 unrelated."
+    ]
 
 
 def weight_sentences(facts: WeightFacts) -> list[str]:

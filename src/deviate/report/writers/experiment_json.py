@@ -55,6 +55,7 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         **fields(facts, "timeline"),
         "predictions": [_stability(each) for each in facts.stabilities],
         "weights": [fields(each, *each.__struct_fields__) for each in facts.weights],
+        "representations": [fields(each, *each.__struct_fields__) for each in facts.representations],
     }
 
 

@@ -32,6 +32,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         figures.distribution,
         figures.curves,
         predictions.full,
+        predictions.representations,
         predictions.weights,
         factors.spread_by_variant,
         figures.time,

@@ -17,6 +17,7 @@ from deviate.report.text.stability import (
     NOTHING_CAPTURED,
     brief_stability,
     provenance,
+    representation_sentences,
     stability_sentences,
     weight_sentences,
 )
@@ -69,6 +70,18 @@ def _was_sought(facts: ExperimentFacts) -> bool:
     definition = facts.definition
     completed = any(variant.completed for variant in facts.variants)
     return completed and definition.imported is None and definition.predictions != "none"
+
+
+def representations(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say how alike runs represent the same examples."""
+    blocks: list[Block] = [
+        Sentences(
+            about=each.variant if len(facts.variants) > 1 else "Representations",
+            sentences=representation_sentences(each),
+        )
+        for each in facts.representations
+    ]
+    return Section(slug="representations", title="Representations", blocks=blocks) if blocks else None
 
 
 def weights(facts: ExperimentFacts, charts: Charts) -> Section | None:

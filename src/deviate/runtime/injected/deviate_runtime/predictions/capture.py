@@ -15,6 +15,7 @@ from ..files import own_path
 from ..interruption import raised_by_handler
 from ..streams.callers import Callers
 from .columns import columns_of, content_of, crc_of, goodness_of
+from .features import LastInput
 from .passes import Batch, Kept, Pass, Point
 from .storing import compact, write_pass
 
@@ -49,6 +50,8 @@ class Predictions:
     def __init__(self, process):
         self.process = process
         self.keep_scores = process.config["predictions"] == "scores"
+        #: None where representations are not kept.
+        self.last_input = LastInput() if self.keep_scores else None
         self.callers = Callers(process.config)
         self.failures = 0
         self.forget()
@@ -222,8 +225,9 @@ class Predictions:
             "goodness": goodness if goodness > -float("inf") else None,
             "classes": classes,
         }
+        columns.update(known.features.columns(numpy, columns))
         if "index" in columns:
-            del columns["digest"]
+            columns.pop("digest", None)
         point.keep(Kept(header, compact(numpy, columns, self.keep_scores)), goodness)
 
     def describe(self, frame):

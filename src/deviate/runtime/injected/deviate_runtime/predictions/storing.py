@@ -9,7 +9,8 @@ labels are numbers of names, else null) and ``columns``: ``name``, ``dtype`` (Nu
 
 Columns, one entry an example in the order in which they were evaluated: ``target``; ``label`` or ``value``; ``score``,
 the probability of the label; ``scores`` of all classes; ``index``, the number in the data set, as differences;
-``digest`` of the input.
+``digest`` of the input. Beside them, of some examples alone, ``features``, what entered the last linear layer, and
+``feature_rows``, the numbers of their rows.
 """
 
 import json
