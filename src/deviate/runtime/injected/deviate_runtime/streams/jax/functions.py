@@ -3,6 +3,7 @@
 import functools
 import inspect
 import sys
+import threading
 import types
 import weakref
 
@@ -87,11 +88,12 @@ def observe(compiled, function, body, training):
     # Two objects may share a method, and each is trained by its own.
     is_method = isinstance(function, types.MethodType)
     state = State(training, body._deviate_positions) if is_method else body._deviate_state
+    streams, thread = training.streams, threading.get_ident
 
     @functools.wraps(function, updated=())
     def call(*args, **kwargs):
         returned = compiled(*args, **kwargs)
-        if not state.is_over and training.watches():
+        if not state.is_over and thread() == streams.thread:
             state.called(args, kwargs, returned)
         return returned
 
@@ -117,25 +119,26 @@ class State:
         self.positions = positions
         self.source = Source(training)
         self.settled = 0
+        #: True: nothing of the function is of interest any more.
+        self.is_over = False
 
     def end_with(self, function):
         """Let go of weights as soon as the function is gone that returned them."""
         weakref.finalize(function, self.training.leave, self.source).atexit = False
 
-    @property
-    def is_over(self):
-        """Whether nothing of the function is of interest any more."""
-        return self.source.calls > CALLS and not self.source.names
-
     def called(self, args, kwargs, returned):
         """Take down what the function was called with and returned."""
-        training = self.training
+        training, source = self.training, self.source
         try:
-            clean = training.clean()
-            if self.settled != len(self.positions) or not clean:
+            clean, settled = training.clean(), self.settled == len(self.positions)
+            if clean and settled and source.parts is not None and not training.waiting:
+                source.keep(returned)
+                return
+            if not (clean and settled):
                 self.hand_on((args, kwargs), self.positions, clean)
             if clean:
-                training.returned(self.source, returned)
+                training.returned(source, returned)
+                self.is_over = source.calls > CALLS and not source.names
         except Exception as error:
             training.failed(error)
 

@@ -58,9 +58,9 @@ class Training:
     def __init__(self, jax, streams):
         self.jax = jax
         self.streams = streams
-        core = jax.core if hasattr(jax.core, "trace_state_clean") else sys.modules["jax._src.core"]
-        #: Tells whether nothing is being traced.
-        self.clean = core.trace_state_clean
+        core = sys.modules.get("jax._src.core", jax.core)
+        #: Tells whether nothing is being traced; newer versions keep it in a context that can be asked at once.
+        self.clean = getattr(getattr(core, "trace_ctx", None), "is_top_level", core.trace_state_clean)
         self.traced = []
         self.made = {}
         self.waiting = set()
@@ -100,9 +100,12 @@ class Training:
         reference, source, position = self.made.get(id(leaf), (None, None, None))
         if reference is None or reference() is not leaf:
             return False
-        if not source.names and len(self.sources) < SOURCES:
+        if source not in self.sources:
+            if len(self.sources) >= SOURCES:
+                return True
             self.sources.append(source)
-        source.names.setdefault(position, name)
+        if position not in source.names:
+            source.names[position], source.parts = name, None
         return True
 
     def returned(self, source, tree):
@@ -189,7 +192,7 @@ class Source:
 
     def keep(self, tree):
         """Keep what was returned last, and nothing of what was returned before."""
-        if self.places is None or len(self.places) != len(self.names):
+        if self.parts is None:
             self.look(tree)
         try:
             self.latest = self.parts(tree)
