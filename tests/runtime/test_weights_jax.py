@@ -168,6 +168,44 @@ def test_weights_are_known_in_each_style(run: Run, records: Path) -> None:
     assert plain.stdout == outcome.stdout
 
 
+USES = """
+import copy, inspect
+def double(x, *, k=2.0):
+    return x * k
+compiled = jax.jit(double, donate_argnames=())
+print(compiled(x=jnp.ones(2), k=3.0), jax.vmap(compiled)(jnp.ones((2, 2))), jax.grad(compiled)(2.0))
+print(jax.eval_shape(compiled, jnp.ones(3)), jax.make_jaxpr(compiled)(1.0), inspect.signature(compiled))
+print(compiled.lower(jnp.ones(2)).as_text(), jax.jit(compiled)(3.0), compiled.__wrapped__ is double, compiled.__name__)
+print(copy.deepcopy([compiled])[0](2.0), jax.jit(jnp.sum)(jnp.ones(3)), jax.jit(Callable())(1.0))
+traces = []
+def traced(x):
+    traces.append(1)
+    return x + 1
+for _ in range(3):
+    jax.jit(traced)(1.0)
+    jax.lax.scan(scanned, 0.0, jnp.ones(2))
+print(len(traces))
+"""
+
+CALLABLE = """
+class Callable:
+    def __call__(self, x):
+        return x * 2
+def scanned(carry, x):
+    traces.append(1)
+    return carry + x, x
+"""
+
+
+def test_a_compiled_function_is_what_it_is_without_the_runtime(run: Run) -> None:
+    source = DATA + CALLABLE + USES
+    plain = run(source, runtime=False)
+    assert plain.status == 0, plain.stderr
+    outcome = run(source, control="observe", weights="final")
+    assert outcome.stdout == plain.stdout
+    assert not outcome.of("note")
+
+
 def test_what_is_updated_by_hand_is_not_known_and_that_is_noted(run: Run, records: Path) -> None:
     outcome = trained(run, BY_HAND, "final")
     assert not kept(records)

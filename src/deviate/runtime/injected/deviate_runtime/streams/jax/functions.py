@@ -49,12 +49,12 @@ def wrap_gradient(jax, name, training):
         compute = plain(fun, argnums, *args, **kwargs)
         if is_apart(sys._getframe(1)):
             return compute
-        numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
         @functools.wraps(compute)
         def observed(*args, **kwargs):
             if training.watches():
                 try:
+                    numbers = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
                     trees = [args[number] for number in numbers]
                     training.differentiate(name, training.leaves(trees), names_of(jax, trees))
                 except Exception as error:
@@ -75,34 +75,52 @@ def wrap_compiler(jax, name, training):
         if not args:
             return functools.partial(compiler, **kwargs) if "fun" not in kwargs else plain(**kwargs)
         function = args[0]
-        body = body_of(function, training)
-        if body is None:
-            return plain(*args, **kwargs)
-        compiled = plain(body, *args[1:], **kwargs)
-        compiled._deviate_function = function
-        return observe(compiled, function, body, training)
+        try:
+            body = body_of(function, training)
+            if body is not None:
+                compiled = plain(body, *args[1:], **kwargs)
+                compiled._deviate_function = function
+                return Observed(compiled, function, body, training)
+        except Exception as error:
+            training.failed(error)
+        return plain(*args, **kwargs)
 
 
-def observe(compiled, function, body, training):
-    """Return a compiled function that shows what it is called with and returns."""
-    # Two objects may share a method, and each is trained by its own.
-    is_method = isinstance(function, types.MethodType)
-    state = State(training, body._deviate_positions) if is_method else body._deviate_state
-    streams, thread = training.streams, threading.get_ident
+class Observed:
+    """A compiled function that shows what it is called with and returns; all else is that function's."""
 
-    @functools.wraps(function, updated=())
-    def call(*args, **kwargs):
-        returned = compiled(*args, **kwargs)
-        if not state.is_over and thread() == streams.thread:
+    __slots__ = ("__weakref__", "_compiled", "_function", "_state")
+
+    def __init__(self, compiled, function, body, training):
+        # Two objects may share a method, and each is trained by its own.
+        is_method = isinstance(function, types.MethodType)
+        self._compiled = compiled
+        self._function = function
+        self._state = State(training, body._deviate_positions) if is_method else body._deviate_state
+        if is_method:
+            self._state.end_with(self)
+
+    def __call__(self, *args, **kwargs):
+        returned = self._compiled(*args, **kwargs)
+        state = self._state
+        if not state.is_over and threading.get_ident() == state.streams.thread:
             state.called(args, kwargs, returned)
         return returned
 
-    for name in dir(compiled):
-        if not name.startswith("__"):
-            setattr(call, name, getattr(compiled, name))
-    if is_method:
-        state.end_with(call)
-    return call
+    def __get__(self, instance, owner=None):
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __getattr__(self, name):
+        return self._function if name == "__wrapped__" else getattr(self._compiled, name)
+
+    def __repr__(self):
+        return repr(self._compiled)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
 
 class State:
@@ -116,6 +134,7 @@ class State:
 
     def __init__(self, training, positions):
         self.training = training
+        self.streams = training.streams
         self.positions = positions
         self.source = Source(training)
         self.settled = 0

@@ -90,7 +90,7 @@ class Training:
             inner = next((each for each in reversed(self.traced) if id(leaf) in each.places), None)
             if inner is not None:
                 inner.positions.add(inner.places[id(leaf)])
-            elif not isinstance(leaf, self.jax.core.Tracer):
+            elif hasattr(leaf, "dtype") and not isinstance(leaf, self.jax.core.Tracer):
                 known = self.is_returned(leaf, name) and known
         (self.waiting.discard if known else self.waiting.add)(differentiating)
         return known
