@@ -24,8 +24,8 @@ IMPORTED = "imported"
 #: What is kept of predictions, where the user does not say.
 DEFAULT_PREDICTIONS = "labels"
 
-#: What is kept of final weights, where the user does not say.
-DEFAULT_WEIGHTS: Literal["digest", "final"] = "digest"
+#: What is kept of weights, where the user does not say.
+DEFAULT_WEIGHTS = "digest"
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -236,7 +236,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     #: What is kept of predictions: ``none``, ``labels`` (with the score of each label), ``scores`` of all classes, with
     #: ``:every`` behind either the labels of every evaluation pass too; or the file that each run writes.
     predictions: str = DEFAULT_PREDICTIONS
-    #: What is kept of the weights that each run ends with: their ``digest``, or the ``final`` weights themselves.
-    weights: Literal["digest", "final"] = DEFAULT_WEIGHTS
+    #: What is kept of weights: ``none``, the ``digest`` of those that each run ends with, these ``final`` weights
+    #: themselves, those after ``every:K`` iterations of the main loop too, or the files that match a pattern.
+    weights: str = DEFAULT_WEIGHTS
     #: What decided how many runs were made, where that was a comparison.
     decided: Decided | None = None

@@ -88,10 +88,11 @@ REPORT_FILE = "report.md"
 )
 @click.option(
     "--weights",
-    type=click.Choice(["digest", "final"]),
     default=DEFAULT_WEIGHTS,
     show_default=True,
-    help="Keep a digest of the weights that each run ends with, or these weights (safetensors).",
+    metavar="KIND|GLOB",
+    help="Keep of the weights that each run ends with none, a digest, or them all (final); with every:K those after "
+    "every K-th iteration too; or the files that each run writes and GLOB matches (safetensors, pt, npz, h5, keras).",
 )
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
 @click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -53,6 +54,8 @@ class Predictions:
         Where each example comes in the order of evaluation of the first run.
     in_one_order : bool
         All runs evaluated exactly these examples, in one order.
+    features : tuple of ndarray, shape (n_some, n_features of the run), or None
+        What entered the last linear layer of each run, of the same examples; None where a run kept none.
     """
 
     runs: tuple[str, ...]
@@ -68,6 +71,7 @@ class Predictions:
     has_ids: bool = False
     places: Array | None = None
     in_one_order: bool = False
+    features: tuple[Array, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,7 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
         classes=tuple(classes) if classes else None, left_out=most - len(common),
         has_ids=all(each.is_file for each in passes), places=orders[0],
         in_one_order=len(common) == most and all((order == orders[0]).all() for order in orders),
+        features=None if by == "position" else _features(passes, keys),
     )  # fmt: skip
 
 
@@ -157,6 +162,16 @@ def match_every(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> EveryP
     iterations = dict(zip(passes[0].numbers, passes[0].iterations, strict=True))
     most = max(len(each.numbers) for each in passes)
     return EveryPass(matched, tuple(iterations[number] for number in numbers), most - len(numbers))
+
+
+def _features(passes: Sequence[EvaluationPass], keys: Sequence[Array]) -> tuple[Array, ...] | None:
+    """Return the features of the examples of which all runs kept some."""
+    known = [(each.features, key[each.feature_rows]) for each, key in zip(passes, keys, strict=True)
+             if each.features is not None and each.feature_rows is not None]  # fmt: skip
+    if len(known) < len(passes):
+        return None
+    common = functools.reduce(np.intersect1d, (own for _, own in known))
+    return tuple(features[places_of(own, common)] for features, own in known)
 
 
 def match_sides(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions] | Withheld:

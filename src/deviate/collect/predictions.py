@@ -87,12 +87,16 @@ class EvaluationPass:
         each, and the header is that of the first.
     numbers, iterations : tuple of int
         Of every pass in one: the number of each pass at its point, and the iteration of the main loop.
+    features : ndarray of float, shape (n_some, n_features), optional
+        What entered the last linear layer, of the examples in `feature_rows`.
     """
 
     header: Header
     columns: dict[str, Array]
     numbers: tuple[int, ...] = ()
     iterations: tuple[int, ...] = ()
+    features: Array | None = None
+    feature_rows: Array | None = None
 
     @property
     def is_file(self) -> bool:
@@ -159,12 +163,19 @@ def read_pass(path: Path) -> EvaluationPass:
         raise DamagedError(f"{path.name} is damaged: {error}") from error
     if "index" in columns:
         columns["index"] = np.cumsum(columns["index"], dtype=np.int64)
+    features, feature_rows = columns.pop("features", None), columns.pop("feature_rows", None)
+    if features is not None and (feature_rows is None or len(features) != len(feature_rows)):
+        raise DamagedError(f"{path.name} is damaged: not all features are of a row")
+    if feature_rows is not None and not (feature_rows < header.rows).all():
+        raise DamagedError(f"{path.name} is damaged: features are of more than {header.rows} rows")
     every = [*columns.values(), *(labels for _, labels in later)]
     if {"target"} - columns.keys() or any(len(array) != header.rows for array in every):
         raise DamagedError(f"{path.name} is damaged: a column is missing or has not {header.rows} rows")
     if "scores" in columns:
         columns["scores"] = as_probabilities(columns["scores"])
-    return EvaluationPass(header, columns) if header.kept != "every" else every_pass(header, columns, later)
+    if header.kept == "every":
+        return every_pass(header, columns, later)
+    return EvaluationPass(header, columns, features=features, feature_rows=feature_rows)
 
 
 def _read_columns(file: BinaryIO, columns: Sequence[Column]) -> dict[str, Array]:

@@ -16,6 +16,7 @@ from deviate.factors import GROUPS
 from deviate.inference.metric import metric_spreads
 from deviate.inference.order import ordered
 from deviate.inference.reported import Completeness, completeness
+from deviate.inference.representations import RepresentationFacts, representation_facts
 from deviate.inference.sources import SpreadAcross, spread_across
 from deviate.inference.stability import Stability, stabilities
 from deviate.inference.timeline import Timeline, timeline_of
@@ -81,6 +82,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     weights: list[WeightFacts] = []
     #: How much of what the program reported in text is measured, by variant.
     reported: list[Completeness] = []
+    #: How alike runs represent the same examples, by variant, where that was kept.
+    representations: list[RepresentationFacts] = []
 
 
 def experiment_facts(
@@ -136,6 +139,11 @@ def experiment_facts(
         reported=completeness(
             results.reported, {variant.variant: variant.completed for variant in variants}, results.lines_left_out
         ),
+        representations=[
+            known
+            for name, evaluations in results.evaluations.items()
+            if (known := representation_facts(evaluations, results.samples.get(name, []), level)) is not None
+        ],
     )
 
 

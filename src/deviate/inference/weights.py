@@ -1,11 +1,14 @@
-"""The facts about final weights: how far those of different runs lie apart."""
+"""The facts about weights: how far those of different runs lie apart, at the end and on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
+import numpy as np
 
+from deviate.collect.predictions import Array
+from deviate.collect.weights import Moment
 from deviate.inference.stability import ONE_RUN
 from deviate.measure.jackknife import Estimate
 from deviate.measure.weights import weight_distances
@@ -23,6 +26,23 @@ class LayerDistance(msgspec.Struct, frozen=True, kw_only=True):
     distance: Estimate
 
 
+class MomentDistance(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the weights of runs lie apart after an iteration, or in a file that each of them wrote."""
+
+    #: None for a file.
+    iteration: int | None
+    #: Its path; empty for an iteration.
+    file: str
+    #: Whether all runs have the same numbers.
+    equal: bool
+    distance: Estimate
+
+    @property
+    def name(self) -> str:
+        """What a reader knows it by."""
+        return self.file or f"iteration {self.iteration}"
+
+
 class WeightFacts(msgspec.Struct, frozen=True, kw_only=True):
     """How far the final weights of the runs of a variant lie apart, each brought to length 1."""
 
@@ -37,6 +57,8 @@ class WeightFacts(msgspec.Struct, frozen=True, kw_only=True):
     matrix: list[list[float]] = []
     #: Why nothing is measured; empty where something is.
     withheld: str = ""
+    #: What was kept on the way by all runs, in the order of time.
+    moments: list[MomentDistance] = []
 
 
 def weight_facts(variant: str, weights: Mapping[str, RunWeights], level: float) -> WeightFacts:
@@ -46,10 +68,10 @@ def weight_facts(variant: str, weights: Mapping[str, RunWeights], level: float) 
     if len(readable) < 2:
         damaged = "; ".join(run.reason for run in weights.values() if run.reason)
         return msgspec.structs.replace(facts, withheld=damaged or ONE_RUN)
-    first, *others = readable.values()
-    shapes = {name: array.shape for name, array in first.items()}
-    if any({name: array.shape for name, array in other.items()} != shapes for other in others):
-        return msgspec.structs.replace(facts, withheld="the runs have other layers, or layers of other shapes")
+    facts = msgspec.structs.replace(facts, moments=_moments([run for run in weights.values() if not run.reason], level))
+    first = next(iter(readable.values()))
+    if withheld := _incomparable(list(readable.values())):
+        return msgspec.structs.replace(facts, withheld=withheld)
     measured = weight_distances(list(readable.values()), level)
     return msgspec.structs.replace(
         facts,
@@ -60,4 +82,36 @@ def weight_facts(variant: str, weights: Mapping[str, RunWeights], level: float) 
             for name, layer in list(measured.layers.items())[:LAYERS]
         ],
         matrix=measured.whole.matrix.tolist(),
+    )
+
+
+def _incomparable(runs: Sequence[Mapping[str, Array]]) -> str:
+    """Return why the weights of runs cannot be compared; empty where they can."""
+    if not runs[0]:
+        return "the runs kept no final weights"
+    shapes = {name: array.shape for name, array in runs[0].items()}
+    if any({name: array.shape for name, array in run.items()} != shapes for run in runs):
+        return "the runs have other layers, or layers of other shapes"
+    if not all(np.isfinite(array).all() for run in runs for array in run.values()):
+        return "some weights are infinite or no numbers"
+    return ""
+
+
+def _moments(runs: Sequence[RunWeights], level: float) -> list[MomentDistance]:
+    """Measure what all runs kept on the way."""
+    found = []
+    for moment in runs[0].moments:
+        layers = [run.moments[moment] for run in runs if moment in run.moments]
+        if len(layers) == len(runs) and not _incomparable(layers):
+            found.append(_moment(moment, layers, level))
+    return found
+
+
+def _moment(moment: Moment, runs: Sequence[Mapping[str, Array]], level: float) -> MomentDistance:
+    first, *others = runs
+    return MomentDistance(
+        iteration=moment if isinstance(moment, int) else None,
+        file="" if isinstance(moment, int) else moment,
+        equal=all(np.array_equal(array, other[name]) for other in others for name, array in first.items()),
+        distance=weight_distances(runs, level).whole.mean,
     )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
+from deviate.measure.intervals import DEFAULT_LEVEL
+from deviate.measure.jackknife import Estimate, pair_estimate
 from deviate.measure.sample import Floats
 
 #: The unbiased estimate divides by ``n - 3``.
@@ -62,6 +65,28 @@ def linear_cka(x: ArrayLike, y: ArrayLike) -> Similarity:
     if min(own) <= 0:
         return Similarity(value=None, reason="too few examples: the estimate of a variance is not above 0")
     return Similarity(value=_hsic(first, second) / math.sqrt(own[0] * own[1]))
+
+
+def mean_cka(runs: Sequence[ArrayLike], level: float = DEFAULT_LEVEL) -> Estimate:
+    """Measure the mean of `linear_cka` over all pairs of runs, with its interval by jackknife over runs.
+
+    Parameters
+    ----------
+    runs : sequence of array_like of float, shape (n_examples, d)
+        Activations of each run on the same examples; `d` may differ.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0], [1.0, 5.0], [2.0, 2.0]])
+    >>> round(mean_cka([x, 2 * x, -x]).value, 12)
+    1.0
+    """
+    matrix = np.full((len(runs), len(runs)), np.nan)
+    for r in range(len(runs)):
+        for s in range(r):
+            value = linear_cka(runs[r], runs[s]).value
+            matrix[r, s] = matrix[s, r] = math.nan if value is None else value
+    return pair_estimate(matrix, level, (-1.0, 1.0))
 
 
 def _hsic(x: Floats, y: Floats) -> float:

@@ -12,6 +12,7 @@ import msgspec
 
 from deviate.errors import WorkspaceUnusable
 from deviate.experiment import Experiment, Run
+from deviate.replicate.checkpoints import keep_checkpoints, share_weights
 from deviate.replicate.environment.command import find_program
 from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress, RunStarted
 from deviate.replicate.executors.executor import Executor, Handle
@@ -252,10 +253,12 @@ class _Stage:
                 *pinned_warnings(self.source.snapshot),
                 *keep_file(self.source.experiment.predictions, active.ready.launch.cwd, active.ready.folder),
                 *keep_written(active.ready.copy, active.ready.folder),
+                *keep_checkpoints(self.source.experiment.weights, active.ready.launch.cwd, active.ready.folder),
             ],
         )
 
     def _store(self, run: Run, folder: RunFolder, outcome: Outcome) -> Event:
+        share_weights(self.source.folder, folder)
         # What the outcome speaks of is on disk before the outcome is.
         for path in folder.result_files():
             sync_file(path)

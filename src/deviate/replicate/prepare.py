@@ -18,6 +18,7 @@ import msgspec
 
 from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
 from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
+from deviate.replicate.checkpoints import LIMIT, is_pattern
 from deviate.replicate.environment import command
 from deviate.replicate.environment.hardware import installed_gpus
 from deviate.replicate.environment.masking import mask_text, mask_variables, mask_words
@@ -92,8 +93,9 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     explain: str | None = None
     #: What is kept of predictions: ``none``, ``labels`` or ``scores``.
     predictions: str = "none"
-    #: What is kept of final weights: ``digest`` alone, or ``final`` weights.
+    #: What is kept of weights: ``none``, ``digest``, ``final`` or ``every:K``, and at most how many bytes.
     weights: str = "digest"
+    weights_limit: int = LIMIT
     #: For each comparison of the source, whether its left side is the target.
     comparisons: list[bool] = []
 
@@ -191,7 +193,7 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
         draws=[_runtime_draw(draw) for draw in source.experiment.draws],
         explain=source.explain if variant.observed else None,
         predictions="none" if is_file(source.experiment.predictions) else source.experiment.predictions,
-        weights=source.experiment.weights,
+        weights="digest" if is_pattern(source.experiment.weights) else source.experiment.weights,
         comparisons=[comparison.target_first for comparison in source.experiment.comparisons],
     )
 

@@ -7,7 +7,6 @@ import os
 import platform
 from datetime import datetime
 from pathlib import Path, PurePath
-from typing import Literal
 
 import msgspec
 
@@ -19,6 +18,8 @@ from deviate.project.config import read_config
 from deviate.project.import_path import file_digests
 from deviate.project.selection import extract, require_metrics
 from deviate.project.target import Target, find_target, unscripted_target
+from deviate.replicate.checkpoints import CAPTURED as WEIGHT_KINDS
+from deviate.replicate.checkpoints import SUFFIXES as WEIGHT_SUFFIXES
 from deviate.replicate.environment.command import find_program
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, check_executor
@@ -61,8 +62,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     factor: tuple[str, ...] = ()
     #: What is kept of predictions, see `Experiment`.
     predictions: str = DEFAULT_PREDICTIONS
-    #: What is kept of final weights, see `Experiment`.
-    weights: Literal["digest", "final"] = DEFAULT_WEIGHTS
+    #: What is kept of weights, see `Experiment`.
+    weights: str = DEFAULT_WEIGHTS
     #: ``METRIC ±WIDTH``: go on until it is known so well; ``decided against B``: until it is shown which is better.
     #: `runs` are then those before the first look.
     until: str | None = None
@@ -95,6 +96,7 @@ def check_request(request: Request) -> None:
         raise BadOption(f"--timeout must be above 0 seconds, found {request.timeout:g}", hint="leave it out for none")
     parse_variants(request.variants)
     _check_predictions(request.predictions)
+    _check_weights(request.weights)
 
 
 def _check_predictions(predictions: str) -> None:
@@ -104,6 +106,19 @@ def _check_predictions(predictions: str) -> None:
             f"--predictions must be {', '.join(CAPTURED)}, or a file that each run writes into its folder with the "
             f"suffix {', '.join(SUFFIXES)}, found {predictions!r}",
             hint="type --predictions labels, or --predictions preds.csv",
+        )
+
+
+def _check_weights(weights: str) -> None:
+    path = PurePath(weights)
+    known = path.suffix in WEIGHT_SUFFIXES and not path.is_absolute() and ".." not in path.parts
+    every = weights.removeprefix("every:")
+    counts = every != weights and every.isascii() and every.isdecimal() and int(every) > 0
+    if weights not in WEIGHT_KINDS and not (counts or known):
+        raise BadOption(
+            "--weights must be none, digest, final, every:K with K of at least 1, or match files that each run writes "
+            f"into its folder with the suffix {', '.join(WEIGHT_SUFFIXES)}, found {weights!r}",
+            hint="type --weights final, --weights every:10, or --weights 'checkpoints/*.pt'",
         )
 
 
@@ -162,7 +177,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     #: False where it starts no Python that is known, so that runs are made as they are unless the user says otherwise.
     controlled: bool = True
     predictions: str = DEFAULT_PREDICTIONS
-    weights: Literal["digest", "final"] = DEFAULT_WEIGHTS
+    weights: str = DEFAULT_WEIGHTS
 
     def experiment(
         self,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from made_predictions import FIRST, SECOND
 
-from deviate.measure.representations import linear_cka
+from deviate.measure.representations import linear_cka, mean_cka
 from deviate.measure.weights import weight_distances
 
 VECTORS = st.integers(1, 6).flatmap(
@@ -145,3 +145,12 @@ def test_cka_is_none_where_it_is_not_defined(x, reason):
 def test_cka_refuses_what_are_no_activations_of_the_same_examples(x, y, message):
     with pytest.raises(ValueError, match=message):
         linear_cka(x, y)
+
+
+def test_the_mean_cka_is_over_pairs_and_leaves_out_those_without():
+    rng = np.random.default_rng(5)
+    runs = [rng.normal(size=(30, 4)) @ rng.normal(size=(4, width)) for width in (4, 6, 3)]
+    pairs = [linear_cka(runs[a], runs[b]).value for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert mean_cka(runs).value == pytest.approx(np.mean(pairs), abs=1e-14)
+    assert mean_cka([*runs, np.ones((30, 2))]).value == pytest.approx(np.mean(pairs), abs=1e-14)
+    assert mean_cka(runs[:1]).value is None

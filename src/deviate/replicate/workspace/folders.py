@@ -108,8 +108,8 @@ class RunFolder:
         return sorted(path for path in self.path.glob(f"{PREDICTIONS}*") if path.suffix != ".tmp")
 
     def weight_files(self) -> list[Path]:
-        """Return the files of the weights that the run ended with, by name."""
-        return sorted(self.path.glob(f"{WEIGHTS}*.safetensors"))
+        """Return the files of weights, of all processes or written by the run itself, by name."""
+        return sorted(path for path in self.path.glob(f"{WEIGHTS}*") if path.suffix != ".tmp")
 
     def result_files(self) -> list[Path]:
         """Return all files of what the run recorded."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from deviate.collect.matching import Match
 from deviate.inference.groups import GroupFacts, GroupRate, GroupStability
+from deviate.inference.representations import RepresentationFacts
 from deviate.inference.stability import ClassStability, Correctness, Labels, Stability, Values
 from deviate.inference.weights import WeightFacts
 from deviate.measure.intervals import Interval
@@ -159,14 +160,38 @@ def _values(values: Values) -> list[str]:
     return [f"{apart}{error}."]
 
 
+def representation_sentences(facts: RepresentationFacts) -> list[str]:
+    """Say how alike runs represent the same examples."""
+    if facts.cka.value is None:
+        return [f"Representations are not compared: {facts.cka.reason}."]
+    return [
+        f"What enters the last linear layer is alike in two runs by {show(facts.cka.value, digits=3)}"
+        f"{show_interval(facts.cka.interval, _three_digits)}, the linear CKA over {count(facts.examples, 'example')}; "
+        "1 is equal up to rotation and scale, 0 unrelated."
+    ]
+
+
 def weight_sentences(facts: WeightFacts) -> list[str]:
-    """Say how far the final weights of runs lie apart."""
+    """Say how far the final weights of runs lie apart, and from where on those kept on the way differ."""
     if facts.distance is None:
-        return [f"Final weights are not compared: {facts.withheld}."]
+        return [f"Final weights are not compared: {facts.withheld}.", *_parting(facts)]
     return [
         f"The final weights of two runs, each brought to length 1, are {show(facts.distance.value, digits=3)} apart"
-        f"{show_interval(facts.distance.interval, _three_digits)}; 0 is equal and 1.41 as far as unrelated directions."
+        f"{show_interval(facts.distance.interval, _three_digits)}; 0 is equal and 1.41 as far as unrelated directions.",
+        *_parting(facts),
     ]
+
+
+def _parting(facts: WeightFacts) -> list[str]:
+    first = next((place for place, each in enumerate(facts.moments) if not each.equal), None)
+    if not facts.moments:
+        return []
+    if first is None:
+        return ["All weights that were kept on the way are equal in all runs."]
+    since = facts.moments[first].name
+    if first == 0:
+        return [f"Weights differ from the first that were kept, {since}."]
+    return [f"Weights are equal in all runs up to {facts.moments[first - 1].name} and differ from {since} on."]
 
 
 def provenance(facts: Stability) -> list[str]:

@@ -59,6 +59,7 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         "reported": [
             {**fields(each, *each.__struct_fields__), "sentences": reported_sentences(each)} for each in facts.reported
         ],
+        "representations": [fields(each, *each.__struct_fields__) for each in facts.representations],
     }
 
 

@@ -43,6 +43,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         figures.distribution,
         figures.curves,
         predictions.full,
+        predictions.representations,
         predictions.weights,
         reported.full,
         factors.spread_by_variant,

@@ -8,6 +8,7 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.learning import LearningFacts
 from deviate.inference.stability import ClassStability, Correctness, Flip, Stability
 from deviate.inference.weights import WeightFacts
+from deviate.measure.jackknife import Estimate
 from deviate.report.figures.experiment import Charts
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import show, show_interval
@@ -18,6 +19,7 @@ from deviate.report.text.stability import (
     NOTHING_CAPTURED,
     brief_stability,
     provenance,
+    representation_sentences,
     stability_sentences,
     weight_sentences,
 )
@@ -75,6 +77,18 @@ def _was_sought(facts: ExperimentFacts) -> bool:
     return completed and definition.imported is None and definition.predictions != "none"
 
 
+def representations(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say how alike runs represent the same examples."""
+    blocks: list[Block] = [
+        Sentences(
+            about=each.variant if len(facts.variants) > 1 else "Representations",
+            sentences=representation_sentences(each),
+        )
+        for each in facts.representations
+    ]
+    return Section(slug="representations", title="Representations", blocks=blocks) if blocks else None
+
+
 def weights(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Show how far final weights lie apart, whole and by layer."""
     blocks: list[Block] = []
@@ -83,7 +97,25 @@ def weights(facts: ExperimentFacts, charts: Charts) -> Section | None:
         blocks.append(Sentences(about=about, sentences=weight_sentences(each)))
         if each.layers:
             blocks.append(Fold(title="Layers", blocks=[_layer_table(each)], open=False))
+        if each.moments:
+            blocks.append(Fold(title="Iterations", blocks=[_moment_table(each)], open=False))
     return Section(slug="weights", title="Final weights", blocks=blocks) if blocks else None
+
+
+def _moment_table(facts: WeightFacts) -> Table:
+    return Table(
+        caption="Distance of the weights of two runs after iterations, each brought to length 1",
+        slug=slug("moments", facts.variant),
+        columns=columns("after", "distance", "CI"),
+        rows=[Row(cells=[Cell(each.name), *_distance(each.distance)]) for each in facts.moments],
+    )
+
+
+def _distance(distance: Estimate) -> list[Cell]:
+    return [
+        number(show(distance.value, digits=3), distance.value),
+        number(show_interval(distance.interval, -2), distance.interval.low),
+    ]
 
 
 def _layer_table(facts: WeightFacts) -> Table:
@@ -96,8 +128,7 @@ def _layer_table(facts: WeightFacts) -> Table:
                 cells=[
                     Cell(layer.name),
                     number(str(layer.elements), layer.elements),
-                    number(show(layer.distance.value, digits=3), layer.distance.value),
-                    number(show_interval(layer.distance.interval, -2), layer.distance.interval.low),
+                    *_distance(layer.distance),
                 ]
             )
             for layer in facts.layers

@@ -31,6 +31,9 @@ Environment variable ``DEVIATE_FIXED``
                    ``how`` a framework reports it as ``name``; otherwise as ``key``, which may be absent
     ``predictions``  what is kept of predictions in evaluation, where ``control`` is not null: ``none``, ``labels`` or
                    ``scores`` of all classes, with ``:every`` the labels of every pass too; absent: nothing
+    ``weights``    what is kept of weights, where ``control`` is not null: ``none``, ``digest``, ``final`` (of what
+                   the process ends with) or ``every:K`` (also after every K-th iteration of the main loop)
+    ``weights_limit``  bytes of weights that a run keeps at most; null or absent: any number
     ``comparisons``  ``[bool]``: for each comparison of the source, whether its left side is the target; the id of a
                    comparison is its index
 
@@ -48,6 +51,8 @@ Outputs
     see `predictions.storing`.
 ``predictions-POINT-every-PID-STAMP.bin``
     The labels of every evaluation at a point, where they are asked for.
+``weights-FRAMEWORK-NUMBER-PID-STAMP.safetensors``, ``weights-FRAMEWORK-NUMBER-afterITERATION-PID-STAMP.safetensors``
+    Weights that were trained: see `weights`.
 ``events-PID-STAMP.jsonl``
     ``start``, ``name``, ``seed``, ``draw``, ``fingerprint``, ``explained``, ``bit``, ``rank``, ``environment``,
     ``switch``, ``nondeterministic`` (an operation without a deterministic form was called), ``note``, ``end``,

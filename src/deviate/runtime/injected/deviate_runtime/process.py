@@ -9,6 +9,7 @@ import time
 from . import rank, watch
 from .events import Events
 from .records import Records
+from .weights import Weights
 from .words import program_words
 from .wraps import install
 
@@ -37,6 +38,7 @@ class Process:
         "records",
         "started",
         "streams",
+        "weights",
     )
 
     def __init__(self, config):
@@ -48,6 +50,7 @@ class Process:
         self.streams = None
         #: None where nothing that models predict is captured.
         self.predictions = None
+        self.weights = Weights(self)
         self.started = time.perf_counter()
         self.rank = rank.from_environment(os.environ)
         #: Children forked so far: a number that identifies each of them, the same in every run.
@@ -129,6 +132,7 @@ class Process:
         self.recorder.names.forget()
         if self.predictions is not None:
             self.predictions.forget()
+        self.weights.forget()
         self.started = time.perf_counter()
         self.forked = True
 
@@ -136,6 +140,7 @@ class Process:
         """Count an iteration of the main loop."""
         if self.predictions is not None:
             self.predictions.tick()
+        self.weights.tick(self.iteration)
         self.iteration += 1
         if self.rank is None and self.iteration < rank.READS:
             self.learn_rank()

@@ -16,6 +16,7 @@ from ..interruption import raised_by_handler
 from ..streams.callers import Callers
 from .columns import columns_of, content_of, crc_of, goodness_of
 from .every import Every
+from .features import LastInput
 from .passes import Batch, Kept, Pass, Point
 from .storing import append_passes, compact, write_pass
 
@@ -52,6 +53,8 @@ class Predictions:
         kind, _, passes = process.config["predictions"].partition(":")
         self.keep_scores = kind == "scores"
         self.keep_every = passes == "every"
+        #: None where representations are not kept.
+        self.last_input = LastInput() if self.keep_scores else None
         self.callers = Callers(process.config)
         self.failures = 0
         self.forget()
@@ -228,8 +231,9 @@ class Predictions:
         if self.keep_every and "label" in columns and not self.process.rank:
             point.every = point.every or Every()
             point.every.add(numpy, header, columns)
+        columns.update(known.features.columns(numpy, columns))
         if "index" in columns:
-            del columns["digest"]
+            columns.pop("digest", None)
         point.keep(Kept(header, compact(numpy, columns, self.keep_scores)), goodness)
 
     def describe(self, frame):

@@ -2,6 +2,8 @@
 
 import sys
 
+from .features import Features
+
 #: Passes after which a point at which no examples came back is left alone: it evaluates no fixed set.
 PASSES = 16
 
@@ -26,11 +28,13 @@ class Batch:
         What the program itself took for the prediction.
     source : object, optional
         Equal for all calls on the same batch of a loader.
+    features : tensor, optional
+        What entered the last linear layer, until the pass has taken its part of it.
     is_confirmed : bool
         The program compared it with targets, or computed a loss or a metric of it.
     """
 
-    __slots__ = ("size", "index", "digest", "outputs", "target", "label", "source", "is_confirmed")
+    __slots__ = ("size", "index", "digest", "outputs", "target", "label", "source", "is_confirmed", "features")
 
     def __init__(self, size, index=None, digest=None, outputs=None, target=None, label=None, source=None):
         self.size = size
@@ -41,6 +45,7 @@ class Batch:
         self.label = label
         self.source = source
         self.is_confirmed = False
+        self.features = None
 
     def repeats(self, other):
         """Tell whether another call was on the very same examples."""
@@ -69,7 +74,7 @@ class Batch:
 class Pass:
     """The batches of one pass, in order; `whole` are labels and targets of all of them, where a program joins them."""
 
-    __slots__ = ("point", "series", "iteration", "number", "batches", "rows", "whole")
+    __slots__ = ("point", "series", "iteration", "number", "batches", "rows", "whole", "features")
 
     def __init__(self, point, series, iteration):
         self.point = point
@@ -79,6 +84,7 @@ class Pass:
         self.batches = []
         self.rows = 0
         self.whole = None
+        self.features = Features()
 
     def add(self, batch):
         """Add the next batch; of several calls on the same examples in turn, the last one counts."""
@@ -86,6 +92,8 @@ class Pass:
             self.remove(self.batches[-1])
         self.batches.append(batch)
         self.rows += batch.size
+        if batch.features is not None:
+            self.features.add(batch)
 
     def remove(self, batch):
         """Remove a batch that was but a part of the way to a prediction."""

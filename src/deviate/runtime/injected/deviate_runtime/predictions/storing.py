@@ -9,7 +9,8 @@ labels are numbers of names, else null) and ``columns``: ``name``, ``dtype`` (Nu
 
 Columns, one entry an example in the order in which they were evaluated: ``target``; ``label`` or ``value``; ``score``,
 the probability of the label; ``scores`` of all classes; ``index``, the number in the data set, as differences;
-``digest`` of the input.
+``digest`` of the input. Beside them, of some examples alone, ``features``, what entered the last linear layer, and
+``feature_rows``, the numbers of their rows.
 
 A file of every pass (``kept`` is ``every``) has one such part after the other, with the examples in the order of their
 index or digest. Of those after the first the line has only ``number``, ``iteration``, ``classes``, ``columns`` and

@@ -43,6 +43,8 @@ class Models:
         """Take what a call returned in evaluation; one in training ends it."""
         predictions = self.predictions
         trains = module.training and self.torch.is_grad_enabled()
+        if trains and predictions.last_input is not None:
+            predictions.last_input.input = None
         if trains and not predictions.evaluating:
             predictions.training = True
             self.loaders.trained = self.loaders.count
@@ -88,6 +90,8 @@ class Models:
         else:
             batch = Batch(len(output), outputs=read_outputs(output, predictions.keep_scores), source=loaded)
             self.describe(batch, tensors, kwargs, loaded)
+            if predictions.last_input is not None:
+                batch.features = predictions.last_input.take(batch.size)
             series, part = (loaded.series, loaded.part) if loaded else (None, "")
         if batch is None or batch.outputs is None:
             self.miss(module, output)

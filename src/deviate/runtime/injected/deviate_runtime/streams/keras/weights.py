@@ -6,7 +6,7 @@ import weakref
 import zlib
 
 from ...patching import replaces
-from ...weights import Tensor, keeps_weights, write_weights
+from ...weights import Tensor
 
 
 def watch_optimizers(module, streams):
@@ -39,6 +39,7 @@ class Weights:
         self.final = {}
         self.count = 0
         atexit.register(self.end)
+        streams.process.weights.at_iteration.append(self.keep_iteration)
 
     def begin(self, optimizer, variables):
         """Take the initial weights down, before the first update."""
@@ -67,13 +68,25 @@ class Weights:
     def take(self, number, variables):
         """Take the final weights of one optimizer down."""
         self.ends.pop(number, None)
+        weights = self.streams.process.weights
         try:
-            self.final[number] = digest(variables, 0)
-            if keeps_weights(self.streams.process):
-                tensors = [as_tensor(variable) for variable in variables]
-                write_weights(self.streams.process, "keras-%d" % number, tensors)
+            if weights.takes_digests:
+                self.final[number] = digest(variables, 0)
+            if weights.is_kept:
+                weights.write("keras-%d" % number, [as_tensor(variable) for variable in variables])
         except Exception as error:
             self.streams.process.events.note("weights-unseen", "keras: %r" % (error,), "keras end")
+
+    def keep_iteration(self, iteration):
+        """Write the weights as they are after an iteration."""
+        for number, finalizer in list(self.ends.items()):
+            kept = finalizer.peek()
+            try:
+                if kept is not None:
+                    tensors = [as_tensor(variable) for variable in kept[2][1]]
+                    self.streams.process.weights.write("keras-%d" % number, tensors, iteration)
+            except Exception as error:
+                self.streams.process.events.note("weights-unseen", "keras: %r" % (error,), "keras iteration")
 
     def end(self):
         """Write the digest of the final weights."""

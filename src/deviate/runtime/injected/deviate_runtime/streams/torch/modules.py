@@ -123,7 +123,7 @@ def wrap_call(Module, streams, inputs):
     plain = Module.__call__
     models = streams.process.after_modules(sys.modules["torch"])
     if getattr(plain, "__name__", "") == "_wrapped_call_impl":
-        __call__ = instead_of(plain, streams, inputs, models)
+        __call__ = instead_of(plain, streams, inputs, models, *last_layer(streams.process))
     else:
         __call__ = around(plain, streams, inputs, models)
     __call__._deviate = True
@@ -135,7 +135,13 @@ def wrap_call(Module, streams, inputs):
             compiler.unpatched_nn_module_call = __call__
 
 
-def instead_of(plain, streams, inputs, models):
+def last_layer(process):
+    """Return the class of linear layers, and what is called with what enters one; None where nothing is to know."""
+    last = getattr(process.predictions, "last_input", None)
+    return (None, None) if last is None else (sys.modules["torch"].nn.Linear, last.see)
+
+
+def instead_of(plain, streams, inputs, models, linear, see):
     """Return what `plain` is in torch 2 and `around` otherwise, without a further call of Python's for each module."""
     enter, leave, own_factor = streams.enter, streams.leave, Factors().__getitem__
 
@@ -150,6 +156,8 @@ def instead_of(plain, streams, inputs, models):
                 returned = plain(self, *args, **kwargs)
                 models(self, args, kwargs, returned)
                 return returned
+            if type(self) is linear:
+                see(self, args)
             if self._compiled_call_impl is not None:
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_impl(*args, **kwargs)

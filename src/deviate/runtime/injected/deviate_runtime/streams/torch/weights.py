@@ -9,7 +9,7 @@ import weakref
 import zlib
 
 from ...patching import replaces
-from ...weights import Tensor, keeps_weights, write_weights
+from ...weights import Tensor
 from ..derive import mix
 from .order import tensor_bytes
 
@@ -111,6 +111,7 @@ class Weights:
         fingerprints = self.streams.fingerprints
         if number == 1:
             fingerprints.at_end.append(self.finish)
+            self.streams.process.weights.at_iteration.append(self.keep_iteration)
         fingerprints.write_content("init", self.digest, number, "first")
         if number == 1 and self.streams.process.config.get("bit") is not None:
             flip(self.torch, groups, self.streams.process)
@@ -123,12 +124,24 @@ class Weights:
         """Look at the weights that an optimizer leaves."""
         self.known.discard(identity)
         self.alive.pop(number, None)
+        weights = self.streams.process.weights
         try:
-            self.ends[number] = digest_of(self.torch, groups)
-            if keeps_weights(self.streams.process):
-                write_weights(self.streams.process, "torch-%d" % number, self.named(groups))
+            if weights.takes_digests:
+                self.ends[number] = digest_of(self.torch, groups)
+            if weights.is_kept:
+                weights.write("torch-%d" % number, self.named(groups))
         except Exception as error:
             self.streams.process.events.note("weights-unread", repr(error), "weights")
+
+    def keep_iteration(self, iteration):
+        """Write the weights as they are after an iteration."""
+        for number, gone in list(self.alive.items()):
+            kept = gone.peek()
+            try:
+                if kept is not None:
+                    self.streams.process.weights.write("torch-%d" % number, self.named(kept[2][2]), iteration)
+            except Exception as error:
+                self.streams.process.events.note("weights-unread", repr(error), "weights")
 
     def named(self, groups):
         """Return the tensors of an optimizer by the names that the models have for them, else by their place."""
@@ -156,7 +169,8 @@ class Weights:
             digest = joined(digest, end)
         fingerprints = self.streams.fingerprints
         fingerprints.write_content("init", self.digest, self.number, "end")
-        fingerprints.write_content("weights", digest, self.number, "end")
+        if self.ends:
+            fingerprints.write_content("weights", digest, self.number, "end")
 
 
 def joined(digest, more):

@@ -1,0 +1,52 @@
+"""What enters the last linear layer is captured as the program itself sees it, of the same examples in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from factor_runs import Zygote, zygote
+from installed import require
+from prediction_runs import run_predicted
+
+from deviate.collect.matching import Predictions, match_passes
+from deviate.collect.predictions import read_pass
+from deviate.measure.representations import mean_cka
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def torchs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    require("torch")
+    with zygote(tmp_path_factory.mktemp("torch"), "numpy", "torch._dynamo") as started:
+        yield started
+
+
+def test_features_are_those_that_enter_the_last_layer(torchs: Zygote, tmp_path: Path) -> None:
+    passes, own = [], []
+    for seed in ("1", "2"):
+        kinds = ("scores", "labels", "none")
+        scores, labels, none = run_predicted(torchs, tmp_path / seed, "torch_features.py", [seed], kinds)
+        assert scores.output == labels.output == none.output
+        assert scores.own["features"].tobytes() == none.own["features"].tobytes()
+        assert all("features" not in each.columns for each in labels.passes)
+        file = next((tmp_path / seed / "scores" / "records").glob("predictions-*-last-*.bin"))
+        passes.append(read_pass(file))
+        own.append(scores.own)
+    for known, seen in zip(passes, own, strict=True):
+        assert known.features is not None
+        assert known.feature_rows is not None
+        assert known.features.shape == (1000, 5)
+        numbers = known.columns["index"][known.feature_rows]
+        expected = seen["features"][np.argsort(seen["order"])][numbers]
+        assert known.features.tobytes() == expected.astype(np.float32).tobytes()
+    matched = match_passes(["a", "b"], passes)
+    assert isinstance(matched, Predictions)
+    assert matched.features is not None
+    assert [len(each) for each in matched.features] == [1000, 1000]
+    common = np.sort(passes[0].columns["index"][passes[0].feature_rows])
+    whole = [each["features"][np.argsort(each["order"])][common] for each in own]
+    assert mean_cka(matched.features).value == pytest.approx(mean_cka(whole).value, abs=1e-12)
