@@ -79,6 +79,7 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     """Run the steps of the analysis, each on the results of those before."""
     flow = Flow(program)
     program.set_reached(reached_units(program))
+    program.find_passed(flow)
     graph = CallGraph(flow)
     loops = LoopFinder(flow, graph)
     reports = Reports(flow)

@@ -211,3 +211,6 @@ class Valuation(Protocol):
 
     def value(self, node: ast.expr | None, scope: Scope) -> Value:
         """Evaluate an expression; parameters stay symbolic."""
+
+    def resolved(self, node: ast.expr, scope: Scope) -> Value:
+        """Evaluate an expression with its parameters replaced by what callers pass."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From
+from deviate.analyse.sinks.aliases import original_calls
 from deviate.analyse.sinks.readers import with_tag
 from deviate.analyse.sinks.rows import BY_CALL, OWN_FUNCTION, OWN_NAMES
 from deviate.analyse.source.index import CallSite, Nesting, Scope, Store
@@ -46,12 +47,13 @@ class Report:
 
 
 def report_of_call(flow: Evaluator, site: CallSite) -> Report | None:
-    """Recognise a reporting call of a library."""
+    """Recognise a reporting call of a library, under its own name or another."""
     call, scope = site.node, site.scope
+    for original in (call, *original_calls(flow, call, scope)):
+        for sink in BY_CALL.get(called_name(original), ()):
+            if sink.matches(flow, original, scope) and (parts := sink.read(flow, original, scope)) is not None:
+                return Report(sink.name, surround(parts), scope, site.nesting, call)
     name = called_name(call)
-    for sink in BY_CALL.get(name, ()):
-        if sink.matches(flow, call, scope) and (parts := sink.read(flow, call, scope)) is not None:
-            return Report(sink.name, surround(parts), scope, site.nesting, call)
     if OWN_NAMES.search(name) and not name.startswith("_") and (parts := OWN_FUNCTION.read(flow, call, scope)):
         return Report(OWN_FUNCTION.name, surround(parts), scope, site.nesting, call)
     return None

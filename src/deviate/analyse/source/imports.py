@@ -76,6 +76,8 @@ class Imports:
         self._is_configured = False
         #: Dotted names that configuration files ask to be called.
         self.targets: list[str] = []
+        #: Modules that are imported by a computed name: what of them runs is not written out.
+        self.plugins: list[ModuleIndex] = []
 
     def loaded(self) -> Iterator[ModuleIndex]:
         """Yield the modules that could be read, in the order they were reached."""
@@ -168,7 +170,15 @@ class Imports:
         for node, _, _ in module.imports:
             for dotted in imported_names(node):
                 self._load_dotted(dotted, module)
+        for dotted in module.stars:
+            self._load_all_of(dotted, module)
         self._follow_dynamic(module)
+
+    def _load_all_of(self, dotted: str, module: ModuleIndex) -> None:
+        """Load the modules of a package that ``__all__`` may list, as ``from package import *`` does."""
+        package = self.find(dotted, module)
+        if package is not None and package.file.endswith("__init__.py") and "__all__" in package.unit.bindings:
+            self._load_folder((self.root / package.file).parent)
 
     def _load_dotted(self, dotted: str, module: ModuleIndex) -> None:
         name = dotted.lstrip(".")
@@ -232,14 +242,27 @@ class Imports:
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
             self._load_dotted(name.value, module)
             return
-        prefix = _constant_start(name)
-        if not prefix or "." not in prefix:
-            return
-        package = prefix.rpartition(".")[0]
-        for folder in self.search:
-            files = sorted(folder.joinpath(*package.split(".")).glob("*.py"))[:MAX_PLUGIN_FILES]
-            for path in files:
-                self.load(path)
+        prefix = constant_start(name)
+        package = prefix.rpartition(".")[0].lstrip(".")
+        if package:
+            for folder in self.search:
+                self._load_folder(folder.joinpath(*package.split(".")))
+        elif prefix.startswith(".") or _lists_own_folder(module):
+            self._load_folder((self.root / module.file).parent)
+
+    def _load_folder(self, folder: Path) -> None:
+        """Load the modules of a folder as plug-ins: which of them are used is decided when the program runs."""
+        for path in sorted(folder.glob("*.py"))[:MAX_PLUGIN_FILES]:
+            module = self.load(path)
+            if module is not None and module not in self.plugins:
+                self.plugins.append(module)
+
+
+def _lists_own_folder(module: ModuleIndex) -> bool:
+    """Whether a module looks for files beside itself: ``pkgutil.iter_modules(__path__)``, ``glob`` at ``__file__``."""
+    names = {node.id for unit in module.units for node, _, _ in unit.loads if isinstance(node, ast.Name)}
+    calls = {called_name(site.node) for unit in module.units for site in unit.calls}
+    return "__path__" in names or ("__file__" in names and bool(calls & {"listdir", "glob", "scandir", "iterdir"}))
 
 
 def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
@@ -275,7 +298,7 @@ def _normal(path: Path) -> Path:
     return Path(*parts)
 
 
-def _constant_start(node: ast.expr) -> str:
+def constant_start(node: ast.expr) -> str:
     """Leading constant text of an expression that builds a string."""
     while isinstance(node, ast.BinOp):
         node = node.left
@@ -283,5 +306,8 @@ def _constant_start(node: ast.expr) -> str:
         node = node.values[0]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
         node = node.func.value
+    is_joined = isinstance(node, ast.Call) and called_name(node) == "join" and bool(node.args)
+    if is_joined and isinstance(node.args[0], (ast.List, ast.Tuple)) and node.args[0].elts:
+        return constant_start(node.args[0].elts[0]) + "."
     text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
     return re.split(r"[{%]", text)[0]
