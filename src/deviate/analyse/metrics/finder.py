@@ -133,7 +133,7 @@ class MetricFinder:
         param = self.reports.forwarded.get(reported)
         if param is not None and param in self.reports.served:
             return True
-        return reported.label is not None and self.reports.is_stored_elsewhere(reported)
+        return self.reports.is_stored_elsewhere(reported)
 
     def _counted_cost(self, report: Report, reported: ReportedValue, verdict: Verdict) -> Verdict:
         """Accept a counter reported after a loop that stops on a condition: it measures how long that took."""

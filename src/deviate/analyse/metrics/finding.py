@@ -116,5 +116,5 @@ def _site(finding: Finding) -> tuple[str, int, int, str]:
 #: How a value reaches a sink, where "reported to" would not say it.
 _HOW_REPORTED = {
     "print": "printed", "logging": "logged", "tqdm": "shown in the progress bar", "file": "written to a file",
-    "csv": "written to a table", "json": "written as JSON", "figure": "drawn",
+    "csv": "written to a table", "json": "written as JSON", "figure": "drawn", "kept": "kept and shown later",
 }  # fmt: skip

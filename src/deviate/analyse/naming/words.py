@@ -46,6 +46,7 @@ _MEANINGS: dict[str, Meaning] = {
 _ENDINGS = {ending: _MEANINGS[ending] for ending in _LISTS["endings"]}
 _WEAK = _LISTS["weak"]
 _COUNTING = _LISTS["counting"]
+_COUNTING_LAST = _LISTS["counting last"]
 _POSITIONS = _LISTS["positions"]
 _PARAMETERS = _LISTS["parameters"]
 _NUMBER = _LISTS["numbers"]
@@ -140,6 +141,7 @@ def is_counting(text: str) -> bool:
     words = words_of(text)
     # ``nt``, ``nb``: a number of targets, of batches.
     counts = any(word in _COUNTING for word in words) or (len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])))
+    counts = counts or (len(words) > 0 and words[-1] in _COUNTING_LAST)
     return counts and not is_metric_word(text)
 
 

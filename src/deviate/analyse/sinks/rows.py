@@ -32,8 +32,8 @@ from deviate.analyse.source.syntax import dotted_text
 
 Condition = Callable[[Evaluator, ast.Call, Scope], bool]
 
-#: Sinks of text, files and figures: what reaches them may be anything. All others take numbers.
-TEXT_SINKS = {"print", "logging", "file", "figure", "visdom"}
+#: Sinks of text, files and figures, and containers that are shown later: what reaches them may be anything. All others take numbers.
+TEXT_SINKS = {"print", "logging", "file", "figure", "visdom", "kept"}
 
 #: Names of objects that report.
 _LOGGER = re.compile(
