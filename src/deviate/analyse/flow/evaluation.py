@@ -98,7 +98,8 @@ class Flow:
 
     def _bound(self, name: str, bindings: list[Binding]) -> Value:
         value = join([self.binding(binding) for binding in bindings])
-        if is_settings_name(name) and not value.refs and not value.has(From.LIVE):
+        is_weights = name == "params" and bool(bindings) and _is_functional(bindings[0].scope.module)
+        if is_settings_name(name) and not is_weights and not value.refs and not value.has(From.LIVE):
             return of(From.SETTING)
         return value
 
@@ -169,7 +170,8 @@ class Flow:
             param = Param(unit, binding.key)
             return Value(frozenset({param}), element=of(param))
         if is_settings_name(binding.key):
-            return of(From.SETTING)
+            is_weights = binding.key == "params" and _is_functional(binding.scope.module)
+            return of(From.WEIGHTS, Param(unit, binding.key)) if is_weights else of(From.SETTING)
         return of(Param(unit, binding.key))
 
     def _augmented(self, binding: Binding, value: Value) -> Value:
@@ -215,6 +217,15 @@ def _unpacked(value: Value, binding: Binding) -> Value:
     for position in binding.path:
         value = item_of(value, position)
     return value
+
+
+def _is_functional(module: ModuleIndex) -> bool:
+    """Whether a file keeps a model's parameters apart from the model, as programs for JAX do."""
+    return any(
+        alias.name.partition(".")[0] == "jax" or (isinstance(node, ast.ImportFrom) and node.module == "jax")
+        for node, _, _ in module.imports
+        for alias in node.names
+    )
 
 
 def _compares_values(test: ast.expr) -> bool:

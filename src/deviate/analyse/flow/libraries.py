@@ -90,6 +90,9 @@ def method_call(receiver: Value, name: str, args: list[Value]) -> Value:
         return Value(receiver.origins, element=element_of(receiver))
     if name in _MAPPING_METHODS or (name in _SELF_METHODS and receiver.refs):
         return receiver
+    if name == "item" and not args and receiver.has(From.OBJECT, From.UNKNOWN):
+        # Nothing but an array has this method, and settings are no arrays.
+        return Value(receiver.origins - {From.OBJECT, From.UNKNOWN, From.SETTING, From.CONSTANT} | {From.LIVE})
     if name in _LIVE_METHODS and not receiver.has(From.CONSTANT, From.TEXT):
         return Value(receiver.origins - {From.OBJECT, From.UNKNOWN} | {From.LIVE})
     return _combined(receiver, mixed(args))

@@ -128,3 +128,23 @@ def _computed_string(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int)
         return left + right if right is not None else None
     times = expr.right.value if isinstance(expr.op, ast.Mult) and isinstance(expr.right, ast.Constant) else None
     return left * times if isinstance(times, int) and 0 <= times * len(left) <= MAX_TEXT else None
+
+
+def format_text(flow: Evaluator, expr: ast.expr, scope: Scope) -> str | None:
+    """Text of a format; what is computed of one that is added up is left out, or a digit within a field."""
+    text = constant_string(flow, expr, scope)
+    if text is not None or not (isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Add)):
+        return text
+    whole = ""
+    for operand in _added(expr):
+        part = constant_string(flow, operand, scope)
+        if part is None:
+            part = "1" if whole.count("{") > whole.count("}") else ""
+        whole += part
+    return whole if "{" in whole or "%" in whole else None
+
+
+def _added(expr: ast.expr) -> list[ast.expr]:
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Add):
+        return [*_added(expr.left), *_added(expr.right)]
+    return [expr]

@@ -15,7 +15,7 @@ from deviate.analyse.texts.building import (
     TEXT_METHODS,
     bindings_within,
     builds,
-    constant_string,
+    format_text,
     is_converted,
     is_grown_mapping,
     is_open,
@@ -94,7 +94,7 @@ def _f_string(flow: Evaluator, expr: ast.JoinedStr, scope: Scope, depth: int) ->
 
 def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> list[Part]:
     if isinstance(expr.op, ast.Mod):
-        text = constant_string(flow, expr.left, scope)
+        text = format_text(flow, expr.left, scope)
         if text is not None:
             return _fields(flow, percent_fields(text, expr.right), scope, depth)
         if flow.value(expr.left, scope).has(From.TEXT):
@@ -148,6 +148,8 @@ def _call(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Par
         return take_apart(flow, expr.args[0], scope, depth + 1)
     if name == "dict" and expr.keywords:
         return [*_each(flow, expr.args, scope, depth), *_keywords(flow, expr, scope, depth, "\n")]
+    if name in {"dump", "safe_dump"} and dotted_text(expr.func).startswith("yaml."):
+        return _each(flow, expr.args[:1], scope, depth)
     if name in _WRAPPING:
         return _each(flow, expr.args[: 2 if name == "map" else 1], scope, depth)
     return _built_elsewhere(flow, expr, scope, depth)
@@ -175,7 +177,7 @@ def as_mapping(parts: list[Part]) -> list[Part]:
 
 
 def _format(flow: Evaluator, expr: ast.Call, receiver: ast.expr, scope: Scope, depth: int) -> list[Part]:
-    text = constant_string(flow, receiver, scope)
+    text = format_text(flow, receiver, scope)
     if text is None:
         return [*_each(flow, [receiver, *expr.args], scope, depth), *_keywords(flow, expr, scope, depth)]
     try:
