@@ -207,5 +207,9 @@ class _Reach:
 
 def _is_imported_by_name(node: ast.expr, scope: Scope) -> bool:
     """Whether an expression is a module that a computed name was imported by."""
-    values = [node, *(binding.value for binding in bindings_of(node.id, scope))] if isinstance(node, ast.Name) else [node]
-    return any(isinstance(value, ast.Call) and called_name(value) in {"import_module", "__import__"} for value in values)
+    values = (
+        [node, *(binding.value for binding in bindings_of(node.id, scope))] if isinstance(node, ast.Name) else [node]
+    )
+    return any(
+        isinstance(value, ast.Call) and called_name(value) in {"import_module", "__import__"} for value in values
+    )

@@ -32,7 +32,7 @@ from deviate.analyse.metrics.verdict import Verdict, verdict_of
 from deviate.analyse.naming.words import UNNAMED, is_clock_part, meaning_of, split_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.reports import Reports
-from deviate.analyse.source.index import Nesting, Unit, enclosing_loops
+from deviate.analyse.source.index import ModuleIndex, Nesting, Unit, enclosing_loops
 from deviate.analyse.texts.reported import ReportedValue
 from deviate.experiment import Metric
 
@@ -56,7 +56,7 @@ class MetricFinder:
         for report in self.reports.collected:
             earlier = last = ""
             roots = [(reported, root_of(self.flow, reported)) for reported in report.values]
-            clock = sum(is_clock_part(variable) for _, variable in roots) > 1
+            clock = len({variable for _, variable in roots if is_clock_part(variable)}) > 1
             for reported, variable in roots:
                 if clock and is_clock_part(variable):
                     self._reject(report, variable, "identifier")
@@ -85,10 +85,14 @@ class MetricFinder:
             if rejection.reason == "counter"
         }
 
-    def weigh(self, trained: set[Unit], phases: Phases | None) -> None:
-        """Raise the confidence of what the training reports, lower that of what only prepares it; then merge."""
+    def weigh(self, trained: set[Unit], phases: Phases | None, unchosen: set[ModuleIndex]) -> None:
+        """Raise the confidence of what the training reports, lower that of what only prepares it; then merge.
+
+        `unchosen` are modules that the program may not choose.
+        """
         for finding in self.findings:
-            finding.aside = phases is not None and _is_aside(finding, phases)
+            finding.unchosen = finding.unit.module in unchosen
+            finding.aside = finding.unchosen or (phases is not None and _is_aside(finding, phases))
             bonus = 0.08 if finding.unit in trained and not finding.aside else 0.0
             finding.confidence = min(finding.confidence + bonus, 0.99) * (
                 ASIDE if finding.aside or finding.alarm else 1

@@ -89,3 +89,35 @@ def _items_source(reported: ReportedValue) -> ast.expr | None:
         if isinstance(value, ast.Call) and called_name(value) == "items":
             return value.func.value if isinstance(value.func, ast.Attribute) else None
     return None
+
+
+#: Statistics that tell something else of the same values than their mean does.
+_STATISTICS = {
+    "std": "std", "stdev": "std", "pstdev": "std", "nanstd": "std", "sem": "std", "var": "var", "variance": "var",
+    "median": "median", "nanmedian": "median", "amin": "min", "amax": "max",
+    "percentile": "percentile", "quantile": "percentile",
+}  # fmt: skip
+
+
+def statistic_of(expr: ast.expr) -> str:
+    """Name the statistic that is taken of several values, where it is another one than their mean."""
+    node = expr
+    while isinstance(node, (ast.Call, ast.BinOp, ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Call):
+            name = called_name(node)
+            if name in _STATISTICS:
+                return _STATISTICS[name]
+            is_method = isinstance(node.func, ast.Attribute) and not (
+                name in {"float", "int", "round", "str"} or node.args
+            )
+            inner = (
+                node.func.value if is_method and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
+            )
+            if inner is None:
+                return ""
+            node = inner
+        elif isinstance(node, ast.Attribute):
+            return _STATISTICS.get(node.attr, "")
+        else:
+            node = node.left if isinstance(node, ast.BinOp) else node.value
+    return ""

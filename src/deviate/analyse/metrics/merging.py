@@ -12,6 +12,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import Param
 from deviate.analyse.frameworks.logged import is_framework_logged
 from deviate.analyse.metrics.finding import Finding
+from deviate.analyse.metrics.forms import statistic_of
 from deviate.analyse.metrics.names import plain_variable
 from deviate.analyse.naming.words import meaning_of
 from deviate.analyse.source.index import Scope, Unit, enclosing_loops, local_bindings
@@ -44,6 +45,8 @@ def merge(flow: Evaluator, findings: list[Finding]) -> list[Finding]:
 
 def _is_same(finding: Finding, identity: Identity, other: Finding, its: Identity) -> bool:
     if finding.split and other.split and finding.split != other.split:
+        return False
+    if statistic_of(finding.reported.expr) != statistic_of(other.reported.expr):
         return False
     both_logged = is_framework_logged(finding.capture) and is_framework_logged(other.capture)
     if both_logged and finding.capture != other.capture:

@@ -36,7 +36,11 @@ from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
 
-_SAMPLES = word_lists(__file__)["samples"]
+#: Names of sums, which count only where they are sums of counts.
+_SUMS = {"total", "totals"}
+_LISTS = word_lists(__file__)
+_SAMPLES = _LISTS["samples"]
+_PICTURES = _LISTS["pictures"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def verdict_of(
     if isinstance(reported.expr, ast.Constant):
         return Verdict(reason="constant")
     is_constructor = isinstance(reported.expr, ast.Call) and called_name(reported.expr)[:1].isupper()
-    if is_constructor and value.has(From.OBJECT) and value.refs:
+    if is_constructor and ((value.has(From.OBJECT) and value.refs) or called_name(reported.expr) in _PICTURES):  # type: ignore[arg-type]
         return Verdict(reason="identifier")
     if is_list(flow, reported.expr, reported.scope) if reported.mapping else is_slice_of_mappings(flow, reported):
         return Verdict(reason="identifier")
@@ -118,7 +122,8 @@ def _of_training(value: Value, reported: ReportedValue, variable: str, descripti
     measured = value.has(From.DURATION) or (
         value.has(From.MEMORY) and meaning_of(f"{variable} {description}") is not None
     )
-    if is_counting(last_name(variable)) and not is_metric_word(description) and not measured:
+    is_sum = last_name(variable) in _SUMS and not value.has(From.COUNT, From.TOTAL)
+    if is_counting(last_name(variable)) and not is_sum and not is_metric_word(description) and not measured:
         return Verdict(reason="counter")
     if reported.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:
         return Verdict(reason="identifier")

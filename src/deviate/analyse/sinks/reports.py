@@ -167,11 +167,7 @@ class Reports:
         family = [*self.program.family(self.flow, home)] if home is not None else [at.module]
         served = {param.unit for param in self.served}
         stores = [
-            one
-            for unit, containers in self.storing.items()
-            if unit in served
-            for one in containers
-            if one[0] in family
+            one for unit, containers in self.storing.items() if unit in served for one in containers if one[0] in family
         ]
         if not stores or at in self.storing or at is at.module.unit:
             return False
@@ -209,7 +205,10 @@ class Reports:
         tags = passed_for(call, unit, channel.tag) if channel.tag not in {"", channel.param} else []
         parts: list[Part] = []
         for value in passed_for(call, unit, channel.param):
-            if tags:
+            if tags and (pairs := _pairs(tags[0], value)):
+                for tag, one in pairs:
+                    parts.extend([*with_tag(self.flow, tag, one, scope), "\n"])
+            elif tags:
                 parts.extend(with_tag(self.flow, tags[0], value, scope))
             else:
                 parts.extend(elements_of(self.flow, value, scope))
@@ -250,3 +249,11 @@ def _sink_of(unit: Unit) -> str:
     """A logger takes numbers; what is kept in anything else may be anything."""
     owner = unit.owner.name if unit.owner is not None else ""
     return "logger" if _LOGGERS.search(f"{owner} {unit.name}") else "kept"
+
+
+def _pairs(tags: ast.expr, values: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Pair the tags and values of two lists: ``report(["loss", "acc"], [loss, acc])``."""
+    lists = (ast.List, ast.Tuple)
+    if isinstance(tags, lists) and isinstance(values, lists) and len(tags.elts) == len(values.elts):
+        return list(zip(tags.elts, values.elts, strict=True))
+    return []

@@ -148,7 +148,9 @@ def _is_key_of(key: ast.expr, scope: Scope) -> bool:
     found = (lookup(name, scope) for name in names)
     bindings = [binding for definition in found if definition is not None for binding in definition[1]]
     return any(
-        binding.kind == "for" and isinstance(binding.value, ast.Call) and called_name(binding.value) in {"items", "keys"}
+        binding.kind == "for"
+        and isinstance(binding.value, ast.Call)
+        and called_name(binding.value) in {"items", "keys"}
         for binding in bindings
     )
 

@@ -259,24 +259,41 @@ def _followed(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope, dep
 def _grown_mapping(flow: Evaluator, expr: ast.expr, bindings: list[Binding], scope: Scope, depth: int) -> list[Part]:
     """Take a mapping apart that is built in several statements; one that takes unknown items is reported whole."""
     whole: Part = ReportedValue(expr, scope, mapping=True)
-    takes_unknown_items = any(is_open(binding) for binding in bindings)
+    is_varied = any(map(is_open, bindings))
+    takes_unknown_items = any(is_open(binding) and _named_key(binding) is None for binding in bindings)
     parts: list[Part] = [whole] if takes_unknown_items else []
     for binding in bindings:
-        if binding.value is None or (takes_unknown_items and binding.kind != "key"):
+        key = _named_key(binding)
+        if binding.value is None or (takes_unknown_items and binding.kind != "key" and key is None):
             continue
         if binding.kind == "key":
             item = tagged(flow, binding.key, binding.value, binding.scope, depth)
             name = f"{dotted_text(expr)}['{binding.key}']"
             parts.extend(
                 change_values(item, lambda value, name=name: replace(value, known_as=name))  # type: ignore[misc]
-                if takes_unknown_items
+                if is_varied
                 else item
             )
+        elif key is not None:
+            tag, label = tag_of(flow, key, binding.scope)
+            item = tagged(flow, tag, binding.value, binding.scope, depth)
+            parts.extend(with_label(item, label, replaces=True))
         else:
             parts.extend(take_apart(flow, binding.value, binding.scope, depth + 1))
         parts.append("\n")
     # One that starts empty and is given to functions is filled by them.
     return parts if any(isinstance(part, ReportedValue) for part in parts) else [whole]
+
+
+def _named_key(binding: Binding) -> ast.expr | None:
+    """Key of ``d[f"acc_{k}"] = v``, which names the item though a part of it varies."""
+    statement = binding.statement
+    if binding.kind != "element" or not isinstance(statement, ast.Assign):
+        return None
+    keys = [target.slice for target in statement.targets if isinstance(target, ast.Subscript)]
+    texts = [node.value for key in keys for node in ast.walk(key) if isinstance(node, ast.Constant)]
+    is_built = len(keys) == 1 and isinstance(keys[0], (ast.JoinedStr, ast.BinOp, ast.Call))
+    return keys[0] if is_built and any(isinstance(text, str) and text.strip("_/ ") for text in texts) else None
 
 
 def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Part]:
@@ -286,6 +303,10 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
         return [ReportedValue(expr, scope, mapping=makes_mapping(flow, expr, scope))]
     unit = units[0]
     parts = [part for result, home in unit.returns for part in take_apart(flow, result, home, depth + 2)]
+    # A mapping that another function fills is recorded where it is reported.
+    parts = change_values(
+        parts, lambda value: ReportedValue(expr, scope, mapping=True) if _is_whole(value, unit) else value
+    )
     values = [part for part in parts if isinstance(part, ReportedValue)]
     if values and not any(_is_of_caller(flow, value, unit) for value in values):
         return parts
@@ -293,7 +314,13 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
     return _each(flow, args, scope, depth) or [ReportedValue(expr, scope)]
 
 
+def _is_whole(value: ReportedValue, unit: Unit) -> bool:
+    return value.mapping and not value.tag and value.scope.unit is unit and isinstance(value.expr, ast.Name)
+
+
 def _is_of_caller(flow: Evaluator, value: ReportedValue, unit: Unit) -> bool:
     """Whether a value is computed from parameters of a function, or elsewhere."""
+    if value.mapping and isinstance(value.expr, ast.Call):
+        return False
     params = flow.value(value.expr, value.scope).params()
     return value.scope.unit is not unit or any(param.unit is unit for param in params)
