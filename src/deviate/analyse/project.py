@@ -79,7 +79,7 @@ def _without_collection() -> Iterator[None]:
 def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw]]:
     """Run the steps of the analysis, each on the results of those before."""
     flow = Flow(program)
-    program.set_reached(reached_units(program))
+    program.set_reached(reached_units(program, flow))
     program.find_passed(flow)
     graph = CallGraph(flow)
     loops = LoopFinder(flow, graph)

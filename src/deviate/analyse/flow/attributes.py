@@ -22,7 +22,7 @@ _FIRST_VALUES = {From.CONSTANT, From.SETTING, From.COUNT}
 def attribute_value(flow: Evaluator, node: ast.Attribute, scope: Scope) -> Value:
     """Evaluate ``base.name``."""
     base = flow.value(node.value, scope)
-    if not base.refs and base.params():
+    if not base.refs and base.params() and not base.plain():
         base = replace(base, refs=flow.resolve(base).refs)
     values = [value for ref in base.refs if (value := _of_ref(flow, ref, node.attr)) is not None]
     if values:

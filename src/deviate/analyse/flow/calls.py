@@ -146,6 +146,8 @@ def _argument(flow: Evaluator, unit: Unit, name: str, call: ast.Call, scope: Sco
 
 def _method(flow: Evaluator, node: ast.Call, func: ast.Attribute, scope: Scope, args: list[Value]) -> Value:
     receiver = flow.value(func.value, scope)
+    if func.attr == "keys":
+        return of(From.TEXT)
     if func.attr == "format":
         return Value(receiver.origins | mixed(args).origins | {From.TEXT})
     if func.attr == "join":

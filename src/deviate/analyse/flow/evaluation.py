@@ -69,7 +69,8 @@ class Flow:
             return value
         passed = [self.param(param) for param in params]
         origins = value.plain().union(*(arg.plain() for arg in passed))
-        refs = (*value.refs, *(ref for arg in passed for ref in arg.refs))
+        # What is computed from an argument is not the argument.
+        refs = value.refs if value.plain() else (*value.refs, *(ref for arg in passed for ref in arg.refs))
         return Value(frozenset(origins), refs[:MAX_RESOLVED_REFS], value.items, value.keys, value.element)
 
     def param(self, param: Param) -> Value:

@@ -176,10 +176,10 @@ class Program:
         return sites
 
     def find_passed(self, flow: Valuation) -> None:
-        """Find the names of parameters that functions are called by: ``fit(report)`` calls ``report`` as ``callback``."""
+        """Find other names that functions are called by: ``fit(report)`` calls ``report`` as ``callback``."""
         for name, sites in self.calls.items():
             for site in sites if name not in self.defined else ():
-                if _is_parameter(site):
+                if _is_given(site):
                     for unit in self.targets(flow, site):
                         self._passed_as.setdefault(unit, set()).add(name)
         self._callers, self._named = {}, {}
@@ -230,7 +230,12 @@ class Program:
         ]
 
 
-def _is_parameter(site: CallSite) -> bool:
-    """Whether what is called is a parameter of the function."""
+def _is_given(site: CallSite) -> bool:
+    """Whether what is called is a parameter, a name or an attribute of the object that was given a function."""
     func = site.node.func
-    return isinstance(func, ast.Name) and any(binding.kind == "param" for binding in bindings_of(func.id, site.scope))
+    if isinstance(func, ast.Name):
+        kinds = {binding.kind for binding in bindings_of(func.id, site.scope)}
+        return not kinds.isdisjoint({"param", "assign", "for"})
+    owner = site.scope.unit.enclosing_class
+    is_own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"
+    return is_own and owner is not None and func.attr in owner.attributes  # type: ignore[union-attr]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from deviate.analyse.flow.program import COMMON_METHODS, Program
 from deviate.analyse.flow.starts import is_registered, started_by_name
+from deviate.analyse.flow.values import Valuation
 from deviate.analyse.source.imports import constant_start, name_below
 from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of
@@ -20,9 +22,47 @@ _STARTERS = {"automain", "main", "command"}
 _PLAIN_BASES = re.compile(r"(^|\.)(Module|Layer|Model|Dataset|object|ABC|Function|Enum|dict|list|NamedTuple)$")
 
 
-def reached_units(program: Program) -> set[Unit]:
+def reached_units(program: Program, flow: Valuation) -> set[Unit]:
     """Follow names from the entry's module-level code."""
-    return _Reach(program).run()
+    reach = _Reach(program)
+    units = reach.run()
+    return units - set(_overridden(program, flow, units, reach.made))
+
+
+def _overridden(program: Program, flow: Valuation, units: set[Unit], made: set[ClassScope]) -> Iterator[Unit]:
+    """Yield the methods that every object has from another class: of a class that is only a base."""
+    called = {
+        node.attr
+        for unit in units
+        for node, _, _ in unit.loads
+        if isinstance(node, ast.Attribute) and not _is_own_receiver(node.value)
+    }
+    for unit in units:
+        owner = unit.owner
+        if owner is None or owner in made or (unit.name in called and _is_called_above(unit.name, units)):
+            continue
+        objects = [cls for cls in program.family(flow, owner) if cls in made and owner in program.ancestors(flow, cls)]
+        nearest = [next(one for one in program.ancestors(flow, cls) if unit.name in one.methods) for cls in objects]
+        if objects and owner not in nearest:
+            yield unit
+
+
+def _is_own_receiver(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _is_called_above(name: str, units: set[Unit]) -> bool:
+    """Whether a method calls the one that it overrides: ``super().step()``, ``Base.step(self)``."""
+    for unit in units:
+        for site in unit.calls:
+            func = site.node.func
+            if not isinstance(func, ast.Attribute) or func.attr != name:
+                continue
+            is_super = isinstance(func.value, ast.Call) and called_name(func.value) == "super"
+            through = bool(site.node.args) and text_of(site.node.args[0]) == "self"
+            if is_super or through:
+                return True
+    return False
 
 
 class _Reach:
@@ -31,7 +71,12 @@ class _Reach:
         self.units: set[Unit] = set()
         self.waiting: list[Unit] = []
         self.classes: set[ClassScope] = set()
+        #: Classes that code names otherwise than as a base.
+        self.made: set[ClassScope] = set()
+        self.bases = {id(node) for module in program.modules for node in _bases_named(module)}
         self.called: set[str] = set()
+        #: Whether the name that is followed stands among the bases of a class.
+        self.is_base = False
         #: Modules of which everything may run.
         self.whole: set[ModuleIndex] = set()
 
@@ -68,10 +113,12 @@ class _Reach:
         for node, scope, nesting in unit.loads:
             if not self.program.may_run(unit.module, nesting):
                 continue
+            self.is_base = id(node) in self.bases
             if isinstance(node, ast.Name):
                 self._name(node.id, scope)
             else:
                 self._attribute(node, scope)
+            self.is_base = False
         for site in unit.calls:
             for name in started_by_name(site):
                 self._reach_target((unit.module, name), 0)
@@ -183,6 +230,8 @@ class _Reach:
                 self._all_of(starred)
 
     def _use(self, cls: ClassScope) -> None:
+        if not self.is_base:
+            self.made.add(cls)
         if cls in self.classes:
             return
         self.classes.add(cls)
@@ -213,3 +262,17 @@ def _is_imported_by_name(node: ast.expr, scope: Scope) -> bool:
     return any(
         isinstance(value, ast.Call) and called_name(value) in {"import_module", "__import__"} for value in values
     )
+
+
+def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
+    """Yield the names of classes that stand for what an object derives from: bases, ``super(Base, self)``, ``Base.step(self)``."""
+    for cls in module.classes:
+        for base in cls.bases:
+            yield from ast.walk(base)
+    for unit in module.units:
+        for site in unit.calls:
+            call = site.node
+            if called_name(call) == "super" and call.args:
+                yield from ast.walk(call.args[0])
+            elif call.args and text_of(call.args[0]) == "self" and isinstance(call.func, ast.Attribute):
+                yield from ast.walk(call.func.value)

@@ -17,8 +17,10 @@ from deviate.analyse.frameworks.logged import is_framework_logged, is_read_back
 from deviate.analyse.loops.phases import Phases
 from deviate.analyse.metrics.capture import capture_of
 from deviate.analyse.metrics.finding import Finding, hints_of, metric_of, where
+from deviate.analyse.metrics.forms import is_record_of_sample
 from deviate.analyse.metrics.merging import merge
 from deviate.analyse.metrics.names import (
+    continues,
     label_for,
     name_of,
     names_also,
@@ -56,6 +58,10 @@ class MetricFinder:
         for report in self.reports.collected:
             earlier = last = ""
             roots = [(reported, root_of(self.flow, reported)) for reported in report.values]
+            if is_record_of_sample(report):
+                for _, variable in roots:
+                    self._reject(report, variable, "identifier")
+                continue
             clock = len({variable for _, variable in roots if is_clock_part(variable)}) > 1
             for reported, variable in roots:
                 if clock and is_clock_part(variable):
@@ -64,7 +70,7 @@ class MetricFinder:
                 before, earlier = earlier, words_before(reported) or earlier
                 if meaning_of(earlier) is None and names_also(before, variable):
                     earlier = before  # ``Accuracy on the {} test images: {}``
-                same = variable == last or names_also(earlier, variable)
+                same = variable == last or names_also(earlier, variable) or continues(reported)
                 finding = self._classify(
                     report, reported, variable, earlier if same or not meaning_of(variable) else "", same
                 )
@@ -184,6 +190,8 @@ class MetricFinder:
 def _is_aside(finding: Finding, phases: Phases) -> bool:
     """Whether a value is reported beside the training; of a measured model, only where a function does."""
     unit = finding.unit
+    if finding.report.sink == "tf1-summary":
+        return False  # it stands where the graph is built, and is evaluated by the training
     if not phases.is_aside(unit, finding.report.line, finding.report.nesting):
         return False
     meaning = finding.verdict.meaning

@@ -8,6 +8,8 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Value
+from deviate.analyse.naming.words import is_settings_name
+from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import bindings_of, only_binding
 from deviate.analyse.source.syntax import called_name, dotted_text
@@ -15,7 +17,12 @@ from deviate.analyse.texts.reported import ReportedValue
 
 #: Format specifications of numbers.
 NUMERIC_SPEC = re.compile(r"[deEfFgGn%]$|^\.\d+$")
-_NUMBER_METHODS = {"item", "mean", "sum", "norm", "avg", "total_seconds", "result", "compute", "std", "median", "value"}
+_NUMBER_METHODS = {
+    "item", "mean", "sum", "norm", "avg", "total_seconds", "result", "compute", "std", "median", "value", "numpy",
+    "asnumpy", "asscalar",
+}  # fmt: skip
+#: Calls that give one number, whatever their arguments are.
+_REDUCING = {"item", "float", "mean", "nanmean", "average", "median", "std", "max", "min", "sum", "len", "round"}
 _NUMBER_CALLS = {
     "float", "int", "round", "mean", "sum", "exp", "sqrt", "len", "max", "min", "average", "median", "abs", "std",
 }  # fmt: skip
@@ -31,6 +38,10 @@ def is_number(reported: ReportedValue, sink: str) -> bool:
     if isinstance(node, ast.Call):
         name = called_name(node)
         return name in _NUMBER_CALLS or (isinstance(node.func, ast.Attribute) and name in _NUMBER_METHODS)
+    if isinstance(node, ast.Name):
+        binding = only_binding(node.id, reported.scope)
+        is_made = binding is not None and binding.kind == "assign" and not binding.path
+        return is_made and isinstance(binding.value, ast.Call) and called_name(binding.value) in _REDUCING  # type: ignore[union-attr]
     return isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"}
 
 
@@ -54,6 +65,14 @@ def joins_settings(flow: Evaluator, reported: ReportedValue) -> bool:
         if isinstance(binding.value, ast.BinOp) and isinstance(binding.value.op, ast.Add)
         for operand in (binding.value.left, binding.value.right)
     )
+
+
+def is_read_off_settings(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether a value is an attribute of settings that nothing else assigns: ``self.args.steps``."""
+    names = dotted_text(reported.expr).split(".")
+    if len(names) < 2 or reported.reads or not any(map(is_settings_name, names[:-1])):
+        return False
+    return not any(names[-1] in module.attribute_stores for module in flow.program.modules)
 
 
 def _is_setting(value: Value) -> bool:
@@ -121,3 +140,16 @@ def statistic_of(expr: ast.expr) -> str:
         else:
             node = node.left if isinstance(node, ast.BinOp) else node.value
     return ""
+
+
+_SAMPLE_KEY = re.compile(
+    r"(image|img|sample|example|question|instance|video|doc|document|sentence|category|query|user|item)_?ids?$"
+    r"|^(bbox|box|boxes|caption|prediction|predictions|answer|question|segmentation|hypothesis|reference)$",
+    re.IGNORECASE,
+)
+
+
+def is_record_of_sample(report: Report) -> bool:
+    """Whether a report writes what was predicted for one sample: ``{"image_id": ..., "score": ...}``."""
+    is_written = report.sink in {"json", "csv", "file", "kept"}
+    return is_written and any(_SAMPLE_KEY.search(reported.tag) for reported in report.values)

@@ -15,6 +15,7 @@ from deviate.analyse.metrics.forms import (
     is_item,
     is_item_of_report,
     is_number,
+    is_read_off_settings,
     is_slice_of_mappings,
     joins_settings,
 )
@@ -36,10 +37,13 @@ from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
 
+#: What is given to these under a tag is a number that somebody wants to follow.
+_TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
 #: Names of sums, which count only where they are sums of counts.
 _SUMS = {"total", "totals"}
 _LISTS = word_lists(__file__)
 _SAMPLES = _LISTS["samples"]
+_IDENTIFIERS = _LISTS["identifiers"]
 _PICTURES = _LISTS["pictures"]
 
 
@@ -70,8 +74,10 @@ def verdict_of(
         return Verdict(reason="identifier")
     if is_list(flow, reported.expr, reported.scope) if reported.mapping else is_slice_of_mappings(flow, reported):
         return Verdict(reason="identifier")
-    if joins_settings(flow, reported):
+    if joins_settings(flow, reported) or is_read_off_settings(flow, reported):
         return Verdict(reason="setting")
+    if words_of(last_name(variable))[-1:] and words_of(last_name(variable))[-1] in _IDENTIFIERS:
+        return Verdict(reason="identifier")
     if is_bookkeeping(reported.tag):
         return Verdict(reason="counter")
     if value.has(*METRIC_ORIGINS):
@@ -162,11 +168,16 @@ def _by_words(value: Value, reported: ReportedValue, variable: str, description:
     if (by_name and (number or not value.has(From.OBJECT, From.DATA))) or (by_text and number):
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
+    if sink in _TRACKERS and (reported.tag or reported.label is not None) and not value.has(From.SETTING, From.TEXT):
+        return Verdict(0.4, "given to a tracker", _meaning(value, variable, description))
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
 
 
 def last_name(variable: str) -> str:
-    """Last part of a dotted variable: its own name."""
+    """Last part of a dotted variable, or the key of an item: its own name."""
+    key = re.search(r"\[['\"]([^'\"]+)['\"]\]$", variable)
+    if key is not None:
+        return key[1]
     return re.sub(r"\(\)$", "", variable).rpartition(".")[2]
 
 

@@ -62,6 +62,9 @@ _HIGHER_RATES = re.compile(r"(per|/)[ _]?(s|sec|second)\b|(it|its|iters?|steps?|
                            r"steps?|frames?)_s(ec)?(_|\b)")  # fmt: skip
 _TIME_SPENT = re.compile(r"\b(time[ _-]?(cost|lost|spent|used)|cost[ _-]?time)\b")
 _CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
+#: Retrieval: ``hits@10``, ``HR@5``, the mean rank.
+_AT_RANK = re.compile(r"\b(hits?|hr|h|p|r|map|ndcg|acc|top)[ _]?@[ _]?\d*")
+_MEAN_RANK = re.compile(r"\bmean[ _-]?rank\b")
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
 #: What mixed precision multiplies the loss by is none.
 _LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
@@ -97,6 +100,10 @@ def meaning_of(text: str) -> Meaning | None:
         return UNNAMED
     if _WIN_RATE.search(text.lower()):
         return Meaning("quality", "higher")
+    if _AT_RANK.search(text.lower()):
+        return Meaning("quality", "higher")
+    if _MEAN_RANK.search(text.lower()):
+        return Meaning("quality", "lower")
     if _CROSS_ENTROPY.search(text.lower()):
         return Meaning("loss", "lower")
     strong = weak = None
@@ -131,6 +138,8 @@ def is_episode_length(text: str) -> bool:
 
 def is_metric_word(text: str) -> bool:
     """Whether a text names a metric by itself, without evidence from the value."""
+    if _AT_RANK.search(text.lower()) or _MEAN_RANK.search(text.lower()):
+        return True
     return is_episode_length(text) or any(
         (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None for word in words_of(text)
     )

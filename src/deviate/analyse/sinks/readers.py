@@ -9,8 +9,8 @@ from dataclasses import replace
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From
 from deviate.analyse.naming.words import word_lists
-from deviate.analyse.source.index import Scope, bindings_of, local_bindings
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.index import Scope, local_bindings
+from deviate.analyse.source.syntax import dotted_text
 from deviate.analyse.texts.building import is_list, is_textual
 from deviate.analyse.texts.parts import as_mapping, tag_of, tagged, take_apart, with_label
 from deviate.analyse.texts.reported import Part, ReportedValue, change_values
@@ -97,6 +97,7 @@ def mapping(position: int) -> Reader:
             call, max(position, first), "data", "dictionary", "ordered_dict", "metrics", "scalars", "values"
         )
         if whole is not None:
+            parts.extend(part for arg in call.args[:first] for part in take_apart(flow, arg, scope))
             parts.extend(as_mapping(take_apart(flow, whole, scope)))
         for key in call.keywords:
             if key.arg is None or (key.arg not in _NO_VALUES and key.value is not whole):

@@ -25,9 +25,10 @@ from deviate.analyse.texts.reported import Part, ReportedValue, surround
 MAX_ROUNDS = 4
 #: Functions and classes that are named like these take numbers.
 _LOGGERS = re.compile(
-    r"log|meter|record|track|stat|metric|writer|summar|report|monitor|histor|scor|average|eval|epoch|tabular|scalar",
+    r"log|meter|record|track|stat|metric|writer|summar|report|monitor|histor|average|tabular|scalar",
     re.IGNORECASE,
 )
+_REPORTING = re.compile(r"^(log|report|record|track|add_scalar|plot)\d?(_|$)")
 #: Parameters that name what is reported.
 _KEYS = {"key", "name", "tag", "k", "metric", "title"}
 
@@ -143,7 +144,8 @@ class Reports:
                 self.shown |= shown_by(self.flow, reported.expr, reported.scope)
         for unit, kept in self._keeping.items():
             for one in kept:
-                is_beside = (unit.module in self._reporting or _has_text(unit)) and _is_by_name(one, unit)
+                is_beside = unit.module in self._reporting or _has_text(unit) or _REPORTING.search(unit.name)
+                is_beside = bool(is_beside) and _is_by_name(one, unit)
                 if (is_beside or self._is_shown(one)) and unit not in self.storing:
                     self.channels.setdefault(unit, []).append(Channel(one.value, _sink_of(unit), one.key))
                     self.storing[unit] = one.containers

@@ -43,6 +43,7 @@ _LOGGER = re.compile(
     re.IGNORECASE,
 )
 _NUMBERS_LIBRARY = re.compile(r"(np|numpy|torch|math|jnp|tf|F)$")
+_NUMBERS_FUNCTION = re.compile(r"(numpy|torch|math|tensorflow|jax(\.numpy)?)(\.math)?\.log\d*$")
 _FILE = re.compile(
     r"^(f|fp|fo|fh|fd|fw|fout|f_out|file|out|output|log|logf|log_?file|stats_?file|csv_?file|txt|writer|csv_?writer"
     r"|.*\.(stdout|stderr|logfile|file|log|f))$|_(f|file|log)$",
@@ -87,6 +88,8 @@ def _logs_values(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     """Whether ``log`` is a tracker's, not the logarithm."""
     receiver = receiver_text(call)
     dotted = next((ref.dotted for ref in flow.value(call.func, scope).refs if isinstance(ref, External)), "")
+    if _NUMBERS_FUNCTION.match(dotted):
+        return False  # ``self.log = torch.log``
     is_named = bool(receiver) and _LOGGER.search(receiver) is not None
     return (is_named or "log" in dotted.rpartition(".")[0]) and not _NUMBERS_LIBRARY.search(receiver)
 
@@ -131,6 +134,7 @@ SINKS = (
     Sink("print", "write", texts(1), receiver=r"(stdout|stderr)$"),
     Sink("tqdm", "write", texts(1), receiver=r"tqdm|bar"),
     # A value and its tag.
+    Sink("tf1-summary", "scalar_summary", tag_and_value(0, 1), when=_has_no_step),
     Sink("tensorboard", "add_scalar log_value scalar_summary write_scalar add_scalars", tag_and_value(0, 1)),
     Sink("tf1-summary", "scalar", tag_and_value(0, 1), receiver=_SUMMARY_WRITER, when=_has_no_step),
     Sink("tensorboard", "scalar", tag_and_value(0, 1), receiver=_SUMMARY_WRITER),

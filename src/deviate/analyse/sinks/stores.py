@@ -19,7 +19,20 @@ Container = tuple[ClassScope | ModuleIndex | Unit, str]
 #: Of what a reported value is made, so many expressions are looked at.
 MAX_EXPRESSIONS = 120
 #: Methods that put a value into a list, a meter or a queue.
-_ADDING = {"append", "add", "update", "push", "put", "extend", "appendleft", "insert", "record", "log", "observe"}
+_ADDING = {
+    "append",
+    "add",
+    "update",
+    "push",
+    "put",
+    "extend",
+    "appendleft",
+    "insert",
+    "record",
+    "log",
+    "observe",
+    "add_",
+}
 #: Methods that give what is kept under a key.
 _GIVING = {"setdefault", "get"}
 _TEXT_METHODS = ("__str__", "__repr__", "__format__")

@@ -10,10 +10,10 @@ from pathlib import Path
 from deviate.analyse.findings import Unreadable
 from deviate.analyse.source.configurations import config_targets
 from deviate.analyse.source.files import UnreadableSourceError, read_source
-from deviate.analyse.source.index import ModuleIndex, Scope
+from deviate.analyse.source.index import ModuleIndex, Scope, Unit
 from deviate.analyse.source.indexer import index_module
 from deviate.analyse.source.paths import named_path
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.syntax import called_name, dotted_text, passed_for
 
 #: Folders that libraries are installed in; the runtime knows what those libraries draw for.
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
@@ -209,12 +209,23 @@ class Imports:
 
     def _lead_to(self, folder: ast.expr, scope: Scope, path: Path) -> None:
         """Search also where an expression in a file leads; where that is unknown, each text in it may be a folder."""
+        if isinstance(folder, ast.Name) and folder.id in scope.unit.parameters:
+            self._lead_through(scope.unit, folder.id, path)
+            return
         named = named_path(folder, scope, path)
         if named is not None:
             self._add_search([base / named for base in (path.parent, self.root)], anywhere=True)
             return
         texts = [node.value for node in ast.walk(folder) if isinstance(node, ast.Constant)]
         self._add_search([base / t for t in texts if isinstance(t, str) for base in (path.parent, self.root)])
+
+    def _lead_through(self, unit: Unit, parameter: str, path: Path) -> None:
+        """Search where the calls of a function lead that adds its parameter to the search path."""
+        for caller in unit.module.units:
+            for site in caller.calls:
+                if called_name(site.node) == unit.name and caller is not unit:
+                    for given in passed_for(site.node, unit, parameter):
+                        self._lead_to(given, site.scope, path)
 
     def _add_search(self, folders: Iterable[Path], anywhere: bool = False) -> None:
         for folder in folders:

@@ -54,10 +54,18 @@ def builds(flow: Evaluator, binding: Binding) -> bool:
         name = called_name(value)
         if name in {"format", "join", "dumps", "str"}:
             return flow.value(value, binding.scope).has(From.TEXT)
-        return (name == "dict" and bool(value.keywords)) or name == "format"
+        return (name == "dict" and bool(value.keywords)) or name in {"format", "map"}
     if isinstance(value, ast.BinOp):
-        return is_textual(flow, value, binding.scope)
+        return is_textual(flow, value, binding.scope) or _adds_lists(value)
     return False
+
+
+def _adds_lists(value: ast.BinOp) -> bool:
+    """``[epoch] + [loss] + list(metrics)``."""
+    sides = (value.left, value.right)
+    return isinstance(value.op, ast.Add) and any(
+        isinstance(side, ast.List) or (isinstance(side, ast.BinOp) and _adds_lists(side)) for side in sides
+    )
 
 
 def is_grown_mapping(bindings: list[Binding]) -> bool:

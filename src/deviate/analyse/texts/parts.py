@@ -101,8 +101,9 @@ def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> li
             return take_apart(flow, expr.right, scope, depth + 1)
         if isinstance(expr.right, ast.Name) and expr.right.id == scope.unit.vararg:
             return [*take_apart(flow, expr.left, scope, depth + 1), " ", ReportedValue(expr.right, scope)]
-    lists = (ast.List, ast.ListComp)
-    if isinstance(expr.op, ast.Add) and (isinstance(expr.left, lists) or isinstance(expr.right, lists)):
+    if isinstance(expr.op, ast.Mult) and isinstance(expr.left, ast.List):
+        return []  # padding: ``[""] * 5``
+    if isinstance(expr.op, ast.Add) and (_is_list(expr.left) or _is_list(expr.right)):
         return [*take_apart(flow, expr.left, scope, depth + 1), " ", *take_apart(flow, expr.right, scope, depth + 1)]
     if isinstance(expr.op, ast.Add) and is_textual(flow, expr, scope):
         return [*take_apart(flow, expr.left, scope, depth if depth < 3 else depth + 1),
@@ -110,6 +111,13 @@ def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> li
     if isinstance(expr.op, ast.Mult) and isinstance(expr.left, ast.Constant) and isinstance(expr.left.value, str):
         return []
     return [ReportedValue(expr, scope)]
+
+
+def _is_list(expr: ast.expr) -> bool:
+    """Whether an expression is a list that is written out, or several added up."""
+    if isinstance(expr, ast.BinOp):
+        return isinstance(expr.op, ast.Add) and (_is_list(expr.left) or _is_list(expr.right))
+    return isinstance(expr, (ast.List, ast.ListComp))
 
 
 def _each(flow: Evaluator, exprs: Iterable[ast.expr], scope: Scope, depth: int, end: str = "") -> list[Part]:
@@ -299,6 +307,9 @@ def _named_key(binding: Binding) -> ast.expr | None:
 def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Part]:
     """Text that a function of the project makes: its values, or the arguments they are computed from."""
     units = [ref for ref in flow.value(expr.func, scope).refs if isinstance(ref, Unit)]
+    handed = _handed_on(units[0]) if len(units) == 1 else ""
+    if handed and (args := passed_for(expr, units[0], handed)):
+        return take_apart(flow, args[0], scope, depth + 1)
     if len(units) != 1 or not units[0].returns or not flow.value(expr, scope).has(From.TEXT):
         return [ReportedValue(expr, scope, mapping=makes_mapping(flow, expr, scope))]
     unit = units[0]
@@ -312,6 +323,14 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
         return parts
     args = [arg for name in unit.parameters for arg in passed_for(expr, unit, name)]
     return _each(flow, args, scope, depth) or [ReportedValue(expr, scope)]
+
+
+def _handed_on(unit: Unit) -> str:
+    """Name the parameter that a function returns as it was given; empty for a function that returns anything else."""
+    names = {result.id if isinstance(result, ast.Name) else "" for result, _ in unit.returns}
+    name = names.pop() if len(names) == 1 else ""
+    bound = unit.bindings.get(name, [])
+    return name if name in unit.parameters and len(bound) == 1 else ""
 
 
 def _is_whole(value: ReportedValue, unit: Unit) -> bool:
