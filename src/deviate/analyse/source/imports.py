@@ -88,10 +88,13 @@ class Imports:
         first = self.load(entry)
         done: set[Path] = set()
         while waiting := [(path, module) for path, module in self.modules.items() if path not in done]:
+            searched = len(self.search)
             for path, module in waiting:
                 done.add(path)
                 if module is not None:
                     self._follow(module, path)
+            if len(self.search) > searched:
+                done.clear()  # what was not found before may be found now
         return first
 
     def load(self, path: Path) -> ModuleIndex | None:
