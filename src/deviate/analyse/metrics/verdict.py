@@ -77,13 +77,13 @@ def verdict_of(
     if joins_settings(flow, reported) or is_read_off_settings(flow, reported):
         return Verdict(reason="setting")
     if words_of(last_name(variable))[-1:] and words_of(last_name(variable))[-1] in _IDENTIFIERS:
-        return Verdict(reason="identifier")
+        return Verdict(reason="path" if value.has(From.PATH) else "identifier")
     if is_bookkeeping(reported.tag):
         return Verdict(reason="counter")
     if value.has(*METRIC_ORIGINS):
-        return _of_training(value, reported, variable, description, sink)
+        return _of_training(flow, value, reported, variable, description, sink)
     if _is_open(value):
-        return _by_words(value, reported, variable, description, sink)
+        return _by_words(flow, value, reported, variable, description, sink)
     if value.has(From.COUNT) and is_episode_length(description):
         return Verdict(0.6, "the length of an episode", meaning_of(description))
     return Verdict(reason=reason_of(value))
@@ -119,7 +119,9 @@ def reason_of(value: Value) -> Reason:
     return next((reason for origin, reason in table if value.has(origin)), "identifier")
 
 
-def _of_training(value: Value, reported: ReportedValue, variable: str, description: str, sink: str) -> Verdict:
+def _of_training(
+    flow: Evaluator, value: Value, reported: ReportedValue, variable: str, description: str, sink: str
+) -> Verdict:
     has_metric_name = (
         is_metric_word(variable) or is_metric_word(description) or meaning_of(last_name(variable)) is not None
     )
@@ -135,7 +137,7 @@ def _of_training(value: Value, reported: ReportedValue, variable: str, descripti
         return Verdict(reason="identifier")
     if not reported.mapping and not has_metric_name:
         is_measured = value.has(From.DURATION, From.MEMORY)
-        if not is_number(reported, sink) and (value.has(From.TEXT) or not is_measured):
+        if not is_number(flow, reported, sink) and (value.has(From.TEXT) or not is_measured):
             return Verdict(reason="identifier")
         if _names_samples(variable) and not is_measured:
             return Verdict(reason="identifier")
@@ -149,7 +151,9 @@ def _of_training(value: Value, reported: ReportedValue, variable: str, descripti
     return Verdict(confidence, _origin_words(value, meaning), meaning)
 
 
-def _by_words(value: Value, reported: ReportedValue, variable: str, description: str, sink: str) -> Verdict:
+def _by_words(
+    flow: Evaluator, value: Value, reported: ReportedValue, variable: str, description: str, sink: str
+) -> Verdict:
     """Classify by names alone a value whose origin cannot be followed."""
     last = last_name(variable)
     if is_schedule(variable) or is_schedule(description) or (reported.mapping and is_settings_name(last)):
@@ -164,7 +168,7 @@ def _by_words(value: Value, reported: ReportedValue, variable: str, description:
         return Verdict(reason="counter" if is_counting(last) else "constant")
     by_name = is_metric_word(variable)
     by_text = is_metric_word(description) or (sink not in TEXT_SINKS and meaning_of(reported.tag) is not None)
-    number = is_number(reported, sink)
+    number = is_number(flow, reported, sink)
     if (by_name and (number or not value.has(From.OBJECT, From.DATA))) or (by_text and number):
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
