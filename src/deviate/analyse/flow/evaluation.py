@@ -71,6 +71,9 @@ class Flow:
         origins = value.plain().union(*(arg.plain() for arg in passed))
         # What is computed from an argument is not the argument.
         refs = value.refs if value.plain() else (*value.refs, *(ref for arg in passed for ref in arg.refs))
+        if not value.plain() and value.items is None and value.element is None and not value.keys:
+            given = join(passed)
+            return Value(frozenset(origins), refs[:MAX_RESOLVED_REFS], given.items, given.keys, given.element)
         return Value(frozenset(origins), refs[:MAX_RESOLVED_REFS], value.items, value.keys, value.element)
 
     def param(self, param: Param) -> Value:
@@ -87,7 +90,8 @@ class Flow:
     def default_value(self, default: ast.expr, unit: Unit) -> Value:
         """Value of a parameter that is not passed."""
         value = self.value(default, unit.parent or unit)
-        return value if value.refs else of(From.SETTING)
+        is_of_functions = any(item.refs for item in value.items or ())
+        return value if value.refs or is_of_functions else of(From.SETTING)
 
     def _name(self, node: ast.Name, scope: Scope) -> Value:
         definition = lookup(node.id, scope)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_mapping, makes_mapping
+from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From
 from deviate.analyse.source.index import Binding, Scope, Unit
 from deviate.analyse.source.syntax import called_name, dotted_text, passed_for
@@ -306,6 +307,9 @@ def _named_key(binding: Binding) -> ast.expr | None:
 
 def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Part]:
     """Text that a function of the project makes: its values, or the arguments they are computed from."""
+    is_method = isinstance(expr.func, ast.Attribute) and not expr.args and not expr.keywords
+    if is_method and forwarded_param(flow, expr, scope) is not None:
+        return [ReportedValue(expr, scope)]  # the text of an object that callers give
     units = [ref for ref in flow.value(expr.func, scope).refs if isinstance(ref, Unit)]
     handed = _handed_on(units[0]) if len(units) == 1 else ""
     if handed and (args := passed_for(expr, units[0], handed)):
