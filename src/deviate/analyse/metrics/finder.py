@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 import msgspec
 
 from deviate.analyse.findings import Reason, Rejected
 from deviate.analyse.flow.conditions import is_alarm, split_at, switches
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.program import COMMON_METHODS, Program
 from deviate.analyse.flow.values import METRIC_ORIGINS, From
 from deviate.analyse.frameworks.logged import is_framework_logged, is_read_back
 from deviate.analyse.loops.phases import Phases
@@ -35,6 +36,7 @@ from deviate.analyse.naming.words import UNNAMED, is_clock_part, meaning_of, spl
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.reports import Reports
 from deviate.analyse.source.index import ModuleIndex, Nesting, Unit, enclosing_loops
+from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
 from deviate.experiment import Metric
 
@@ -98,13 +100,38 @@ class MetricFinder:
         """
         for finding in self.findings:
             finding.unchosen = finding.unit.module in unchosen
-            finding.aside = finding.unchosen or (phases is not None and _is_aside(finding, phases))
+            finding.idle = self._is_idle(finding.report)
+            is_beside = phases is not None and _is_aside(finding, phases)
+            finding.aside = finding.unchosen or finding.idle or is_beside
             bonus = 0.08 if finding.unit in trained and not finding.aside else 0.0
             finding.confidence = min(finding.confidence + bonus, 0.99) * (
                 ASIDE if finding.aside or finding.alarm else 1
             )
             finding.where = where(finding, phases, trains=bonus > 0)
         self.findings = merge(self.flow, self.findings)
+
+    def _is_idle(self, report: Report) -> bool:
+        """Whether a report is a message that is not shown, or stands in a method that only other objects' calls name."""
+        if report.sink == "logging" and isinstance(report.node, ast.Call) and called_name(report.node) == "debug":
+            return not self._shows_debug
+        unit = report.scope.unit
+        if unit.owner is None or unit.name not in COMMON_METHODS or unit.loops == []:
+            return False
+        others = [method for method in self.flow.program.methods[unit.name] if method is not unit]
+        own = [method for name, method in unit.owner.methods.items() if name not in COMMON_METHODS]
+        return (
+            not self._is_called(unit) and any(map(self._is_called, own)) and any(map(self._is_called, others))
+        )  # fmt: skip
+
+    def _is_called(self, unit: Unit) -> bool:
+        return bool(self.flow.program.callers(self.flow, unit))
+
+    @cached_property
+    def _shows_debug(self) -> bool:
+        """Whether the program lowers the level of messages anywhere."""
+        return any(
+            "DEBUG" in line or "setLevel(10)" in line for module in self.flow.program.modules for line in module.lines
+        )
 
     def _classify(
         self, report: Report, reported: ReportedValue, variable: str, earlier: str, same: bool

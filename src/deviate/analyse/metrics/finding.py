@@ -41,6 +41,8 @@ class Finding:
     aside: bool = False
     #: Reported by a plug-in that the program may not choose.
     unchosen: bool = False
+    #: Reported by a message below the level that is shown, or by a method that nothing is known to call.
+    idle: bool = False
     #: Reported only where the training stops on an error.
     alarm: bool = False
     #: Where the report stands, as part of a sentence.
@@ -71,6 +73,8 @@ def where(finding: Finding, phases: Phases | None, *, trains: bool) -> str:
         return "where the training gives up"
     if finding.unchosen:
         return "by a plug-in that the program may not choose"
+    if finding.idle:
+        return "where nothing is known to show it"
     if finding.aside:
         return "by code that runs neither in the main loop nor after it"
     if phases is not None and phases.is_after(finding.unit, finding.report.line, finding.report.nesting):

@@ -156,10 +156,14 @@ def _by_words(
 ) -> Verdict:
     """Classify by names alone a value whose origin cannot be followed."""
     last = last_name(variable)
-    if is_schedule(variable) or is_schedule(description) or (reported.mapping and is_settings_name(last)):
+    is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
+    if is_schedule(variable) or is_schedule(description) or is_settings:
         return Verdict(reason="setting")
+    if reported.mapping and _names_samples(variable):
+        return Verdict(reason="identifier")
     if reported.mapping:
-        if meaning_of(last) is not None or sink not in TEXT_SINKS:
+        is_named = is_metric_word(last) if isinstance(reported.expr, ast.Call) else meaning_of(last) is not None
+        if is_named or sink not in {*TEXT_SINKS, "json", "csv"}:
             return Verdict(0.4, "a mapping of values", meaning_of(last) or UNNAMED)
         return Verdict(reason="identifier")
     if is_item(reported) and (meaning_of(description) or is_item_of_report(reported)):

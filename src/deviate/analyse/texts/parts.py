@@ -314,7 +314,7 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
     handed = _handed_on(units[0]) if len(units) == 1 else ""
     if handed and (args := passed_for(expr, units[0], handed)):
         return take_apart(flow, args[0], scope, depth + 1)
-    if len(units) != 1 or not units[0].returns or not flow.value(expr, scope).has(From.TEXT):
+    if len(units) != 1 or not _may_be_text(units[0]) or not flow.value(expr, scope).has(From.TEXT):
         return [ReportedValue(expr, scope, mapping=makes_mapping(flow, expr, scope))]
     unit = units[0]
     parts = [part for result, home in unit.returns for part in take_apart(flow, result, home, depth + 2)]
@@ -335,6 +335,13 @@ def _handed_on(unit: Unit) -> str:
     name = names.pop() if len(names) == 1 else ""
     bound = unit.bindings.get(name, [])
     return name if name in unit.parameters and len(bound) == 1 else ""
+
+
+def _may_be_text(unit: Unit) -> bool:
+    """Whether a function returns something else than arithmetic."""
+    return any(
+        not isinstance(result, ast.BinOp) or isinstance(result.op, (ast.Add, ast.Mod)) for result, _ in unit.returns
+    )
 
 
 def _is_whole(value: ReportedValue, unit: Unit) -> bool:
