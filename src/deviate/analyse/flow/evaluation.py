@@ -23,7 +23,7 @@ from deviate.analyse.flow.values import (
     trimmed,
 )
 from deviate.analyse.naming.words import is_settings_name
-from deviate.analyse.source.imports import name_below
+from deviate.analyse.source.dotted import name_below
 from deviate.analyse.source.index import Binding, ModuleIndex, Nesting, Scope, Unit, lookup
 
 #: Of what callers pass for parameters, so much is remembered.

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from deviate.analyse.flow.program import Program
-from deviate.analyse.source.imports import imported_names
+from deviate.analyse.source.dotted import imported_names
 from deviate.analyse.source.index import ModuleIndex
 from deviate.analyse.source.syntax import called_name
 

@@ -237,5 +237,6 @@ def _is_given(site: CallSite) -> bool:
         kinds = {binding.kind for binding in bindings_of(func.id, site.scope)}
         return not kinds.isdisjoint({"param", "assign", "for"})
     owner = site.scope.unit.enclosing_class
-    is_own = isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"
-    return is_own and owner is not None and func.attr in owner.attributes  # type: ignore[union-attr]
+    if owner is None or not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name):
+        return False
+    return func.value.id == "self" and func.attr in owner.attributes

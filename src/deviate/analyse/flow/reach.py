@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from deviate.analyse.flow.program import COMMON_METHODS, Program
 from deviate.analyse.flow.starts import is_registered, started_by_name
 from deviate.analyse.flow.values import Valuation
-from deviate.analyse.source.imports import constant_start, name_below
+from deviate.analyse.source.dotted import constant_start, name_below
 from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 
@@ -265,7 +265,7 @@ def _is_imported_by_name(node: ast.expr, scope: Scope) -> bool:
 
 
 def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
-    """Yield the names of classes that stand for what an object derives from: bases, ``super(Base, self)``, ``Base.step(self)``."""
+    """Yield the names of classes that objects derive from: bases, ``super(Base, self)``, ``Base.step(self)``."""
     for cls in module.classes:
         for base in cls.bases:
             yield from ast.walk(base)

@@ -111,7 +111,7 @@ class MetricFinder:
         self.findings = merge(self.flow, self.findings)
 
     def _is_idle(self, report: Report) -> bool:
-        """Whether a report is a message that is not shown, or stands in a method that only other objects' calls name."""
+        """Whether a report is a message that is not shown, or stands in a method that nothing is known to call."""
         if report.sink == "logging" and isinstance(report.node, ast.Call) and called_name(report.node) == "debug":
             return not self._shows_debug
         unit = report.scope.unit
@@ -129,9 +129,8 @@ class MetricFinder:
     @cached_property
     def _shows_debug(self) -> bool:
         """Whether the program lowers the level of messages anywhere."""
-        return any(
-            "DEBUG" in line or "setLevel(10)" in line for module in self.flow.program.modules for line in module.lines
-        )
+        lines = (line for module in self.flow.program.modules for line in module.lines)
+        return any("DEBUG" in line or "setLevel(10)" in line for line in lines)
 
     def _classify(
         self, report: Report, reported: ReportedValue, variable: str, earlier: str, same: bool

@@ -1,4 +1,4 @@
-"""Other names of reporting functions: ``say = logger.info``, ``log = partial(print, flush=True)``, ``self.print = print``."""
+"""Other names of reporting functions: ``say = logger.info``, ``log = partial(print, flush=True)``."""
 
 from __future__ import annotations
 

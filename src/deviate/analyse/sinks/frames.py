@@ -65,5 +65,9 @@ def _set_parts(flow: Evaluator, frame: ast.Name, scope: Scope) -> list[Part]:
         key = target.slice.elts[-1] if isinstance(target.slice, ast.Tuple) and target.slice.elts else target.slice
         name = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
         read = elements_of(flow, store.value, store.scope) if is_view else accumulated(flow, store.value, store.scope)
-        parts.extend([*change_values(read, lambda value, name=name: replace(value, tag=name or value.tag)), "\n"])
+        parts.extend([*_named(read, name), "\n"])
     return parts
+
+
+def _named(parts: list[Part], name: str) -> list[Part]:
+    return change_values(parts, lambda value: replace(value, tag=name or value.tag))

@@ -134,22 +134,22 @@ class Reports:
         return param.name if param is not None and param.unit is unit else ""
 
     def _open_stores(self, reports: list[Report]) -> Iterator[Unit]:
-        """Open the functions that keep values under keys in a container that one of the reports shows.
-
-        Beside a report, and in a class with a text of its own, the name of the key is evidence enough.
-        """
+        """Open the functions that keep values under keys in a container that one of the reports shows."""
         for report in reports:
             self._reporting.add(report.scope.module)
             for reported in report.values:
                 self.shown |= shown_by(self.flow, reported.expr, reported.scope)
         for unit, kept in self._keeping.items():
             for one in kept:
-                is_beside = unit.module in self._reporting or _has_text(unit) or _REPORTING.search(unit.name)
-                is_beside = bool(is_beside) and _is_by_name(one, unit)
-                if (is_beside or self._is_shown(one)) and unit not in self.storing:
+                if unit not in self.storing and (self._is_beside(one, unit) or self._is_shown(one)):
                     self.channels.setdefault(unit, []).append(Channel(one.value, _sink_of(unit), one.key))
                     self.storing[unit] = one.containers
                     yield unit
+
+    def _is_beside(self, kept: Kept, unit: Unit) -> bool:
+        """Whether the name of the key is evidence enough: beside a report, or in a function that is named like one."""
+        reports = unit.module in self._reporting or _has_text(unit) or _REPORTING.search(unit.name) is not None
+        return reports and _is_by_name(kept, unit)
 
     def _is_shown(self, kept: Kept) -> bool:
         return any(self._is_same(one, other) for one in kept.containers for other in self.shown)
@@ -248,7 +248,7 @@ def _is_by_name(kept: Kept, unit: Unit) -> bool:
 
 
 def _sink_of(unit: Unit) -> str:
-    """A logger takes numbers; what is kept in anything else may be anything."""
+    """Name what keeps values: a logger takes numbers, anything else may take anything."""
     owner = unit.owner.name if unit.owner is not None else ""
     return "logger" if _LOGGERS.search(f"{owner} {unit.name}") else "kept"
 

@@ -33,7 +33,8 @@ from deviate.analyse.source.syntax import dotted_text
 
 Condition = Callable[[Evaluator, ast.Call, Scope], bool]
 
-#: Sinks of text, files and figures, and containers that are shown later: what reaches them may be anything. All others take numbers.
+#: Sinks of text, files and figures, and containers that are shown later: what reaches them may be anything.
+#: All others take numbers.
 TEXT_SINKS = {"print", "logging", "file", "figure", "visdom", "kept"}
 
 #: Names of objects that report.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
 from deviate.analyse.source.configurations import config_targets
+from deviate.analyse.source.dotted import constant_start, imported_names
 from deviate.analyse.source.files import UnreadableSourceError, read_source
 from deviate.analyse.source.index import ModuleIndex, Scope, Unit
 from deviate.analyse.source.indexer import index_module
@@ -279,20 +279,6 @@ def _lists_own_folder(module: ModuleIndex) -> bool:
     return "__path__" in names or ("__file__" in names and bool(calls & {"listdir", "glob", "scandir", "iterdir"}))
 
 
-def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """Dotted names a statement may load as modules, with leading dots."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    base = "." * node.level + (node.module or "")
-    return [base, *(base + alias.name if base.endswith(".") else f"{base}.{alias.name}" for alias in node.names
-                    if alias.name != "*")]  # fmt: skip
-
-
-def name_below(base: str, name: str) -> str:
-    """Dotted name of something in a module, which may be given by dots alone."""
-    return f"{base}.{name}" if base.strip(".") else base + name
-
-
 def relative(path: Path, root: Path) -> str:
     """Path relative to the project with forward slashes; absolute when outside."""
     try:
@@ -310,18 +296,3 @@ def _normal(path: Path) -> Path:
         elif part != ".":
             parts.append(part)
     return Path(*parts)
-
-
-def constant_start(node: ast.expr) -> str:
-    """Leading constant text of an expression that builds a string."""
-    while isinstance(node, ast.BinOp):
-        node = node.left
-    if isinstance(node, ast.JoinedStr) and node.values:
-        node = node.values[0]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        node = node.func.value
-    is_joined = isinstance(node, ast.Call) and called_name(node) == "join" and bool(node.args)
-    if is_joined and isinstance(node.args[0], (ast.List, ast.Tuple)) and node.args[0].elts:
-        return constant_start(node.args[0].elts[0]) + "."
-    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-    return re.split(r"[{%]", text)[0]

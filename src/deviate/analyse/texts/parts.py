@@ -17,11 +17,15 @@ from deviate.analyse.texts.building import (
     bindings_within,
     builds,
     format_text,
+    handed_on,
     is_converted,
     is_grown_mapping,
     is_open,
     is_own_method,
     is_textual,
+    is_written_list,
+    may_be_text,
+    named_key,
 )
 from deviate.analyse.texts.formats import Field, brace_fields, percent_fields
 from deviate.analyse.texts.reported import Part, ReportedValue, change_values, constant_text, with_spec
@@ -104,7 +108,7 @@ def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> li
             return [*take_apart(flow, expr.left, scope, depth + 1), " ", ReportedValue(expr.right, scope)]
     if isinstance(expr.op, ast.Mult) and isinstance(expr.left, ast.List):
         return []  # padding: ``[""] * 5``
-    if isinstance(expr.op, ast.Add) and (_is_list(expr.left) or _is_list(expr.right)):
+    if isinstance(expr.op, ast.Add) and (is_written_list(expr.left) or is_written_list(expr.right)):
         return [*take_apart(flow, expr.left, scope, depth + 1), " ", *take_apart(flow, expr.right, scope, depth + 1)]
     if isinstance(expr.op, ast.Add) and is_textual(flow, expr, scope):
         return [*take_apart(flow, expr.left, scope, depth if depth < 3 else depth + 1),
@@ -112,13 +116,6 @@ def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> li
     if isinstance(expr.op, ast.Mult) and isinstance(expr.left, ast.Constant) and isinstance(expr.left.value, str):
         return []
     return [ReportedValue(expr, scope)]
-
-
-def _is_list(expr: ast.expr) -> bool:
-    """Whether an expression is a list that is written out, or several added up."""
-    if isinstance(expr, ast.BinOp):
-        return isinstance(expr.op, ast.Add) and (_is_list(expr.left) or _is_list(expr.right))
-    return isinstance(expr, (ast.List, ast.ListComp))
 
 
 def _each(flow: Evaluator, exprs: Iterable[ast.expr], scope: Scope, depth: int, end: str = "") -> list[Part]:
@@ -269,10 +266,10 @@ def _grown_mapping(flow: Evaluator, expr: ast.expr, bindings: list[Binding], sco
     """Take a mapping apart that is built in several statements; one that takes unknown items is reported whole."""
     whole: Part = ReportedValue(expr, scope, mapping=True)
     is_varied = any(map(is_open, bindings))
-    takes_unknown_items = any(is_open(binding) and _named_key(binding) is None for binding in bindings)
+    takes_unknown_items = any(is_open(binding) and named_key(binding) is None for binding in bindings)
     parts: list[Part] = [whole] if takes_unknown_items else []
     for binding in bindings:
-        key = _named_key(binding)
+        key = named_key(binding)
         if binding.value is None or (takes_unknown_items and binding.kind != "key" and key is None):
             continue
         if binding.kind == "key":
@@ -294,27 +291,16 @@ def _grown_mapping(flow: Evaluator, expr: ast.expr, bindings: list[Binding], sco
     return parts if any(isinstance(part, ReportedValue) for part in parts) else [whole]
 
 
-def _named_key(binding: Binding) -> ast.expr | None:
-    """Key of ``d[f"acc_{k}"] = v``, which names the item though a part of it varies."""
-    statement = binding.statement
-    if binding.kind != "element" or not isinstance(statement, ast.Assign):
-        return None
-    keys = [target.slice for target in statement.targets if isinstance(target, ast.Subscript)]
-    texts = [node.value for key in keys for node in ast.walk(key) if isinstance(node, ast.Constant)]
-    is_built = len(keys) == 1 and isinstance(keys[0], (ast.JoinedStr, ast.BinOp, ast.Call))
-    return keys[0] if is_built and any(isinstance(text, str) and text.strip("_/ ") for text in texts) else None
-
-
 def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Part]:
     """Text that a function of the project makes: its values, or the arguments they are computed from."""
     is_method = isinstance(expr.func, ast.Attribute) and not expr.args and not expr.keywords
     if is_method and forwarded_param(flow, expr, scope) is not None:
         return [ReportedValue(expr, scope)]  # the text of an object that callers give
     units = [ref for ref in flow.value(expr.func, scope).refs if isinstance(ref, Unit)]
-    handed = _handed_on(units[0]) if len(units) == 1 else ""
+    handed = handed_on(units[0]) if len(units) == 1 else ""
     if handed and (args := passed_for(expr, units[0], handed)):
         return take_apart(flow, args[0], scope, depth + 1)
-    if len(units) != 1 or not _may_be_text(units[0]) or not flow.value(expr, scope).has(From.TEXT):
+    if len(units) != 1 or not may_be_text(units[0]) or not flow.value(expr, scope).has(From.TEXT):
         return [ReportedValue(expr, scope, mapping=makes_mapping(flow, expr, scope))]
     unit = units[0]
     parts = [part for result, home in unit.returns for part in take_apart(flow, result, home, depth + 2)]
@@ -327,21 +313,6 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
         return parts
     args = [arg for name in unit.parameters for arg in passed_for(expr, unit, name)]
     return _each(flow, args, scope, depth) or [ReportedValue(expr, scope)]
-
-
-def _handed_on(unit: Unit) -> str:
-    """Name the parameter that a function returns as it was given; empty for a function that returns anything else."""
-    names = {result.id if isinstance(result, ast.Name) else "" for result, _ in unit.returns}
-    name = names.pop() if len(names) == 1 else ""
-    bound = unit.bindings.get(name, [])
-    return name if name in unit.parameters and len(bound) == 1 else ""
-
-
-def _may_be_text(unit: Unit) -> bool:
-    """Whether a function returns something else than arithmetic."""
-    return any(
-        not isinstance(result, ast.BinOp) or isinstance(result.op, (ast.Add, ast.Mod)) for result, _ in unit.returns
-    )
 
 
 def _is_whole(value: ReportedValue, unit: Unit) -> bool:
