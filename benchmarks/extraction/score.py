@@ -7,10 +7,12 @@ labelled commit is then taken out into a temporary folder. A project that is not
 without CHECKOUTS all are, into a temporary folder.
 The labels beside this script hold one JSON file per project: ``repo``, ``commit``, ``root``, ``entry``, ``main_loop``
 (a list of file and line, any of which is right) and ``metrics`` (file, variable, exprs, lines, function, level ``core``
-or ``optional``, aliases). They were made by reading the projects.
+or ``optional``, aliases, via). They were made by reading the projects. ``labels/written_on`` are projects that the
+analysis was written on, ``labels/first_sight`` projects that it met when they were labelled.
 
 A metric counts as found when one that is reported stands at a labelled place (the lines, or the function) and shares a
-name with the label: the variable, or a variable of the expression. One that matches no label is false; optional labels
+name with the label: the variable, or a variable of the expression. A label with ``via`` is also found where the mapping
+it is stored in, by its key, is reported from one of those places. One that matches no label is false; optional labels
 count neither as missed nor as false.
 """
 
@@ -34,10 +36,12 @@ from deviate.analyse.project import analyse_project
 from deviate.errors import DeviateError
 from deviate.experiment import Metric
 
-LABELS = Path(__file__).parent / "labels"
+LABELS = Path(__file__).parent / "labels" / "written_on"
 
 #: A report may stand so many lines below the line that its label names.
 LINES_BELOW = 12
+#: A report of a mapping may stand so many lines away from the place that a label names.
+LINES_AWAY = 3
 
 
 @dataclass
@@ -87,7 +91,14 @@ def match(metric: Metric, labels: list[dict[str, Any]]) -> list[int]:
     names = names_in(metric.variable) | names_in(metric.expression)
     wanted = [{squeeze(label["variable"]), *map(squeeze, label.get("aliases") or [])} for label in labels]
     hits = [at for at, label in enumerate(labels) if stands_at(metric, label) and names & wanted[at]]
-    return [at for at in hits if squeeze(metric.variable) in wanted[at]] or hits
+    exact = [at for at in hits if squeeze(metric.variable) in wanted[at]] or hits
+    return [*exact, *(at for at, label in enumerate(labels) if is_item_of(metric, label) and at not in exact)]
+
+
+def is_item_of(metric: Metric, label: dict[str, Any]) -> bool:
+    """Whether a metric is the report of a mapping that holds what a label names."""
+    places = [place.rpartition(":") for place in label.get("via", [])]
+    return any(metric.file == file and abs(metric.line - int(line)) <= LINES_AWAY for file, _, line in places)
 
 
 def score(name: str, label: dict[str, Any], found: Findings) -> Score:

@@ -13,6 +13,7 @@ from deviate.analyse.entry import find_entry
 from deviate.analyse.findings import Findings, Rejected
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.flow.evaluation import Flow
+from deviate.analyse.flow.plugins import unchosen_modules
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.reach import reached_units
 from deviate.analyse.frameworks.reported import framework_metrics
@@ -78,7 +79,8 @@ def _without_collection() -> Iterator[None]:
 def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw]]:
     """Run the steps of the analysis, each on the results of those before."""
     flow = Flow(program)
-    program.set_reached(reached_units(program))
+    program.set_reached(reached_units(program, flow))
+    program.find_passed(flow)
     graph = CallGraph(flow)
     loops = LoopFinder(flow, graph)
     reports = Reports(flow)
@@ -87,7 +89,7 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     finder.classify_all()
     main_loop = loops.find() or loops.find_reporting(finder.reporting(), finder.counted())
     training, phases = _weights(program, graph, loops, main_loop)
-    finder.weigh(training, phases)
+    finder.weigh(training, phases, unchosen_modules(program, main_loop.file if main_loop is not None else ""))
     rejected = [*finder.rejections(), *unreached(flow, reports)]
     metrics = finder.metrics(framework_metrics(flow, loops.fitting))
     return (

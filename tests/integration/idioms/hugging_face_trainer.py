@@ -5,7 +5,7 @@
 # expect grad_norm = ^grad_norm (\S+)
 # expect eval_loss = ^eval_loss (\S+)
 # expect eval_error = ^eval_error (\S+)
-# expect fit:largest = ^largest (\S+)
+# expect largest = ^largest (\S+)
 # expect train_loss = ^train_loss (\S+)
 # times train_runtime, train_samples_per_second, train_steps_per_second
 # times eval_runtime, eval_samples_per_second, eval_steps_per_second

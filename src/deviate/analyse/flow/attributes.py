@@ -9,18 +9,20 @@ from msgspec.structs import replace
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.libraries import attribute_of
 from deviate.analyse.flow.values import NOTHING, External, From, Instance, Ref, Value, join
-from deviate.analyse.source.index import ClassScope, ModuleIndex, Scope, Unit
+from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Scope, Unit
 
 #: Classes that share an attribute's name are all considered up to this number.
 MAX_OWNERS = 4
 #: Assignments to an attribute that are looked at.
 MAX_STORES = 8
+#: What an attribute may start from that other code fills.
+_FIRST_VALUES = {From.CONSTANT, From.SETTING, From.COUNT}
 
 
 def attribute_value(flow: Evaluator, node: ast.Attribute, scope: Scope) -> Value:
     """Evaluate ``base.name``."""
     base = flow.value(node.value, scope)
-    if not base.refs and base.params():
+    if not base.refs and base.params() and not base.plain():
         base = replace(base, refs=flow.resolve(base).refs)
     values = [value for ref in base.refs if (value := _of_ref(flow, ref, node.attr)) is not None]
     if values:
@@ -83,12 +85,35 @@ def instance_attribute(flow: Evaluator, instance: Instance, name: str) -> Value 
             values.extend(flow.binding(binding) for binding in cls.bindings[name])
         values.extend(_attribute_binding(flow, cls, name))
     if values:
-        return join(values)
+        return _with_stores(flow, instance, name, join(values))
     getter = next(iter(flow.program.method(flow, instance.cls, "__getattr__")), None)
     if getter is not None:
         value = flow.returned(getter)
         return Value(value.origins | {From.UNKNOWN}, value.refs)
     return Value(frozenset({From.UNKNOWN})) if flow.program.external_bases(flow, instance.cls) else None
+
+
+def _with_stores(flow: Evaluator, instance: Instance, name: str, value: Value) -> Value:
+    """Add what other code assigns to an attribute that the class gives no more than a first value."""
+    if value.refs or value.params() or not value.plain() <= _FIRST_VALUES:
+        return value
+    stores = [
+        binding
+        for module in flow.program.modules
+        for binding in module.attribute_stores.get(name, ())
+        if _is_of(flow, binding, name, instance)
+    ]
+    return join([value, *(flow.binding(binding) for binding in stores[:MAX_STORES])])
+
+
+def _is_of(flow: Evaluator, binding: Binding, name: str, instance: Instance) -> bool:
+    """Whether an assignment is to an attribute of an object of a class, or of one that is not known."""
+    statement = binding.statement
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    bases = [target.value for target in targets if isinstance(target, ast.Attribute) and target.attr == name]
+    refs = [ref for base in bases for ref in flow.value(base, binding.scope).refs]
+    family = flow.program.family(flow, instance.cls)
+    return bool(bases) and (not refs or any(isinstance(ref, Instance) and ref.cls in family for ref in refs))
 
 
 def _attribute_binding(flow: Evaluator, cls: ClassScope, name: str) -> list[Value]:

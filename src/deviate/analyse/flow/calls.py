@@ -129,7 +129,10 @@ def substitute(flow: Evaluator, value: Value, unit: Unit, call: ast.Call, scope:
         return value
     args = [_argument(flow, unit, param.name, call, scope) for param in params]
     origins = (value.origins - frozenset(params)).union(*(arg.origins for arg in args))
-    refs = (*value.refs, *(ref for arg in args for ref in arg.refs))[:MAX_REFS]
+    passed = [ref for arg in args for ref in arg.refs]
+    if value.plain():  # computed from the arguments: an attribute of a library that was passed is no result
+        passed = [ref for ref in passed if not isinstance(ref, External) or ref.made]
+    refs = (*value.refs, *passed)[:MAX_REFS]
     return with_structure(value, origins, refs, lambda item: substitute(flow, item, unit, call, scope, depth + 1))
 
 
@@ -146,6 +149,8 @@ def _argument(flow: Evaluator, unit: Unit, name: str, call: ast.Call, scope: Sco
 
 def _method(flow: Evaluator, node: ast.Call, func: ast.Attribute, scope: Scope, args: list[Value]) -> Value:
     receiver = flow.value(func.value, scope)
+    if func.attr == "keys":
+        return of(From.TEXT)
     if func.attr == "format":
         return Value(receiver.origins | mixed(args).origins | {From.TEXT})
     if func.attr == "join":

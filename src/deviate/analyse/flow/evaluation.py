@@ -23,7 +23,7 @@ from deviate.analyse.flow.values import (
     trimmed,
 )
 from deviate.analyse.naming.words import is_settings_name
-from deviate.analyse.source.imports import name_below
+from deviate.analyse.source.dotted import name_below
 from deviate.analyse.source.index import Binding, ModuleIndex, Nesting, Scope, Unit, lookup
 
 #: Of what callers pass for parameters, so much is remembered.
@@ -69,7 +69,11 @@ class Flow:
             return value
         passed = [self.param(param) for param in params]
         origins = value.plain().union(*(arg.plain() for arg in passed))
-        refs = (*value.refs, *(ref for arg in passed for ref in arg.refs))
+        # What is computed from an argument is not the argument.
+        refs = value.refs if value.plain() else (*value.refs, *(ref for arg in passed for ref in arg.refs))
+        if not value.plain() and value.items is None and value.element is None and not value.keys:
+            given = join(passed)
+            return Value(frozenset(origins), refs[:MAX_RESOLVED_REFS], given.items, given.keys, given.element)
         return Value(frozenset(origins), refs[:MAX_RESOLVED_REFS], value.items, value.keys, value.element)
 
     def param(self, param: Param) -> Value:
@@ -86,7 +90,8 @@ class Flow:
     def default_value(self, default: ast.expr, unit: Unit) -> Value:
         """Value of a parameter that is not passed."""
         value = self.value(default, unit.parent or unit)
-        return value if value.refs else of(From.SETTING)
+        is_of_functions = any(item.refs for item in value.items or ())
+        return value if value.refs or is_of_functions else of(From.SETTING)
 
     def _name(self, node: ast.Name, scope: Scope) -> Value:
         definition = lookup(node.id, scope)
@@ -98,7 +103,8 @@ class Flow:
 
     def _bound(self, name: str, bindings: list[Binding]) -> Value:
         value = join([self.binding(binding) for binding in bindings])
-        if is_settings_name(name) and not value.refs and not value.has(From.LIVE):
+        is_weights = name == "params" and bool(bindings) and _is_functional(bindings[0].scope.module)
+        if is_settings_name(name) and not is_weights and not value.refs and not value.has(From.LIVE):
             return of(From.SETTING)
         return value
 
@@ -169,7 +175,8 @@ class Flow:
             param = Param(unit, binding.key)
             return Value(frozenset({param}), element=of(param))
         if is_settings_name(binding.key):
-            return of(From.SETTING)
+            is_weights = binding.key == "params" and _is_functional(binding.scope.module)
+            return of(From.WEIGHTS, Param(unit, binding.key)) if is_weights else of(From.SETTING)
         return of(Param(unit, binding.key))
 
     def _augmented(self, binding: Binding, value: Value) -> Value:
@@ -215,6 +222,15 @@ def _unpacked(value: Value, binding: Binding) -> Value:
     for position in binding.path:
         value = item_of(value, position)
     return value
+
+
+def _is_functional(module: ModuleIndex) -> bool:
+    """Whether a file keeps a model's parameters apart from the model, as programs for JAX do."""
+    return any(
+        alias.name.partition(".")[0] == "jax" or (isinstance(node, ast.ImportFrom) and node.module == "jax")
+        for node, _, _ in module.imports
+        for alias in node.names
+    )
 
 
 def _compares_values(test: ast.expr) -> bool:

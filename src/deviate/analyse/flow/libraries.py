@@ -22,6 +22,8 @@ _BY_METHOD = _by_name(" methods")
 _BY_ATTRIBUTE = _by_name(" attributes")
 #: The result is made of what is passed.
 _PASSING = tuple(_LISTS["functions that pass values on"])
+_TENSORS = ("tensorflow.", "torch.nn", "jax.", "paddle.", "mxnet.", "theano.")
+_FIXED = frozenset({From.SETTING, From.CONSTANT, From.TEXT, From.OBJECT})
 _LIVE_METHODS = _LISTS["live methods"]
 _MAPPING_METHODS = _LISTS["mapping methods"]
 _SELF_METHODS = _LISTS["methods that give the object"]
@@ -67,6 +69,8 @@ def external_call(dotted: str, args: list[Value]) -> Value:
         return Value(frozenset({From.OBJECT, From.LIVE}), result)
     if last[:1].isupper() or passed.has(From.PATH):
         return Value(frozenset({From.OBJECT, *passed.params()}), result)
+    if dotted.startswith(_TENSORS) and passed.plain() <= _FIXED and not dotted.rpartition(".")[2].startswith("is_"):
+        return Value(passed.origins | {From.UNKNOWN})  # a tensor that settings shape is no setting
     if dotted.startswith(_PASSING) and args:
         return passed
     return Value(frozenset({From.UNKNOWN, *passed.params()}), result)
@@ -90,6 +94,9 @@ def method_call(receiver: Value, name: str, args: list[Value]) -> Value:
         return Value(receiver.origins, element=element_of(receiver))
     if name in _MAPPING_METHODS or (name in _SELF_METHODS and receiver.refs):
         return receiver
+    if name == "item" and not args and receiver.has(From.OBJECT, From.UNKNOWN):
+        # Nothing but an array has this method, and settings are no arrays.
+        return Value(receiver.origins - {From.OBJECT, From.UNKNOWN, From.SETTING, From.CONSTANT} | {From.LIVE})
     if name in _LIVE_METHODS and not receiver.has(From.CONSTANT, From.TEXT):
         return Value(receiver.origins - {From.OBJECT, From.UNKNOWN} | {From.LIVE})
     return _combined(receiver, mixed(args))

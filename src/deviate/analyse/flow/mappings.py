@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import Instance
-from deviate.analyse.source.index import Scope, Unit, bindings_of
+from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text, unpacked
 
 #: Functions that return what functions return are followed this far.
@@ -17,7 +17,7 @@ _MAKERS = {"dict", "defaultdict", "OrderedDict", "Counter", "asdict", "_asdict",
 
 def is_mapping(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
     """Whether a name's items are read by constant keys, or what it was given makes a mapping."""
-    return is_used_as_mapping(expr, scope) or makes_mapping(flow, expr, scope)
+    return is_used_as_mapping(expr, scope) or makes_mapping(flow, expr, scope) or bool(flow.value(expr, scope).keys)
 
 
 def is_used_as_mapping(expr: ast.expr, scope: Scope) -> bool:
@@ -68,7 +68,7 @@ def is_list(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) -> bo
 def _is_always_assigned(name: ast.Name, scope: Scope, test: Callable[[ast.expr, Scope], bool]) -> bool:
     """Whether everything a name is bound to is assigned and passes a test."""
     kinds = {"assign", "param", "for", "with", "opaque"}
-    bindings = [binding for binding in bindings_of(name.id, scope) if binding.kind in kinds]
+    bindings = [binding for binding in bindings_of(name.id, scope) if binding.kind in kinds and not _is_none(binding)]
     return bool(bindings) and all(
         binding.kind == "assign" and (value := unpacked(binding)) is not None and test(value, binding.scope)
         for binding in bindings
@@ -78,3 +78,9 @@ def _is_always_assigned(name: ast.Name, scope: Scope, test: Callable[[ast.expr, 
 def _is_own_method(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     """Whether a method of the project's own object is called: what it returns is followed instead."""
     return any(isinstance(ref, (Unit, Instance)) for ref in flow.value(call.func, scope).refs)
+
+
+def _is_none(binding: Binding) -> bool:
+    """Whether a name is only declared: ``metrics = None``."""
+    value = unpacked(binding) if binding.kind == "assign" else binding
+    return isinstance(value, ast.Constant) and value.value is None

@@ -9,7 +9,16 @@ from pathlib import Path
 from deviate.analyse.flow.values import NOTHING, External, Instance, Param, Ref, Valuation
 from deviate.analyse.naming.words import word_lists
 from deviate.analyse.source.imports import Imports
-from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Nesting, Scope, Unit, under_main_guard
+from deviate.analyse.source.index import (
+    CallSite,
+    ClassScope,
+    ModuleIndex,
+    Nesting,
+    Scope,
+    Unit,
+    bindings_of,
+    under_main_guard,
+)
 from deviate.analyse.source.syntax import called_name, passed_for
 
 #: A method name that more classes define tells nothing about an unknown receiver.
@@ -64,7 +73,11 @@ class Program:
         self._bases: dict[ClassScope, list[Ref]] = {}
         self._subclasses: dict[ClassScope, list[ClassScope]] | None = None
         self._callers: dict[Unit, list[CallSite]] = {}
+        #: Names of parameters by which a function is called that was passed for them.
+        self._passed_as: dict[Unit, set[str]] = {}
         self._named: dict[str, CallsByName] = {}
+        #: Names of all functions and classes of the project.
+        self.defined = {scope.name for module in self.modules for scope in (*module.units, *module.classes)}
 
     def _import_aliases(self) -> dict[str, set[str]]:
         aliases: dict[str, set[str]] = {}
@@ -78,7 +91,8 @@ class Program:
     def set_reached(self, units: set[Unit]) -> None:
         """Set the functions that run; only their calls count."""
         self.reached = units
-        self.calls, self._named = {}, {}
+        self.calls, self._named, self._callers = {}, {}, {}
+        self._passed_as = {}
         for unit in self.running_units():
             for site in unit.calls:
                 self.calls.setdefault(called_name(site.node), []).append(site)
@@ -153,13 +167,22 @@ class Program:
         """Find the calls that reach a function, by name first and by data flow where it can tell."""
         if unit in self._callers:
             return self._callers[unit]
-        names = {unit.name} | self.aliases.get(unit.name, set())
+        names = {unit.name} | self.aliases.get(unit.name, set()) | self._passed_as.get(unit, set())
         if unit.owner is not None and unit.name == "__init__":
             for cls in self.family(flow, unit.owner):
                 names |= {cls.name} | self.aliases.get(cls.name, set())
         sites = [site for name in sorted(names) for site in self._calling(flow, name, unit)]
         self._callers[unit] = sites
         return sites
+
+    def find_passed(self, flow: Valuation) -> None:
+        """Find other names that functions are called by: ``fit(report)`` calls ``report`` as ``callback``."""
+        for name, sites in self.calls.items():
+            for site in sites if name not in self.defined else ():
+                if _is_given(site):
+                    for unit in self.targets(flow, site):
+                        self._passed_as.setdefault(unit, set()).add(name)
+        self._callers, self._named = {}, {}
 
     def _calling(self, flow: Valuation, name: str, unit: Unit) -> list[CallSite]:
         """Find the calls by a name that reach a function."""
@@ -185,7 +208,11 @@ class Program:
     def targets(self, flow: Valuation, site: CallSite) -> list[Unit]:
         """Find the functions of the project that a call may run."""
         units: list[Unit] = []
-        for ref in flow.value(site.node.func, site.scope).refs:
+        func = flow.value(site.node.func, site.scope)
+        refs = func.refs
+        if not refs and func.params() and isinstance(site.node.func, ast.Name):
+            refs = flow.resolved(site.node.func, site.scope).refs
+        for ref in refs:
             if isinstance(ref, Unit):
                 units.append(ref)
             elif isinstance(ref, ClassScope):
@@ -201,3 +228,15 @@ class Program:
             for site in self.callers(flow, param.unit)
             for expr in passed_for(site.node, param.unit, param.name)
         ]
+
+
+def _is_given(site: CallSite) -> bool:
+    """Whether what is called is a parameter, a name or an attribute of the object that was given a function."""
+    func = site.node.func
+    if isinstance(func, ast.Name):
+        kinds = {binding.kind for binding in bindings_of(func.id, site.scope)}
+        return not kinds.isdisjoint({"param", "assign", "for"})
+    owner = site.scope.unit.enclosing_class
+    if owner is None or not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name):
+        return False
+    return func.value.id == "self" and func.attr in owner.attributes

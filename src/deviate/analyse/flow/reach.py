@@ -4,22 +4,65 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
-from deviate.analyse.flow.program import Program
-from deviate.analyse.source.imports import name_below
-from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Scope, Unit, bindings_of
-from deviate.analyse.source.syntax import called_name, text_of
+from deviate.analyse.flow.program import COMMON_METHODS, Program
+from deviate.analyse.flow.starts import is_registered, started_by_name
+from deviate.analyse.flow.values import Valuation
+from deviate.analyse.source.dotted import constant_start, name_below
+from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Scope, Unit, bindings_of
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 
 _HOOKS = re.compile(
     r"^(on_|forward$|call$|build$|step$|run$|configure_|prepare_data|setup$|training_|validation_|validate_|test_|predict_|"
     r"train_step|compute_loss|evaluation_|.*_dataloader$|.*_step$|.*_epoch_end$|.*_start$|.*_end$|before_|after_|get_metric)"
 )
+#: Decorators that make a function the one that a library starts.
+_STARTERS = {"automain", "main", "command"}
 _PLAIN_BASES = re.compile(r"(^|\.)(Module|Layer|Model|Dataset|object|ABC|Function|Enum|dict|list|NamedTuple)$")
 
 
-def reached_units(program: Program) -> set[Unit]:
+def reached_units(program: Program, flow: Valuation) -> set[Unit]:
     """Follow names from the entry's module-level code."""
-    return _Reach(program).run()
+    reach = _Reach(program)
+    units = reach.run()
+    return units - set(_overridden(program, flow, units, reach.made))
+
+
+def _overridden(program: Program, flow: Valuation, units: set[Unit], made: set[ClassScope]) -> Iterator[Unit]:
+    """Yield the methods that every object has from another class: of a class that is only a base."""
+    called = {
+        node.attr
+        for unit in units
+        for node, _, _ in unit.loads
+        if isinstance(node, ast.Attribute) and not _is_own_receiver(node.value)
+    }
+    for unit in units:
+        owner = unit.owner
+        if owner is None or owner in made or (unit.name in called and _is_called_above(unit.name, units)):
+            continue
+        objects = [cls for cls in program.family(flow, owner) if cls in made and owner in program.ancestors(flow, cls)]
+        nearest = [next(one for one in program.ancestors(flow, cls) if unit.name in one.methods) for cls in objects]
+        if objects and owner not in nearest:
+            yield unit
+
+
+def _is_own_receiver(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _is_called_above(name: str, units: set[Unit]) -> bool:
+    """Whether a method calls the one that it overrides: ``super().step()``, ``Base.step(self)``."""
+    for unit in units:
+        for site in unit.calls:
+            func = site.node.func
+            if not isinstance(func, ast.Attribute) or func.attr != name:
+                continue
+            is_super = isinstance(func.value, ast.Call) and called_name(func.value) == "super"
+            through = bool(site.node.args) and text_of(site.node.args[0]) == "self"
+            if is_super or through:
+                return True
+    return False
 
 
 class _Reach:
@@ -28,7 +71,14 @@ class _Reach:
         self.units: set[Unit] = set()
         self.waiting: list[Unit] = []
         self.classes: set[ClassScope] = set()
+        #: Classes that code names otherwise than as a base.
+        self.made: set[ClassScope] = set()
+        self.bases = {id(node) for module in program.modules for node in _bases_named(module)}
         self.called: set[str] = set()
+        #: Whether the name that is followed stands among the bases of a class.
+        self.is_base = False
+        #: Modules of which everything may run.
+        self.whole: set[ModuleIndex] = set()
 
     def run(self) -> set[Unit]:
         for module in self.program.modules:
@@ -36,6 +86,9 @@ class _Reach:
             for unit in module.units:
                 if unit.owner is None and self._registered(unit):
                     self._reach(unit)
+            for cls in module.classes:
+                if is_registered(self.program, cls):
+                    self._use(cls)
         if self.program.entry is not None:
             for dotted in self.program.imports.targets:
                 self._reach_target(self.program.resolve_dotted(dotted, self.program.entry), 0)
@@ -44,9 +97,12 @@ class _Reach:
         return self.units
 
     def _registered(self, unit: Unit) -> bool:
-        """Whether a decorator that is called registers the function for later."""
-        is_called = any(isinstance(decorator, ast.Call) for decorator in unit.decorators)
-        return is_called and self.program.may_run(unit.module, unit.nesting)
+        """Whether a decorator registers the function for later: one that is called, or one that makes it an entry."""
+        registers = any(
+            isinstance(decorator, ast.Call) or dotted_text(decorator).rpartition(".")[2] in _STARTERS
+            for decorator in unit.decorators
+        )
+        return registers and self.program.may_run(unit.module, unit.nesting)
 
     def _reach(self, unit: Unit) -> None:
         if unit not in self.units:
@@ -57,15 +113,40 @@ class _Reach:
         for node, scope, nesting in unit.loads:
             if not self.program.may_run(unit.module, nesting):
                 continue
+            self.is_base = id(node) in self.bases
             if isinstance(node, ast.Name):
                 self._name(node.id, scope)
             else:
                 self._attribute(node, scope)
+            self.is_base = False
         for site in unit.calls:
-            if called_name(site.node) in {"getattr", "vars", "dir"} and site.node.args:
-                module = self._module_of(site.node.args[0], site.scope)
-                if isinstance(module, ModuleIndex):
-                    self._all_of(module)
+            for name in started_by_name(site):
+                self._reach_target((unit.module, name), 0)
+            self._computed(site)
+
+    def _computed(self, site: CallSite) -> None:
+        """Reach what a name that is computed may stand for: ``getattr(models, name)``, ``eval(name)``."""
+        name, args = called_name(site.node), site.node.args
+        if name in {"getattr", "vars", "dir"} and args:
+            module = self._module_of(args[0], site.scope)
+            is_own = text_of(args[0]) == "sys.modules[__name__]"
+            if isinstance(module, ModuleIndex) or is_own:
+                self._all_of(site.scope.module if is_own else module)  # type: ignore[arg-type]
+            elif module is None and _is_imported_by_name(args[0], site.scope):
+                self._all_plugins()
+        elif name == "eval" and args and not isinstance(args[0], ast.Constant):
+            package = constant_start(args[0]).rpartition(".")[0]
+            named = self._module_of(ast.parse(package, mode="eval").body, site.scope) if package else site.scope.module
+            if isinstance(named, ModuleIndex):
+                self._all_of(named)
+            if not package and site.scope.module.stars:
+                self._all_plugins()
+        elif name in {"globals", "locals"} and not args:
+            self._all_of(site.scope.module)
+
+    def _all_plugins(self) -> None:
+        for plugin in self.program.imports.plugins:
+            self._all_of(plugin)
 
     def _name(self, name: str, scope: Scope) -> None:
         bindings = bindings_of(name, scope)
@@ -103,6 +184,9 @@ class _Reach:
                 self._all_of(module)
             self._reach_target((module, node.attr), 0)
             return
+        if module is None and node.attr not in COMMON_METHODS:
+            for plugin in self.program.imports.plugins:
+                self._reach_target((plugin, node.attr), 0)
         if node.attr not in self.called:
             self.called.add(node.attr)
             for cls in self.classes:
@@ -134,10 +218,20 @@ class _Reach:
         return None
 
     def _all_of(self, module: ModuleIndex) -> None:
+        """Reach all that a module defines, imports or imports with ``*``."""
+        if module in self.whole:
+            return
+        self.whole.add(module)
         for name in module.unit.bindings:
             self._reach_target((module, name), 0)
+        for star in module.stars:
+            starred = self.program.resolve_dotted(star, module)
+            if isinstance(starred, ModuleIndex):
+                self._all_of(starred)
 
     def _use(self, cls: ClassScope) -> None:
+        if not self.is_base:
+            self.made.add(cls)
         if cls in self.classes:
             return
         self.classes.add(cls)
@@ -158,3 +252,27 @@ class _Reach:
                 return True
         text = text_of(base)
         return not text or (_PLAIN_BASES.search(text) is not None and "Lightning" not in text)
+
+
+def _is_imported_by_name(node: ast.expr, scope: Scope) -> bool:
+    """Whether an expression is a module that a computed name was imported by."""
+    values = (
+        [node, *(binding.value for binding in bindings_of(node.id, scope))] if isinstance(node, ast.Name) else [node]
+    )
+    return any(
+        isinstance(value, ast.Call) and called_name(value) in {"import_module", "__import__"} for value in values
+    )
+
+
+def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
+    """Yield the names of classes that objects derive from: bases, ``super(Base, self)``, ``Base.step(self)``."""
+    for cls in module.classes:
+        for base in cls.bases:
+            yield from ast.walk(base)
+    for unit in module.units:
+        for site in unit.calls:
+            call = site.node
+            if called_name(call) == "super" and call.args:
+                yield from ast.walk(call.args[0])
+            elif call.args and text_of(call.args[0]) == "self" and isinstance(call.func, ast.Attribute):
+                yield from ast.walk(call.func.value)

@@ -178,7 +178,8 @@ def mixed(values: Iterable[Value]) -> Value:
 def element_of(value: Value) -> Value:
     """Return the element of a value that is iterated over."""
     if value.element is not None:
-        return value.element
+        keyed = mixed(value.keys.values()) if value.keys else NOTHING
+        return value.element if keyed.origins <= value.element.origins else join([value.element, keyed])
     if value.items is not None or value.keys:
         items = value.items or ()
         origins = mixed([*items, *value.keys.values()]).origins
@@ -211,3 +212,6 @@ class Valuation(Protocol):
 
     def value(self, node: ast.expr | None, scope: Scope) -> Value:
         """Evaluate an expression; parameters stay symbolic."""
+
+    def resolved(self, node: ast.expr, scope: Scope) -> Value:
+        """Evaluate an expression with its parameters replaced by what callers pass."""

@@ -53,6 +53,10 @@ def _compile_calls(program: Program) -> list[CallSite]:
 
 
 def _compiled_names(compiled: CallSite) -> Iterator[str]:
+    loss = next((key.value for key in compiled.node.keywords if key.arg == "loss"), None)
+    if isinstance(loss, ast.Dict) and len(loss.keys) > 1:
+        keys = [key.value for key in loss.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+        yield from (f"{key}_loss" for key in keys)  # one for each output of the model
     metrics = next((key.value for key in compiled.node.keywords if key.arg == "metrics"), None)
     if metrics is None and len(compiled.node.args) > 2:
         metrics = compiled.node.args[2]

@@ -5,20 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 import msgspec
 
 from deviate.analyse.findings import Reason, Rejected
 from deviate.analyse.flow.conditions import is_alarm, split_at, switches
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.program import COMMON_METHODS, Program
 from deviate.analyse.flow.values import METRIC_ORIGINS, From
 from deviate.analyse.frameworks.logged import is_framework_logged, is_read_back
 from deviate.analyse.loops.phases import Phases
 from deviate.analyse.metrics.capture import capture_of
 from deviate.analyse.metrics.finding import Finding, hints_of, metric_of, where
+from deviate.analyse.metrics.forms import is_record_of_sample
 from deviate.analyse.metrics.merging import merge
 from deviate.analyse.metrics.names import (
+    continues,
     label_for,
     name_of,
     names_also,
@@ -32,7 +35,8 @@ from deviate.analyse.metrics.verdict import Verdict, verdict_of
 from deviate.analyse.naming.words import UNNAMED, is_clock_part, meaning_of, split_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.reports import Reports
-from deviate.analyse.source.index import Nesting, Unit, enclosing_loops
+from deviate.analyse.source.index import ModuleIndex, Nesting, Unit, enclosing_loops
+from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
 from deviate.experiment import Metric
 
@@ -56,7 +60,11 @@ class MetricFinder:
         for report in self.reports.collected:
             earlier = last = ""
             roots = [(reported, root_of(self.flow, reported)) for reported in report.values]
-            clock = sum(is_clock_part(variable) for _, variable in roots) > 1
+            if is_record_of_sample(report):
+                for _, variable in roots:
+                    self._reject(report, variable, "identifier")
+                continue
+            clock = len({variable for _, variable in roots if is_clock_part(variable)}) > 1
             for reported, variable in roots:
                 if clock and is_clock_part(variable):
                     self._reject(report, variable, "identifier")
@@ -64,7 +72,7 @@ class MetricFinder:
                 before, earlier = earlier, words_before(reported) or earlier
                 if meaning_of(earlier) is None and names_also(before, variable):
                     earlier = before  # ``Accuracy on the {} test images: {}``
-                same = variable == last or names_also(earlier, variable)
+                same = variable == last or names_also(earlier, variable) or continues(reported)
                 finding = self._classify(
                     report, reported, variable, earlier if same or not meaning_of(variable) else "", same
                 )
@@ -85,16 +93,44 @@ class MetricFinder:
             if rejection.reason == "counter"
         }
 
-    def weigh(self, trained: set[Unit], phases: Phases | None) -> None:
-        """Raise the confidence of what the training reports, lower that of what only prepares it; then merge."""
+    def weigh(self, trained: set[Unit], phases: Phases | None, unchosen: set[ModuleIndex]) -> None:
+        """Raise the confidence of what the training reports, lower that of what only prepares it; then merge.
+
+        `unchosen` are modules that the program may not choose.
+        """
         for finding in self.findings:
-            finding.aside = phases is not None and _is_aside(finding, phases)
+            finding.unchosen = finding.unit.module in unchosen
+            finding.idle = self._is_idle(finding.report)
+            is_beside = phases is not None and _is_aside(finding, phases)
+            finding.aside = finding.unchosen or finding.idle or is_beside
             bonus = 0.08 if finding.unit in trained and not finding.aside else 0.0
             finding.confidence = min(finding.confidence + bonus, 0.99) * (
                 ASIDE if finding.aside or finding.alarm else 1
             )
             finding.where = where(finding, phases, trains=bonus > 0)
         self.findings = merge(self.flow, self.findings)
+
+    def _is_idle(self, report: Report) -> bool:
+        """Whether a report is a message that is not shown, or stands in a method that nothing is known to call."""
+        if report.sink == "logging" and isinstance(report.node, ast.Call) and called_name(report.node) == "debug":
+            return not self._shows_debug
+        unit = report.scope.unit
+        if unit.owner is None or unit.name not in COMMON_METHODS or unit.loops == []:
+            return False
+        others = [method for method in self.flow.program.methods[unit.name] if method is not unit]
+        own = [method for name, method in unit.owner.methods.items() if name not in COMMON_METHODS]
+        return (
+            not self._is_called(unit) and any(map(self._is_called, own)) and any(map(self._is_called, others))
+        )  # fmt: skip
+
+    def _is_called(self, unit: Unit) -> bool:
+        return bool(self.flow.program.callers(self.flow, unit))
+
+    @cached_property
+    def _shows_debug(self) -> bool:
+        """Whether the program lowers the level of messages anywhere."""
+        lines = (line for module in self.flow.program.modules for line in module.lines)
+        return any("DEBUG" in line or "setLevel(10)" in line for line in lines)
 
     def _classify(
         self, report: Report, reported: ReportedValue, variable: str, earlier: str, same: bool
@@ -133,7 +169,7 @@ class MetricFinder:
         param = self.reports.forwarded.get(reported)
         if param is not None and param in self.reports.served:
             return True
-        return reported.label is not None and self.reports.is_stored_elsewhere(reported)
+        return self.reports.is_stored_elsewhere(reported)
 
     def _counted_cost(self, report: Report, reported: ReportedValue, verdict: Verdict) -> Verdict:
         """Accept a counter reported after a loop that stops on a condition: it measures how long that took."""
@@ -180,6 +216,8 @@ class MetricFinder:
 def _is_aside(finding: Finding, phases: Phases) -> bool:
     """Whether a value is reported beside the training; of a measured model, only where a function does."""
     unit = finding.unit
+    if finding.report.sink == "tf1-summary":
+        return False  # it stands where the graph is built, and is evaluated by the training
     if not phases.is_aside(unit, finding.report.line, finding.report.nesting):
         return False
     meaning = finding.verdict.meaning

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from deviate.analyse.loops.phases import Phases
+from deviate.analyse.metrics.forms import statistic_of
 from deviate.analyse.metrics.names import plain_variable
 from deviate.analyse.metrics.verdict import Verdict
 from deviate.analyse.naming.words import aggregate_of, split_of
@@ -38,6 +39,10 @@ class Finding:
     aliases: list[str] = field(default_factory=list)
     #: Reported by code that neither runs within the main loop nor after it.
     aside: bool = False
+    #: Reported by a plug-in that the program may not choose.
+    unchosen: bool = False
+    #: Reported by a message below the level that is shown, or by a method that nothing is known to call.
+    idle: bool = False
     #: Reported only where the training stops on an error.
     alarm: bool = False
     #: Where the report stands, as part of a sentence.
@@ -66,6 +71,10 @@ def where(finding: Finding, phases: Phases | None, *, trains: bool) -> str:
     """Say where a report stands."""
     if finding.alarm:
         return "where the training gives up"
+    if finding.unchosen:
+        return "by a plug-in that the program may not choose"
+    if finding.idle:
+        return "where nothing is known to show it"
     if finding.aside:
         return "by code that runs neither in the main loop nor after it"
     if phases is not None and phases.is_after(finding.unit, finding.report.line, finding.report.nesting):
@@ -78,7 +87,13 @@ def where(finding: Finding, phases: Phases | None, *, trains: bool) -> str:
 def hints_of(finding: Finding) -> list[str]:
     """List what tells two metrics of one name apart, in the order in which it is tried."""
     split = finding.split or split_of(finding.unit.display_name) or split_of(finding.variable)
-    return [split, plain_variable(finding.variable), finding.unit.display_name, finding.unit.module.file]
+    return [
+        split,
+        statistic_of(finding.reported.expr),
+        plain_variable(finding.variable),
+        finding.unit.display_name,
+        finding.unit.module.file,
+    ]
 
 
 def metric_of(finding: Finding) -> Metric:
@@ -116,5 +131,5 @@ def _site(finding: Finding) -> tuple[str, int, int, str]:
 #: How a value reaches a sink, where "reported to" would not say it.
 _HOW_REPORTED = {
     "print": "printed", "logging": "logged", "tqdm": "shown in the progress bar", "file": "written to a file",
-    "csv": "written to a table", "json": "written as JSON", "figure": "drawn",
+    "csv": "written to a table", "json": "written as JSON", "figure": "drawn", "kept": "kept and shown later",
 }  # fmt: skip

@@ -8,30 +8,80 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Value
+from deviate.analyse.naming.words import is_settings_name
+from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
-from deviate.analyse.source.index import bindings_of, only_binding
+from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of, only_binding
 from deviate.analyse.source.syntax import called_name, dotted_text
 from deviate.analyse.texts.reported import ReportedValue
 
 #: Format specifications of numbers.
 NUMERIC_SPEC = re.compile(r"[deEfFgGn%]$|^\.\d+$")
-_NUMBER_METHODS = {"item", "mean", "sum", "norm", "avg", "total_seconds", "result", "compute", "std", "median", "value"}
+_NUMBER_METHODS = {
+    "item", "mean", "sum", "norm", "avg", "total_seconds", "result", "compute", "std", "median", "value", "numpy",
+    "asnumpy", "asscalar",
+}  # fmt: skip
+#: Names given names are followed this far.
+MAX_DEPTH = 5
+#: Calls that give one number, whatever their arguments are.
+_REDUCING = {"item", "float", "mean", "nanmean", "average", "median", "std", "max", "min", "sum", "len", "round"}
 _NUMBER_CALLS = {
     "float", "int", "round", "mean", "sum", "exp", "sqrt", "len", "max", "min", "average", "median", "abs", "std",
 }  # fmt: skip
 
 
-def is_number(reported: ReportedValue, sink: str) -> bool:
+def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     """Whether format, sink or form of the expression say that it is one number."""
     if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
         return True
-    node = reported.expr
+    return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
+
+
+def _is_number_by_form(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, (ast.Div, ast.Mult, ast.Sub, ast.Pow, ast.FloorDiv, ast.Add))
     if isinstance(node, ast.Call):
         name = called_name(node)
         return name in _NUMBER_CALLS or (isinstance(node.func, ast.Attribute) and name in _NUMBER_METHODS)
     return isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"}
+
+
+def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...], depth: int) -> bool:
+    """Whether a name, an item or a function's result is always given one number, as the forms of these tell."""
+    if depth > MAX_DEPTH:
+        return False
+    if path and isinstance(node, (ast.Tuple, ast.List)):
+        inner = node.elts[path[0]] if path[0] < len(node.elts) else None
+        return inner is not None and _is_given_number(flow, inner, scope, path[1:], depth + 1)
+    if isinstance(node, ast.Call) and (path or not _is_number_by_form(node)):
+        returns = [
+            result for ref in flow.value(node.func, scope).refs if isinstance(ref, Unit) for result in ref.returns
+        ]
+        return bool(returns) and all(_is_given_number(flow, one, home, path, depth + 1) for one, home in returns)
+    if path:
+        return False
+    if isinstance(node, ast.BinOp) and depth > 0:
+        sides = (node.left, node.right)
+        return any(_is_given_number(flow, side, scope, (), depth + 1) for side in sides)
+    if isinstance(node, (ast.Name, ast.Subscript)):
+        bindings = _bindings_of_number(node, scope)
+        return bool(bindings) and all(
+            binding.value is not None and _is_given_number(flow, binding.value, binding.scope, binding.path, depth + 1)
+            for binding in bindings
+        )
+    return depth > 0 and isinstance(node, ast.Call) and called_name(node) in _REDUCING
+
+
+def _bindings_of_number(node: ast.Name | ast.Subscript, scope: Scope) -> list[Binding]:
+    """Bindings of a name, or of one item of it, without the zero that it starts from."""
+    name, key = (node, None) if isinstance(node, ast.Name) else (node.value, node.slice)
+    bindings = bindings_of(name.id, scope) if isinstance(name, ast.Name) else []
+    if key is not None:
+        text = key.value if isinstance(key, ast.Constant) else None
+        return [binding for binding in bindings if binding.kind == "key" and binding.key == text]
+    if any(binding.kind not in {"assign", "aug"} for binding in bindings):
+        return []
+    return [binding for binding in bindings if not isinstance(binding.value, ast.Constant)]
 
 
 def is_slice_of_mappings(flow: Evaluator, reported: ReportedValue) -> bool:
@@ -54,6 +104,14 @@ def joins_settings(flow: Evaluator, reported: ReportedValue) -> bool:
         if isinstance(binding.value, ast.BinOp) and isinstance(binding.value.op, ast.Add)
         for operand in (binding.value.left, binding.value.right)
     )
+
+
+def is_read_off_settings(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether a value is an attribute of settings that nothing else assigns: ``self.args.steps``."""
+    names = dotted_text(reported.expr).split(".")
+    if len(names) < 2 or reported.reads or not any(map(is_settings_name, names[:-1])):
+        return False
+    return not any(names[-1] in module.attribute_stores for module in flow.program.modules)
 
 
 def _is_setting(value: Value) -> bool:
@@ -89,3 +147,48 @@ def _items_source(reported: ReportedValue) -> ast.expr | None:
         if isinstance(value, ast.Call) and called_name(value) == "items":
             return value.func.value if isinstance(value.func, ast.Attribute) else None
     return None
+
+
+#: Statistics that tell something else of the same values than their mean does.
+_STATISTICS = {
+    "std": "std", "stdev": "std", "pstdev": "std", "nanstd": "std", "sem": "std", "var": "var", "variance": "var",
+    "median": "median", "nanmedian": "median", "amin": "min", "amax": "max",
+    "percentile": "percentile", "quantile": "percentile",
+}  # fmt: skip
+
+
+def statistic_of(expr: ast.expr) -> str:
+    """Name the statistic that is taken of several values, where it is another one than their mean."""
+    node = expr
+    while isinstance(node, (ast.Call, ast.BinOp, ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Call):
+            name = called_name(node)
+            if name in _STATISTICS:
+                return _STATISTICS[name]
+            is_method = isinstance(node.func, ast.Attribute) and not (
+                name in {"float", "int", "round", "str"} or node.args
+            )
+            inner = (
+                node.func.value if is_method and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
+            )
+            if inner is None:
+                return ""
+            node = inner
+        elif isinstance(node, ast.Attribute):
+            return _STATISTICS.get(node.attr, "")
+        else:
+            node = node.left if isinstance(node, ast.BinOp) else node.value
+    return ""
+
+
+_SAMPLE_KEY = re.compile(
+    r"(image|img|sample|example|question|instance|video|doc|document|sentence|category|query|user|item)_?ids?$"
+    r"|^(bbox|box|boxes|caption|prediction|predictions|answer|question|segmentation|hypothesis|reference)$",
+    re.IGNORECASE,
+)
+
+
+def is_record_of_sample(report: Report) -> bool:
+    """Whether a report writes what was predicted for one sample: ``{"image_id": ..., "score": ...}``."""
+    is_written = report.sink in {"json", "csv", "file", "kept"}
+    return is_written and any(_SAMPLE_KEY.search(reported.tag) for reported in report.values)

@@ -12,6 +12,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import Param
 from deviate.analyse.frameworks.logged import is_framework_logged
 from deviate.analyse.metrics.finding import Finding
+from deviate.analyse.metrics.forms import statistic_of
 from deviate.analyse.metrics.names import plain_variable
 from deviate.analyse.naming.words import meaning_of
 from deviate.analyse.source.index import Scope, Unit, enclosing_loops, local_bindings
@@ -45,6 +46,10 @@ def merge(flow: Evaluator, findings: list[Finding]) -> list[Finding]:
 def _is_same(finding: Finding, identity: Identity, other: Finding, its: Identity) -> bool:
     if finding.split and other.split and finding.split != other.split:
         return False
+    if finding.report is other.report and _tags_differ(finding, other):
+        return False
+    if statistic_of(finding.reported.expr) != statistic_of(other.reported.expr):
+        return False
     both_logged = is_framework_logged(finding.capture) and is_framework_logged(other.capture)
     if both_logged and finding.capture != other.capture:
         return False
@@ -54,6 +59,12 @@ def _is_same(finding: Finding, identity: Identity, other: Finding, its: Identity
     if finding.variable == other.variable and identity.computed_in is its.computed_in and not named_apart:
         return True
     return not finding.reported.reads and not other.reported.reads and identity.is_same(its)
+
+
+def _tags_differ(finding: Finding, other: Finding) -> bool:
+    """Whether one mapping holds the two values under two constant keys."""
+    tags = finding.reported.tag, other.reported.tag
+    return all(tags) and tags[0] != tags[1] and "{" not in tags[0] + tags[1]
 
 
 def _joined(first: Finding, second: Finding, equal: bool) -> Finding:

@@ -19,6 +19,8 @@ _BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s-+\s|={2,}|-{2,}|>{2,}| {3,}|\
 #: ``D(G(z))`` is a name, not a remark in parentheses.
 _CALLS = re.compile(r"\b\w+\((?:[^()\s]|\([^()\s]*\))*\)")
 _TRIM = " :=-_/\\.,'\"~+@!?&%$^`→"
+#: What stands between two values of one name.
+_BESIDE = {"/", "(", "|", "+/-", "+-", "\N{PLUS-MINUS SIGN}", "[", "%/", "% /"}
 MAX_WORDS = 6
 #: A clock reading that a duration is measured from.
 _START = re.compile(r"(^|[._])(start|begin|since|tic|last|prev|t0)([._]|$)|^(t|t\d|end|starttime|startTime)$")
@@ -61,6 +63,12 @@ def text_name(reported: ReportedValue, variable: str, earlier: str = "") -> str:
 def names_also(earlier: str, variable: str) -> bool:
     """Whether the name of the value before means the same as a variable: ``Train loss 12 0.3``."""
     return bool(earlier) and meaning_of(earlier) is not None and meaning_of(earlier) == meaning_of(variable)
+
+
+def continues(reported: ReportedValue) -> bool:
+    """Whether a value stands beside the one before under the same words: ``MRR = 0.31/0.35``, ``loss 0.4 (0.5)``."""
+    is_decimal = re.search(r"[feFEgG%]$", reported.spec) is not None
+    return reported.position > 0 and is_decimal and reported.before.strip() in _BESIDE
 
 
 def words_before(reported: ReportedValue) -> str:

@@ -41,8 +41,11 @@ def root_node(flow: Evaluator, node: ast.expr, scope: Scope, depth: int = 0) -> 
 
 
 def _named_root(node: ast.expr) -> ast.expr:
+    """Leave the arguments of calls out."""
     if isinstance(node, ast.Call):
-        return ast.Call(func=node.func, args=[], keywords=[])
+        return ast.Call(func=_named_root(node.func), args=[], keywords=[])
+    if isinstance(node, ast.Attribute):
+        return ast.Attribute(_named_root(node.value), node.attr, ast.Load())
     return node
 
 

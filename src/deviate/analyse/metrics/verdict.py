@@ -15,6 +15,7 @@ from deviate.analyse.metrics.forms import (
     is_item,
     is_item_of_report,
     is_number,
+    is_read_off_settings,
     is_slice_of_mappings,
     joins_settings,
 )
@@ -36,7 +37,14 @@ from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
 
-_SAMPLES = word_lists(__file__)["samples"]
+#: What is given to these under a tag is a number that somebody wants to follow.
+_TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
+#: Names of sums, which count only where they are sums of counts.
+_SUMS = {"total", "totals"}
+_LISTS = word_lists(__file__)
+_SAMPLES = _LISTS["samples"]
+_IDENTIFIERS = _LISTS["identifiers"]
+_PICTURES = _LISTS["pictures"]
 
 
 @dataclass(frozen=True)
@@ -62,18 +70,20 @@ def verdict_of(
     if isinstance(reported.expr, ast.Constant):
         return Verdict(reason="constant")
     is_constructor = isinstance(reported.expr, ast.Call) and called_name(reported.expr)[:1].isupper()
-    if is_constructor and value.has(From.OBJECT) and value.refs:
+    if is_constructor and ((value.has(From.OBJECT) and value.refs) or called_name(reported.expr) in _PICTURES):  # type: ignore[arg-type]
         return Verdict(reason="identifier")
     if is_list(flow, reported.expr, reported.scope) if reported.mapping else is_slice_of_mappings(flow, reported):
         return Verdict(reason="identifier")
-    if joins_settings(flow, reported):
+    if joins_settings(flow, reported) or is_read_off_settings(flow, reported):
         return Verdict(reason="setting")
+    if words_of(last_name(variable))[-1:] and words_of(last_name(variable))[-1] in _IDENTIFIERS:
+        return Verdict(reason="path" if value.has(From.PATH) else "identifier")
     if is_bookkeeping(reported.tag):
         return Verdict(reason="counter")
     if value.has(*METRIC_ORIGINS):
-        return _of_training(value, reported, variable, description, sink)
+        return _of_training(flow, value, reported, variable, description, sink)
     if _is_open(value):
-        return _by_words(value, reported, variable, description, sink)
+        return _by_words(flow, value, reported, variable, description, sink)
     if value.has(From.COUNT) and is_episode_length(description):
         return Verdict(0.6, "the length of an episode", meaning_of(description))
     return Verdict(reason=reason_of(value))
@@ -109,7 +119,9 @@ def reason_of(value: Value) -> Reason:
     return next((reason for origin, reason in table if value.has(origin)), "identifier")
 
 
-def _of_training(value: Value, reported: ReportedValue, variable: str, description: str, sink: str) -> Verdict:
+def _of_training(
+    flow: Evaluator, value: Value, reported: ReportedValue, variable: str, description: str, sink: str
+) -> Verdict:
     has_metric_name = (
         is_metric_word(variable) or is_metric_word(description) or meaning_of(last_name(variable)) is not None
     )
@@ -118,13 +130,14 @@ def _of_training(value: Value, reported: ReportedValue, variable: str, descripti
     measured = value.has(From.DURATION) or (
         value.has(From.MEMORY) and meaning_of(f"{variable} {description}") is not None
     )
-    if is_counting(last_name(variable)) and not is_metric_word(description) and not measured:
+    is_sum = last_name(variable) in _SUMS and not value.has(From.COUNT, From.TOTAL)
+    if is_counting(last_name(variable)) and not is_sum and not is_metric_word(description) and not measured:
         return Verdict(reason="counter")
     if reported.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:
         return Verdict(reason="identifier")
     if not reported.mapping and not has_metric_name:
         is_measured = value.has(From.DURATION, From.MEMORY)
-        if not is_number(reported, sink) and (value.has(From.TEXT) or not is_measured):
+        if not is_number(flow, reported, sink) and (value.has(From.TEXT) or not is_measured):
             return Verdict(reason="identifier")
         if _names_samples(variable) and not is_measured:
             return Verdict(reason="identifier")
@@ -138,13 +151,19 @@ def _of_training(value: Value, reported: ReportedValue, variable: str, descripti
     return Verdict(confidence, _origin_words(value, meaning), meaning)
 
 
-def _by_words(value: Value, reported: ReportedValue, variable: str, description: str, sink: str) -> Verdict:
+def _by_words(
+    flow: Evaluator, value: Value, reported: ReportedValue, variable: str, description: str, sink: str
+) -> Verdict:
     """Classify by names alone a value whose origin cannot be followed."""
     last = last_name(variable)
-    if is_schedule(variable) or is_schedule(description) or (reported.mapping and is_settings_name(last)):
+    is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
+    if is_schedule(variable) or is_schedule(description) or is_settings:
         return Verdict(reason="setting")
+    if reported.mapping and _names_samples(variable):
+        return Verdict(reason="identifier")
     if reported.mapping:
-        if meaning_of(last) is not None or sink not in TEXT_SINKS:
+        is_named = is_metric_word(last) if isinstance(reported.expr, ast.Call) else meaning_of(last) is not None
+        if is_named or sink not in {*TEXT_SINKS, "json", "csv"}:
             return Verdict(0.4, "a mapping of values", meaning_of(last) or UNNAMED)
         return Verdict(reason="identifier")
     if is_item(reported) and (meaning_of(description) or is_item_of_report(reported)):
@@ -153,15 +172,20 @@ def _by_words(value: Value, reported: ReportedValue, variable: str, description:
         return Verdict(reason="counter" if is_counting(last) else "constant")
     by_name = is_metric_word(variable)
     by_text = is_metric_word(description) or (sink not in TEXT_SINKS and meaning_of(reported.tag) is not None)
-    number = is_number(reported, sink)
+    number = is_number(flow, reported, sink)
     if (by_name and (number or not value.has(From.OBJECT, From.DATA))) or (by_text and number):
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
+    if sink in _TRACKERS and (reported.tag or reported.label is not None) and not value.has(From.SETTING, From.TEXT):
+        return Verdict(0.4, "given to a tracker", _meaning(value, variable, description))
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
 
 
 def last_name(variable: str) -> str:
-    """Last part of a dotted variable: its own name."""
+    """Last part of a dotted variable, or the key of an item: its own name."""
+    key = re.search(r"\[['\"]([^'\"]+)['\"]\]$", variable)
+    if key is not None:
+        return key[1]
     return re.sub(r"\(\)$", "", variable).rpartition(".")[2]
 
 

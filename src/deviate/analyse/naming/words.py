@@ -46,6 +46,7 @@ _MEANINGS: dict[str, Meaning] = {
 _ENDINGS = {ending: _MEANINGS[ending] for ending in _LISTS["endings"]}
 _WEAK = _LISTS["weak"]
 _COUNTING = _LISTS["counting"]
+_COUNTING_LAST = _LISTS["counting last"]
 _POSITIONS = _LISTS["positions"]
 _PARAMETERS = _LISTS["parameters"]
 _NUMBER = _LISTS["numbers"]
@@ -61,6 +62,9 @@ _HIGHER_RATES = re.compile(r"(per|/)[ _]?(s|sec|second)\b|(it|its|iters?|steps?|
                            r"steps?|frames?)_s(ec)?(_|\b)")  # fmt: skip
 _TIME_SPENT = re.compile(r"\b(time[ _-]?(cost|lost|spent|used)|cost[ _-]?time)\b")
 _CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
+#: Retrieval: ``hits@10``, ``HR@5``, the mean rank.
+_AT_RANK = re.compile(r"\b(hits?|hr|h|p|r|map|ndcg|acc|top)[ _]?@[ _]?\d*")
+_MEAN_RANK = re.compile(r"\bmean[ _-]?rank\b")
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
 #: What mixed precision multiplies the loss by is none.
 _LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
@@ -96,6 +100,10 @@ def meaning_of(text: str) -> Meaning | None:
         return UNNAMED
     if _WIN_RATE.search(text.lower()):
         return Meaning("quality", "higher")
+    if _AT_RANK.search(text.lower()):
+        return Meaning("quality", "higher")
+    if _MEAN_RANK.search(text.lower()):
+        return Meaning("quality", "lower")
     if _CROSS_ENTROPY.search(text.lower()):
         return Meaning("loss", "lower")
     strong = weak = None
@@ -130,6 +138,8 @@ def is_episode_length(text: str) -> bool:
 
 def is_metric_word(text: str) -> bool:
     """Whether a text names a metric by itself, without evidence from the value."""
+    if _AT_RANK.search(text.lower()) or _MEAN_RANK.search(text.lower()):
+        return True
     return is_episode_length(text) or any(
         (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None for word in words_of(text)
     )
@@ -140,6 +150,7 @@ def is_counting(text: str) -> bool:
     words = words_of(text)
     # ``nt``, ``nb``: a number of targets, of batches.
     counts = any(word in _COUNTING for word in words) or (len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])))
+    counts = counts or (len(words) > 0 and words[-1] in _COUNTING_LAST)
     return counts and not is_metric_word(text)
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From
 from deviate.analyse.naming.words import word_lists
-from deviate.analyse.source.index import Scope, bindings_of, local_bindings
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.index import Scope, local_bindings
+from deviate.analyse.source.syntax import dotted_text
 from deviate.analyse.texts.building import is_list, is_textual
 from deviate.analyse.texts.parts import as_mapping, tag_of, tagged, take_apart, with_label
 from deviate.analyse.texts.reported import Part, ReportedValue, change_values
@@ -92,8 +92,12 @@ def mapping(position: int) -> Reader:
 
     def read(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:
         parts: list[Part] = []
-        whole = argument(call, position, "data", "dictionary", "ordered_dict", "metrics", "scalars", "values")
+        first = next((at for at, arg in enumerate(call.args) if not _is_text(flow, arg, scope)), position)
+        whole = argument(
+            call, max(position, first), "data", "dictionary", "ordered_dict", "metrics", "scalars", "values"
+        )
         if whole is not None:
+            parts.extend(part for arg in call.args[:first] for part in take_apart(flow, arg, scope))
             parts.extend(as_mapping(take_apart(flow, whole, scope)))
         for key in call.keywords:
             if key.arg is None or (key.arg not in _NO_VALUES and key.value is not whole):
@@ -182,25 +186,9 @@ def file_text(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | Non
     return texts(1)(flow, call, scope) if flow.value(call.args[0], scope).origins else []
 
 
-def data_frame(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
-    """Read what the data frame was made of whose method is called: ``pd.DataFrame(rows).to_csv(path)``."""
-    return _frame_parts(flow, call.func.value, scope) if isinstance(call.func, ast.Attribute) else None
-
-
-def _frame_parts(flow: Evaluator, frame: ast.expr, scope: Scope, depth: int = 0) -> list[Part]:
-    if depth > _MAX_TABLE_DEPTH:
-        return []
-    if isinstance(frame, ast.Name):
-        makers = [(binding.value, binding.scope) for binding in bindings_of(frame.id, scope)]
-        return [
-            part
-            for call, home in makers
-            if isinstance(call, ast.Call)
-            for part in _frame_parts(flow, call, home, depth + 1)
-        ]
-    if isinstance(frame, ast.Call):
-        if frame.args and called_name(frame) in {"DataFrame", "from_dict", "from_records", "Series"}:
-            return as_mapping(elements_of(flow, frame.args[0], scope))
-        if isinstance(frame.func, ast.Attribute):
-            return _frame_parts(flow, frame.func.value, scope, depth + 1)
-    return []
+def estimated(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:
+    """Read what an Estimator is given to report: ``EstimatorSpec(mode, loss=loss, eval_metric_ops=metrics)``."""
+    loss = argument(call, 2, "loss")
+    metrics = argument(call, 4, "eval_metric_ops")
+    parts = tagged(flow, "loss", loss, scope) if loss is not None else []
+    return [*parts, "\n", *(as_mapping(take_apart(flow, metrics, scope)) if metrics is not None else [])]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From
+from deviate.analyse.sinks.aliases import original_calls
 from deviate.analyse.sinks.readers import with_tag
 from deviate.analyse.sinks.rows import BY_CALL, OWN_FUNCTION, OWN_NAMES
-from deviate.analyse.source.index import CallSite, Nesting, Scope, Store
+from deviate.analyse.source.index import CallSite, Nesting, Scope, Store, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text
 from deviate.analyse.texts.parts import take_apart
 from deviate.analyse.texts.reported import Part, ReportedValue, surround
@@ -46,12 +47,13 @@ class Report:
 
 
 def report_of_call(flow: Evaluator, site: CallSite) -> Report | None:
-    """Recognise a reporting call of a library."""
+    """Recognise a reporting call of a library, under its own name or another."""
     call, scope = site.node, site.scope
+    for original in (call, *original_calls(flow, call, scope)):
+        for sink in BY_CALL.get(called_name(original), ()):
+            if sink.matches(flow, original, scope) and (parts := sink.read(flow, original, scope)) is not None:
+                return Report(sink.name, surround(parts), scope, site.nesting, call)
     name = called_name(call)
-    for sink in BY_CALL.get(name, ()):
-        if sink.matches(flow, call, scope) and (parts := sink.read(flow, call, scope)) is not None:
-            return Report(sink.name, surround(parts), scope, site.nesting, call)
     if OWN_NAMES.search(name) and not name.startswith("_") and (parts := OWN_FUNCTION.read(flow, call, scope)):
         return Report(OWN_FUNCTION.name, surround(parts), scope, site.nesting, call)
     return None
@@ -64,8 +66,27 @@ def report_of_store(flow: Evaluator, store: Store) -> Report | None:
     sink = "tqdm"
     if isinstance(target, ast.Attribute) and target.attr in _BAR_ATTRIBUTES:
         parts = take_apart(flow, value, scope) if flow.value(value, scope).has(From.TEXT) else None
+    elif isinstance(target, ast.Attribute) and target.attr == "simple_value":
+        sink, parts = "tensorboard", with_tag(flow, _named_beside(store), value, scope)
     elif isinstance(target, ast.Subscript):
         name = dotted_text(target.value)
         sink = next((sink for sink, mapping in _MAPPINGS if mapping.search(name)), "")
+        if sink == "keras" and not any(binding.kind == "param" for binding in bindings_of(name, scope)):
+            sink = ""  # a mapping of the program's own
         parts = with_tag(flow, target.slice, value, scope) if sink else None
     return Report(sink, surround(parts), scope, store.nesting, store.statement) if parts is not None else None
+
+
+def _named_beside(store: Store) -> ast.expr | None:
+    """Tag that is set beside the value of a summary: ``value.tag = name; value.simple_value = loss``."""
+    assert isinstance(store.target, ast.Attribute)
+    holder = dotted_text(store.target.value)
+    return next(
+        (
+            other.value
+            for other in store.scope.unit.stores
+            if isinstance(other.target, ast.Attribute) and other.target.attr == "tag"
+            and dotted_text(other.target.value) == holder
+        ),
+        None,
+    )  # fmt: skip

@@ -15,13 +15,22 @@ from deviate.analyse.naming.words import meaning_of, words_of
 from deviate.analyse.sinks.readers import elements_of, with_tag
 from deviate.analyse.sinks.report import Report, report_of_call, report_of_store
 from deviate.analyse.sinks.rows import receiver_text
-from deviate.analyse.source.index import CallSite, Store, Unit
-from deviate.analyse.source.syntax import called_name, dotted_text, passed_for
+from deviate.analyse.sinks.stores import Container, Kept, kept_by, shown_by
+from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Store, Unit
+from deviate.analyse.source.syntax import dotted_text, passed_for
 from deviate.analyse.texts.parts import tagged
 from deviate.analyse.texts.reported import Part, ReportedValue, surround
 
 #: Loggers that call loggers are followed this often.
 MAX_ROUNDS = 4
+#: Functions and classes that are named like these take numbers.
+_LOGGERS = re.compile(
+    r"log|meter|record|track|stat|metric|writer|summar|report|monitor|histor|average|tabular|scalar",
+    re.IGNORECASE,
+)
+_REPORTING = re.compile(r"^(log|report|record|track|add_scalar|plot)\d?(_|$)")
+#: Parameters that name what is reported.
+_KEYS = {"key", "name", "tag", "k", "metric", "title"}
 
 
 @dataclass(frozen=True, eq=True)
@@ -46,18 +55,23 @@ class Reports:
         self.forwarded: dict[ReportedValue, Param] = {}
         #: Channels through which a caller's own value is reported.
         self.served: set[Param] = set()
-        #: Methods that store their arguments under keys until another method reports them.
-        self.storing: dict[Unit, set[str]] = {}
+        #: Functions that keep their arguments under keys until another function shows the container.
+        self.storing: dict[Unit, tuple[Container, ...]] = {}
+        #: All functions that keep arguments under keys, and the containers that reports show.
+        self._keeping: dict[Unit, list[Kept]] = {}
+        self.shown: set[Container] = set()
+        self._reporting: set[ModuleIndex] = set()
 
     def collect(self) -> list[Report]:
         """Find all reports of the running code."""
         fresh = [report for unit in self.program.running_units() for report in self.reports_in(unit)]
-        self._add_keyed_stores(fresh)
+        keeping = ((unit, kept_by(self.flow, unit)) for unit in self.program.running_units())
+        self._keeping = {unit: kept for unit, kept in keeping if kept}
         self.collected.extend(fresh)
-        for number in range(MAX_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             units = [unit for report in fresh for unit in self._open_channels(report)]
-            if number == 0:
-                units.extend(self.channels)
+            if self._keeping:
+                units.extend(self._open_stores(fresh))
             fresh = self._at_callers(list(dict.fromkeys(units)))
             self.collected.extend(fresh)
         return self.collected
@@ -119,34 +133,48 @@ class Reports:
         param = forwarded_param(self.flow, reported.label, reported.scope)
         return param.name if param is not None and param.unit is unit else ""
 
-    def _add_keyed_stores(self, reports: list[Report]) -> None:
-        """Open functions that keep values under keys for a report that comes later: ``meters.update(loss=x)``."""
-        reporting = {report.scope.module for report in reports}
-        for unit in self.program.running_units():
-            if unit.module in reporting or _has_text(unit):
-                for param, tag in self._keyed_params(unit):
-                    self.channels.setdefault(unit, []).append(Channel(param, "logger", tag))
-                    self.storing[unit] = _keyed_attributes(unit)
+    def _open_stores(self, reports: list[Report]) -> Iterator[Unit]:
+        """Open the functions that keep values under keys in a container that one of the reports shows."""
+        for report in reports:
+            self._reporting.add(report.scope.module)
+            for reported in report.values:
+                self.shown |= shown_by(self.flow, reported.expr, reported.scope)
+        for unit, kept in self._keeping.items():
+            for one in kept:
+                if unit not in self.storing and (self._is_beside(one, unit) or self._is_shown(one)):
+                    self.channels.setdefault(unit, []).append(Channel(one.value, _sink_of(unit), one.key))
+                    self.storing[unit] = one.containers
+                    yield unit
+
+    def _is_beside(self, kept: Kept, unit: Unit) -> bool:
+        """Whether the name of the key is evidence enough: beside a report, or in a function that is named like one."""
+        reports = unit.module in self._reporting or _has_text(unit) or _REPORTING.search(unit.name) is not None
+        return reports and _is_by_name(kept, unit)
+
+    def _is_shown(self, kept: Kept) -> bool:
+        return any(self._is_same(one, other) for one in kept.containers for other in self.shown)
+
+    def _is_same(self, one: Container, other: Container) -> bool:
+        """Whether two containers are one, of a class or of one that it derives from."""
+        if one[1] != other[1]:
+            return False
+        if isinstance(one[0], ClassScope) and isinstance(other[0], ClassScope):
+            return other[0] in self.program.family(self.flow, one[0])
+        return one[0] is other[0]
 
     def is_stored_elsewhere(self, reported: ReportedValue) -> bool:
-        """Whether a value under a name that varies was stored by its name elsewhere, and is reported there."""
-        unit = reported.scope.unit
-        if unit.owner is None or unit in self.storing:
-            return False
-        family = self.program.family(self.flow, unit.owner)
+        """Whether a value was kept by its name elsewhere, and is reported there."""
+        at = reported.scope.unit
+        home = at.enclosing_class
+        family = [*self.program.family(self.flow, home)] if home is not None else [at.module]
         served = {param.unit for param in self.served}
-        stores = [names for method, names in self.storing.items() if method.owner in family and method in served]
-        return any(names & _keyed_attributes(unit) for names in stores)
-
-    def _keyed_params(self, unit: Unit) -> Iterator[tuple[str, str]]:
-        if unit.kwarg and _stores_by_key(unit, self.flow, unit.kwarg):
-            yield unit.kwarg, ""
-            return
-        key_names = [name for name in unit.parameters if name in {"key", "name", "tag", "k", "metric", "title"}]
-        for name in unit.parameters:
-            if key_names and name not in key_names and _stores_by_key(unit, self.flow, name):
-                yield name, key_names[0]
-                return
+        stores = [
+            one for unit, containers in self.storing.items() if unit in served for one in containers if one[0] in family
+        ]
+        if not stores or at in self.storing or at is at.module.unit:
+            return False
+        shown = shown_by(self.flow, reported.expr, reported.scope)
+        return any(self._is_same(one, other) for one in stores for other in shown)
 
     # Callers.
 
@@ -179,7 +207,10 @@ class Reports:
         tags = passed_for(call, unit, channel.tag) if channel.tag not in {"", channel.param} else []
         parts: list[Part] = []
         for value in passed_for(call, unit, channel.param):
-            if tags:
+            if tags and (pairs := _pairs(tags[0], value)):
+                for tag, one in pairs:
+                    parts.extend([*with_tag(self.flow, tag, one, scope), "\n"])
+            elif tags:
                 parts.extend(with_tag(self.flow, tags[0], value, scope))
             else:
                 parts.extend(elements_of(self.flow, value, scope))
@@ -211,35 +242,20 @@ def _has_text(unit: Unit) -> bool:
     return unit.owner is not None and ("__str__" in unit.owner.methods or "__repr__" in unit.owner.methods)
 
 
-def _stores_by_key(unit: Unit, flow: Evaluator, name: str) -> bool:
-    """Whether a function stores a parameter under a key that varies."""
-    param = Param(unit, name)
-    for store in unit.stores:
-        key = store.target.slice if isinstance(store.target, ast.Subscript) else None
-        if key is None or isinstance(key, ast.Constant) or param not in flow.value(store.value, store.scope).origins:
-            continue
-        if not flow.value(key, store.scope).has(From.COUNT):
-            return True
-    return any(
-        _adds_by_key(site.node) and param in flow.value(site.node.args[0], site.scope).origins for site in unit.calls
-    )
+def _is_by_name(kept: Kept, unit: Unit) -> bool:
+    """Whether values are given by keywords, or under a parameter that is called like a key."""
+    return kept.key in _KEYS or (kept.key == "" and kept.value == unit.kwarg)
 
 
-def _keyed_attributes(unit: Unit) -> set[str]:
-    """Attributes of the object whose items a method reads or writes under keys that vary: ``self.rows[key]``."""
-    return {
-        node.value.attr
-        for node in ast.walk(unit.node)
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute)
-        and not isinstance(node.slice, (ast.Constant, ast.Slice))
-    }  # fmt: skip
+def _sink_of(unit: Unit) -> str:
+    """Name what keeps values: a logger takes numbers, anything else may take anything."""
+    owner = unit.owner.name if unit.owner is not None else ""
+    return "logger" if _LOGGERS.search(f"{owner} {unit.name}") else "kept"
 
 
-def _adds_by_key(call: ast.Call) -> bool:
-    """``self.meters[key].update(value)``, ``self.rows.setdefault(key, []).append(value)``."""
-    func = call.func
-    is_keyed = isinstance(func, ast.Attribute) and (
-        isinstance(func.value, ast.Subscript)
-        or (isinstance(func.value, ast.Call) and called_name(func.value) == "setdefault")
-    )
-    return is_keyed and bool(call.args) and called_name(call) in {"update", "append", "add"}
+def _pairs(tags: ast.expr, values: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Pair the tags and values of two lists: ``report(["loss", "acc"], [loss, acc])``."""
+    lists = (ast.List, ast.Tuple)
+    if isinstance(tags, lists) and isinstance(values, lists) and len(tags.elts) == len(values.elts):
+        return list(zip(tags.elts, values.elts, strict=True))
+    return []

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import External, From
+from deviate.analyse.sinks.frames import data_frame
 from deviate.analyse.sinks.readers import (
     BY_NAME,
     Reader,
     anything,
-    data_frame,
     dumped,
+    estimated,
     file_text,
     filled_mappings,
     first_text,
@@ -32,8 +33,9 @@ from deviate.analyse.source.syntax import dotted_text
 
 Condition = Callable[[Evaluator, ast.Call, Scope], bool]
 
-#: Sinks of text, files and figures: what reaches them may be anything. All others take numbers.
-TEXT_SINKS = {"print", "logging", "file", "figure", "visdom"}
+#: Sinks of text, files and figures, and containers that are shown later: what reaches them may be anything.
+#: All others take numbers.
+TEXT_SINKS = {"print", "logging", "file", "figure", "visdom", "kept"}
 
 #: Names of objects that report.
 _LOGGER = re.compile(
@@ -42,6 +44,7 @@ _LOGGER = re.compile(
     re.IGNORECASE,
 )
 _NUMBERS_LIBRARY = re.compile(r"(np|numpy|torch|math|jnp|tf|F)$")
+_NUMBERS_FUNCTION = re.compile(r"(numpy|torch|math|tensorflow|jax(\.numpy)?)(\.math)?\.log\d*$")
 _FILE = re.compile(
     r"^(f|fp|fo|fh|fd|fw|fout|f_out|file|out|output|log|logf|log_?file|stats_?file|csv_?file|txt|writer|csv_?writer"
     r"|.*\.(stdout|stderr|logfile|file|log|f))$|_(f|file|log)$",
@@ -86,6 +89,8 @@ def _logs_values(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     """Whether ``log`` is a tracker's, not the logarithm."""
     receiver = receiver_text(call)
     dotted = next((ref.dotted for ref in flow.value(call.func, scope).refs if isinstance(ref, External)), "")
+    if _NUMBERS_FUNCTION.match(dotted):
+        return False  # ``self.log = torch.log``
     is_named = bool(receiver) and _LOGGER.search(receiver) is not None
     return (is_named or "log" in dotted.rpartition(".")[0]) and not _NUMBERS_LIBRARY.search(receiver)
 
@@ -108,6 +113,13 @@ def _writes_file(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return bool(_FILE.search(receiver_text(call))) or flow.value(receiver, scope).has(From.PATH)
 
 
+def _is_table(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether the receiver is a table of a library, by its name or by what made it."""
+    refs = flow.value(call.func.value, scope).refs if isinstance(call.func, ast.Attribute) else ()
+    made = any(isinstance(ref, External) and "table" in ref.dotted.lower() for ref in refs)
+    return made or re.search(r"table|tbl|sheet", receiver_text(call), re.IGNORECASE) is not None
+
+
 def _has_arguments(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return bool(call.args)
 
@@ -123,11 +135,15 @@ SINKS = (
     Sink("print", "write", texts(1), receiver=r"(stdout|stderr)$"),
     Sink("tqdm", "write", texts(1), receiver=r"tqdm|bar"),
     # A value and its tag.
+    Sink("tf1-summary", "scalar_summary", tag_and_value(0, 1), when=_has_no_step),
     Sink("tensorboard", "add_scalar log_value scalar_summary write_scalar add_scalars", tag_and_value(0, 1)),
     Sink("tf1-summary", "scalar", tag_and_value(0, 1), receiver=_SUMMARY_WRITER, when=_has_no_step),
     Sink("tensorboard", "scalar", tag_and_value(0, 1), receiver=_SUMMARY_WRITER),
+    Sink("tensorboard", "add Value", keyword("simple_value", "tag"), receiver=r"value$|Summary$"),
     Sink("tracker", "log_scalar log_metric log_scalar_value", tag_and_value(0, 1)),
     Sink("tracker", "report_scalar", tag_and_value(1, 2)),
+    # The loss and the metrics that an Estimator reports by itself.
+    Sink("tf1-summary", "EstimatorSpec TPUEstimatorSpec", estimated),
     Sink("logger", "logkv logkv_mean record_mean record_tabular record_value", tag_and_value(0, 1)),
     Sink("logger", "put_scalar log_tabular", tag_and_value(0, 1)),
     Sink("logger", "record", tag_and_value(0, 1), receiver=_SUMMARY_WRITER),
@@ -150,6 +166,7 @@ SINKS = (
     Sink("json", "dump", dumped, receiver=r"json$"),
     Sink("file", "write writelines write_text", file_text, when=_writes_file),
     Sink("file", "savez savez_compressed", named_lists),
+    Sink("print", "add_row append_row", texts(), when=_is_table),
     Sink("csv", "to_csv to_json to_excel to_parquet to_pickle to_feather", data_frame),
     Sink("figure", "plot semilogy semilogx loglog scatter", lists(0, 2), r"plt|ax|pyplot|pylab|axes", _has_arguments),
     Sink("file", "save savetxt", lists(1, 2), r"^(np|numpy)$", lambda flow, call, scope: len(call.args) > 1),

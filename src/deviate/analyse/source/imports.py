@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
 from deviate.analyse.source.configurations import config_targets
+from deviate.analyse.source.dotted import constant_start, imported_names
 from deviate.analyse.source.files import UnreadableSourceError, read_source
-from deviate.analyse.source.index import ModuleIndex, Scope
+from deviate.analyse.source.index import ModuleIndex, Scope, Unit
 from deviate.analyse.source.indexer import index_module
 from deviate.analyse.source.paths import named_path
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.syntax import called_name, dotted_text, passed_for
 
 #: Folders that libraries are installed in; the runtime knows what those libraries draw for.
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
@@ -76,6 +76,8 @@ class Imports:
         self._is_configured = False
         #: Dotted names that configuration files ask to be called.
         self.targets: list[str] = []
+        #: Modules that are imported by a computed name: what of them runs is not written out.
+        self.plugins: list[ModuleIndex] = []
 
     def loaded(self) -> Iterator[ModuleIndex]:
         """Yield the modules that could be read, in the order they were reached."""
@@ -86,10 +88,13 @@ class Imports:
         first = self.load(entry)
         done: set[Path] = set()
         while waiting := [(path, module) for path, module in self.modules.items() if path not in done]:
+            searched = len(self.search)
             for path, module in waiting:
                 done.add(path)
                 if module is not None:
                     self._follow(module, path)
+            if len(self.search) > searched:
+                done.clear()  # what was not found before may be found now
         return first
 
     def load(self, path: Path) -> ModuleIndex | None:
@@ -168,7 +173,15 @@ class Imports:
         for node, _, _ in module.imports:
             for dotted in imported_names(node):
                 self._load_dotted(dotted, module)
+        for dotted in module.stars:
+            self._load_all_of(dotted, module)
         self._follow_dynamic(module)
+
+    def _load_all_of(self, dotted: str, module: ModuleIndex) -> None:
+        """Load the modules of a package that ``__all__`` may list, as ``from package import *`` does."""
+        package = self.find(dotted, module)
+        if package is not None and package.file.endswith("__init__.py") and "__all__" in package.unit.bindings:
+            self._load_folder((self.root / package.file).parent)
 
     def _load_dotted(self, dotted: str, module: ModuleIndex) -> None:
         name = dotted.lstrip(".")
@@ -199,12 +212,23 @@ class Imports:
 
     def _lead_to(self, folder: ast.expr, scope: Scope, path: Path) -> None:
         """Search also where an expression in a file leads; where that is unknown, each text in it may be a folder."""
+        if isinstance(folder, ast.Name) and folder.id in scope.unit.parameters:
+            self._lead_through(scope.unit, folder.id, path)
+            return
         named = named_path(folder, scope, path)
         if named is not None:
             self._add_search([base / named for base in (path.parent, self.root)], anywhere=True)
             return
         texts = [node.value for node in ast.walk(folder) if isinstance(node, ast.Constant)]
         self._add_search([base / t for t in texts if isinstance(t, str) for base in (path.parent, self.root)])
+
+    def _lead_through(self, unit: Unit, parameter: str, path: Path) -> None:
+        """Search where the calls of a function lead that adds its parameter to the search path."""
+        for caller in unit.module.units:
+            for site in caller.calls:
+                if called_name(site.node) == unit.name and caller is not unit:
+                    for given in passed_for(site.node, unit, parameter):
+                        self._lead_to(given, site.scope, path)
 
     def _add_search(self, folders: Iterable[Path], anywhere: bool = False) -> None:
         for folder in folders:
@@ -232,28 +256,27 @@ class Imports:
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
             self._load_dotted(name.value, module)
             return
-        prefix = _constant_start(name)
-        if not prefix or "." not in prefix:
-            return
-        package = prefix.rpartition(".")[0]
-        for folder in self.search:
-            files = sorted(folder.joinpath(*package.split(".")).glob("*.py"))[:MAX_PLUGIN_FILES]
-            for path in files:
-                self.load(path)
+        prefix = constant_start(name)
+        package = prefix.rpartition(".")[0].lstrip(".")
+        if package:
+            for folder in self.search:
+                self._load_folder(folder.joinpath(*package.split(".")))
+        elif prefix.startswith(".") or _lists_own_folder(module):
+            self._load_folder((self.root / module.file).parent)
+
+    def _load_folder(self, folder: Path) -> None:
+        """Load the modules of a folder as plug-ins: which of them are used is decided when the program runs."""
+        for path in sorted(folder.glob("*.py"))[:MAX_PLUGIN_FILES]:
+            module = self.load(path)
+            if module is not None and module not in self.plugins:
+                self.plugins.append(module)
 
 
-def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """Dotted names a statement may load as modules, with leading dots."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    base = "." * node.level + (node.module or "")
-    return [base, *(base + alias.name if base.endswith(".") else f"{base}.{alias.name}" for alias in node.names
-                    if alias.name != "*")]  # fmt: skip
-
-
-def name_below(base: str, name: str) -> str:
-    """Dotted name of something in a module, which may be given by dots alone."""
-    return f"{base}.{name}" if base.strip(".") else base + name
+def _lists_own_folder(module: ModuleIndex) -> bool:
+    """Whether a module looks for files beside itself: ``pkgutil.iter_modules(__path__)``, ``glob`` at ``__file__``."""
+    names = {node.id for unit in module.units for node, _, _ in unit.loads if isinstance(node, ast.Name)}
+    calls = {called_name(site.node) for unit in module.units for site in unit.calls}
+    return "__path__" in names or ("__file__" in names and bool(calls & {"listdir", "glob", "scandir", "iterdir"}))
 
 
 def relative(path: Path, root: Path) -> str:
@@ -273,15 +296,3 @@ def _normal(path: Path) -> Path:
         elif part != ".":
             parts.append(part)
     return Path(*parts)
-
-
-def _constant_start(node: ast.expr) -> str:
-    """Leading constant text of an expression that builds a string."""
-    while isinstance(node, ast.BinOp):
-        node = node.left
-    if isinstance(node, ast.JoinedStr) and node.values:
-        node = node.values[0]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        node = node.func.value
-    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-    return re.split(r"[{%]", text)[0]

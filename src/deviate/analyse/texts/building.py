@@ -6,7 +6,7 @@ import ast
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance
-from deviate.analyse.source.index import Binding, Scope, local_bindings, only_binding
+from deviate.analyse.source.index import Binding, Scope, Unit, local_bindings, only_binding
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 #: Sums of constant texts are followed this far, repeated ones to this length.
@@ -54,10 +54,18 @@ def builds(flow: Evaluator, binding: Binding) -> bool:
         name = called_name(value)
         if name in {"format", "join", "dumps", "str"}:
             return flow.value(value, binding.scope).has(From.TEXT)
-        return (name == "dict" and bool(value.keywords)) or name == "format"
+        return (name == "dict" and bool(value.keywords)) or name in {"format", "map"}
     if isinstance(value, ast.BinOp):
-        return is_textual(flow, value, binding.scope)
+        return is_textual(flow, value, binding.scope) or _adds_lists(value)
     return False
+
+
+def _adds_lists(value: ast.BinOp) -> bool:
+    """``[epoch] + [loss] + list(metrics)``."""
+    sides = (value.left, value.right)
+    return isinstance(value.op, ast.Add) and any(
+        isinstance(side, ast.List) or (isinstance(side, ast.BinOp) and _adds_lists(side)) for side in sides
+    )
 
 
 def is_grown_mapping(bindings: list[Binding]) -> bool:
@@ -128,3 +136,56 @@ def _computed_string(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int)
         return left + right if right is not None else None
     times = expr.right.value if isinstance(expr.op, ast.Mult) and isinstance(expr.right, ast.Constant) else None
     return left * times if isinstance(times, int) and 0 <= times * len(left) <= MAX_TEXT else None
+
+
+def format_text(flow: Evaluator, expr: ast.expr, scope: Scope) -> str | None:
+    """Text of a format; what is computed of one that is added up is left out, or a digit within a field."""
+    text = constant_string(flow, expr, scope)
+    if text is not None or not (isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Add)):
+        return text
+    whole = ""
+    for operand in _added(expr):
+        part = constant_string(flow, operand, scope)
+        if part is None:
+            part = "1" if whole.count("{") > whole.count("}") else ""
+        whole += part
+    return whole if "{" in whole or "%" in whole else None
+
+
+def _added(expr: ast.expr) -> list[ast.expr]:
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Add):
+        return [*_added(expr.left), *_added(expr.right)]
+    return [expr]
+
+
+def is_written_list(expr: ast.expr) -> bool:
+    """Whether an expression is a list that is written out, or several added up."""
+    if isinstance(expr, ast.BinOp):
+        return isinstance(expr.op, ast.Add) and (is_written_list(expr.left) or is_written_list(expr.right))
+    return isinstance(expr, (ast.List, ast.ListComp))
+
+
+def handed_on(unit: Unit) -> str:
+    """Name the parameter that a function returns as it was given; empty for a function that returns anything else."""
+    names = {result.id if isinstance(result, ast.Name) else "" for result, _ in unit.returns}
+    name = names.pop() if len(names) == 1 else ""
+    bound = unit.bindings.get(name, [])
+    return name if name in unit.parameters and len(bound) == 1 else ""
+
+
+def may_be_text(unit: Unit) -> bool:
+    """Whether a function returns something else than arithmetic."""
+    return any(
+        not isinstance(result, ast.BinOp) or isinstance(result.op, (ast.Add, ast.Mod)) for result, _ in unit.returns
+    )
+
+
+def named_key(binding: Binding) -> ast.expr | None:
+    """Key of ``d[f"acc_{k}"] = v``, which names the item though a part of it varies."""
+    statement = binding.statement
+    if binding.kind != "element" or not isinstance(statement, ast.Assign):
+        return None
+    keys = [target.slice for target in statement.targets if isinstance(target, ast.Subscript)]
+    texts = [node.value for key in keys for node in ast.walk(key) if isinstance(node, ast.Constant)]
+    is_built = len(keys) == 1 and isinstance(keys[0], (ast.JoinedStr, ast.BinOp, ast.Call))
+    return keys[0] if is_built and any(isinstance(text, str) and text.strip("_/ ") for text in texts) else None

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_mapping, makes_mapping
+from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From
 from deviate.analyse.source.index import Binding, Scope, Unit
 from deviate.analyse.source.syntax import called_name, dotted_text, passed_for
@@ -15,12 +16,16 @@ from deviate.analyse.texts.building import (
     TEXT_METHODS,
     bindings_within,
     builds,
-    constant_string,
+    format_text,
+    handed_on,
     is_converted,
     is_grown_mapping,
     is_open,
     is_own_method,
     is_textual,
+    is_written_list,
+    may_be_text,
+    named_key,
 )
 from deviate.analyse.texts.formats import Field, brace_fields, percent_fields
 from deviate.analyse.texts.reported import Part, ReportedValue, change_values, constant_text, with_spec
@@ -94,15 +99,16 @@ def _f_string(flow: Evaluator, expr: ast.JoinedStr, scope: Scope, depth: int) ->
 
 def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> list[Part]:
     if isinstance(expr.op, ast.Mod):
-        text = constant_string(flow, expr.left, scope)
+        text = format_text(flow, expr.left, scope)
         if text is not None:
             return _fields(flow, percent_fields(text, expr.right), scope, depth)
         if flow.value(expr.left, scope).has(From.TEXT):
             return take_apart(flow, expr.right, scope, depth + 1)
         if isinstance(expr.right, ast.Name) and expr.right.id == scope.unit.vararg:
             return [*take_apart(flow, expr.left, scope, depth + 1), " ", ReportedValue(expr.right, scope)]
-    lists = (ast.List, ast.ListComp)
-    if isinstance(expr.op, ast.Add) and (isinstance(expr.left, lists) or isinstance(expr.right, lists)):
+    if isinstance(expr.op, ast.Mult) and isinstance(expr.left, ast.List):
+        return []  # padding: ``[""] * 5``
+    if isinstance(expr.op, ast.Add) and (is_written_list(expr.left) or is_written_list(expr.right)):
         return [*take_apart(flow, expr.left, scope, depth + 1), " ", *take_apart(flow, expr.right, scope, depth + 1)]
     if isinstance(expr.op, ast.Add) and is_textual(flow, expr, scope):
         return [*take_apart(flow, expr.left, scope, depth if depth < 3 else depth + 1),
@@ -148,6 +154,8 @@ def _call(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Par
         return take_apart(flow, expr.args[0], scope, depth + 1)
     if name == "dict" and expr.keywords:
         return [*_each(flow, expr.args, scope, depth), *_keywords(flow, expr, scope, depth, "\n")]
+    if name in {"dump", "safe_dump"} and dotted_text(expr.func).startswith("yaml."):
+        return _each(flow, expr.args[:1], scope, depth)
     if name in _WRAPPING:
         return _each(flow, expr.args[: 2 if name == "map" else 1], scope, depth)
     return _built_elsewhere(flow, expr, scope, depth)
@@ -175,7 +183,7 @@ def as_mapping(parts: list[Part]) -> list[Part]:
 
 
 def _format(flow: Evaluator, expr: ast.Call, receiver: ast.expr, scope: Scope, depth: int) -> list[Part]:
-    text = constant_string(flow, receiver, scope)
+    text = format_text(flow, receiver, scope)
     if text is None:
         return [*_each(flow, [receiver, *expr.args], scope, depth), *_keywords(flow, expr, scope, depth)]
     try:
@@ -257,19 +265,25 @@ def _followed(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope, dep
 def _grown_mapping(flow: Evaluator, expr: ast.expr, bindings: list[Binding], scope: Scope, depth: int) -> list[Part]:
     """Take a mapping apart that is built in several statements; one that takes unknown items is reported whole."""
     whole: Part = ReportedValue(expr, scope, mapping=True)
-    takes_unknown_items = any(is_open(binding) for binding in bindings)
+    is_varied = any(map(is_open, bindings))
+    takes_unknown_items = any(is_open(binding) and named_key(binding) is None for binding in bindings)
     parts: list[Part] = [whole] if takes_unknown_items else []
     for binding in bindings:
-        if binding.value is None or (takes_unknown_items and binding.kind != "key"):
+        key = named_key(binding)
+        if binding.value is None or (takes_unknown_items and binding.kind != "key" and key is None):
             continue
         if binding.kind == "key":
             item = tagged(flow, binding.key, binding.value, binding.scope, depth)
             name = f"{dotted_text(expr)}['{binding.key}']"
             parts.extend(
                 change_values(item, lambda value, name=name: replace(value, known_as=name))  # type: ignore[misc]
-                if takes_unknown_items
+                if is_varied
                 else item
             )
+        elif key is not None:
+            tag, label = tag_of(flow, key, binding.scope)
+            item = tagged(flow, tag, binding.value, binding.scope, depth)
+            parts.extend(with_label(item, label, replaces=True))
         else:
             parts.extend(take_apart(flow, binding.value, binding.scope, depth + 1))
         parts.append("\n")
@@ -279,11 +293,21 @@ def _grown_mapping(flow: Evaluator, expr: ast.expr, bindings: list[Binding], sco
 
 def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Part]:
     """Text that a function of the project makes: its values, or the arguments they are computed from."""
+    is_method = isinstance(expr.func, ast.Attribute) and not expr.args and not expr.keywords
+    if is_method and forwarded_param(flow, expr, scope) is not None:
+        return [ReportedValue(expr, scope)]  # the text of an object that callers give
     units = [ref for ref in flow.value(expr.func, scope).refs if isinstance(ref, Unit)]
-    if len(units) != 1 or not units[0].returns or not flow.value(expr, scope).has(From.TEXT):
+    handed = handed_on(units[0]) if len(units) == 1 else ""
+    if handed and (args := passed_for(expr, units[0], handed)):
+        return take_apart(flow, args[0], scope, depth + 1)
+    if len(units) != 1 or not may_be_text(units[0]) or not flow.value(expr, scope).has(From.TEXT):
         return [ReportedValue(expr, scope, mapping=makes_mapping(flow, expr, scope))]
     unit = units[0]
     parts = [part for result, home in unit.returns for part in take_apart(flow, result, home, depth + 2)]
+    # A mapping that another function fills is recorded where it is reported.
+    parts = change_values(
+        parts, lambda value: ReportedValue(expr, scope, mapping=True) if _is_whole(value, unit) else value
+    )
     values = [part for part in parts if isinstance(part, ReportedValue)]
     if values and not any(_is_of_caller(flow, value, unit) for value in values):
         return parts
@@ -291,7 +315,13 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
     return _each(flow, args, scope, depth) or [ReportedValue(expr, scope)]
 
 
+def _is_whole(value: ReportedValue, unit: Unit) -> bool:
+    return value.mapping and not value.tag and value.scope.unit is unit and isinstance(value.expr, ast.Name)
+
+
 def _is_of_caller(flow: Evaluator, value: ReportedValue, unit: Unit) -> bool:
     """Whether a value is computed from parameters of a function, or elsewhere."""
+    if value.mapping and isinstance(value.expr, ast.Call):
+        return False
     params = flow.value(value.expr, value.scope).params()
     return value.scope.unit is not unit or any(param.unit is unit for param in params)

@@ -32,7 +32,8 @@ def test_a_mapping_filled_in_the_loop_and_reported_whole_is_found(tmp_path, fill
 
 def test_a_mapping_under_keys_that_vary_is_recorded_by_name(tmp_path):
     report = "stats = {}\nfor split in ('a', 'b'):\n    stats[f'{split}_loss'] = loss.item()\nprint(stats)"
-    assert names(analyse(tmp_path, train=looped(report))) == {"stats": "mapping"}
+    (metric,) = analyse(tmp_path, train=looped(report)).metrics
+    assert (metric.name, metric.variable, metric.capture.label) == ("{split}_loss", "loss", "split")
 
 
 def test_a_mapping_filled_by_a_function_is_recorded_by_name(tmp_path):

@@ -1,0 +1,65 @@
+"""Modules that are imported by a computed name: which of them surely run, and which the program may not choose."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from deviate.analyse.flow.program import Program
+from deviate.analyse.source.dotted import imported_names
+from deviate.analyse.source.index import ModuleIndex
+from deviate.analyse.source.syntax import called_name
+
+
+def unchosen_modules(program: Program, loop_file: str) -> set[ModuleIndex]:
+    """Find the modules that only a computed name leads to, and of which nothing says that it is the one.
+
+    A plug-in is chosen by the default of an option or parameter that is called like its file, and by the main loop
+    that stands in it. What the entry or a chosen plug-in imports by statements is certain.
+    """
+    plugins = program.imports.plugins
+    if len(plugins) < 2 or program.entry is None:
+        return set()
+    certain = _imported_from(program, [program.entry])
+    names = {_plain(name) for module in certain for name in _defaults(module)}
+    chosen = [
+        plugin
+        for plugin in plugins
+        if plugin not in certain and (plugin.file == loop_file or _plain(plugin.dotted.rpartition(".")[2]) in names)
+    ]
+    certain |= _imported_from(program, chosen)
+    others = _imported_from(program, plugins) - certain
+    return others if len(others & set(plugins)) > 1 else set()
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _imported_from(program: Program, first: Iterable[ModuleIndex]) -> set[ModuleIndex]:
+    """Follow the import statements of modules."""
+    found: set[ModuleIndex] = set()
+    waiting = list(first)
+    while waiting:
+        module = waiting.pop()
+        if module in found:
+            continue
+        found.add(module)
+        for node, _, _ in module.imports:
+            for dotted in imported_names(node):
+                imported = program.imports.find(dotted, module)
+                if imported is not None:
+                    waiting.append(imported)
+    return found
+
+
+def _defaults(module: ModuleIndex) -> set[str]:
+    """Texts that options and parameters have by default."""
+    given: list[ast.expr] = []
+    for unit in module.units:
+        given.extend(unit.defaults.values())
+        for site in unit.calls:
+            given.extend(key.value for key in site.node.keywords if key.arg == "default")
+            if called_name(site.node).startswith("DEFINE_"):
+                given.extend(site.node.args[1:2])
+    return {node.value for node in given if isinstance(node, ast.Constant) and isinstance(node.value, str)}

@@ -1,0 +1,51 @@
+"""Functions and classes that a library starts, or that a decorator keeps for later, though nothing calls them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from deviate.analyse.flow.program import Program
+from deviate.analyse.source.index import CallSite, ClassScope, bindings_of
+from deviate.analyse.source.syntax import dotted_text
+
+_REGISTERING = re.compile(r"regist|plugin", re.IGNORECASE)
+
+
+def started_by_name(site: CallSite) -> Iterator[str]:
+    """Yield the names in a file that a call of a library starts without being given them.
+
+    ``tf.app.run()`` starts ``main``, ``fire.Fire()`` any function that the command line names.
+    """
+    dotted = dotted_text(site.node.func)
+    if site.node.args or any(key.arg == "main" for key in site.node.keywords):
+        return
+    if dotted.endswith("app.run"):
+        yield "main"
+    elif dotted == "fire.Fire" or dotted == "Fire":
+        bindings = site.scope.module.unit.bindings
+        yield from (name for name, bound in bindings.items() if any(binding.kind == "def" for binding in bound))
+
+
+def is_registered(program: Program, cls: ClassScope) -> bool:
+    """Whether a decorator keeps a class in a table that it is taken from by name."""
+    for decorator in getattr(cls.node, "decorator_list", []):
+        func = decorator.func if isinstance(decorator, ast.Call) else decorator
+        dotted = dotted_text(func)
+        if _REGISTERING.search(dotted):
+            return True
+        if isinstance(decorator, ast.Call) and cls.parent is not None and _is_own(program, dotted, cls):
+            return True
+    return False
+
+
+def _is_own(program: Program, dotted: str, cls: ClassScope) -> bool:
+    """Whether a decorator is the project's own."""
+    assert cls.parent is not None
+    for binding in bindings_of(dotted.partition(".")[0], cls.parent):
+        if binding.kind != "import":
+            return binding.kind in {"def", "class", "assign"}
+        resolved = program.resolve_dotted(binding.key, cls.module)
+        return isinstance(resolved, tuple) or hasattr(resolved, "unit")
+    return False

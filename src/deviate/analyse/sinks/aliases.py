@@ -1,0 +1,82 @@
+"""Other names of reporting functions: ``say = logger.info``, ``log = partial(print, flush=True)``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.values import Instance, Param
+from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of
+from deviate.analyse.source.syntax import called_name
+
+#: Names of names are followed this far.
+MAX_DEPTH = 4
+
+
+def original_calls(flow: Evaluator, call: ast.Call, scope: Scope, depth: int = 0) -> Iterator[ast.Call]:
+    """Yield the calls that a call under another name stands for, with the arguments that this one gives."""
+    if depth > MAX_DEPTH:
+        return
+    for value in _given(flow, call.func, scope):
+        original = _called_through(value, call)
+        if original is not None:
+            yield original
+            yield from original_calls(flow, original, scope, depth + 1)
+
+
+def _given(flow: Evaluator, func: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """Yield what the name of a called function was given: by assignment, as an argument or by default."""
+    for binding in _bindings(flow, func, scope):
+        values = [binding.value] if binding.kind == "assign" and not binding.path else []
+        if binding.kind == "param" and isinstance(binding.scope, Unit):
+            passed = flow.program.arguments(flow, Param(binding.scope, binding.key))
+            values = [binding.value, *(expr for expr, _ in passed)]
+        for value in values:
+            yield from _choices(value)
+
+
+def _bindings(flow: Evaluator, func: ast.expr, scope: Scope) -> list[Binding]:
+    if isinstance(func, ast.Name):
+        return bindings_of(func.id, scope)
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+        refs = [ref for ref in flow.value(func.value, scope).refs if isinstance(ref, Instance)]
+        return [binding for ref in refs for binding in ref.cls.attributes.get(func.attr, [])]
+    return []
+
+
+def _choices(value: ast.expr | None) -> Iterator[ast.expr]:
+    """Yield the ends of a choice: ``print if verbose else nothing``."""
+    if isinstance(value, ast.IfExp):
+        yield from _choices(value.body)
+        yield from _choices(value.orelse)
+    elif value is not None:
+        yield value
+
+
+def _called_through(value: ast.expr, call: ast.Call) -> ast.Call | None:
+    """Call what a name was given with the arguments of a call of the name."""
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return ast.copy_location(ast.Call(value, call.args, call.keywords), call)
+    if isinstance(value, ast.Call) and called_name(value) == "partial" and value.args:
+        args, keywords = [*value.args[1:], *call.args], [*value.keywords, *call.keywords]
+        return ast.copy_location(ast.Call(value.args[0], args, keywords), call)
+    if isinstance(value, ast.Lambda) and isinstance(value.body, ast.Call):
+        return _through_lambda(value, value.body, call)
+    return None
+
+
+def _through_lambda(function: ast.Lambda, body: ast.Call, call: ast.Call) -> ast.Call | None:
+    """Call what a lambda calls, where that is given the lambda's arguments as they are."""
+    parameters = [arg.arg for arg in function.args.args]
+    extra = function.args.vararg.arg if function.args.vararg is not None else ""
+    given: list[ast.expr] = []
+    for arg in body.args:
+        inner = arg.value if isinstance(arg, ast.Starred) else arg
+        if isinstance(inner, ast.Name) and inner.id == extra and extra:
+            given.extend(call.args[len(parameters) :])
+        elif isinstance(inner, ast.Name) and inner.id in parameters:
+            given.extend(call.args[parameters.index(inner.id) :][:1])
+        elif not isinstance(inner, ast.Constant):
+            return None
+    return ast.copy_location(ast.Call(body.func, given, []), call) if given else None

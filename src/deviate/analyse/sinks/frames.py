@@ -1,0 +1,73 @@
+"""What a data frame holds that is written to a file: rows and columns, given at once or one after another."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.sinks.readers import accumulated, elements_of
+from deviate.analyse.source.index import Scope, bindings_of
+from deviate.analyse.source.syntax import called_name
+from deviate.analyse.texts.parts import as_mapping
+from deviate.analyse.texts.reported import Part, change_values
+
+_MAX_DEPTH = 12
+_MAKERS = {"DataFrame", "from_dict", "from_records", "Series"}
+#: Views of a frame through which rows and cells are set.
+_VIEWS = {"loc", "iloc", "at", "iat"}
+
+
+def data_frame(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read what the data frame was made of whose method is called: ``pd.DataFrame(rows).to_csv(path)``."""
+    return _frame_parts(flow, call.func.value, scope) if isinstance(call.func, ast.Attribute) else None
+
+
+def _frame_parts(flow: Evaluator, frame: ast.expr, scope: Scope, depth: int = 0) -> list[Part]:
+    if depth > _MAX_DEPTH:
+        return []
+    if isinstance(frame, ast.Name):
+        made = [
+            part
+            for binding in bindings_of(frame.id, scope)
+            if isinstance(binding.value, ast.Call) and binding.kind == "assign"
+            for part in (*_frame_parts(flow, binding.value, binding.scope, depth + 1), "\n")
+        ]
+        return [*made, *_set_parts(flow, frame, scope)]
+    if isinstance(frame, ast.Call):
+        name = called_name(frame)
+        if frame.args and name in _MAKERS:
+            return as_mapping(elements_of(flow, frame.args[0], scope))
+        if frame.args and name == "concat":
+            parts = frame.args[0].elts if isinstance(frame.args[0], (ast.List, ast.Tuple)) else []
+            return [part for one in parts for part in _frame_parts(flow, one, scope, depth + _MAX_DEPTH // 2)]
+        if frame.args and name in {"append", "_append"}:
+            return _frame_parts(flow, frame.args[0], scope, depth + _MAX_DEPTH // 2) or as_mapping(
+                elements_of(flow, frame.args[0], scope)
+            )
+        if isinstance(frame.func, ast.Attribute):
+            return _frame_parts(flow, frame.func.value, scope, depth + 1)
+    return []
+
+
+def _set_parts(flow: Evaluator, frame: ast.Name, scope: Scope) -> list[Part]:
+    """Read what is set in a frame: ``frame.loc[epoch] = [epoch, loss]``, ``frame["loss"] = losses``."""
+    parts: list[Part] = []
+    for store in scope.unit.stores:
+        target = store.target
+        if not isinstance(target, ast.Subscript):
+            continue
+        holder = target.value
+        is_view = isinstance(holder, ast.Attribute) and holder.attr in _VIEWS
+        base = holder.value if is_view and isinstance(holder, ast.Attribute) else holder
+        if not isinstance(base, ast.Name) or base.id != frame.id:
+            continue
+        key = target.slice.elts[-1] if isinstance(target.slice, ast.Tuple) and target.slice.elts else target.slice
+        name = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
+        read = elements_of(flow, store.value, store.scope) if is_view else accumulated(flow, store.value, store.scope)
+        parts.extend([*_named(read, name), "\n"])
+    return parts
+
+
+def _named(parts: list[Part], name: str) -> list[Part]:
+    return change_values(parts, lambda value: replace(value, tag=name or value.tag))

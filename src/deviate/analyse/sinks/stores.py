@@ -1,0 +1,217 @@
+"""Values kept under keys until they are reported: which functions keep them, and which containers are shown."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.parameters import forwarded_param
+from deviate.analyse.flow.values import From, Instance, Param
+from deviate.analyse.naming.words import is_counting
+from deviate.analyse.source.index import ClassScope, ModuleIndex, Scope, Unit, lookup
+from deviate.analyse.source.syntax import called_name
+
+#: An attribute of a class, a global of a module, or a name of a function.
+Container = tuple[ClassScope | ModuleIndex | Unit, str]
+
+#: Of what a reported value is made, so many expressions are looked at.
+MAX_EXPRESSIONS = 120
+#: Methods that put a value into a list, a meter or a queue.
+_ADDING = {
+    "append",
+    "add",
+    "update",
+    "push",
+    "put",
+    "extend",
+    "appendleft",
+    "insert",
+    "record",
+    "log",
+    "observe",
+    "add_",
+}
+#: Methods that give what is kept under a key.
+_GIVING = {"setdefault", "get"}
+_TEXT_METHODS = ("__str__", "__repr__", "__format__")
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """A parameter that a function keeps under a key, the parameter that is the key, and where."""
+
+    value: str
+    #: Empty where the value is a mapping that brings its keys along.
+    key: str
+    containers: tuple[Container, ...]
+
+
+def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
+    """List the parameters that a function keeps under keys that its callers give."""
+    kept: dict[str, Kept] = {}
+    for holder, key, value, scope in _keeping(unit):
+        value = _last(value)
+        param = forwarded_param(flow, value, scope) or _only_param(flow, value, scope)
+        if param is None or param.unit is not unit:
+            continue
+        container, keys = _without_keys(holder, key)
+        found = (_key_param(flow, one, scope, param) for one in keys)
+        key_param = next((name for name in found if name is not None), None) if keys else ""
+        containers = tuple(_containers(flow, container, scope))
+        if key_param is not None and containers:
+            kept.setdefault(param.name, Kept(param.name, key_param, containers))
+    return list(kept.values())
+
+
+def _keeping(unit: Unit) -> Iterator[tuple[ast.expr, ast.expr | None, ast.expr, Scope]]:
+    """Yield container, key and value wherever a function puts a value under a key; no key for a whole mapping."""
+    for store in unit.stores:
+        if isinstance(store.target, ast.Subscript) and not isinstance(store.target.slice, ast.Slice):
+            yield store.target.value, store.target.slice, store.value, store.scope
+    for site in unit.calls:
+        call = site.node
+        if called_name(call) == "setattr" and len(call.args) == 3:
+            yield call.args[0], call.args[1], call.args[2], site.scope
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _ADDING or not call.args:
+            continue
+        holder, value = call.func.value, call.args[0]
+        if isinstance(holder, ast.Subscript) and not isinstance(holder.slice, ast.Slice):
+            yield holder.value, holder.slice, value, site.scope
+        elif isinstance(holder, ast.Call) and called_name(holder) in _GIVING and holder.args:
+            if isinstance(holder.func, ast.Attribute):
+                yield holder.func.value, holder.args[0], value, site.scope
+        elif isinstance(value, ast.Tuple) and len(value.elts) == 2:
+            yield holder, value.elts[0], value.elts[1], site.scope
+        elif isinstance(value, ast.Dict) and len(value.keys) == 1 and value.keys[0] is not None:
+            yield holder, value.keys[0], value.values[0], site.scope
+        elif call.func.attr == "update" and isinstance(value, ast.Name):
+            yield holder, None, value, site.scope
+
+
+def _last(value: ast.expr) -> ast.expr:
+    """Take the value out of a pair of a position and a value: ``[(step, value)]``."""
+    while isinstance(value, (ast.List, ast.Tuple)) and value.elts:
+        value = value.elts[-1]
+    return value
+
+
+def _without_keys(holder: ast.expr, key: ast.expr | None) -> tuple[ast.expr, list[ast.expr]]:
+    """Return the container and its keys, the first one first: ``self.rows[name][epoch]``."""
+    keys = [] if key is None else [key]
+    while True:
+        if isinstance(holder, ast.Subscript):
+            keys.insert(0, holder.slice)
+            holder = holder.value
+        elif isinstance(holder, ast.Call) and called_name(holder) in _GIVING and isinstance(holder.func, ast.Attribute):
+            keys[:0] = holder.args[:1]
+            holder = holder.func.value
+        else:
+            return holder, keys
+
+
+def _containers(flow: Evaluator, container: ast.expr, scope: Scope) -> Iterator[Container]:
+    """Yield the attributes, globals or local names that hold what is put into an expression."""
+    if isinstance(container, ast.Attribute):
+        for ref in flow.value(container.value, scope).refs:
+            if isinstance(ref, Instance):
+                yield ref.cls, container.attr
+    elif isinstance(container, ast.Name):
+        definition = lookup(container.id, scope)
+        if definition is not None and any(binding.kind == "assign" for binding in definition[1]):
+            home = definition[0]
+            yield home.module if home.kind == "module" else home.unit, container.id
+        elif container.id == "self" and scope.unit.enclosing_class is not None:
+            yield scope.unit.enclosing_class, "self"
+
+
+def _only_param(flow: Evaluator, value: ast.expr, scope: Scope) -> Param | None:
+    """Find the parameter that a value is computed from, the first one of several that is no counter."""
+    own = [param for param in flow.value(value, scope).params() if param.unit is scope.unit]
+    names = scope.unit.parameters
+    own = [param for param in own if param.name in names and not is_counting(param.name)]
+    return min(own, key=lambda param: names.index(param.name), default=None)
+
+
+def _key_param(flow: Evaluator, key: ast.expr, scope: Scope, value: Param) -> str | None:
+    """Name the parameter that a key is; empty where it comes out of the kept mapping, None where it is neither."""
+    keyed = flow.value(key, scope)
+    if isinstance(key, ast.Constant) or (keyed.has(From.COUNT) and not keyed.has(From.TEXT)):
+        return None
+    own = forwarded_param(flow, key, scope)
+    params = [param for param in keyed.params() if param.unit is value.unit]
+    params = [own, *params] if own is not None and own.unit is value.unit else params
+    params = params or _text_params(key, scope)
+    other = next((param.name for param in params if param.name != value.name and not is_counting(param.name)), None)
+    is_item = any(param.name == value.name for param in params) or _is_key_of(key, scope)
+    return other if other is not None else "" if is_item else None
+
+
+def _text_params(key: ast.expr, scope: Scope) -> list[Param]:
+    """Find the parameters that the text of a key is made of."""
+    names = [node.id for node in ast.walk(key) if isinstance(node, ast.Name)]
+    unit = scope.unit
+    return [Param(unit, name) for name in names if name in unit.parameters and not (unit.is_method and name == "self")]
+
+
+def _is_key_of(key: ast.expr, scope: Scope) -> bool:
+    """Whether a key is the variable of a loop over a mapping."""
+    names = [node.id for node in ast.walk(key) if isinstance(node, ast.Name)]
+    found = (lookup(name, scope) for name in names)
+    bindings = [binding for definition in found if definition is not None for binding in definition[1]]
+    return any(
+        binding.kind == "for"
+        and isinstance(binding.value, ast.Call)
+        and called_name(binding.value) in {"items", "keys"}
+        for binding in bindings
+    )
+
+
+def shown_by(flow: Evaluator, expr: ast.expr, scope: Scope) -> set[Container]:
+    """Find the containers that a reported value is taken from, through names, loops and methods of the project."""
+    shown: set[Container] = set()
+    waiting: list[tuple[ast.expr, Scope]] = [(expr, scope)]
+    seen: set[int] = set()
+    while waiting and len(seen) < MAX_EXPRESSIONS:
+        node, at = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, ast.Call):
+            if called_name(node) == "len":
+                continue
+            waiting.extend(_made_by(flow, node, at))
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            shown.update(_containers(flow, node, at))
+            waiting.extend(_texts_of(flow, node, at))
+        if isinstance(node, ast.Name):
+            waiting.extend(_bound(node, at))
+        inner = at.module.inner.get(node, at)
+        waiting.extend((child, inner) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)):
+            waiting.extend((generator.iter, inner) for generator in node.generators)
+    return shown
+
+
+def _made_by(flow: Evaluator, call: ast.Call, scope: Scope) -> list[tuple[ast.expr, Scope]]:
+    return [result for ref in flow.value(call.func, scope).refs if isinstance(ref, Unit) for result in ref.returns]
+
+
+def _texts_of(flow: Evaluator, node: ast.expr, scope: Scope) -> list[tuple[ast.expr, Scope]]:
+    """Return what an object's own text is made of."""
+    methods = [
+        ref.cls.methods[name]
+        for ref in flow.value(node, scope).refs
+        if isinstance(ref, Instance)
+        for name in _TEXT_METHODS
+        if name in ref.cls.methods and not (isinstance(node, ast.Name) and node.id == "self")
+    ]
+    return [result for method in methods for result in method.returns]
+
+
+def _bound(node: ast.Name, scope: Scope) -> list[tuple[ast.expr, Scope]]:
+    definition = lookup(node.id, scope)
+    if definition is None or definition[0].unit is not scope.unit:
+        return []
+    return [(binding.value, binding.scope) for binding in definition[1] if binding.value is not None]

@@ -1,0 +1,107 @@
+"""Code that runs though nothing calls it by its name: entries of libraries, plug-ins, tables, functions passed on."""
+
+from __future__ import annotations
+
+import pytest
+from analysed_projects import HEAD, STEP, analyse, names
+
+BODY = "".join(f"        {line}\n" for line in (*STEP.strip().splitlines(), "print('loss', loss.item())"))
+#: A function that trains, and a class whose method does.
+TRAIN = "    for x, y in loader:\n" + BODY
+TRAINER = "class Trainer:\n    def __init__(self, *args): pass\n    def fit(self):\n" + "".join(
+    f"    {line}\n" for line in TRAIN.splitlines()
+)
+PARSED = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--name')\nargs = p.parse_args()\n"
+
+ENTRIES = {
+    "tf.app.run": "import tensorflow as tf\ndef main(_):\n" + TRAIN + "tf.app.run()\n",
+    "absl": "from absl import app\ndef main(_):\n" + TRAIN + "app.run(main)\n",
+    "fire without a component": "import fire\ndef train(n=3):\n" + TRAIN + "fire.Fire()\n",
+    "sacred": "from sacred import Experiment\nex = Experiment()\n@ex.automain\ndef run(_run):\n" + TRAIN,
+    "click": "import click\n@click.command()\ndef main():\n" + TRAIN + "main()\n",
+    "partial": "import functools\ndef train(n):\n" + TRAIN + "functools.partial(train, 3)()\n",
+    "closure": "def make():\n    def train():\n"
+    + "".join(f"    {line}\n" for line in TRAIN.splitlines())
+    + "    return train\nmake()()\n",
+    "globals": TRAINER + PARSED + "globals()[args.name]().fit()\n",
+    "eval of a name": TRAINER + PARSED + "eval(args.name)().fit()\n",
+}
+
+
+@pytest.mark.parametrize("text", ENTRIES.values(), ids=ENTRIES.keys())
+def test_what_a_library_or_a_computed_name_starts_is_read(tmp_path, text):
+    findings = analyse(tmp_path, train=HEAD + text)
+    assert names(findings) == {"loss": "value"}
+    assert findings.main_loop is not None
+
+
+CHOSEN = {
+    "import_module": "import importlib\nimportlib.import_module('plugins.' + args.name).Trainer().fit()\n",
+    "getattr of a package": "import plugins\ngetattr(plugins, args.name)().fit()\n",
+    "eval of a format": "from plugins import *\neval('{0}.Trainer'.format(args.name))().fit()\n",
+    "table of decorators": "from plugins import build\nbuild(args.name).fit()\n",
+}
+PACKAGE = """
+import glob, os
+__all__ = [os.path.basename(f)[:-3] for f in glob.glob(os.path.dirname(__file__) + '/*.py')]
+TABLE = {}
+def register(cls):
+    TABLE[cls.__name__] = cls
+    return cls
+def build(name):
+    return TABLE[name]()
+from .basic import *
+"""
+
+
+@pytest.mark.parametrize("text", CHOSEN.values(), ids=CHOSEN.keys())
+def test_classes_that_are_chosen_by_name_are_read(tmp_path, text):
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "__init__.py").write_text(PACKAGE, encoding="utf-8")
+    plugin = "from . import register\n" + HEAD + TRAINER.replace("class", "@register\nclass")
+    findings = analyse(tmp_path, train=PARSED + text, plugins__basic=plugin)
+    assert names(findings) == {"loss": "value"}
+
+
+def test_what_plug_ins_report_that_may_not_be_chosen_is_not_selected(tmp_path):
+    model = "class {0}:\n    def step(self, x):\n        print('{0} loss', float(x.mean()))\n        return x.mean()\n"
+    train = HEAD + (
+        "import importlib, argparse\np = argparse.ArgumentParser()\np.add_argument('--net', default='second')\n"
+        "net = getattr(importlib.import_module('nets.' + p.parse_args().net), 'Net')()\n"
+        "for epoch in range(2):\n    for x, y in loader:\n        loss = net.step(model(x))\n"
+        "        loss.backward()\n        optimizer.step()\n"
+    )
+    nets = {f"nets__{name}": model.format("Net").replace("'Net", f"'{name}") for name in ("first", "second", "third")}
+    findings = analyse(tmp_path, train=train, **nets)
+    assert [metric.name for metric in findings.metrics if metric.selected] == ["second loss"]
+    assert {metric.name for metric in findings.metrics} == {"first loss", "second loss", "third loss"}
+
+
+def test_methods_that_every_object_overrides_do_not_run(tmp_path):
+    classes = (
+        "class Base:\n    def show(self, loss):\n        print('base loss', loss.item())\n"
+        "class Mine(Base):\n    def show(self, loss):\n        print('my loss', loss.item())\n"
+        "mine = Mine()\n"
+    )
+    step = "".join(f"    {line}\n" for line in STEP.strip().splitlines())
+    findings = analyse(tmp_path, train=HEAD + classes + f"for x, y in loader:\n{step}    mine.show(loss)\n")
+    assert [metric.name for metric in findings.metrics] == ["my loss"]
+
+
+def test_a_search_path_that_a_function_extends_is_followed(tmp_path):
+    paths = (
+        "import os, sys\ndef add(path):\n    sys.path.insert(0, path)\n"
+        "add(os.path.join(os.path.dirname(__file__), 'lib'))\n"
+    )
+    train = "import paths\nfrom training import Trainer\nTrainer().fit()\n"
+    findings = analyse(tmp_path, train=train, paths=paths, lib__training=HEAD + TRAINER)
+    assert findings.main_loop is not None
+    assert findings.main_loop.file == "lib/training.py"
+    assert names(findings) == {"loss": "value"}
+
+
+def test_a_function_that_is_passed_on_reports_what_it_is_given(tmp_path):
+    before = "def show(text):\n    print('[run]', text)\ndef fit(report):\n" + TRAIN.replace(
+        "print('loss', loss.item())", "report('loss %.3f' % loss.item())"
+    )
+    assert names(analyse(tmp_path, train=HEAD + before + "fit(show)\n")) == {"loss": "value"}

@@ -1,0 +1,132 @@
+"""Which values are numbers that tell of the training, by what they were given and by what stands beside them."""
+
+from __future__ import annotations
+
+import pytest
+from analysed_projects import HEAD, STEP, analyse, looped, names
+
+
+def test_mean_and_spread_of_one_list_are_two_metrics(tmp_path):
+    report = "losses.append(loss.item())\nprint('loss %.3f +- %.3f' % (np.mean(losses), np.std(losses)))"
+    findings = analyse(tmp_path, train=looped(report, "import numpy as np\nlosses = []"))
+    assert {metric.name: metric.expression for metric in findings.metrics} == {
+        "loss": "np.mean(losses)",
+        "loss (std)": "np.std(losses)",
+    }
+
+
+def test_two_values_of_one_name_are_told_apart_by_their_keys(tmp_path):
+    report = "wandb.log({'a': loss.item(), 'b': (loss.item() + 1) / 2})"
+    findings = analyse(tmp_path, train=looped(report, "import wandb"))
+    assert sorted(metric.name for metric in findings.metrics) == ["a", "b"]
+
+
+def test_a_value_beside_another_has_its_name(tmp_path):
+    report = "low, high = quartiles(loss)\nprint('MRR = %.2f/%.2f' % (low, high))"
+    before = "def quartiles(x):\n    return unknown(x), other(x)"
+    findings = analyse(tmp_path, train=looped(report, before))
+    assert set(names(findings)) == {"low", "high"}
+
+
+GIVEN = {
+    "what a function returns": (
+        "value = mean(loss)\nprint(epoch, value)",
+        "def mean(x):\n    return x.sum().item() / 4",
+    ),
+    "one of what a function returns": (
+        "value, _ = both(loss)\nprint(epoch, value)",
+        "def both(x):\n    total = 0\n    total += x.item()\n    return total / 4, x",
+    ),
+    "an item": ("kept['value'] = loss.mean().item()\nprint(epoch, kept['value'])", "kept = {}"),
+}
+
+
+@pytest.mark.parametrize(("report", "before"), GIVEN.values(), ids=GIVEN.keys())
+def test_a_name_without_words_is_a_metric_where_it_is_given_one_number(tmp_path, report, before):
+    assert len(names(analyse(tmp_path, train=looped(report, before)))) == 1
+
+
+NO_METRICS = {
+    "a prediction of one sample": (
+        "rows.append({'image_id': i, 'score': float(loss), 'bbox': x.tolist()})\njson.dump(rows, open('a', 'w'))",
+        "import json\nrows = []",
+    ),
+    "a picture": ("wandb.log({'weights': wandb.Histogram(loss.detach())})", "import wandb"),
+    "the name of a group": ("print('group', loss_computer.group_name(i))", "loss_computer = make()"),
+    "a setting that holds a word of a metric": (
+        "print('accumulating', self_args.gradient_steps, config.train.gradient_accumulation)",
+        "import argparse\nself_args = config = argparse.ArgumentParser().parse_args()",
+    ),
+    "the flags": ("json.dump({k: flags[k] for k in flags}, open('a', 'w'))\nall_flags = dict(flags)\n"
+                  "json.dump(all_flags, open('b', 'w'))", "import json\nfrom absl import flags"),
+    "the number of an episode": (
+        "log.add_scalar('train/episode', episode, i)\nepisode += 1",
+        "episode = 0\nlog = make()",
+    ),
+    "a message of debugging": ("logging.debug('loss %.3f', loss.item())", "import logging"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("report", "before"), NO_METRICS.values(), ids=NO_METRICS.keys())
+def test_what_tells_nothing_of_the_training_is_not_selected(tmp_path, report, before):
+    assert names(analyse(tmp_path, train=looped(report, before))) == {}
+
+
+def test_a_message_of_debugging_counts_where_the_level_is_lowered(tmp_path):
+    before = "import logging\nlogging.basicConfig(level=logging.DEBUG)"
+    assert names(analyse(tmp_path, train=looped("logging.debug('loss %.3f', loss.item())", before))) == {
+        "loss": "value"
+    }
+
+
+def test_what_a_setting_was_passed_to_is_no_setting(tmp_path):
+    functions = """
+from absl import flags
+FLAGS = flags.FLAGS
+def step(x, kind):
+    return measure(x, kind)
+"""
+    report = "out = step(loss, FLAGS.kind)\nprint('loss %.3f' % out.loss.item())"
+    assert names(analyse(tmp_path, train=looped(report, functions))) == {"out.loss": "value"}
+
+
+def test_parameters_of_a_functional_model_are_no_settings(tmp_path):
+    train = """
+import jax, optax
+optimizer = optax.adam(1e-3)
+def update(params, state, x):
+    loss, grads = jax.value_and_grad(loss_fn)(params, x)
+    return loss, optax.global_norm(params)
+for step in range(10):
+    loss, norm = update(params, state, step)
+    print('loss %.3f norm %.3f' % (loss, norm))
+"""
+    assert set(names(analyse(tmp_path, train=train))) == {"loss", "norm"}
+
+
+def test_fields_that_other_code_fills_are_followed(tmp_path):
+    before = """
+from dataclasses import dataclass
+@dataclass
+class Result:
+    fit: float = 0.0
+def measured(loss):
+    result = Result()
+    result.fit += loss.item()
+    return result
+"""
+    report = "result = measured(loss)\nprint(f'{epoch} {result.fit:.3f}')"
+    assert names(analyse(tmp_path, train=looped(report, before))) == {"result.fit": "value"}
+
+
+def test_a_method_that_only_calls_of_other_objects_name_does_not_report(tmp_path):
+    step = "".join(f"            {line}\n" for line in STEP.strip().splitlines())
+    classes = (
+        "class First:\n    def train(self):\n        for x, y in loader:\n" + step
+        + "            print('first loss', loss.item())\n    def build(self):\n        return model\n"
+        "class Second:\n    def __init__(self):\n        self.first = First()\n        self.first.build()\n"
+        "    def train(self):\n        for epoch in range(2):\n          for x, y in loader:\n" + step
+        + "            print('second loss', loss.item())\nSecond().train()\n"
+    )  # fmt: skip
+    findings = analyse(tmp_path, train=HEAD + classes)
+    assert [metric.name for metric in findings.metrics if metric.selected] == ["second loss"]

@@ -1,0 +1,138 @@
+"""Values that a project's own logger keeps under a key until it shows them."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysed_projects import analyse, looped, names
+
+KEEPERS = {
+    "lists under keys": (
+        "log.add('loss', loss.item())\nlog.add('epoch', epoch)\nlog.show()",
+        """
+        class Recorder:
+            def __init__(self):
+                self.data = {}
+            def add(self, what, number):
+                self.data.setdefault(what, []).append(number)
+            def show(self):
+                for what, numbers in self.data.items():
+                    print(what, sum(numbers) / len(numbers))
+        log = Recorder()
+        """,
+    ),
+    "pairs of step and value": (
+        "log.put(i, 'loss', loss.item())\nlog.show()",
+        """
+        class Table:
+            def __init__(self):
+                self.columns = {}
+            def put(self, t, key, value):
+                if key not in self.columns:
+                    self.columns[key] = []
+                self.columns[key] += [(t, value)]
+            def show(self):
+                print(' '.join(str(column[-1][1]) for column in self.columns.values()))
+        log = Table()
+        """,
+    ),
+    "pairs of key and value": (
+        "log.tabular({'loss': loss.item(), 'epoch': epoch}, 'train/')\nlog.dump()",
+        """
+        class Tabular:
+            def __init__(self):
+                self.rows, self.prefix = [], ''
+            def one(self, key, val):
+                self.rows.append((self.prefix + str(key), str(val)))
+            def tabular(self, d, prefix):
+                self.prefix = prefix
+                for k, v in d.items():
+                    self.one(k, v)
+            def dump(self):
+                for line in tabulate(self.rows).split('\\n'):
+                    print(line)
+                self.rows.clear()
+        log = Tabular()
+        """,
+    ),
+    "rows under name and step": (
+        "log.write('loss', loss.item(), epoch)\nlog.save()",
+        """
+        import json
+        class History:
+            def __init__(self):
+                self.rows = {'loss': {}}
+            def write(self, name, value, step):
+                self.rows[name][step] = value
+            def save(self):
+                with open('h.json', 'w') as f:
+                    json.dump(self.rows, f)
+        log = History()
+        """,
+    ),
+    "meters by keyword": (
+        "log.put(loss=loss.item(), epoch=epoch)\nprint(log)",
+        """
+        from collections import defaultdict
+        class Meter:
+            def __init__(self):
+                self.values = []
+            def add(self, value):
+                self.values.append(value)
+        class Log:
+            def __init__(self):
+                self.meters = defaultdict(Meter)
+            def put(self, **values):
+                for k, v in values.items():
+                    self.meters[k].add(v)
+            def __str__(self):
+                return ' '.join('%s %.3f' % (k, m.values[-1]) for k, m in self.meters.items())
+        log = Log()
+        """,
+    ),
+    "a global": (
+        "keep('loss', loss.item())\nshow()",
+        """
+        kept = {}
+        def keep(name, value):
+            kept[name] = value
+        def show():
+            print(', '.join('%s=%s' % pair for pair in kept.items()))
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize(("report", "before"), KEEPERS.values(), ids=KEEPERS.keys())
+def test_what_is_kept_under_a_key_is_recorded_where_it_is_given(tmp_path, report, before):
+    findings = analyse(tmp_path, train=looped(report, textwrap.dedent(before)))
+    assert [metric.variable for metric in findings.metrics if metric.selected] == ["loss"]
+
+
+def test_what_no_report_shows_is_not_recorded(tmp_path):
+    before = """
+class Cache:
+    def __init__(self):
+        self.data = {}
+    def keep(self, where, what):
+        self.data[where] = what
+cache = Cache()
+"""
+    assert names(analyse(tmp_path, train=looped("cache.keep('loss', loss.item())", before))) == {}
+
+
+def test_paired_names_and_values_are_told_apart(tmp_path):
+    before = """
+from torch.utils.tensorboard import SummaryWriter
+writer = SummaryWriter()
+def report(names, values, step):
+    for name, value in zip(names, values):
+        writer.add_scalar(name, value, step)
+"""
+    report = "error = (loss > 1).float()\nreport(['train/loss', 'train/error'], [loss.item(), error], epoch)"
+    findings = analyse(tmp_path, train=looped(report, before))
+    assert {metric.name: metric.variable for metric in findings.metrics} == {
+        "train/loss": "loss",
+        "train/error": "error",
+    }
