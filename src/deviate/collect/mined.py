@@ -19,8 +19,8 @@ from deviate.collect.observed.structured import read_file
 from deviate.collect.processes import run_processes
 from deviate.replicate.workspace.folders import RunFolder
 
-#: Raised when mining finds other numbers in the same text.
-VERSION = "1"
+#: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
+VERSION = "2"
 
 #: Keys of the file's metadata: the slots, and the number of lines that were left out.
 SLOTS, LEFT_OUT = b"deviate slots", b"deviate lines left out"
