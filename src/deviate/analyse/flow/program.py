@@ -182,7 +182,8 @@ class Program:
                 if _is_given(site):
                     for unit in self.targets(flow, site):
                         self._passed_as.setdefault(unit, set()).add(name)
-        self._callers, self._named = {}, {}
+        if self._passed_as:
+            self._callers, self._named = {}, {}
 
     def _calling(self, flow: Valuation, name: str, unit: Unit) -> list[CallSite]:
         """Find the calls by a name that reach a function."""

@@ -31,15 +31,10 @@ def reached_units(program: Program, flow: Valuation) -> set[Unit]:
 
 def _overridden(program: Program, flow: Valuation, units: set[Unit], made: set[ClassScope]) -> Iterator[Unit]:
     """Yield the methods that every object has from another class: of a class that is only a base."""
-    called = {
-        node.attr
-        for unit in units
-        for node, _, _ in unit.loads
-        if isinstance(node, ast.Attribute) and not _is_own_receiver(node.value)
-    }
+    above = set(_called_above(units))
     for unit in units:
         owner = unit.owner
-        if owner is None or owner in made or (unit.name in called and _is_called_above(unit.name, units)):
+        if owner is None or owner in made or unit.name in above:
             continue
         objects = [cls for cls in program.family(flow, owner) if cls in made and owner in program.ancestors(flow, cls)]
         nearest = [next(one for one in program.ancestors(flow, cls) if unit.name in one.methods) for cls in objects]
@@ -47,22 +42,15 @@ def _overridden(program: Program, flow: Valuation, units: set[Unit], made: set[C
             yield unit
 
 
-def _is_own_receiver(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
-
-
-def _is_called_above(name: str, units: set[Unit]) -> bool:
-    """Whether a method calls the one that it overrides: ``super().step()``, ``Base.step(self)``."""
+def _called_above(units: set[Unit]) -> Iterator[str]:
+    """Yield the names of methods that call the one that they override: ``super().step()``, ``Base.step(self)``."""
     for unit in units:
         for site in unit.calls:
             func = site.node.func
-            if not isinstance(func, ast.Attribute) or func.attr != name:
-                continue
-            is_super = isinstance(func.value, ast.Call) and called_name(func.value) == "super"
-            through = bool(site.node.args) and text_of(site.node.args[0]) == "self"
-            if is_super or through:
-                return True
-    return False
+            if isinstance(func, ast.Attribute):
+                is_super = isinstance(func.value, ast.Call) and called_name(func.value) == "super"
+                if is_super or _passes_self(site.node):
+                    yield func.attr
 
 
 class _Reach:
@@ -274,5 +262,9 @@ def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
             call = site.node
             if called_name(call) == "super" and call.args:
                 yield from ast.walk(call.args[0])
-            elif call.args and text_of(call.args[0]) == "self" and isinstance(call.func, ast.Attribute):
+            elif _passes_self(call) and isinstance(call.func, ast.Attribute):
                 yield from ast.walk(call.func.value)
+
+
+def _passes_self(call: ast.Call) -> bool:
+    return bool(call.args) and isinstance(call.args[0], ast.Name) and call.args[0].id == "self"

@@ -15,7 +15,7 @@ from deviate.analyse.naming.words import meaning_of, words_of
 from deviate.analyse.sinks.readers import elements_of, with_tag
 from deviate.analyse.sinks.report import Report, report_of_call, report_of_store
 from deviate.analyse.sinks.rows import receiver_text
-from deviate.analyse.sinks.stores import Container, Kept, kept_by, shown_by
+from deviate.analyse.sinks.stores import Container, Kept, has_text, kept_by, shown_by
 from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Store, Unit
 from deviate.analyse.source.syntax import dotted_text, passed_for
 from deviate.analyse.texts.parts import tagged
@@ -61,12 +61,19 @@ class Reports:
         self._keeping: dict[Unit, list[Kept]] = {}
         self.shown: set[Container] = set()
         self._reporting: set[ModuleIndex] = set()
+        self._kept_names: set[str] = set()
+        #: Whether an object's own text may show what is kept.
+        self._has_texts = False
+        self._naming: dict[Unit, bool] = {}
+        self._showing: dict[Unit, bool] = {}
 
     def collect(self) -> list[Report]:
         """Find all reports of the running code."""
         fresh = [report for unit in self.program.running_units() for report in self.reports_in(unit)]
         keeping = ((unit, kept_by(self.flow, unit)) for unit in self.program.running_units())
         self._keeping = {unit: kept for unit, kept in keeping if kept}
+        self._kept_names = {name for kept in self._keeping.values() for one in kept for _, name in one.containers}
+        self._has_texts = any(map(_has_text, self._keeping))
         self.collected.extend(fresh)
         for _ in range(MAX_ROUNDS):
             units = [unit for report in fresh for unit in self._open_channels(report)]
@@ -138,13 +145,28 @@ class Reports:
         for report in reports:
             self._reporting.add(report.scope.module)
             for reported in report.values:
-                self.shown |= shown_by(self.flow, reported.expr, reported.scope)
+                if self._may_show(reported):
+                    self.shown |= shown_by(self.flow, reported.expr, reported.scope, self._kept_names)
         for unit, kept in self._keeping.items():
             for one in kept:
                 if unit not in self.storing and (self._is_beside(one, unit) or self._is_shown(one)):
                     self.channels.setdefault(unit, []).append(Channel(one.value, _sink_of(unit), one.key))
                     self.storing[unit] = one.containers
                     yield unit
+
+    def _may_show(self, reported: ReportedValue) -> bool:
+        """Whether the function of a value, or one that it calls, names a container that something is kept in."""
+        unit = reported.scope.unit
+        if unit not in self._showing:
+            targets = (target for site in unit.calls for target in self.program.targets(self.flow, site))
+            self._showing[unit] = self._names_kept(unit) or any(map(self._names_kept, targets))
+        return self._showing[unit] or (self._has_texts and has_text(self.flow, reported.expr, reported.scope))
+
+    def _names_kept(self, unit: Unit) -> bool:
+        if unit not in self._naming:
+            names = (node.id if isinstance(node, ast.Name) else node.attr for node, _, _ in unit.loads)
+            self._naming[unit] = not self._kept_names.isdisjoint(names)
+        return self._naming[unit]
 
     def _is_beside(self, kept: Kept, unit: Unit) -> bool:
         """Whether the name of the key is evidence enough: beside a report, or in a function that is named like one."""
@@ -171,9 +193,9 @@ class Reports:
         stores = [
             one for unit, containers in self.storing.items() if unit in served for one in containers if one[0] in family
         ]
-        if not stores or at in self.storing or at is at.module.unit:
+        if not stores or at in self.storing or at is at.module.unit or not self._may_show(reported):
             return False
-        shown = shown_by(self.flow, reported.expr, reported.scope)
+        shown = shown_by(self.flow, reported.expr, reported.scope, self._kept_names)
         return any(self._is_same(one, other) for one in stores for other in shown)
 
     # Callers.

@@ -168,10 +168,10 @@ def _is_key_of(key: ast.expr, scope: Scope) -> bool:
     )
 
 
-def shown_by(flow: Evaluator, expr: ast.expr, scope: Scope) -> set[Container]:
-    """Find the containers that a reported value is taken from, through names, loops and methods of the project."""
+def shown_by(flow: Evaluator, expr: ast.expr, scope: Scope, names: set[str]) -> set[Container]:
+    """Find the containers of these names that a reported value is taken from, through names, loops and methods."""
     shown: set[Container] = set()
-    waiting: list[tuple[ast.expr, Scope]] = [(expr, scope)]
+    waiting: list[tuple[ast.expr, Scope]] = [(expr, scope), *_texts_of(flow, expr, scope)]
     seen: set[int] = set()
     while waiting and len(seen) < MAX_EXPRESSIONS:
         node, at = waiting.pop()
@@ -182,9 +182,8 @@ def shown_by(flow: Evaluator, expr: ast.expr, scope: Scope) -> set[Container]:
             if called_name(node) == "len":
                 continue
             waiting.extend(_made_by(flow, node, at))
-        if isinstance(node, (ast.Name, ast.Attribute)):
+        if (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) in names:
             shown.update(_containers(flow, node, at))
-            waiting.extend(_texts_of(flow, node, at))
         if isinstance(node, ast.Name):
             waiting.extend(_bound(node, at))
         inner = at.module.inner.get(node, at)
@@ -215,3 +214,11 @@ def _bound(node: ast.Name, scope: Scope) -> list[tuple[ast.expr, Scope]]:
     if definition is None or definition[0].unit is not scope.unit:
         return []
     return [(binding.value, binding.scope) for binding in definition[1] if binding.value is not None]
+
+
+def has_text(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
+    """Whether a reported value is an object with a text of its own."""
+    return any(
+        isinstance(ref, Instance) and any(name in ref.cls.methods for name in _TEXT_METHODS)
+        for ref in flow.value(expr, scope).refs
+    )
