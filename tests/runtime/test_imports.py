@@ -113,3 +113,29 @@ def test_as_is_nothing_is_watched_for_seeds(run: Run, python: str) -> None:
     bare = run(source.replace(", random.seed)", ", type(random.seed))"), python=python, runtime=False)
     assert outcome.stdout == bare.stdout
     assert outcome.of("seed") == []
+
+
+def test_what_an_import_calls_maps_no_memory_at_each_call(run: Run, tmp_path: Path, python: str) -> None:
+    # From Python 3.11 on a call at the end of a block of frames maps a block and drops it: at some depth, every call.
+    library = """
+    import resource
+
+    def called():  # Its frame is larger than those below it, so that it is the one that meets the end of a block.
+        a = b = c = d = e = f = g = h = i = j = k = l = m = n = o = p = q = r = s = t = u = v = w = x = y = z = None
+
+    def faults(depth):
+        if depth:
+            return faults(depth - 1)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(500):
+            called()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    most = max(faults(depth) for depth in range(250))
+    """
+    folder = tmp_path / "libraries"
+    folder.mkdir()
+    (folder / "sympy.py").write_text(textwrap.dedent(library))
+    source = f"import sys\nsys.path.insert(0, {str(folder)!r})\nimport sympy\nprint(sympy.most < 400, sympy.most)"
+    outcome = run(source, python=python, **SEEDED)
+    assert outcome.stdout.startswith("True"), outcome.stdout + outcome.stderr

@@ -22,10 +22,18 @@ class Outside:
         self.read = set(config.get("read") or ()) | set(self.texts)
         #: Folders of packages outside the project.
         self.folders = {os.path.dirname(path) for path in self.read}
+        #: Real paths by path.
+        self.known = {}
 
     def may_concern(self, path):
         """Tell whether a package with this search path lies outside the project."""
-        return bool(self.folders) and any(os.path.realpath(entry) in self.folders for entry in path)
+        return bool(self.folders) and any(self.real(entry) in self.folders for entry in path)
+
+    def real(self, path):
+        """Return the real path of a folder, which costs a look at each folder above it once."""
+        if path not in self.known:
+            self.known[path] = os.path.realpath(path)
+        return self.known[path]
 
     def apply(self, spec):
         """Let the loader of `spec` run the instrumented text; whatever tells where the module lies stays as it is."""

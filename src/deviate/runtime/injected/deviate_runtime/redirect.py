@@ -28,6 +28,8 @@ class Redirect:
         own = (self.overlay, OWN_FOLDER)
         self.own = [*self.originals, *own, *map(os.path.realpath, own)]
         self.outside = Outside(config)
+        #: Search paths of packages that have no part in the original: a library imports thousands of modules from them.
+        self.foreign = set()
 
     def map_paths(self):
         """Map the entries of `sys.path`, among them those that .pth files of editable installs put there."""
@@ -41,20 +43,29 @@ class Redirect:
         if path is None:
             return True
         try:
-            return any(self.mapped(entry) for entry in path) or self.outside.may_concern(path)
+            entries = tuple(path)
+            if entries not in self.foreign:
+                if any(map(self.counterpart, entries)):
+                    return any(map(self.mapped, entries)) or self.outside.may_concern(entries)
+                self.foreign.add(entries)
+            return self.outside.may_concern(entries)
         except TypeError:
             return False
 
     def mapped(self, path):
         """Return the overlay's form of `path` if that exists, None for a path that is not redirected."""
+        mapped = self.counterpart(path)
+        return mapped if mapped is not None and os.path.exists(mapped) else None
+
+    def counterpart(self, path):
+        """Return what `path` is called in the overlay, whether or not it is there; None where it is not redirected."""
         if not isinstance(path, str) or not os.path.isabs(path):
             return None
         for root in self.originals:
             if is_under(path, root):
                 if any(is_under(path, kept) for kept in self.kept):
                     return None
-                mapped = self.overlay + path[len(root) :]
-                return mapped if os.path.exists(mapped) else None
+                return self.overlay + path[len(root) :]
         return None
 
     def is_own(self, path):

@@ -14,9 +14,13 @@ def make_draw(process):
     streams = process.streams
     factors = [site["factor"] for site in process.config["draws"]]
     reached = set()
+    #: The factor for which each site last drew in the program's first thread with nothing left to do.
+    settled = [None] * len(factors)
 
     def mark_draw(site, function):
         try:
+            if settled[site] == streams.current and get_ident() == streams.thread:
+                return function
             factor = factors[site]
             beside = get_ident() != streams.thread
             drawn = site, factor or ("other" if beside else streams.current)
@@ -28,6 +32,8 @@ def make_draw(process):
                 if own is not None:
                     return own
             if not factor or factor == streams.current:
+                if not beside:
+                    settled[site] = streams.current
                 return function
             return Inside(streams, factor, function)
         except Exception as error:
