@@ -52,6 +52,8 @@ class Kept:
 def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
     """List the parameters that a function keeps under keys that its callers give."""
     kept: dict[str, Kept] = {}
+    if unit.name in {"__init__", "__setattr__", "__setstate__"}:
+        return []
     for holder, key, value, scope in _keeping(unit):
         value = _last(value)
         param = forwarded_param(flow, value, scope) or _only_param(flow, value, scope)
