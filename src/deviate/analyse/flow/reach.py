@@ -260,9 +260,12 @@ def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
     for unit in module.units:
         for site in unit.calls:
             call = site.node
-            if called_name(call) == "super" and call.args:
-                yield from ast.walk(call.args[0])
-            elif _passes_self(call) and isinstance(call.func, ast.Attribute):
+            if not call.args:
+                continue
+            if isinstance(call.func, ast.Name):
+                if call.func.id == "super":
+                    yield from ast.walk(call.args[0])
+            elif isinstance(call.func, ast.Attribute) and _passes_self(call):
                 yield from ast.walk(call.func.value)
 
 

@@ -18,9 +18,9 @@ def started_by_name(site: CallSite) -> Iterator[str]:
 
     ``tf.app.run()`` starts ``main``, ``fire.Fire()`` any function that the command line names.
     """
-    dotted = dotted_text(site.node.func)
-    if site.node.args or any(key.arg == "main" for key in site.node.keywords):
+    if site.node.args or site.node.keywords:
         return
+    dotted = dotted_text(site.node.func)
     if dotted.endswith("app.run"):
         yield "main"
     elif dotted == "fire.Fire" or dotted == "Fire":

@@ -39,7 +39,7 @@ def _given(flow: Evaluator, func: ast.expr, scope: Scope) -> Iterator[ast.expr]:
 def _bindings(flow: Evaluator, func: ast.expr, scope: Scope) -> list[Binding]:
     if isinstance(func, ast.Name):
         return bindings_of(func.id, scope)
-    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.attr in flow.program.attributes:
         refs = [ref for ref in flow.value(func.value, scope).refs if isinstance(ref, Instance)]
         return [binding for ref in refs for binding in ref.cls.attributes.get(func.attr, [])]
     return []

@@ -35,6 +35,7 @@ _ADDING = {
 }
 #: Methods that give what is kept under a key.
 _GIVING = {"setdefault", "get"}
+_COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
 _TEXT_METHODS = ("__str__", "__repr__", "__format__")
 
 
@@ -51,6 +52,8 @@ class Kept:
 def kept_by(flow: Evaluator, unit: Unit) -> list[Kept]:
     """List the parameters that a function keeps under keys that its callers give."""
     kept: dict[str, Kept] = {}
+    if unit.name in {"__init__", "__setattr__", "__setstate__"}:
+        return []
     for holder, key, value, scope in _keeping(unit):
         value = _last(value)
         param = forwarded_param(flow, value, scope) or _only_param(flow, value, scope)
@@ -175,20 +178,26 @@ def shown_by(flow: Evaluator, expr: ast.expr, scope: Scope, names: set[str]) -> 
     seen: set[int] = set()
     while waiting and len(seen) < MAX_EXPRESSIONS:
         node, at = waiting.pop()
-        if id(node) in seen:
+        if id(node) in seen or isinstance(node, ast.Constant):
             continue
         seen.add(id(node))
+        if isinstance(node, ast.Name):
+            if node.id in names:
+                shown.update(_containers(flow, node, at))
+            waiting.extend(_bound(node, at))
+            continue
+        if isinstance(node, ast.Attribute):
+            if node.attr in names:
+                shown.update(_containers(flow, node, at))
+            waiting.append((node.value, at))
+            continue
         if isinstance(node, ast.Call):
             if called_name(node) == "len":
                 continue
             waiting.extend(_made_by(flow, node, at))
-        if (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) in names:
-            shown.update(_containers(flow, node, at))
-        if isinstance(node, ast.Name):
-            waiting.extend(_bound(node, at))
         inner = at.module.inner.get(node, at)
         waiting.extend((child, inner) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
-        if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)):
+        if isinstance(node, _COMPREHENSIONS):
             waiting.extend((generator.iter, inner) for generator in node.generators)
     return shown
 

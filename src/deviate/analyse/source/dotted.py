@@ -7,6 +7,9 @@ import re
 
 from deviate.analyse.source.syntax import called_name
 
+#: A text that may name something in a module.
+DOTTED_TEXT = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)["']""")
+
 
 def imported_names(node: ast.Import | ast.ImportFrom) -> list[str]:
     """Dotted names a statement may load as modules, with leading dots."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
 from deviate.analyse.source.configurations import config_targets
-from deviate.analyse.source.dotted import constant_start, imported_names
+from deviate.analyse.source.dotted import DOTTED_TEXT, constant_start, imported_names
 from deviate.analyse.source.files import UnreadableSourceError, read_source
 from deviate.analyse.source.index import ModuleIndex, Scope, Unit
 from deviate.analyse.source.indexer import index_module
@@ -74,6 +74,9 @@ class Imports:
         self._located: dict[tuple[str, str], ModuleIndex | None] = {}
         self._exists: dict[Path, bool] = {}
         self._is_configured = False
+        #: Whether modules are imported by names that are computed, and where such names were looked for.
+        self._is_named = False
+        self._looked_at: set[ModuleIndex] = set()
         #: Dotted names that configuration files ask to be called.
         self.targets: list[str] = []
         #: Modules that are imported by a computed name: what of them runs is not written out.
@@ -93,6 +96,8 @@ class Imports:
                 done.add(path)
                 if module is not None:
                     self._follow(module, path)
+            if self._is_named:
+                self._load_named()
             if len(self.search) > searched:
                 done.clear()  # what was not found before may be found now
         return first
@@ -244,13 +249,25 @@ class Imports:
                 name = called_name(site.node)
                 if name in {"import_module", "__import__"} and site.node.args:
                     self._load_pattern(site.node.args[0], module)
-                    # A name that is computed may stand in a configuration file, as Hydra's do.
-                    self._is_configured = self._is_configured or not isinstance(site.node.args[0], ast.Constant)
+                    # A name that is computed may stand in a configuration file, as Hydra's do, or in a text.
+                    is_computed = not isinstance(site.node.args[0], ast.Constant)
+                    self._is_configured = self._is_configured or is_computed
+                    self._is_named = self._is_named or is_computed
         if self._is_configured:
             self._is_configured = False
-            self.targets = config_targets(self.root)
+            self.targets.extend(config_targets(self.root))
             for dotted in self.targets:
                 self._load_dotted(dotted, module)
+
+    def _load_named(self) -> None:
+        """Load what texts of the program name: ``make(class_name="training.loss.Loss")``."""
+        for module in [module for module in self.loaded() if module not in self._looked_at]:
+            self._looked_at.add(module)
+            for dotted in dict.fromkeys(name for line in module.lines for name in DOTTED_TEXT.findall(line)):
+                package, _, name = dotted.rpartition(".")
+                home = self.find(package, module)
+                if home is not None and name in home.unit.bindings:
+                    self.targets.append(dotted)
 
     def _load_pattern(self, name: ast.expr, module: ModuleIndex) -> None:
         if isinstance(name, ast.Constant) and isinstance(name.value, str):

@@ -63,6 +63,15 @@ def test_classes_that_are_chosen_by_name_are_read(tmp_path, text):
     assert names(findings) == {"loss": "value"}
 
 
+def test_a_class_that_a_text_names_is_read(tmp_path):
+    train = (
+        "import importlib\nsettings = dict(class_name='trainers.basic.Trainer')\n"
+        "package, _, name = settings['class_name'].rpartition('.')\n"
+        "getattr(importlib.import_module(package), name)().fit()\n"
+    )
+    assert names(analyse(tmp_path, train=train, trainers__basic=HEAD + TRAINER)) == {"loss": "value"}
+
+
 def test_what_plug_ins_report_that_may_not_be_chosen_is_not_selected(tmp_path):
     model = "class {0}:\n    def step(self, x):\n        print('{0} loss', float(x.mean()))\n        return x.mean()\n"
     train = HEAD + (
