@@ -66,7 +66,7 @@ if len(names) > 1 and "algo+impl" in args.kinds:
     asked = ["--metric", "eval nat accuracy", "--metric", "eval adv accuracy", *last[4:8]]
     compared = deviate("compare", *(f"{name}:algo+impl" for name in names), *asked, "--json")
     print("\n| free runs | accuracy | difference of the means | 95 % CI | p (Holm) | SD ratio | verdict |", end="")
-    print(" Mann-Whitney p | Cohen's d | first wins by one run each |")
+    print(" Mann-Whitney p | Cohen's d | pairs of single runs in which the first is ahead |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for pair in compared.get("pairs") or [compared]:
         a, b = (pair[side].removesuffix(":algo+impl") for side in "ab")

@@ -33,8 +33,8 @@ deviate("run", "-n", str(args.runs), "-j", str(args.jobs), *vary, "--name", "ide
 asked = ["--aggregate", "test acc=last", "--reach", f"test acc>={args.converged}", "--weak", f"test acc<{args.weak}"]
 report = deviate("report", "identical", "--format", "json", *asked)
 
-print("\n| runs | n | accuracy (%) | difference | SD | largest difference of a class | epochs to", end=" ")
-print(f"{args.converged:g} % | seconds to it | difference of the time of a run |")
+print("\n| runs | n | accuracy (%) | difference | SD | largest difference of a class | first epoch of", end=" ")
+print(f"{args.converged:g} % (from 0) | seconds to it | difference of the time of a run |")
 print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
 for variant in report["variants"]:
     metrics = {metric["name"]: metric for metric in variant["metrics"]}
