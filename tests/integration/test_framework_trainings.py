@@ -96,7 +96,8 @@ def test_lightning_modules_that_log(train):
         for name in ("train_loss", "val_loss", "val_mae", "val_worst"):
             assert trained.values(run, name) == [collected[name] for collected in epochs]
             assert trained.iterations(run, name) == [0, 1, 2]
-    assert set(trained.records["metric"]) == {"train_loss", "val_loss", "val_mae", "val_worst"}
+    # The bar that Lightning draws shows the loss of a step besides.
+    assert set(trained.records["metric"]) == {"train_loss", "val_loss", "val_mae", "val_worst", "train_loss_step"}
 
 
 def test_the_hugging_face_trainer(train):
