@@ -49,7 +49,7 @@ def wins(metric):
 
 
 # The accuracy of the network that comes out of the training, not the best one it had on the way.
-last = [word for accuracy in [*ACCURACIES, STRONGER] for word in ("--aggregate", f"{accuracy}=last")]
+last = [word for accuracy in ACCURACIES for word in ("--aggregate", f"{accuracy}=last")]
 names = [train(network, attack) for network in args.networks for attack in args.attacks]
 
 print("| trained | runs | n |", " | ".join([*ACCURACIES, "eval adv accuracy, PGD"]), "|")
@@ -63,7 +63,7 @@ for name in names:
         print(f"| {name} | {KINDS[variant['variant']]} | {cells[0]['n']} | {numbers} |")
 
 if len(names) > 1 and "algo+impl" in args.kinds:
-    asked = ["--metric", "eval nat accuracy", "--metric", "eval adv accuracy", *last[4:8]]
+    asked = ["--metric", "eval nat accuracy", "--metric", "eval adv accuracy", *last[-4:]]
     compared = deviate("compare", *(f"{name}:algo+impl" for name in names), *asked, "--json")
     print("\n| free runs | accuracy | difference of the means | 95 % CI | p (Holm) | SD ratio | verdict |", end="")
     print(" Mann-Whitney p | Cohen's d | pairs of single runs in which the first is ahead |")
