@@ -45,6 +45,7 @@ def test_files_by_framework_are_reached_from_a_record(records: Any) -> None:
     modules = {".".join(path.with_suffix("").parts) for path in files if path.stem != "__init__"}
     # Parts of a framework's streams that other files of its folder import.
     assert modules - named == {
+        "streams.jax.trained",
         "streams.tensorflow.data",
         "streams.tensorflow.objects",
         "streams.torch.objects",
