@@ -1,13 +1,13 @@
 """Measure what it costs that each factor draws from a stream of its own, over whole trainings.
 
-    python benchmarks/factors/overhead.py [--pairs N] [--against bare] FOLDER COMMAND [FOLDER COMMAND]...
+    python benchmarks/factors/overhead.py [--pairs N] FOLDER COMMAND [FOLDER COMMAND]...
 
     python benchmarks/factors/overhead.py examples/digits_mlp "python train.py" examples/digits_cnn "python main.py"
 
 Each pair is a training with streams and one without, both with the runtime in them, the implementation held fixed and
-one thread, in a random order; with ``--against bare`` the other is the program as it is, with one thread as well.
-Streams change what is drawn, so that a training that stops early may take another number of epochs: give it one that
-does not. Prints a table on standard error and one JSON object with the same figures on standard output; intervals are
+one thread, in a random order. Streams change what is drawn, so that a training that stops early may take another number
+of epochs: give it one that does not. What a whole run costs beside the bare program, `benchmarks/overhead/control.py`
+measures. Prints a table on standard error and one JSON object with the same figures on standard output; intervals are
 of the median, from the order statistics, with at least 95 %.
 """
 
@@ -40,7 +40,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what streams cost.")
     parser.add_argument("trainings", nargs="+", metavar="FOLDER COMMAND", help="trainings to measure")
     parser.add_argument("--pairs", type=int, default=9, help="pairs of runs (default 9)")
-    parser.add_argument("--against", choices=("runtime", "bare"), default="runtime", help="what control is set against")
     options = parser.parse_args()
     if len(options.trainings) % 2:
         parser.error("each FOLDER needs a COMMAND")
@@ -50,18 +49,16 @@ def main() -> None:
         "python": platform.python_version(),
         "machine": platform.processor() or platform.machine(),
         "pairs": options.pairs,
-        "against": options.against,
         "trainings": {
-            f"{folder}: {command}": measure(Path(folder), command, options.pairs, options.against)
-            for folder, command in trainings
+            f"{folder}: {command}": measure(Path(folder), command, options.pairs) for folder, command in trainings
         },
     }
     print_table(report)
     print(json.dumps(report, indent=2))
 
 
-def measure(project: Path, command: str, pairs: int, against: str) -> dict[str, Any]:
-    """Return the ratios of time with streams to time without, or of the program as it is."""
+def measure(project: Path, command: str, pairs: int) -> dict[str, Any]:
+    """Return the ratios of time with streams to time without."""
     words = shlex.split(command)
     words = [sys.executable if word in ("python", "python3") else word for word in words]
     order = random.Random(0)
@@ -72,21 +69,21 @@ def measure(project: Path, command: str, pairs: int, against: str) -> dict[str, 
         shutil.copytree(project, work, ignore=shutil.ignore_patterns(".deviate"))
         run_once(work, words, "streams", Path(name) / "warm", {})
         for pair in range(pairs):
-            arms = [against, "streams"]
+            arms = ["runtime", "streams"]
             order.shuffle(arms)
             layout = {"PYTHONHASHSEED": str(order.randrange(2**32)), "PADDING": "." * order.randrange(4096)}
             took = {arm: run_once(work, words, arm, Path(name) / f"{pair}-{arm}", layout) for arm in arms}
-            plain.append(took[against]["wall"])
+            plain.append(took["runtime"]["wall"])
             for clock, found in ratios.items():
-                found.append(took["streams"][clock] / took[against][clock])
+                found.append(took["streams"][clock] / took["runtime"][clock])
     return {"plain_wall_s": statistics.median(plain), **{clock: summary(found) for clock, found in ratios.items()}}
 
 
 def run_once(work: Path, words: list[str], arm: str, records: Path, layout: dict[str, str]) -> dict[str, float]:
-    """Run a training once, with ``streams``, with the ``runtime`` only or ``bare``; return the seconds it took.
+    """Run a training once, with ``streams`` or with the ``runtime`` only; return the seconds it took.
 
-    `layout` are variables that move what lies where in memory: with the same ones each time an arm always has, or
-    always lacks, some hundred megabytes of page faults, which is taken for a cost.
+    `layout` are variables that change the order of sets and move what lies where in memory: what either costs is not to
+    be taken for a cost of one arm.
     """
     records.mkdir()
     control = "streams" if arm == "streams" else None
@@ -106,9 +103,8 @@ def run_once(work: Path, words: list[str], arm: str, records: Path, layout: dict
         "metrics": [],
     }
     (records / "runtime.json").write_text(json.dumps(settings))
-    variables = {**os.environ, "OMP_NUM_THREADS": "1", **layout}
-    if arm != "bare":
-        variables.update(DEVIATE_RUNTIME=str(records / "runtime.json"), PYTHONPATH=str(INJECTED))
+    runtime = {"DEVIATE_RUNTIME": str(records / "runtime.json"), "PYTHONPATH": str(INJECTED)}
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", **layout, **runtime}
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(words, cwd=work, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     wall = time.perf_counter() - started
