@@ -15,7 +15,8 @@ from typing import get_args
 import click
 import pytest
 
-from deviate.cli.main import COMMANDS, group
+from deviate.cli.commands import COMMANDS
+from deviate.cli.main import group
 from deviate.cli.report import experiment_writers
 from deviate.contrast.verdict import Verdict
 from deviate.factors import FACTORS, VARIANTS
@@ -26,11 +27,21 @@ BESIDE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md
 PAGES = [*BESIDE, *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
 
 
+#: Above the texts of `--help`.
+COMPLETION = """The texts of `--help`. To complete commands, options, names of experiments and what `--vary` takes with the
+tab key, put one line into the start-up file of your shell:
+
+    eval "$(_DEVIATE_COMPLETE=bash_source deviate)"        # ~/.bashrc
+    eval "$(_DEVIATE_COMPLETE=zsh_source deviate)"         # ~/.zshrc
+    _DEVIATE_COMPLETE=fish_source deviate | source         # ~/.config/fish/completions/deviate.fish
+"""
+
+
 def command_page():
     """Return ``docs/commands.md`` as the command line's own help has it."""
     settings = {**group.context_settings, "terminal_width": 100, "max_content_width": 100}
     context = click.Context(group, info_name="deviate", **settings)
-    parts = ["# Commands\n", "What `--help` says.\n", block("deviate", group, context)]
+    parts = ["# Commands\n", COMPLETION, block("deviate", group, context)]
     for name in COMMANDS:
         command = group.get_command(context, name)
         inner = click.Context(command, info_name=name, parent=context, terminal_width=100, max_content_width=100)

@@ -8,17 +8,24 @@ from typing import Any
 import click
 
 from deviate.cli.output import factor_option, format_named, json_option, output_options, show
+from deviate.cli.printing import examples
 from deviate.errors import BadOption
 
 
-@click.command("audit", context_settings={"allow_interspersed_args": False})
+@click.command(
+    "audit",
+    epilog=examples("deviate audit -- python train.py", "deviate audit --explain shuffle -- python train.py"),
+    context_settings={"allow_interspersed_args": False},
+)
 @click.argument("command", nargs=-1, metavar="-- COMMAND...")
-@click.option("--entry", help="The Python script that trains, where the command does not show it.")
+@click.option("--entry", help="The Python script that trains, if the command does not show it.")
 @click.option("--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project.")
 @factor_option
-@click.option("--limit", type=float, metavar="SECONDS", help="End each probe then  [default: 60]")
-@click.option("--quick", is_flag=True, help="Only the two probes of COMMAND as it is.")
-@click.option("--explain", metavar="FACTOR", help="List the lines that draw for FACTOR, with their first digests.")
+@click.option("--limit", type=float, metavar="SECONDS", help="Seconds after which each probe is ended.  [default: 60]")
+@click.option("--quick", is_flag=True, help="Make only the two probes of COMMAND as it is.")
+@click.option(
+    "--explain", metavar="FACTOR", help="List the lines that draw random numbers for FACTOR, with their first digests."
+)
 @output_options("terminal, md, tex, json or html.")
 @json_option
 def command(
@@ -31,9 +38,9 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Say which sources of nondeterminism COMMAND has, and what pins those that do not vary.
+    """List the sources of nondeterminism of COMMAND, and what pins each.
 
-    COMMAND is run several times, each time only until everything has been drawn for: twice as it is, twice with
+    COMMAND is run several times, each time only until every source has been drawn from: twice as it is, twice with
     everything held fixed, and once for each source with only that one varied.
     """
     from deviate.preflight.probes import audit

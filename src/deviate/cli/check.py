@@ -7,55 +7,75 @@ from typing import Any
 
 import click
 
+from deviate.cli.completion import experiment_sides
 from deviate.cli.files import write_output
 from deviate.cli.output import format_named, json_option, output_options, show
 from deviate.cli.pairs import named_values
+from deviate.cli.printing import examples
 from deviate.cli.samples import sample_arguments, sample_options
 from deviate.errors import BadOption
 
 
-@click.command("check")
-@click.argument("name", metavar="A")
-@click.option("--against", required=True, metavar="B", help="What A must not fall behind.")
-@click.option("--metric", "metrics", multiple=True, help="Metric that is checked; repeatable.")
+@click.command(
+    "check",
+    epilog=examples(
+        "deviate check candidate --against base --metric 'test acc' --max-drop 0.5",
+        "deviate check candidate --against base --max-failures 10% --junit gate.xml",
+    ),
+)
+@click.argument("name", metavar="A", shell_complete=experiment_sides)
+@click.option(
+    "--against",
+    required=True,
+    metavar="B",
+    shell_complete=experiment_sides,
+    help="The experiment that A is compared with.",
+)
+@click.option("--metric", "metrics", multiple=True, help="Check this metric; repeatable.")
 @click.option(
     "--max-drop",
     "drops",
     multiple=True,
     metavar="[METRIC=]DROP",
-    help="By how much its mean may be worse: 0.5, or 2% of B's mean. Without a METRIC the first is of the first "
-    "--metric, and so on; without it, only a drop that is shown fails.",
+    help="How much worse the mean may be: 0.5, or 2% of B's mean. Without METRIC, the first --max-drop belongs to the "
+    "first --metric, and so on. Without --max-drop, a check fails only where a drop is shown.",
 )
 @click.option(
     "--inconclusive",
     type=click.Choice(["pass", "fail"]),
     default="fail",
     show_default=True,
-    help="What becomes of a metric about which too little is known.",
+    help="Whether a metric passes or fails where the runs are too few to decide.",
 )
 @click.option(
     "--max-failures",
     metavar="SHARE",
-    help="The largest share of A's runs that may fail, give no value or collapse, such as 10%; that it is kept must be "
-    "shown. Without it lost runs keep a metric from passing.",
+    help="Largest share of A's runs that may fail, give no value or collapse, such as 10%. A passes if the runs show "
+    "that the share is smaller. Without this option, lost runs keep a metric from passing.",
 )
 @click.option(
     "--max-churn",
     metavar="SHARE",
-    help="The largest share of examples to which A may give another label than B, such as 5%; that it is kept must be "
-    "shown.",
+    help="Largest share of examples that A may label differently from B, such as 5%. A passes if the runs show that "
+    "the share is smaller.",
 )
-@click.option("--alpha", default=0.05, show_default=True, help="Share of wrong claims, of each kind; one-sided.")
+@click.option("--alpha", default=0.05, show_default=True, help="Probability of a wrong claim of each kind; one-sided.")
 @click.option(
     "--direction", "directions", multiple=True, metavar="METRIC=higher|lower", help="Which values are better."
 )
-@click.option("--match", "matches", multiple=True, metavar="A=B", help="Metric A of A is B of B.")
+@click.option(
+    "--match",
+    "matches",
+    multiple=True,
+    metavar="A=B",
+    help="Compare metric A of the candidate with metric B of the baseline.",
+)
 @click.option(
     "--pairing",
     type=click.Choice(["auto", "on", "off"]),
     default="auto",
     show_default=True,
-    help="Compare runs of one index with each other; auto does if fingerprints prove that they share draws.",
+    help="Compare runs with the same index as pairs. auto: if fingerprints prove that they share random numbers.",
 )
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML to this file too.")
 @sample_options
@@ -70,7 +90,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Say whether A is worse than B by more than is allowed; for gates.
+    """Test that A is not worse than B by more than a margin; for gates.
 
     A and B are each EXPERIMENT or EXPERIMENT:VARIANT. The exit status is 0 where A passes, 1 where it does not, and 2
     where the question makes no sense.

@@ -7,32 +7,43 @@ from typing import Any
 
 import click
 
+from deviate.cli.completion import experiment_sides
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
 from deviate.cli.groups import groups_option
 from deviate.cli.output import format_named, json_option, output_options, show
 from deviate.cli.pairs import named_values
+from deviate.cli.printing import examples
 from deviate.cli.samples import sample_arguments, sample_options
 from deviate.errors import BadOption
 
 
-@click.command("compare")
-@click.argument("names", nargs=-1, metavar="A B...")
+@click.command(
+    "compare",
+    epilog=examples("deviate compare base wider", "deviate compare base wider --metric 'val acc' -o comparison.html"),
+)
+@click.argument("names", nargs=-1, metavar="A B...", shell_complete=experiment_sides)
 @click.option("--metric", "metrics", multiple=True, help="Compare this metric of A only; repeatable.")
-@click.option("--match", "matches", multiple=True, metavar="A=B", help="Metric A of the first is B of the others.")
-@click.option("--alpha", type=float, help="Share of false alarms that is accepted.  [default: 0.05]")
-@click.option("--level", type=float, help="Confidence level of the intervals, 1 - alpha.")
+@click.option(
+    "--match",
+    "matches",
+    multiple=True,
+    metavar="A=B",
+    help="Compare metric A of the first experiment with metric B of the others.",
+)
+@click.option("--alpha", type=float, help="Probability of a false alarm.  [default: 0.05]")
+@click.option("--level", type=float, help="Confidence level of the intervals; sets alpha to 1 - level.")
 @click.option(
     "--correction",
     default="holm",
     show_default=True,
-    help="For many tests, over metrics and pairs: holm, bonferroni, bh or none.",
+    help="Correction for several tests (metrics and pairs): holm, bonferroni, bh or none.",
 )
 @click.option(
     "--margin",
     "margins",
     multiple=True,
     metavar="METRIC=VALUE",
-    help="Smallest difference that matters: smaller ones can be shown to be equivalent.",
+    help="Smallest difference that matters. Smaller differences can be shown to be equivalent.",
 )
 @click.option(
     "--direction", "directions", multiple=True, metavar="METRIC=higher|lower", help="Which values are better."
@@ -42,20 +53,18 @@ from deviate.errors import BadOption
     type=click.Choice(["auto", "on", "off"]),
     default="auto",
     show_default=True,
-    help="Compare runs of one index with each other; auto does if fingerprints prove that they share draws.",
+    help="Compare runs with the same index as pairs. auto: if fingerprints prove that they share random numbers.",
 )
 @click.option(
     "--until",
     metavar="decided",
-    help="The sides grow and are compared until a difference is shown: all looks share alpha. Give it at the first; "
-    "the exit status is 1 while runs are to be made.",
+    help="Compare again after each batch of runs until a difference is shown; all looks share alpha. Use it from the "
+    "first look on. The exit status is 1 while runs are missing.",
 )
-@click.option(
-    "--max", "most", type=int, help="With --until: runs of each side after which looking ends.  [default: 30]"
-)
-@click.option("--seed", default=0, show_default=True, help="Of random arrangements and resamples.")
+@click.option("--max", "most", type=int, help="With --until: most runs of each experiment.  [default: 30]")
+@click.option("--seed", default=0, show_default=True, help="Seed of permutations and resamples.")
 @sample_options
-@groups_option("Tell also how many answers change on groups of the evaluated examples")
+@groups_option("Report also how many answers change on groups of the evaluated examples")
 @output_options("terminal, md, tex, json, html (a page with figures) or csv (one row a metric).")
 @json_option
 @figure_options
@@ -69,10 +78,10 @@ def command(
     figure_format: str | None,
     **options: Any,
 ) -> int:
-    """Say whether one experiment is better or noisier than another.
+    """Test whether one experiment is better or noisier than another.
 
     A and B are each EXPERIMENT or EXPERIMENT:VARIANT. With more than two, all pairs are compared and the experiments
-    are ranked. Comparing again after more runs is accounted for.
+    are ranked. If you compare again after more runs, the earlier looks are accounted for.
     """
     from deviate import api
     from deviate.report.writers.comparison_csv import comparison_csv

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.output import factor_option, format_named, json_option, output_options, show
-from deviate.cli.printing import Styled, say
+from deviate.cli.printing import Styled, examples, say
 from deviate.errors import BadOption, NoMetrics
 
 if TYPE_CHECKING:
@@ -34,25 +34,35 @@ class _BeforeCommand(click.Command):
         return rest
 
 
-@click.command("extract", cls=_BeforeCommand)
+@click.command(
+    "extract",
+    epilog=examples(
+        "deviate extract train.py", "deviate extract train.py --review", "deviate extract --verify -- python train.py"
+    ),
+    cls=_BeforeCommand,
+)
 @click.argument("entry", required=False)
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
 @click.option(
     "--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project [default: .]."
 )
 @click.option("--diff", is_flag=True, help="Show how the source is instrumented.")
-@click.option("--write", is_flag=True, help="Put the metrics into deviate.toml, where they can be edited.")
-@click.option("--review", is_flag=True, help="Tick, rename and aggregate the metrics in the terminal, then --write.")
-@click.option("--all", is_flag=True, help="Show also what was found and not kept, with the reason.")
-@click.option("--verify", is_flag=True, help="Run COMMAND for a short while and say which metrics yield values.")
+@click.option("--write", is_flag=True, help="Write the metrics into deviate.toml, to edit them there.")
+@click.option(
+    "--review", is_flag=True, help="Select, rename and aggregate the metrics in the terminal, then write them."
+)
+@click.option("--all", is_flag=True, help="List also the values that are not recorded, with the reason.")
+@click.option("--verify", is_flag=True, help="Run COMMAND for a short while and report which metrics yield values.")
 @factor_option
-@click.option("--limit", type=float, metavar="SECONDS", help="With --verify: end the command then  [default: 60]")
+@click.option(
+    "--limit", type=float, metavar="SECONDS", help="With --verify: seconds after which COMMAND is ended.  [default: 60]"
+)
 @output_options("With --verify: terminal, md, tex, json or html.")
 @json_option
 def command(entry: str | None, command: tuple[str, ...], project: Path | None, **options: Any) -> int:
-    """Find the main loop and the metrics that ENTRY reports.
+    """Find the main loop and the metrics that a script reports.
 
-    With --verify, ENTRY can be left away where COMMAND shows it: deviate extract --verify -- python train.py
+    With --verify, ENTRY can be left out where COMMAND shows it.
     """
     if options["verify"]:
         return _verify(entry, command, project, **options)

@@ -24,14 +24,14 @@ def figure_options(command: Command) -> Command:
     add_format = click.option(
         "--figure-format",
         type=click.Choice(["pdf", "svg", "png"]),
-        help=f"Of the files that --figures writes.  [default: {DEFAULT_FORMAT}]",
+        help=f"Format of the files that --figures writes.  [default: {DEFAULT_FORMAT}]",
     )
     add_folder = click.option(
         "--figures",
         type=click.Path(path_type=Path, file_okay=False),
         metavar="DIR",
-        help="Write every figure into this folder, as wide as a column of a paper; the report itself only if "
-        "--format or -o asks for it.",
+        help="Write every figure into this folder, as wide as a column of a paper. Add --format or -o to write the "
+        "report too.",
     )
     return add_folder(add_format(command))
 

@@ -17,7 +17,7 @@ def group_options(command: Command) -> Command:
         metavar="CLASS",
         help="With --groups: the class that counts as positive.  [default: the greater of two]",
     )
-    return groups_option("Tell also how well runs do on groups of the evaluated examples")(positive(command))
+    return groups_option("Report also how well runs do on groups of the evaluated examples")(positive(command))
 
 
 def groups_option(what: str) -> Callable[[Command], Command]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.printing import say
+from deviate.cli.printing import examples, say
 from deviate.errors import BadOption
 from deviate.importing.request import FORMATS
 
@@ -18,30 +18,53 @@ if TYPE_CHECKING:
     from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 
 
-@click.command("import")
+@click.command(
+    "import", epilog=examples("deviate import results.csv --name base", "deviate import runs/*/ --name tensorboard")
+)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--name", help="Name of the experiment; made from the first path by default.")
+@click.option("--name", help="Name of the experiment.  [default: from the first path]")
+@click.option("--format", "kind", type=click.Choice(list(FORMATS)), help="Format of the files, if they do not show it.")
 @click.option(
-    "--format", "kind", type=click.Choice(list(FORMATS)), help="What the files are, where they do not show it."
-)
-@click.option("--run-column", "run", multiple=True, metavar="COLUMN", help="Tells the runs apart: seed; repeatable.")
-@click.option("--iteration-column", "iteration", default="", metavar="COLUMN", help="Counts the epochs or steps.")
-@click.option("--time-column", "time", default="", metavar="COLUMN", help="Seconds since the run started.")
-@click.option("--metric-column", "metric", default="", metavar="COLUMN", help="Names the metric, in a long table.")
-@click.option("--value-column", "value", default="", metavar="COLUMN", help="Holds the value, in a long table.")
-@click.option(
-    "--experiment-column", "experiment", default="", metavar="COLUMN", help="Makes an experiment of each of its values."
+    "--run-column",
+    "run",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column that tells runs apart, such as seed; repeatable.",
 )
 @click.option(
-    "--columns-are-runs", "runs_of", default="", metavar="METRIC", help="Every column is a run of this one metric."
+    "--iteration-column", "iteration", default="", metavar="COLUMN", help="Column that counts epochs or steps."
+)
+@click.option(
+    "--time-column", "time", default="", metavar="COLUMN", help="Column with the seconds since the run started."
+)
+@click.option(
+    "--metric-column", "metric", default="", metavar="COLUMN", help="Column that names the metric, in a long table."
+)
+@click.option(
+    "--value-column", "value", default="", metavar="COLUMN", help="Column that holds the value, in a long table."
+)
+@click.option(
+    "--experiment-column",
+    "experiment",
+    default="",
+    metavar="COLUMN",
+    help="Column whose values each make an experiment.",
+)
+@click.option(
+    "--columns-are-runs", "runs_of", default="", metavar="METRIC", help="Read each column as one run of this metric."
 )
 @click.option(
     "--rows",
     type=click.Choice(["runs", "iterations"]),
-    help="What a row is, where no column tells: a run, or an epoch.",
+    help="Read each row as a run or as an epoch, if no column tells.",
 )
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Take only these rows: fold=0; repeatable.")
-@click.option("--mean-over", multiple=True, metavar="COLUMN", help="Average over it within each run: fold; repeatable.")
+@click.option(
+    "--mean-over",
+    multiple=True,
+    metavar="COLUMN",
+    help="Average over this column within each run, such as fold; repeatable.",
+)
 @click.option(
     "--pattern",
     "patterns",
@@ -63,17 +86,17 @@ if TYPE_CHECKING:
     metavar="METRIC=AGGREGATE",
     help="How a run's values become one number, as in `deviate report`; repeatable.",
 )
-@click.option("--replace", is_flag=True, help="Take the place of what was imported under this name before.")
+@click.option("--replace", is_flag=True, help="Replace what was imported under this name before.")
 @click.option(
     "--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Project to put the experiment in."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool, **options: Any) -> None:
-    """Make an experiment of results that were not run by Deviate.
+    """Make an experiment from results of other tools.
 
-    PATHS are tables (csv, json), folders of TensorBoard, MLflow or wandb, or logs. A run is one training: what tells
-    runs apart is a column (seed, run), or each file is a run. Epochs, folds and test examples are no runs, and are
-    refused as such. Nothing is known of what varied between imported runs, and reports say so.
+    PATHS are tables (csv, json), folders of TensorBoard, MLflow or wandb, or logs. A run is one training: a column
+    (seed, run) tells runs apart, or each file is a run. Epochs, folds and test examples are no runs, and are refused.
+    Nothing is known of what varied between imported runs, and reports say so.
     """
     from deviate.importing.import_results import import_results
 

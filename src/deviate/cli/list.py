@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from deviate.cli.printing import say
+from deviate.cli.printing import examples, say
 
 HEADS = ("experiment", "runs", "made", "command")
 
@@ -20,12 +20,12 @@ HEADS = ("experiment", "runs", "made", "command")
 VARIANTS_SHOWN = 2
 
 
-@click.command("list")
+@click.command("list", epilog=examples("deviate list", "deviate list --json"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool) -> None:
     """List the experiments of this project, the newest first.
 
-    Of each variant it says how many runs completed of those planned.
+    The list counts, for each variant, the runs that completed and those planned.
 
     To remove an experiment, delete its folder .deviate/experiments/NAME; no other depends on it. Do so while no
     deviate works on the project.
@@ -47,8 +47,13 @@ def command(as_json: bool) -> None:
 
 def lines(overviews: Sequence[Mapping[str, Any]], *, heads: bool) -> list[str]:
     """Return a line an experiment, the newest first; below heads where they are wanted."""
-    rows = [_row(facts) for facts in sorted(overviews, key=_moment, reverse=True)]
+    rows = [_row(facts) for facts in newest_first(overviews)]
     return aligned([HEADS, *rows] if heads else rows)
+
+
+def newest_first(overviews: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Sort experiments by when they were made."""
+    return sorted(overviews, key=_moment, reverse=True)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

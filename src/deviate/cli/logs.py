@@ -7,14 +7,17 @@ from pathlib import Path
 
 import click
 
+from deviate.cli.completion import experiment_names
+from deviate.cli.printing import examples
 
-@click.command("logs")
-@click.argument("name")
+
+@click.command("logs", epilog=examples("deviate logs train 3", "deviate logs train init-3"))
+@click.argument("name", shell_complete=experiment_names)
 @click.argument("run")
-@click.option("--stderr", "only_stderr", is_flag=True, help="Only what it printed to standard error.")
-@click.option("--stdout", "only_stdout", is_flag=True, help="Only what it printed to standard output.")
+@click.option("--stderr", "only_stderr", is_flag=True, help="Print standard error only.")
+@click.option("--stdout", "only_stdout", is_flag=True, help="Print standard output only.")
 def command(name: str, run: str, only_stderr: bool, only_stdout: bool) -> None:
-    """Print what run RUN of experiment NAME printed: standard output, then standard error."""
+    """Print what a run printed: standard output, then standard error."""
     import shutil
 
     from deviate.replicate.workspace.folders import Workspace

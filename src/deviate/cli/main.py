@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-import importlib
-import keyword
 import sys
 from collections.abc import Sequence
 
 import click
 
+from deviate.cli.commands import CommandGroup
+from deviate.cli.printing import examples, say
 from deviate.errors import DeviateError, OutputLost, SystemRefused
 
-#: Sub-command: the module of deviate.cli that holds it, in the order of ``deviate --help``.
-COMMANDS = ("run", "audit", "extract", "import", "list", "show", "logs", "report", "compare", "check", "plan")
 
-
-class LazyGroup(click.Group):
-    """A group that imports a sub-command's module only when that sub-command is used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all sub-commands."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import the module of sub-command `name`."""
-        if name not in COMMANDS:
-            return None
-        # `import` is a word of the language, so its module is called `import_`.
-        module = f"{name}_" if keyword.iskeyword(name) else name
-        command = importlib.import_module(f"deviate.cli.{module}").command
-        assert isinstance(command, click.Command)
-        return command
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    epilog=examples(
+        "deviate run -n 8 -- python train.py    train 8 times and report how much the metrics differ",
+        "deviate compare base wider             test whether one experiment is better than another",
+        "deviate                                show where this project stands and what to type next",
+    ),
+    cls=CommandGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="deviate-dl", prog_name="deviate")
-def group() -> None:
-    """Measure how much identical training runs differ.
+@click.pass_context
+def group(context: click.Context) -> None:
+    """Measure how much identical training runs differ."""
+    if context.invoked_subcommand is None:
+        from deviate.cli.standing import standing_lines
 
-    `deviate run -n 8 -- python train.py --epochs 10` trains 8 times, unchanged, and says how much the metrics that
-    train.py reports differ.
-    """
+        say(*standing_lines())
 
 
 def main() -> None:

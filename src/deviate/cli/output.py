@@ -42,7 +42,7 @@ def factor_option(command: Command) -> Command:
         "--factor",
         multiple=True,
         metavar="FILE:LINE=NAME",
-        help="Factor of the draw on that line, where Deviate tells it wrongly. Repeatable.",
+        help="Set the factor of the random draw on that line, where Deviate is wrong. Repeatable.",
     )(command)
 
 

@@ -7,31 +7,38 @@ from typing import Any
 
 import click
 
+from deviate.cli.completion import experiment_sides
 from deviate.cli.output import format_named, json_option, output_options, show
+from deviate.cli.printing import examples
 from deviate.cli.samples import sample_arguments, sample_options
 
 
-@click.command("plan")
-@click.argument("pilot", required=False, metavar="[EXPERIMENT]")
-@click.option("--metric", help="Metric of the pilot; by default the one a reader asks for first.")
-@click.option("--sd", type=float, help="Assumed SD; without it and without a pilot everything is in SDs.")
-@click.option("--difference", type=float, help="Difference of two means to be shown.")
-@click.option("--sd-ratio", type=float, help="Ratio of two SDs to be shown.")
-@click.option("--precision", type=float, help="Half-width to which a mean is to be known.")
-@click.option("-n", "--runs", type=int, help="Say what so many runs a side can show.")
-@click.option("--power", default=0.8, show_default=True, help="Probability of showing a difference that is there.")
-@click.option("--alpha", default=0.05, show_default=True, help="Share of false alarms that is accepted.")
+@click.command(
+    "plan", epilog=examples("deviate plan base --difference 0.5", "deviate plan --sd 0.4 --difference 0.5 --power 0.9")
+)
+@click.argument("pilot", required=False, metavar="[EXPERIMENT]", shell_complete=experiment_sides)
+@click.option("--metric", help="Metric of the pilot.  [default: its main metric]")
+@click.option("--sd", type=float, help="Assumed SD. Without it and without a pilot, differences are in SDs.")
+@click.option("--difference", type=float, help="Find the runs that show this difference of two means.")
+@click.option("--sd-ratio", type=float, help="Find the runs that show this ratio of two SDs.")
+@click.option("--precision", type=float, help="Find the runs that give a mean this half-width.")
+@click.option("-n", "--runs", type=int, help="Report what this number of runs of each recipe can show.")
+@click.option("--power", default=0.8, show_default=True, help="Probability that a real difference is shown.")
+@click.option("--alpha", default=0.05, show_default=True, help="Probability of a false alarm.")
 @click.option(
-    "--tests", default=1, show_default=True, help="Tests corrected together: claimed metrics × pairs of sides."
+    "--tests",
+    default=1,
+    show_default=True,
+    help="Number of tests corrected together: claimed metrics × pairs of experiments.",
 )
 @click.option(
     "--against",
     metavar="EXPERIMENT",
-    help="A second pilot, the other side: whether runs are paired, and how they correlate, is read off both.",
+    help="A second pilot, of the other recipe. Both show whether runs are paired and how they correlate.",
 )
-@click.option("--correlation", type=float, help="Of runs that share draws, which are then compared in pairs.")
-@click.option("--failures", type=float, metavar="SHARE", help="Share of runs that fail; from the pilot by default.")
-@click.option("--seconds", type=float, help="Time of a run, for the cost; from the pilot by default.")
+@click.option("--correlation", type=float, help="Correlation of paired runs, which used the same random numbers.")
+@click.option("--failures", type=float, metavar="SHARE", help="Share of runs that fail.  [default: that of the pilot]")
+@click.option("--seconds", type=float, help="Seconds that a run takes, for the cost.  [default: those of the pilot]")
 @sample_options
 @output_options("terminal, md, tex, json or html.")
 @json_option
@@ -42,9 +49,9 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Say how many runs a question needs, and what a number of runs can show.
+    """Compute how many runs a question needs.
 
-    EXPERIMENT, or EXPERIMENT:VARIANT, is a pilot: its SD and its time per run are planned with.
+    EXPERIMENT, or EXPERIMENT:VARIANT, is a pilot: the plan uses its SD and its time per run.
     """
     from deviate import api
     from deviate.report.writers.plan_json import plan_json

@@ -17,3 +17,9 @@ def say(*lines: str, err: bool = False) -> None:
     """Print lines; what a terminal would obey is taken out of each of them."""
     for line in lines:
         click.echo(line if isinstance(line, Styled) else clean(line), err=err)
+
+
+def examples(*commands: str) -> str:
+    """Return the last paragraph of a sub-command's help: `commands` to type, a line each."""
+    # click keeps the lines of a paragraph that begins with a backspace.
+    return "\b\n" + "\n".join(["Examples:", *(f"  {command}" for command in commands)])

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.cli.completion import experiment_names
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
 from deviate.cli.groups import group_options
 from deviate.cli.output import output_options, show
+from deviate.cli.printing import examples
 from deviate.cli.samples import read_sample_options, sample_options
 from deviate.errors import BadOption
 
@@ -18,16 +20,23 @@ if TYPE_CHECKING:
     from deviate.report.writers.registry import Writer
 
 
-@click.command("report")
-@click.argument("name")
+@click.command(
+    "report",
+    epilog=examples(
+        "deviate report train",
+        "deviate report train -o report.html",
+        "deviate report train --metric 'test acc' --format tex",
+    ),
+)
+@click.argument("name", shell_complete=experiment_names)
 @output_options(
     "terminal, md, tex, json, html (a page with figures), csv (every record), summary (one row a metric) or groups "
     "(one row a group and rate)."
 )
-@click.option("--metric", "metrics", multiple=True, help="Tell of this metric only, in tables and figures; repeatable.")
+@click.option("--metric", "metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
 @sample_options
-@click.option("--curves", is_flag=True, help="In the terminal: show how the median of each metric went, too.")
+@click.option("--curves", is_flag=True, help="Draw the median curve of each metric in the terminal, too.")
 @group_options
 @figure_options
 def command(
@@ -43,7 +52,7 @@ def command(
     positive: str | None,
     **samples: Any,
 ) -> None:
-    """Say again how much the runs of experiment NAME differ."""
+    """Report how much the runs of an experiment differ."""
     from deviate import api
     from deviate.inference.experiment import experiment_facts
     from deviate.report.views import experiment_view

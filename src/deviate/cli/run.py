@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.cli.completion import variants
 from deviate.cli.output import factor_option
-from deviate.cli.printing import say
+from deviate.cli.printing import examples, say
 from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
@@ -22,21 +23,31 @@ if TYPE_CHECKING:
 REPORT_FILE = "report.md"
 
 
-@click.command("run", context_settings={"allow_interspersed_args": False})
+@click.command(
+    "run",
+    epilog=examples(
+        "deviate run -n 8 -- python train.py --epochs 10",
+        "deviate run -n 8 --vary init --vary shuffle -- python train.py",
+        "deviate run --until 'val acc ±0.3' --max 30 -- python train.py",
+    ),
+    context_settings={"allow_interspersed_args": False},
+)
 @click.argument("command", nargs=-1, metavar="-- COMMAND...")
-@click.option("-n", "--runs", default=DEFAULT_RUNS, show_default=True, help="Runs of each variant, done ones included.")
+@click.option(
+    "-n", "--runs", default=DEFAULT_RUNS, show_default=True, help="Runs of each variant, including those that are done."
+)
 @click.option(
     "--until",
     metavar="'METRIC ±WIDTH'",
-    help="Go on until the 95% interval of the metric's mean is no wider ('val acc ±0.3', '±2%'), or that of its SD "
-    "('val acc sd ±25%'), or until a difference from experiment B is shown ('decided against B', 'val acc decided "
-    "against B'); -n runs are made before the first look. +- may stand for ±.",
+    help="Make runs until the 95% interval of the metric's mean is this narrow ('val acc ±0.3', '±2%'), or that of its "
+    "SD ('val acc sd ±25%'), or until a difference from experiment B is shown ('decided against B', 'val acc decided "
+    "against B'). The first look comes after -n runs. You may type +- for ±.",
 )
 @click.option(
     "--max",
     "most",
     type=int,
-    help="With --until: most runs of a variant.  [default: 30; for an SD half as many again as normal values take]",
+    help="With --until: most runs of a variant.  [default: 30; for an SD 1.5 times what normal values need]",
 )
 @click.option(
     "--vary",
@@ -45,22 +56,23 @@ REPORT_FILE = "report.md"
     default=(DEFAULT_VARIANT,),
     show_default=True,
     metavar="VARIANT",
+    shell_complete=variants,
     help=f"What varies between runs: {', '.join(VARIANTS)}; factors joined by commas (init,shuffle); "
     f"{' or '.join(GROUPS)} for several variants at once. Repeatable.",
 )
-@click.option("--name", help="Name of the experiment; made from the entry by default.")
-@click.option("--entry", help="The Python script that trains, where the command does not show it.")
+@click.option("--name", help="Name of the experiment.  [default: from the entry]")
+@click.option("--entry", help="The Python script that trains, if the command does not show it.")
 @click.option(
     "--project",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Root of the project; by default the folder you stand in, or the one of the same repository that also holds "
-    "the entry and what PYTHONPATH brings in.",
+    help="Root of the project.  [default: the current folder, or the folder of the same repository that also holds the "
+    "entry and what PYTHONPATH names]",
 )
 @click.option(
     "-j",
     "--jobs",
     type=int,
-    help="Runs side by side; cores are divided between them.  [default: as the runs there are, else 1]",
+    help="Runs at the same time, which share the cores.  [default: as in earlier runs, else 1]",
 )
 @click.option(
     "--executor",
@@ -68,22 +80,26 @@ REPORT_FILE = "report.md"
     default=DEFAULT_EXECUTOR,
     show_default=True,
     hidden=len(EXECUTORS) == 1,
-    help="Where runs are started.",
+    help="Where runs are made.",
 )
-@click.option("--timeout", type=float, metavar="SECONDS", help="End a run that takes longer.")
-@click.option("--seed", default=0, show_default=True, help="All seeds of all runs derive from this one.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Bring files into the runs that are left out otherwise.")
+@click.option("--timeout", type=float, metavar="SECONDS", help="End a run after this time.")
+@click.option("--seed", default=0, show_default=True, help="Seed from which the seeds of all runs are derived.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Copy files into the runs that are left out otherwise.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out of the runs.")
 @click.option("--link", multiple=True, metavar="GLOB", help="Link files or folders into the runs instead of copying.")
-@click.option("--strict", is_flag=True, help="Where kernels are held fixed, end a run at an operation that cannot be.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Where kernels are held fixed, end a run at an operation that has no deterministic form.",
+)
 @factor_option
 @click.option(
     "--predictions",
     default=DEFAULT_PREDICTIONS,
     show_default=True,
     metavar="KIND|FILE",
-    help="Keep what models predict in the last and in the best evaluation: none, labels, scores (of all classes); in "
-    "every evaluation too: labels:every or scores:every; or take it from a FILE that each run writes (csv, tsv, jsonl, "
+    help="Keep the predictions of the last and of the best evaluation: none, labels, or scores (of all classes). Add "
+    ":every to keep those of every evaluation. Or read them from a FILE that each run writes (csv, tsv, jsonl, "
     "parquet, npy or npz).",
 )
 @click.option(
@@ -91,22 +107,24 @@ REPORT_FILE = "report.md"
     default=DEFAULT_WEIGHTS,
     show_default=True,
     metavar="KIND|GLOB",
-    help="Keep of the weights that each run ends with none, a digest, or them all (final); with every:K those after "
-    "every K-th iteration too; or the files that each run writes and GLOB matches (safetensors, pt, npz, h5, keras).",
+    help="Keep the final weights of each run (final), only their digest, or none. every:K keeps those after every K-th "
+    "iteration too. GLOB keeps the weight files that each run writes (safetensors, pt, npz, h5, keras).",
 )
-@click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
+@click.option("--retry-failed", is_flag=True, help="Repeat runs that failed or timed out.")
 @click.option(
     "--anyway",
     is_flag=True,
-    help="Add runs to the experiment although its source was edited since: they are made from its copy, and marked.",
+    help="Add runs to the experiment although the source was edited. They use the experiment's copy and are marked.",
 )
-@click.option("--discard-work", is_flag=True, help="Delete the working folder, checkpoints too, of each completed run.")
+@click.option(
+    "--discard-work", is_flag=True, help="Delete the working folder of each completed run, with its checkpoints."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool, **options: Any) -> int:
-    """Train several times and say how much the runs differ.
+    """Train several times and report how much the runs differ.
 
-    COMMAND is what you type to train, unchanged; put it after --. The same command again goes on where it was, and
-    a larger -n adds runs.
+    COMMAND is what you type to train, unchanged; put it after --. The same command again goes on where it stopped. A
+    larger -n adds runs.
     """
     from deviate import api
     from deviate.cli.output import show

@@ -26,21 +26,21 @@ _OPTIONS = (
         "--weak",
         multiple=True,
         metavar="METRIC<NUMBER",
-        help="Leave runs out that did not converge ('test acc<50', or NaN) and give every number with them too; only "
-        "METRIC: those far from the others by the median absolute deviation; repeatable.",
+        help="Leave out runs that did not converge ('test acc<50', or NaN), and give every number with them too. "
+        "METRIC alone leaves out runs far from the others, by the median absolute deviation. Repeatable.",
     ),
     click.option(
         "--reach",
         multiple=True,
         metavar="METRIC>=NUMBER",
-        help="Measure the iterations and seconds until a run gets there; only METRIC: to its best value; repeatable.",
+        help="Measure the iterations and seconds until a run gets there; METRIC alone: to its best value; repeatable.",
     ),
     click.option(
         "--test-size",
         "test_sizes",
         multiple=True,
         metavar="METRIC=EXAMPLES",
-        help="Say how much of an accuracy's spread is only the finite test set; repeatable.",
+        help="Number of test examples: tells how much of an accuracy's spread a finite test set explains; repeatable.",
     ),
 )
 

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.printing import say
+from deviate.cli.completion import experiment_names
+from deviate.cli.printing import examples, say
 
 if TYPE_CHECKING:
     from deviate.collect.runs import RunFiles
     from deviate.replicate.workspace.folders import ExperimentFolder
 
 
-@click.command("show")
-@click.argument("name")
+@click.command("show", epilog=examples("deviate show train", "deviate show train --json"))
+@click.argument("name", shell_complete=experiment_names)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(name: str, as_json: bool) -> None:
-    """Show what experiment NAME is made of and how each of its runs went."""
+    """Show how an experiment was made and how each run ended."""
     from deviate.replicate.workspace.folders import Workspace
 
     folder = Workspace.nearest(Path.cwd()).find_experiment(name)

@@ -14,8 +14,9 @@ Reading needs no lock. Files are the truth: a run is done when its ``outcome.jso
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,9 @@ from deviate.replicate.workspace.files import file_sum, read_json, write_json, w
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Ended, Outcome, RunInfo
 
 FOLDER = ".deviate"
+
+#: Experiments that a message names, at most.
+MOST_NAMED = 5
 
 #: How names of files of predictions begin.
 PREDICTIONS = "predictions-"
@@ -341,6 +345,15 @@ class Workspace:
         """
         names = self.names()
         if name not in names:
-            known = f"experiments: {', '.join(names)}" if names else "no experiment yet; make one with: deviate run"
-            raise UnknownExperiment(f"no experiment is named {name!r} in {self.project}", hint=known)
+            raise UnknownExperiment(f"no experiment is named {name!r} in {self.project}", hint=_names_hint(name, names))
         return self.experiment(name)
+
+
+def _names_hint(name: str, names: Sequence[str]) -> str:
+    """Name the experiments that `name` may stand for: the nearest first, at most `MOST_NAMED`."""
+    if not names:
+        return "no experiment yet; make one with: deviate run"
+    near = difflib.get_close_matches(name, names, n=MOST_NAMED)
+    listed = [*near, *(each for each in names if each not in near)]
+    more = f" and {len(listed) - MOST_NAMED} more: deviate list" if len(listed) > MOST_NAMED else ""
+    return f"experiments: {', '.join(listed[:MOST_NAMED])}{more}"

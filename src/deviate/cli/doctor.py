@@ -1,0 +1,45 @@
+"""``deviate doctor``: what of this machine matters to trainings."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deviate.cli.output import json_option
+from deviate.cli.printing import Styled, examples, say
+
+if TYPE_CHECKING:
+    from deviate.preflight.machine import Check
+
+_COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
+
+
+@click.command("doctor", epilog=examples("deviate doctor", "deviate doctor --json"))
+@json_option
+def command(as_json: bool) -> int:
+    """Check this machine: Python, frameworks, GPUs, determinism switches, threads, disk.
+
+    Nothing is changed and no framework is imported. The exit status is 1 where a problem would stop a run.
+    """
+    import msgspec
+
+    from deviate.preflight.machine import check_machine
+
+    checks = check_machine(Path.cwd(), os.environ)
+    if as_json:
+        click.echo(json.dumps({"schema": 1, "checks": msgspec.to_builtins(checks)}))
+    else:
+        say(*(line for check in checks for line in _lines(check)))
+    return int(any(check.state == "problem" for check in checks))
+
+
+def _lines(check: Check) -> list[str]:
+    from deviate.report.escape import clean
+
+    state = click.style(f"{check.state:8}", fg=_COLOURS[check.state])
+    line = Styled(f"{state} {check.name:12} {clean(check.found)}")
+    return [line, f"{'':21} {check.advice}"] if check.advice else [line]

@@ -1,0 +1,93 @@
+"""``deviate init``: what a run would do, and a ``deviate.toml`` to edit."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deviate.cli.printing import examples, say
+from deviate.errors import BadOption
+
+if TYPE_CHECKING:
+    from deviate.study.request import Prepared
+
+#: Names of one kind that are listed; the rest is counted.
+LISTED = 5
+
+
+@click.command(
+    "init",
+    epilog=examples("deviate init -- python train.py --epochs 10", "deviate init --dry-run"),
+    context_settings={"allow_interspersed_args": False},
+)
+@click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
+@click.option("--dry-run", is_flag=True, help="Show what a run would do; write nothing.")
+def command(command: tuple[str, ...], dry_run: bool) -> None:
+    """Show what a run of COMMAND would do, and write a commented deviate.toml.
+
+    The file names the entry and lists, as comments, the metrics, the main loop and the random draws that were found.
+    Nothing changes until you edit it. Without COMMAND, the likeliest script of the current folder is taken.
+    """
+    from deviate.project.config import FILE_NAME
+    from deviate.project.starter import starter_config
+    from deviate.study.request import Request, prepare_request
+
+    words = list(command) or _likely_command()
+    prepared = prepare_request(Request(command=words), measured=False)
+    path = prepared.target.project / FILE_NAME
+    if path.exists() and not dry_run:
+        raise BadOption(f"{path} is there already", hint="type --dry-run to see what a run would do, or edit the file")
+    say(*_plan(prepared))
+    if dry_run:
+        return
+    _write(path, starter_config(prepared.findings))
+    say("", f"written to {path}: everything but the entry is commented out", err=True)
+    say(f"next        deviate run -n 8 -- {shlex.join(words)}", err=True)
+
+
+def _likely_command() -> list[str]:
+    from deviate.cli.standing import likely_scripts
+
+    scripts = likely_scripts(Path.cwd())
+    if not scripts:
+        raise BadOption(
+            "no script in this folder looks like a training", hint="type its command: deviate init -- python train.py"
+        )
+    return ["python", scripts[0]]
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise BadOption(f"cannot write {path}: {problem.strerror}", hint="make the folder writable") from problem
+
+
+def _plan(prepared: Prepared) -> list[str]:
+    """Say in a few lines what a run is made of."""
+    findings, snapshot = prepared.findings, prepared.snapshot
+    loop = findings.main_loop
+    metrics = [metric.name for metric in findings.metrics if metric.selected]
+    factors = Counter(draw.factor for draw in findings.draws)
+    copied = sum(item.size for item in snapshot.items if item.kind == "copy")
+    return [
+        f"command     {shlex.join(prepared.target.command)}",
+        f"program     {prepared.program}",
+        f"entry       {findings.entry}",
+        f"main loop   {f'{loop.file}:{loop.line}' if loop else 'none found: records have no iteration'}",
+        f"metrics     {_some(metrics) or 'none in the source: those that are printed are seen after the first run'}",
+        f"draws       {', '.join(f'{factor} {n}' for factor, n in factors.items()) or 'none in your own code'}",
+        f"copied      {len(snapshot.digests)} files, {copied / 2**20:.1f} MiB, for each run",
+        f"linked      {_some([item.path for item in snapshot.linked]) or 'nothing'}",
+        f"left out    {_some([item.path for item in snapshot.left_out]) or 'nothing'}",
+    ]
+
+
+def _some(names: list[str]) -> str:
+    """Join the first names, and count the others."""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more

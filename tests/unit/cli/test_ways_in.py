@@ -1,0 +1,178 @@
+"""What a user meets first: `deviate` alone, wrong names, completion, `init` and `doctor`."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+from compared_sides import write_experiment
+
+from deviate.cli.commands import COMMANDS
+from deviate.cli.main import group
+from deviate.preflight import machine
+from deviate.project.config import FILE_NAME, Config, read_config
+from deviate.project.selection import extract
+
+VALUES = {"test acc": [90.0, 91.0]}
+
+TRAINING = """
+import random
+weight = random.random()
+for epoch in range(3):
+    loss = weight / (epoch + 1)
+    print(f"epoch {epoch} loss {loss:.3f}")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def typed(*words):
+    return CliRunner().invoke(group, words)
+
+
+def completions(*words, last=""):
+    return [item.value for item in ShellComplete(group, {}, "deviate", "_X").get_completions(list(words), last)]
+
+
+def test_help_lists_every_command_once():
+    shown = typed("--help").stdout
+    assert [
+        line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line.split()[0] in COMMANDS
+    ] == (list(COMMANDS))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_has_examples_that_can_be_typed(name):
+    lines = typed(name, "--help").stdout.partition("Examples:\n")[2].splitlines()
+    assert lines
+    for line in lines:
+        assert line.split()[:2] == ["deviate", name]
+        words = line.partition(" -- ")[0].split()
+        command = group.get_command(click.Context(group), name)
+        known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        assert {word for word in words if word.startswith("-")} <= known
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("rnu", "run"), ("comapre", "compare"), ("reprot", "report")])
+def test_a_wrong_command_gets_the_nearest_one(wrong, meant):
+    done = typed(wrong)
+    assert done.exit_code == 2
+    assert f"There is no command '{wrong}'. Did you mean '{meant}'?" in done.stderr
+
+
+def test_a_command_like_no_other_gets_the_list():
+    assert "`deviate --help` lists the commands" in typed("zzzz").stderr
+
+
+def test_a_wrong_experiment_gets_the_nearest_first(folder):
+    for name in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "train-wide"):
+        write_experiment(folder, name, VALUES)
+    hint = typed("logs", "train_wide", "0").exception.hint
+    assert hint.startswith("experiments: train-wide, ")
+    assert hint.endswith("and 2 more: deviate list")
+
+
+def test_alone_in_a_new_folder_it_names_the_scripts_that_may_train(folder):
+    for name in ("plots.py", "my_train.py", "train.py", "run_all.py"):
+        (folder / name).write_text("")
+    lines = typed().stdout.splitlines()
+    assert lines[0] == "No experiment in this folder yet. Scripts that may train: my_train.py, train.py, run_all.py."
+    assert any(line.startswith("deviate run -n 8 -- python my_train.py") for line in lines)
+    assert len(lines) <= 12
+
+
+def test_alone_in_a_project_it_says_what_is_missing_and_what_comes_next(folder):
+    write_experiment(folder, "base", VALUES)
+    write_experiment(folder, "wider", VALUES, failed=1)
+    lines = typed().stdout.splitlines()
+    assert len(lines) <= 12
+    assert any(line.endswith("make the 1 missing runs") or line.endswith("add runs") for line in lines)
+    assert any(line.startswith("deviate compare") for line in lines)
+
+
+def test_names_and_variants_are_completed(folder):
+    write_experiment(folder, "base", VALUES)
+    write_experiment(folder, "wider", VALUES, variant="control")
+    assert completions("report") == ["base", "wider"]
+    assert completions("report", last="w") == ["wider"]
+    assert completions("compare", "base", last="wider:") == ["wider:control"]
+    assert completions("run", "--vary", last="init,sh") == ["init,shuffle"]
+
+
+def uncommented(text):
+    """Return the file with the tables that are comments in effect; its prose stays comments."""
+    lines = [
+        line.removeprefix("# ") if line.startswith("# ") and _sets(line[2:]) else line for line in text.split("\n")
+    ]
+    return "\n".join(lines)
+
+
+def _sets(line):
+    return line.startswith("[") or line.partition(" = ")[0].isidentifier()
+
+
+def test_init_writes_a_file_that_changes_nothing(folder):
+    (folder / "train.py").write_text(TRAINING)
+    done = typed("init", "--", "python", "train.py")
+    assert done.exit_code == 0, done.exception
+    assert "metrics     loss\n" in done.stdout
+    assert read_config(folder) == Config(entry="train.py")
+
+
+def test_what_init_comments_out_is_what_was_found(folder):
+    (folder / "train.py").write_text(TRAINING)
+    before = extract(folder, "train.py")
+    typed("init")
+    path = folder / FILE_NAME
+    path.write_text(uncommented(path.read_text()))
+    after = extract(folder, "train.py")
+    assert len(read_config(folder).draw) == 1
+    assert [metric.name for metric in after.metrics if metric.selected] == ["loss"]
+    assert after.main_loop.line == before.main_loop.line
+    assert [draw.factor for draw in after.draws] == [draw.factor for draw in before.draws]
+
+
+def test_init_leaves_a_file_that_is_there_alone(folder):
+    (folder / "train.py").write_text(TRAINING)
+    (folder / FILE_NAME).write_text("")
+    assert "is there already" in typed("init").exception.message
+    assert typed("init", "--dry-run").exit_code == 0
+    assert (folder / FILE_NAME).read_text() == ""
+
+
+def test_init_wants_a_command_where_no_script_seems_to_train(folder):
+    (folder / "plots.py").write_text("")
+    assert "no script in this folder" in typed("init").exception.message
+
+
+def test_doctor_lists_settings_and_says_what_to_do(folder):
+    checks = {check.name: check for check in machine.check_machine(folder, {"PATH": "", "OMP_NUM_THREADS": "3"})}
+    assert checks["threads"].state == "note"
+    assert checks["threads"].found == "OMP_NUM_THREADS=3"
+    assert checks["determinism"].state == "ok"
+    assert checks["python"].state == "problem"
+
+
+def test_doctor_sees_switches_and_what_the_python_can_import(folder, monkeypatch):
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    done = typed("doctor", "--json")
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert "CUBLAS_WORKSPACE_CONFIG=:4096:8" in checks["determinism"]["found"]
+    assert ("torch" in checks["frameworks"]["found"]) == (importlib.util.find_spec("torch") is not None)
+    assert done.exit_code == 0
+
+
+def test_doctor_notes_a_full_disk(folder, monkeypatch):
+    monkeypatch.setattr(machine, "SPARE_DISK", 2**80)
+    checks = {check.name: check for check in machine.check_machine(folder, {"PATH": ""})}
+    assert checks["disk"].state == "note"
+    assert "--discard-work" in checks["disk"].advice
