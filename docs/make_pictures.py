@@ -28,7 +28,7 @@ FIGURES = {"curves-test-acc.svg": "tutorial-test-acc.svg"}
 
 def draw_terminal() -> None:
     """Draw what `deviate run` prints."""
-    page = deviate.load("train", project=PROJECT).report(curves=False).page("brief")
+    page = deviate.load("train", project=PROJECT).report(curves=False).page("screen")
     printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     print_page(page, Console(width=WIDTH, file=printed, force_terminal=True, color_system="truecolor"))
     with open(os.devnull, "w", encoding="utf-8") as nowhere:

@@ -9,7 +9,7 @@ import click
 
 from deviate.cli.completion import experiment_sides
 from deviate.cli.files import write_output
-from deviate.cli.output import format_named, json_option, output_options, show
+from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
 from deviate.cli.pairs import named_values
 from deviate.cli.printing import examples
 from deviate.cli.samples import sample_arguments, sample_options
@@ -81,6 +81,7 @@ from deviate.errors import BadOption
 @sample_options
 @output_options("terminal, md, tex, json, html or junit.")
 @json_option
+@verbose_option
 def command(
     name: str,
     against: str,
@@ -88,6 +89,7 @@ def command(
     format_name: str | None,
     output: Path | None,
     as_json: bool,
+    verbose: bool,
     **options: Any,
 ) -> int:
     """Test that A is not worse than B by more than a margin; for gates.
@@ -107,7 +109,7 @@ def command(
     view = api.check(name, against, **_options(options))
     if junit is not None:
         write_output(junit, gate_junit(view.facts))
-    show(view, writer, output, view.command, "gate")
+    show(view, writer, output, view.command, "gate", verbose=verbose)
     return 0 if view.passed else 1
 
 

@@ -10,7 +10,7 @@ import click
 from deviate.cli.completion import experiment_sides
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
 from deviate.cli.groups import groups_option
-from deviate.cli.output import format_named, json_option, output_options, show
+from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
 from deviate.cli.pairs import named_values
 from deviate.cli.printing import examples
 from deviate.cli.samples import sample_arguments, sample_options
@@ -67,12 +67,14 @@ from deviate.errors import BadOption
 @groups_option("Report also how many answers change on groups of the evaluated examples")
 @output_options("terminal, md, tex, json, html (a page with figures) or csv (one row a metric).")
 @json_option
+@verbose_option
 @figure_options
 def command(
     names: tuple[str, ...],
     format_name: str | None,
     output: Path | None,
     as_json: bool,
+    verbose: bool,
     seed: int,
     figures: Path | None,
     figure_format: str | None,
@@ -96,7 +98,7 @@ def command(
         write_figure_files(view.drawn(), figures, figure_format)
         if format_name is None and output is None and not as_json:
             return int(bool(view.facts.open_pairs))
-    show(view, writer, output, view.command, "comparison")
+    show(view, writer, output, view.command, "comparison", verbose=verbose)
     return int(bool(view.facts.open_pairs))
 
 

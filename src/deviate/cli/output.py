@@ -59,8 +59,15 @@ def format_named(format_name: str | None, *, as_json: bool) -> str | None:
     return "json" if as_json else format_name
 
 
-def show(view: View[Any], writer: Writer, output: Path | None, again: str, stem: str = "report") -> None:
-    """Write a view to the file, or print it; in a terminal with its width and colours.
+def verbose_option(command: Command) -> Command:
+    """Give a command ``-v``."""
+    return click.option("-v", "--verbose", is_flag=True, help="Print also what the answer rests on.")(command)
+
+
+def show(
+    view: View[Any], writer: Writer, output: Path | None, again: str, stem: str = "report", *, verbose: bool = False
+) -> None:
+    """Write a view to the file, or print it; in a terminal with its width and colours, on one screen unless `verbose`.
 
     `again` is the command that shows the same, for a hint; `stem` is of the file that the hint names.
     """
@@ -72,7 +79,7 @@ def show(view: View[Any], writer: Writer, output: Path | None, again: str, stem:
 
         from deviate.report.writers.terminal import print_page
 
-        print_page(view.page("brief"), Console())
+        print_page(view.page("brief" if verbose else "screen"), Console())
         return
     click.echo(written(view, writer).rstrip("\n"))
     if writer.name == "html":

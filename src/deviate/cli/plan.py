@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from deviate.cli.completion import experiment_sides
-from deviate.cli.output import format_named, json_option, output_options, show
+from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
 from deviate.cli.printing import examples
 from deviate.cli.samples import sample_arguments, sample_options
 
@@ -42,11 +42,13 @@ from deviate.cli.samples import sample_arguments, sample_options
 @sample_options
 @output_options("terminal, md, tex, json or html.")
 @json_option
+@verbose_option
 def command(
     pilot: str | None,
     format_name: str | None,
     output: Path | None,
     as_json: bool,
+    verbose: bool,
     **options: Any,
 ) -> None:
     """Compute how many runs a question needs.
@@ -59,4 +61,4 @@ def command(
 
     writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=plan_json))
     view = api.plan(pilot, **{**options, **sample_arguments(options)})
-    show(view, writer, output, view.command, "plan")
+    show(view, writer, output, view.command, "plan", verbose=verbose)

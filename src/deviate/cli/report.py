@@ -11,7 +11,7 @@ import click
 from deviate.cli.completion import experiment_names
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
 from deviate.cli.groups import group_options
-from deviate.cli.output import output_options, show
+from deviate.cli.output import output_options, show, verbose_option
 from deviate.cli.printing import examples
 from deviate.cli.samples import read_sample_options, sample_options
 from deviate.errors import BadOption
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @click.option("--curves", is_flag=True, help="Draw the median curve of each metric in the terminal, too.")
 @group_options
 @figure_options
+@verbose_option
 def command(
     name: str,
     format_name: str | None,
@@ -50,6 +51,7 @@ def command(
     figure_format: str | None,
     groups: tuple[str, ...],
     positive: str | None,
+    verbose: bool,
     **samples: Any,
 ) -> None:
     """Report how much the runs of an experiment differ."""
@@ -82,7 +84,7 @@ def command(
         write_figure_files(view.drawn(), figures, figure_format)
         if format_name is None and output is None and not curves:
             return
-    show(view, experiment_writers(results.records)[writer.name], output, f"deviate report {name}")
+    show(view, experiment_writers(results.records)[writer.name], output, f"deviate report {name}", verbose=verbose)
 
 
 def experiment_writers(records: Any) -> dict[str, Writer]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.completion import variants
-from deviate.cli.output import factor_option
+from deviate.cli.output import factor_option, verbose_option
 from deviate.cli.printing import examples, say
 from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
@@ -119,8 +119,9 @@ REPORT_FILE = "report.md"
 @click.option(
     "--discard-work", is_flag=True, help="Delete the working folder of each completed run, with its checkpoints."
 )
+@verbose_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(as_json: bool, **options: Any) -> int:
+def command(as_json: bool, verbose: bool, **options: Any) -> int:
     """Train several times and report how much the runs differ.
 
     COMMAND is what you type to train, unchanged; put it after --. The same command again goes on where it stopped. A
@@ -139,7 +140,8 @@ def command(as_json: bool, **options: Any) -> int:
         folder = run(Request(**options), progress.observe, Referee())
     view = api.StoredExperiment(folder).report(curves=False)
     path = _write_report(view, folder)
-    show(view, experiment_writers(None)["json" if as_json else "terminal"], None, f"deviate report {folder.name}")
+    writer = experiment_writers(None)["json" if as_json else "terminal"]
+    show(view, writer, None, f"deviate report {folder.name}", verbose=verbose)
     say("", f"report  {path}", err=True)
     say(f"page    deviate report {folder.name} -o report.html", err=True)
     return int(exit_status(view.facts) or (progress.compared is not None and not progress.compared.shown))

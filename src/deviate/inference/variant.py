@@ -46,8 +46,6 @@ class VariantFacts(VariantProof, frozen=True, kw_only=True):
     seconds: Spread | None = None
     #: Runs that failed or were ended for taking too long, of all that ended but for those that the user stopped.
     failures: FailureRate
-    #: No part of the recorded environment differs between the runs.
-    same_environment: bool = True
     #: None where the user decided how many runs were made.
     stopped: Stopped | None = None
 
@@ -68,7 +66,6 @@ def variant_facts(
         few_runs=[sd_precision(n, level) for n in _few(metrics)],
         seconds=_seconds(proof.runs),
         failures=_failures(proof.runs, level),
-        same_environment=all(each.variant != name for each in results.differences),
         stopped=stopped,
     )
 

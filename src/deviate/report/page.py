@@ -12,8 +12,12 @@ import msgspec
 
 from deviate.report.figures.figure import Figure
 
-#: Who reads: ``brief`` wants the answer on one screen, ``full`` everything, ``paper`` what goes into an article.
-Reader = Literal["brief", "full", "paper"]
+#: Who reads: ``screen`` wants the answer in a dozen lines, ``brief`` also what it rests on, ``full`` everything, and
+#: ``paper`` what goes into an article.
+Reader = Literal["screen", "brief", "full", "paper"]
+
+#: Readers at a terminal: their pages have no titles.
+AT_TERMINAL: frozenset[Reader] = frozenset({"screen", "brief"})
 
 #: How strongly a text stands out. ``good`` and ``bad``: what passes and what does not; ``accent``: what to look at.
 Emphasis = Literal["plain", "strong", "quiet", "accent", "warning", "good", "bad"]

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from deviate.report.page import Page, Reader
+from deviate.report.page import AT_TERMINAL, Page, Reader
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ class View(Generic[Facts]):
         return render_notebook(self.page("brief"))
 
     def page(self, reader: Reader = "full") -> Page:
-        """Return the page for a reader: ``brief`` (a screen), ``full`` or ``paper``."""
+        """Return the page for a reader, see `deviate.report.page.Reader`."""
         return self._make_page(reader)
 
     def drawn(self) -> list[Figure]:
@@ -84,7 +84,7 @@ def experiment_view(
         return None if records is None else curves_of(facts, records)
 
     def page(reader: Reader) -> Page:
-        return experiment_page(facts, reader, curves() if reader != "brief" or curve_lines else None)
+        return experiment_page(facts, reader, curves() if reader not in AT_TERMINAL or curve_lines else None)
 
     def figures() -> list[Figure]:
         from deviate.report.figures.experiment import experiment_figures

@@ -197,6 +197,10 @@ def render_terminal(document: Document, width: int = 100) -> str:
     return terminal.render_terminal(experiment_page(document.facts, "brief"), width)
 
 
+def render_screen(document: Document, width: int = 80) -> str:
+    return terminal.render_terminal(experiment_page(document.facts, "screen"), width)
+
+
 def render_markdown(document: Document) -> str:
     return markdown.render_markdown(experiment_page(document.facts, "full"))
 

@@ -7,6 +7,8 @@ from golden import check_golden
 FILES = {
     "usual-80.txt": lambda: cases.render_terminal(cases.usual(), 80),
     "usual-120.txt": lambda: cases.render_terminal(cases.usual(), 120),
+    "usual-screen.txt": lambda: cases.render_screen(cases.usual()),
+    "sources-screen.txt": lambda: cases.render_screen(cases.sources()),
     "troubled-80.txt": lambda: cases.render_terminal(cases.troubled(), 80),
     "troubled.md": lambda: cases.render_markdown(cases.troubled()),
     "sources-80.txt": lambda: cases.render_terminal(cases.sources(), 80),

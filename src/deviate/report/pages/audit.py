@@ -9,6 +9,7 @@ from deviate.factors import SEEDED
 from deviate.preflight.verdicts import Audit, AuditedFactor, Probe, Verdict
 from deviate.report.numbers import show_seconds
 from deviate.report.page import (
+    AT_TERMINAL,
     Answer,
     Block,
     Cell,
@@ -48,11 +49,11 @@ _EMPHASES: dict[Verdict, Emphasis] = {"varies": "good", "pinned": "warning", "ab
 
 def audit_page(audit: Audit, reader: Reader) -> Page:
     """Make the page of an audit."""
-    make = {"brief": _brief, "full": _full, "paper": _paper}[reader]
+    make = {"screen": _brief, "brief": _brief, "full": _full, "paper": _paper}[reader]
     command = shlex.join(audit.command)
     return Page(
         title=command,
-        subtitle="sources of nondeterminism" if reader != "brief" else "",
+        subtitle="sources of nondeterminism" if reader not in AT_TERMINAL else "",
         command=f"deviate audit{_options(audit)} -- {command}",
         reader=reader,
         sections=[section for section in make(audit) if section.blocks],

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from deviate.report.numbers import UNKNOWN, show, show_percent
-from deviate.report.page import Block, Cell, Column, Remark, Remarks, Row, Table
+from deviate.report.page import Block, Cell, Column, Remark, Remarks, Row, Sentences, Table
 from deviate.report.text.caveat import Caveat
+from deviate.report.text.words import count, listed
 
 #: Title of the section of caveats.
 TRUST = "What to know before trusting the numbers"
@@ -68,6 +69,12 @@ def remark_blocks(remarks: Iterable[Remark]) -> list[Block]:
     """Return the remarks as one block; none where there are none."""
     listed = list(remarks)
     return [Remarks(remarks=listed)] if listed else []
+
+
+def more_blocks(notes: int, *others: str) -> list[Block]:
+    """Say what ``-v`` shows beside: notes, and the `others`."""
+    shown = listed([*([count(notes, "note")] if notes else []), *others])
+    return [Sentences(sentences=[f"Add -v for {shown}."], emphasis="quiet")] if shown else []
 
 
 def caveat_blocks(caveats: Iterable[Caveat]) -> list[Block]:

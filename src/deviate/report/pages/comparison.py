@@ -16,6 +16,7 @@ from deviate.measure.intervals import Interval
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import UNKNOWN, Numbers, show_statistic
 from deviate.report.page import (
+    AT_TERMINAL,
     Answer,
     Block,
     ByMetric,
@@ -33,7 +34,8 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import TRUST, caveat_blocks, columns, number, share_cell, telling
+from deviate.report.pages.cells import TRUST, caveat_blocks, columns, more_blocks, number, share_cell, telling
+from deviate.report.text.caveat import is_on_screen
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
 from deviate.report.text.comparison.cells import MetricCells, adjusted_text
 from deviate.report.text.comparison.headline import comparison_headline
@@ -45,6 +47,9 @@ from deviate.results.order import main_metric
 
 #: Metrics shown in the table of a pair on a brief page before the rest is counted.
 METRICS_SHOWN = 15
+
+#: The same on a screen of one pair.
+METRICS_ON_SCREEN = 4
 
 #: Metrics whose verdict is explained on a brief page.
 EXPLAINED = 3
@@ -67,7 +72,7 @@ def comparison_page(comparison: Comparison, reader: Reader) -> Page:
     made = (make(comparison) for make in SECTIONS[reader])
     return Page(
         # On a screen the headline says which sides there are.
-        title="" if reader == "brief" else " against ".join(comparison.labels),
+        title="" if reader in AT_TERMINAL else " against ".join(comparison.labels),
         reader=reader,
         sections=[section for section in made if section is not None],
         command=comparison.command,
@@ -117,6 +122,10 @@ def _rows(metrics: Iterable[MetricComparison], pair: PairComparison, *names: str
 # ------------------------------------------------------------------------------------------------------ a screen
 
 
+def _screen_answer(comparison: Comparison) -> Section:
+    return Section(slug="answer", blocks=[Answer(sentences=comparison_headline(comparison), listed=True)])
+
+
 def _answer(comparison: Comparison) -> Section:
     return Section(
         slug="answer", title="In short", blocks=[Answer(sentences=comparison_headline(comparison), listed=True)]
@@ -140,18 +149,47 @@ def _places(lowest: int, highest: int, between: str) -> str:
     return f"{lowest}" if lowest == highest else f"{lowest}{between}{highest}"
 
 
+def _screen_tables(comparison: Comparison) -> Section:
+    """Return the table of one pair; of several pairs one row each, on the main metric."""
+    most = METRICS_ON_SCREEN if len(comparison.pairs) == 1 else 1
+    tables = [_brief_table(pair, comparison, most) for pair in comparison.pairs]
+    return Section(slug="verdicts", blocks=[*telling(tables)])
+
+
+def _screen_reasons(comparison: Comparison) -> Section | None:
+    """Explain the verdict on the main metric of one pair, and that on its spread where it is claimed to differ."""
+    if len(comparison.pairs) > 1:
+        return None
+    (pair,) = comparison.pairs
+    main = main_metric(pair.metrics)
+    blocks: list[Block] = [Sentences(sentences=reasons(main, pair, comparison))]
+    if main.noisier.endswith("noisier"):
+        blocks.append(Sentences(sentences=spread_reasons(main, pair, comparison), about=f"spread of {main.name}"))
+    return Section(slug="reasons", blocks=blocks)
+
+
+def _warnings(comparison: Comparison) -> Section | None:
+    blocks = caveat_blocks(filter(is_on_screen, comparison_caveats(comparison.comparability)))
+    return Section(slug="trust", blocks=blocks) if blocks else None
+
+
+def _more(comparison: Comparison) -> Section:
+    notes = sum(not is_on_screen(each) for each in comparison_caveats(comparison.comparability))
+    return Section(slug="more", blocks=more_blocks(notes, "all metrics", "all reasons"))
+
+
 def _brief_tables(comparison: Comparison) -> Section:
     """Return a table for each pair, all with the same columns."""
     return Section(slug="verdicts", blocks=[*telling([_brief_table(pair, comparison) for pair in comparison.pairs])])
 
 
-def _brief_table(pair: PairComparison, comparison: Comparison) -> Table:
-    metrics = pair.metrics[:METRICS_SHOWN]
+def _brief_table(pair: PairComparison, comparison: Comparison, most: int = METRICS_SHOWN) -> Table:
+    metrics = pair.metrics[:most]
     main = main_metric(pair.metrics)
     metrics = metrics if main in metrics else [*metrics[:-1], main]
-    more = len(pair.metrics) - len(metrics)
+    more, rest = len(pair.metrics) - len(metrics), "-v" if most < METRICS_SHOWN else "--format md"
     ci = f"{Numbers(pair.alpha).level()} CI"
-    hint = Hint(text=f"and {count(more, 'more metric')}; all of them:", command=f"{comparison.command} --format md")
+    hint = Hint(text=f"and {count(more, 'more metric')}; all of them:", command=f"{comparison.command} {rest}")
     return Table(
         caption=f"A {pair.a}  against  B {pair.b}",
         remark=f"({pair.variant_a})" if pair.variant_a == pair.variant_b else "",
@@ -415,6 +453,7 @@ def _group_table(pair: PairComparison, groups: Sequence[ChangedGroup]) -> Table:
 
 #: To add a section: its function, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
+    "screen": (_screen_answer, _screen_tables, _screen_reasons, _warnings, _more),
     "brief": (_brief_answer, _brief_tables, _brief_reasons, _brief_predictions, _remarks),
     "full": (_answer, _trust, _verdicts, _ranking, _differences, _predictions, _tests, _methods, _again),
     "paper": (_paper_tables, _paper_methods),

@@ -8,8 +8,9 @@ from deviate.inference.gate.gate import Gate
 from deviate.inference.gate.metric import GateMetric
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import Numbers, show_difference, show_level, show_signed
-from deviate.report.page import Answer, Block, Cell, Fold, Page, Reader, Row, Section, Sentences, Table
-from deviate.report.pages.cells import TRUST, caveat_blocks, columns, number
+from deviate.report.page import AT_TERMINAL, Answer, Block, Cell, Fold, Page, Reader, Row, Section, Sentences, Table
+from deviate.report.pages.cells import TRUST, caveat_blocks, columns, more_blocks, number
+from deviate.report.text.caveat import is_on_screen
 from deviate.report.text.gate import (
     churn_sentences,
     failure_sentences,
@@ -24,8 +25,8 @@ from deviate.report.text.gate import (
 
 def gate_page(gate: Gate, reader: Reader) -> Page:
     """Make the page of a gate for a reader."""
-    if reader == "brief":
-        return Page(title="", reader=reader, sections=[_brief(gate)])
+    if reader in AT_TERMINAL:
+        return Page(title="", reader=reader, sections=[_screen(gate) if reader == "screen" else _brief(gate)])
     methods = Sentences(sentences=gate_methods(gate), about="Check." if reader == "paper" else "")
     if reader == "paper":
         sections = [Section(slug="gate", blocks=[_table(gate)]), Section(slug="methods", blocks=[methods])]
@@ -48,6 +49,22 @@ def _brief(gate: Gate) -> Section:
     )
 
 
+def _screen(gate: Gate) -> Section:
+    """Return the answer, the outcomes with their reasons, conditions in short, and warnings."""
+    outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
+    caveats = gate_caveats(gate)
+    return Section(
+        slug="answer",
+        blocks=[
+            outcome,
+            *_reasons(gate),
+            *_conditions(gate, most=1),
+            *caveat_blocks(filter(is_on_screen, caveats)),
+            *more_blocks(sum(not is_on_screen(each) for each in caveats), "what these runs can show of failures"),
+        ],
+    )
+
+
 def _reasons(gate: Gate) -> list[Block]:
     return [
         Fold(
@@ -59,14 +76,14 @@ def _reasons(gate: Gate) -> list[Block]:
     ]
 
 
-def _conditions(gate: Gate) -> list[Block]:
-    """Return what is checked beside the metrics: failures, and answers that change."""
-    failures = _condition("failures", failure_sentences(gate), passed=gate.failures.passed)
+def _conditions(gate: Gate, most: int | None = None) -> list[Block]:
+    """Return what is checked beside the metrics: failures, and answers that change; `most` sentences each."""
+    failures = _condition("failures", failure_sentences(gate)[:most], passed=gate.failures.passed)
     if gate.failures.allowed is None:
         failures = msgspec.structs.replace(failures, emphasis="plain")
     if gate.churn is None:
         return [failures]
-    return [failures, _condition("churn", churn_sentences(gate), passed=gate.churn.passed)]
+    return [failures, _condition("churn", churn_sentences(gate)[:most], passed=gate.churn.passed)]
 
 
 def _condition(title: str, sentences: list[str], *, passed: bool) -> Fold:

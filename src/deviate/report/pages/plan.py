@@ -5,6 +5,7 @@ from __future__ import annotations
 from deviate.inference.plan import Plan, Rung
 from deviate.report.numbers import UNKNOWN, last_place, show, show_hours, show_level, show_percent
 from deviate.report.page import (
+    AT_TERMINAL,
     Answer,
     Block,
     Code,
@@ -17,7 +18,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import number, remark_blocks
+from deviate.report.pages.cells import more_blocks, number, remark_blocks
 from deviate.report.text.plan import answer_sentence, pilot_sentence, plan_notes
 
 
@@ -27,9 +28,10 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
     sentences = [answer_sentence(answer, plan) for answer in plan.answers]
     answers: list[Block] = [Answer(sentences=sentences, listed=True)] if sentences else []
     notes = remark_blocks(Remark(message=note, severity="note") for note in plan_notes(plan))
-    table = _ladder(plan, lines=reader == "brief")
-    if reader == "brief":
-        sections = [Section(slug="answer", blocks=[*pilot, *answers, table, *notes])]
+    table = _ladder(plan, lines=reader in AT_TERMINAL)
+    if reader in AT_TERMINAL:
+        below = more_blocks(len(plan_notes(plan))) if reader == "screen" else notes
+        sections = [Section(slug="answer", blocks=[*pilot, *answers, table, *below])]
     else:
         sections = [
             Section(slug="answer", title="In short", blocks=[*pilot, *answers]),
@@ -38,7 +40,7 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
             *([Section(slug="again", title="How to get this again", blocks=[Code(lines=[plan.command])])]
               if plan.command and reader == "full" else []),
         ]  # fmt: skip
-    title = "" if reader == "brief" else "How many runs to make"
+    title = "" if reader in AT_TERMINAL else "How many runs to make"
     return Page(title=title, reader=reader, sections=sections, command=plan.command)
 
 

@@ -6,17 +6,31 @@ import shlex
 from collections.abc import Iterator
 
 from deviate.preflight.verification import Verification
-from deviate.report.page import Answer, Block, Cell, Code, Column, Fold, Page, Reader, Row, Section, Sentences, Table
+from deviate.report.page import (
+    AT_TERMINAL,
+    Answer,
+    Block,
+    Cell,
+    Code,
+    Column,
+    Fold,
+    Page,
+    Reader,
+    Row,
+    Section,
+    Sentences,
+    Table,
+)
 from deviate.report.pages.cells import columns, number
 from deviate.report.text.preflight import origin_text, sample_text, silence, verification_answer
 
 
 def verification_page(verification: Verification, reader: Reader) -> Page:
     """Make the page of a verification."""
-    make = {"brief": _brief, "full": _full, "paper": _paper}[reader]
+    make = {"screen": _brief, "brief": _brief, "full": _full, "paper": _paper}[reader]
     command = shlex.join(verification.command)
     return Page(
-        title="" if reader == "brief" else command,
+        title="" if reader in AT_TERMINAL else command,
         command=f"deviate extract --verify -- {command}",
         reader=reader,
         sections=[section for section in make(verification) if section.blocks],

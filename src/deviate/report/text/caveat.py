@@ -22,6 +22,15 @@ class Caveat(msgspec.Struct, frozen=True, kw_only=True):
     variant: str | None = None
 
 
+#: Notes that answer an option which the user typed.
+ASKED_FOR = frozenset({"finite-test", "weak-runs"})
+
+
+def is_on_screen(caveat: Caveat) -> bool:
+    """Whether a screen shows the caveat; it counts the others."""
+    return caveat.severity == "warning" or caveat.slug in ASKED_FOR
+
+
 def together(caveats: Iterable[Caveat]) -> list[tuple[Caveat, list[str]]]:
     """Return each caveat once, with the variants that it is on; none where it is on the whole experiment."""
     merged: dict[tuple[str, str], tuple[Caveat, list[str]]] = {}

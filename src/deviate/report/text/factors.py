@@ -16,8 +16,20 @@ _DISTURBANCES = {
     "bit": "one unit in the last place of one initial weight",
 }
 
+#: What a variant of few factors varies, in a sentence.
+_SHORT = {
+    "init": "the initialisation",
+    "shuffle": "the data order",
+    "augment": "the augmentation",
+    "layers": "the stochastic layers",
+    "other": "other random draws",
+    DATA: "the data",
+}
+
 #: What a variant in which every algorithmic factor varies may still hold.
 _SPARED = (("the data", DATA), ("the implementation", IMPLEMENTATION))
+
+_PINNED = "The implementation could not vary: pinned threads, no GPU."
 
 _ALWAYS_HELD = ("command", "source and data files")
 
@@ -80,14 +92,55 @@ def gloss(name: str) -> str:
     return name if variant is None else _gloss(variant)
 
 
+def varied_statement(facts: VariantProof) -> str:
+    """Say in a sentence what varied between the runs of a variant and what was held fixed."""
+    variant = find_variant(facts.variant)
+    if facts.variant == IMPORTED or variant is None:
+        return "What varied between these runs is not known."
+    if not variant.controlled:
+        return "The program's own seeds were left as they are."
+    if variant.disturbed:
+        return f"Everything was held fixed but {_DISTURBANCES[variant.disturbed]}."
+    if not variant.varying:
+        return "Everything was held fixed."
+    varying = [name for name, varies in _varying(variant, facts) if varies]
+    held = [name for name, factor in _SPARED if factor not in variant.varying]
+    if not set(ALGORITHMIC) <= variant.varying:
+        nothing = _PINNED if _is_noiseless(facts, variant) else "Nothing was drawn for what was to vary."
+        return f"Only {joined(varying)} varied." if varying else nothing
+    kept = f"; {joined(held)} {'was' if held == ['the implementation'] else 'were'} held fixed" if held else ""
+    pinned = f" {_PINNED}" if _is_noiseless(facts, variant) else ""
+    return f"{_capital(joined(varying))} varied{kept}.{pinned}"
+
+
+def _varying(variant: Variant, facts: VariantProof) -> list[tuple[str, bool]]:
+    """List what a variant may vary, each with whether it does; all algorithmic factors together are the seeds."""
+    seeds = set(ALGORITHMIC) <= variant.varying
+    drawn = set() if seeds else variant.varying - set(facts.absent)
+    named = [(_SHORT[factor], factor in drawn) for factor in (*ALGORITHMIC, DATA)]
+    could = IMPLEMENTATION in variant.varying and not _is_noiseless(facts, variant)
+    return [("seeds", seeds), *named, ("the data", seeds and DATA in variant.varying), ("the implementation", could)]
+
+
+def _is_noiseless(facts: VariantProof, variant: Variant) -> bool:
+    return IMPLEMENTATION in variant.varying and facts.without_noise
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _absences(absent: Collection[str]) -> list[str]:
     named = [DESCRIBED[factor] for factor in FACTORS if factor in absent]
     return [f"No draws were seen for: {', '.join(named)}."] if named else []
 
 
 def _noiseless(facts: VariantProof, variant: Variant) -> list[str]:
-    varies = IMPLEMENTATION in variant.varying and facts.without_noise
-    return ["With pinned threads and no GPU, nothing of the implementation was varied."] if varies else []
+    return (
+        ["With pinned threads and no GPU, nothing of the implementation was varied."]
+        if _is_noiseless(facts, variant)
+        else []
+    )
 
 
 def _pinned(threads: Collection[int | None]) -> list[str]:

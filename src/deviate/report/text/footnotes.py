@@ -12,7 +12,12 @@ from deviate.report.text.words import listed
 
 def footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
     """Return a sentence for each gap in the table, and for each metric whose test size is known."""
-    return [*_without_cv(metrics), *resolution_footnotes(metrics), *weak_footnotes(metrics)]
+    return [*_without_cv(metrics), *asked_footnotes(metrics)]
+
+
+def asked_footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
+    """Return what ``--test-size`` and ``--weak`` ask for."""
+    return [*resolution_footnotes(metrics), *weak_footnotes(metrics)]
 
 
 def _without_cv(metrics: Sequence[MetricSpread]) -> Iterable[str]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from deviate.collect.fingerprints import EXAMPLES
 from deviate.collect.measured import TIME_PER_RUN
-from deviate.experiment import IMPORTED
 from deviate.inference.evidence import broken
 from deviate.inference.metric import MetricSpread
 from deviate.inference.order import by_cv
@@ -14,7 +13,7 @@ from deviate.inference.variant import VariantFacts
 from deviate.measure.failures import FailureRate
 from deviate.measure.intervals import CHI_SQUARE, Interval
 from deviate.report.numbers import last_place, show, show_level, show_percent
-from deviate.report.text.factors import gloss
+from deviate.report.text.factors import varied_statement
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.until import until_sentences
 from deviate.report.text.words import count, listed
@@ -24,7 +23,17 @@ from deviate.results.run import RunResult
 
 def headline(facts: VariantFacts) -> list[str]:
     """Say in a few sentences how much the runs of a variant differ."""
-    return [*_other_data(facts), *_spread(facts), *until_sentences(facts.stopped)]
+    beside = [*_extremes(_reported(facts)), *_time(facts.metrics)] if facts.completed else []
+    return [*_answer(facts), *beside, *until_sentences(facts.stopped)]
+
+
+def screen_headline(facts: VariantFacts) -> list[str]:
+    """Say the same without what the table shows."""
+    return [*_answer(facts), *until_sentences(facts.stopped)]
+
+
+def _answer(facts: VariantFacts) -> list[str]:
+    return [*_other_data(facts), *_spread(facts)]
 
 
 def _other_data(facts: VariantFacts) -> list[str]:
@@ -39,14 +48,23 @@ def _other_data(facts: VariantFacts) -> list[str]:
 def _spread(facts: VariantFacts) -> list[str]:
     if not facts.completed:
         return [_nothing_completed(facts.variant, facts.runs)]
-    reported = [metric for metric in facts.metrics if metric.kind != "speed" and metric.n]
+    reported = _reported(facts)
     if not reported:
         completed = count(facts.completed, "run")
-        what = f"{completed} of {facts.variant} completed, but no metric has a finite value in any of them."
-        return [what, *_time(facts.metrics)]
+        return [f"{completed} of {facts.variant} completed, but no metric has a finite value in any of them."]
     main = main_metric(reported)
     first = [*_failed(facts.failures), *_far(main, facts.runs), _spread_sentence(main, facts)]
-    return [*first, *_diverged_sentence(facts), *_extremes(reported), *_time(facts.metrics)]
+    return [*first, *_varied(facts), *_diverged_sentence(facts)]
+
+
+def _reported(facts: VariantFacts) -> list[MetricSpread]:
+    return [metric for metric in facts.metrics if metric.kind != "speed" and metric.n]
+
+
+def _varied(facts: VariantFacts) -> list[str]:
+    """Say what varied and what was held; nothing of one run, or where fingerprints show otherwise."""
+    unproven = facts.completed < 2 or any(each.broken for each in facts.evidence)
+    return [] if unproven else [varied_statement(facts)]
 
 
 def _failed(failures: FailureRate) -> list[str]:
@@ -82,21 +100,17 @@ def _spread_sentence(metric: MetricSpread, facts: VariantFacts) -> str:
     text, completed = MetricText(metric), facts.completed
     what = f"{metric.name} ({metric.aggregate})"
     over = f"{metric.n}" if metric.n == completed else f"{metric.n} of {completed}"
-    label = f"{facts.variant}: {gloss(facts.variant)}"
     if metric.n == 1:
-        ran = "One run" if completed == 1 else f"One of {completed} runs"
-        return f"{ran} ({label}) gave {what} {text.mean}{text.unit}; how much runs differ shows from two runs on."
-    # How far runs that were imported are identical is not known here.
-    identical = facts.variant != IMPORTED and broken(facts.evidence, EXAMPLES) is None and facts.same_environment
-    runs = "identical runs" if identical else "runs"
+        ran = "one run" if completed == 1 else f"one of {completed} runs"
+        return f"{what} of {ran}: {text.mean}{text.unit}. How much runs differ shows from two runs on."
     if metric.spread.identical:
-        return f"All {over} {runs} ({label}) gave exactly the same {what}: {text.mean}{text.unit}."
+        return f"{what} was exactly {text.mean}{text.unit} in all {over} runs."
     interval = f"; {show_level(metric.ci_sd.level)} CI of the SD {text.ci_sd}" if metric.ci_sd.known else ""
     interval += f", {sd_basis(metric.ci_sd)}" if interval else ""
-    ends = "the best and the worst run" if metric.direction else "the highest and the lowest run"
+    ends = "The best and the worst run" if metric.direction else "The highest and the lowest run"
     return (
-        f"Over {over} {runs} ({label}) {what} was {text.mean} ± {text.sd}{text.unit} "
-        f"(mean ± SD{interval}); {ends} differ by {text.range}{text.unit}."
+        f"{what} over {over} runs: {text.mean} ± {text.sd}{text.unit} (mean ± SD{interval}). "
+        f"{ends} differ by {text.range}{text.unit}."
     )
 
 

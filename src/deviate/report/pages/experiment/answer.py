@@ -53,20 +53,20 @@ def _answer(variant: VariantFacts, *, several: bool) -> Answer:
 
 def brief_remarks(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List the caveats without a title."""
-    blocks = _remarks(facts)
+    blocks = remark_blocks(remarks_of(facts))
     return Section(slug="trust", blocks=blocks) if blocks else None
 
 
 def remarks(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List the caveats."""
-    blocks = _remarks(facts)
+    blocks = remark_blocks(remarks_of(facts))
     return Section(slug="trust", title=TRUST, blocks=blocks) if blocks else None
 
 
-def _remarks(facts: ExperimentFacts) -> list[Block]:
+def remarks_of(facts: ExperimentFacts) -> list[Remark]:
     """Return the caveats, each once with the variants that it is on."""
     several = len(facts.variants) > 1
-    return remark_blocks(
+    return [
         Remark(message=caveat.message, severity=caveat.severity, about=listed(variants) if several and variants else "")
         for caveat, variants in together(experiment_caveats(facts))
-    )
+    ]

@@ -79,12 +79,12 @@ def _spread_cells(table: SpreadAcross, index: int, *, whole: bool, alike: bool =
     ]
 
 
-def spread_table(facts: ExperimentFacts) -> Table:
-    """Return the spread of the main metrics in one table, a row a variant."""
-    shown = facts.across[:ACROSS_SHOWN]
+def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
+    """Return the spread of the main metrics, `most` at most, in one table, a row a variant."""
+    shown = facts.across[:most]
     whole = next((table.whole for table in shown if table.whole), "")
     more = len(facts.across) - len(shown)
-    command = f"deviate report {facts.experiment} --format md"
+    command = f"deviate report {facts.experiment} {'-v' if most < ACROSS_SHOWN else '--format md'}"
     first, share = facts.across[0], show_level(facts.level)
     return Table(
         caption=TITLE,

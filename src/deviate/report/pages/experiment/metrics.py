@@ -44,8 +44,16 @@ def brief_metrics(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
     """Return the table of the metrics of one variant with its footnotes, as far as there is room on a screen."""
     if not variant.completed or not variant.metrics:
         return []
-    chosen = variant.metrics[:METRICS_SHOWN]
-    more, command = len(variant.metrics) - len(chosen), f"deviate report {facts.experiment} --format md"
+    table = metric_table(variant, facts)
+    notes = footnotes(variant.metrics)
+    return [table, *([Sentences(sentences=notes, emphasis="quiet", listed=True)] if notes else [])]
+
+
+def metric_table(variant: VariantFacts, facts: ExperimentFacts, most: int = METRICS_SHOWN) -> Table:
+    """Return the table of the first metrics of one variant, `most` at most."""
+    chosen = variant.metrics[:most]
+    more, rest = len(variant.metrics) - len(chosen), "-v" if most < METRICS_SHOWN else "--format md"
+    command = f"deviate report {facts.experiment} {rest}"
     numbers = _brief(variant, facts.level)
     table = Table(
         caption=variant.variant if len(facts.variants) > 1 else "",
@@ -55,8 +63,7 @@ def brief_metrics(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
         rows=[_brief_row(metric, numbers) for metric in chosen],
         more=Hint(text=f"and {count(more, 'more metric')}; all of them:", command=command) if more else None,
     )
-    notes = footnotes(variant.metrics)
-    return [*telling([table]), *([Sentences(sentences=notes, emphasis="quiet", listed=True)] if notes else [])]
+    return telling([table])[0]
 
 
 def _brief(variant: VariantFacts, level: float) -> list[MetricColumn]:

@@ -19,6 +19,7 @@ from deviate.report.pages.experiment import (
     reported,
     reproduce,
     runs,
+    screen,
 )
 
 #: Returns nothing where there is nothing to show.
@@ -26,6 +27,14 @@ MakeSection = Callable[[ExperimentFacts, Charts], Section | None]
 
 #: To add a section: its function in a module here, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[MakeSection]] = {
+    "screen": (
+        screen.answer,
+        figures.curve_lines,
+        screen.predictions,
+        screen.unmeasured,
+        screen.warnings,
+        screen.more,
+    ),
     "brief": (
         answer.brief,
         figures.curve_lines,

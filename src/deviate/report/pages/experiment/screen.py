@@ -1,0 +1,70 @@
+"""One screen on an experiment: the answer, its main metrics, warnings, and where the rest is."""
+
+from __future__ import annotations
+
+from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.variant import VariantFacts
+from deviate.report.figures.experiment import Charts
+from deviate.report.page import Answer, Block, Hint, Section, Sentences
+from deviate.report.pages.cells import remark_blocks
+from deviate.report.pages.experiment import reported
+from deviate.report.pages.experiment.answer import IN_FULL, remarks_of
+from deviate.report.pages.experiment.factors import spread_table
+from deviate.report.pages.experiment.metrics import metric_table
+from deviate.report.pages.experiment.predictions import main_stability
+from deviate.report.pages.experiment.runs import failures
+from deviate.report.text.footnotes import asked_footnotes
+from deviate.report.text.headline import screen_headline
+from deviate.report.text.stability import brief_stability
+from deviate.report.text.words import count
+
+#: Metrics of a variant in the table, and metrics whose spread is shown by variant.
+METRICS_SHOWN = 4
+ACROSS_SHOWN = 1
+
+
+def answer(facts: ExperimentFacts, charts: Charts) -> Section:
+    """Answer in two lines a variant with a short table; of many variants, in one table."""
+    blocks: list[Block] = []
+    if len(facts.variants) > IN_FULL and facts.across:
+        blocks = [spread_table(facts, ACROSS_SHOWN)]
+        return Section(slug="answer", blocks=[*blocks, *(b for each in facts.variants for b in failures(each, facts))])
+    for variant in facts.variants:
+        blocks += [Answer(sentences=screen_headline(variant)), *_table(variant, facts), *failures(variant, facts)]
+    return Section(slug="answer", blocks=blocks)
+
+
+def _table(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
+    if not variant.completed or not variant.metrics:
+        return []
+    notes = asked_footnotes(variant.metrics)
+    below = [Sentences(sentences=notes, emphasis="quiet", listed=True)] if notes else []
+    return [metric_table(variant, facts, METRICS_SHOWN), *below]
+
+
+def predictions(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say of the first variant how many predictions change."""
+    first = main_stability(facts, facts.variants[0].variant) if facts.variants else None
+    if first is None:
+        return None
+    return Section(slug="predictions", blocks=[Sentences(about="Predictions", sentences=brief_stability(first)[:1])])
+
+
+def unmeasured(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """Say how much of the output is measured, where it is not all."""
+    whole = not facts.reported or not (facts.reported[0].left or facts.reported[0].lines_left_out)
+    return None if whole else reported.brief(facts, charts)
+
+
+def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
+    """List what casts doubt on the numbers; notes are counted by `more`."""
+    blocks = remark_blocks(remark for remark in remarks_of(facts) if remark.severity == "warning")
+    return Section(slug="trust", blocks=blocks) if blocks else None
+
+
+def more(facts: ExperimentFacts, charts: Charts) -> Section:
+    """Say where the rest is."""
+    notes = sum(remark.severity == "note" for remark in remarks_of(facts))
+    counted = f"{count(notes, 'note')}, " if notes else ""
+    text = f"{counted}held factors and how to reproduce:"
+    return Section(slug="more", blocks=[Hint(text=text, command=f"deviate report {facts.experiment} -v")])
