@@ -37,7 +37,7 @@ WELCH = Choice(
 PAIRED = Choice(
     test="paired_t",
     label="paired t test",
-    reason="runs of one index are paired, so differences within pairs are what varies",
+    reason="runs with the same index are paired, so the differences within pairs are tested",
 )
 
 BROWN_FORSYTHE = Choice(

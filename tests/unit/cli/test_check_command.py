@@ -98,7 +98,7 @@ def test_what_is_not_known_fails_or_passes_as_asked(project):
     done = run(*words)
     assert done.return_value == 1
     assert "inconclusive (fails, as asked)" in done.stdout
-    assert "runs a side decide it in 4 of 5 cases" in " ".join(done.stdout.split())
+    assert "runs of each decide it in 4 of 5 cases" in " ".join(done.stdout.split())
     assert check(*words, "--inconclusive", "pass") == 0
     assert check("few", "--against", "main", "--metric", "val acc", "--max-drop", "30") == 1
     assert check("worse", "--against", "main", "--metric", "val acc", "--max-drop", "1", "--inconclusive", "pass") == 1

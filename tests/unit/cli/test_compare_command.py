@@ -310,7 +310,7 @@ def test_correcting_for_tests_takes_more_runs():
 def test_plan_command(project):
     assert json.loads(run("plan", "baseline", "--difference", "1", "--json").stdout)["answers"][0]["runs"] > 5
     text = run("plan", "--sd", "0.5", "--difference", "0.5", "--seconds", "3600").stdout
-    assert "To show a difference of 0.5: 17 runs a side, 34.0 h in all." in text
+    assert "To show a difference of 0.5: 17 runs of each recipe, 34.0 h in all." in text
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,12 @@ def _ladder(plan: Plan, *, lines: bool) -> Table:
     unit = f" ({plan.unit})" if plan.unit else ""
     level, power = show_level(1 - plan.alpha), show_percent(plan.power)
     heads = [
-        ("runs\na side", 0),
+        ("runs\nof each", 0),
         (f"{level} CI of\na mean{unit}", 1),
         (f"{level} CI of an SD,\nas multiples", 3),
         (f"difference shown\nwith power {power}", 0),
         ("SD ratio\nshown", 2),
-        *([("both\nsides", 4)] if plan.seconds is not None else []),
+        *([("of\nboth", 4)] if plan.seconds is not None else []),
     ]
     return Table(
         caption="What numbers of runs can show",

@@ -156,7 +156,7 @@ def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
             f"alone do not let it pass{', whatever --inconclusive says' if metric.outcome == 'runs lost' else ''}."
         )
     elif metric.compared < metric.fewest_runs:
-        yield f"Below {metric.fewest_runs} runs a side nothing is claimed."
+        yield f"Below {metric.fewest_runs} runs of each, nothing is claimed."
     elif metric.reason:
         yield f"{metric.reason[:1].upper()}{metric.reason[1:]}."
     else:
@@ -165,7 +165,7 @@ def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
             f"(p {numbers.compared_p(metric.p_not_worse)}) is shown."
         )
     if metric.runs_needed is not None:
-        yield f"If the means are where they seem to be, {metric.runs_needed} runs a side decide it in 4 of 5 cases."
+        yield f"If the means are where they seem to be, {metric.runs_needed} runs of each decide it in 4 of 5 cases."
 
 
 def gate_caveats(gate: Gate) -> list[Caveat]:

@@ -52,7 +52,7 @@ def question_text(answer: Answer, plan: Plan) -> str:
 def answer_sentence(answer: Answer, plan: Plan) -> str:
     """Say how many runs a question takes; in brackets if the SD is as large as the pilot leaves open."""
     question = question_text(answer, plan)
-    side = " a side" if answer.sides > 1 else ""
+    side = " of each recipe" if answer.sides > 1 else ""
     runs = TOO_MANY if answer.runs is None else f"{answer.runs}"
     more = f" ({answer.runs_cautious})" if answer.runs_cautious is not None else ""
     lost = _made(answer)
@@ -74,7 +74,7 @@ def _made(answer: Answer) -> str:
 def plan_notes(plan: Plan) -> list[str]:
     """Return what to know to read the numbers."""
     return [
-        f"A verdict needs {plan.fewest_runs} runs a side, however large the difference.",
+        f"A verdict needs {plan.fewest_runs} runs of each recipe, however large the difference.",
         f"Numbers are for values that are about normal and SDs that are equal{_shape(plan)}.",
         _test_note(plan),
         *([f"Corrected for {plan.tests} tests, each is made at {plan.alpha_each:.2g}."] if plan.tests > 1 else []),
@@ -96,7 +96,7 @@ def _test_note(plan: Plan) -> str:
     if not plan.paired:
         return "The power is that of Welch's t test."
     r = "" if plan.correlation is None else f" (correlation {show_signed(plan.correlation, -2)})"
-    return f"Runs of one index share draws{r}: the power is that of the paired t test."
+    return f"Runs with the same index use the same random numbers{r}: the power is that of the paired t test."
 
 
 def _failure_notes(plan: Plan) -> list[str]:

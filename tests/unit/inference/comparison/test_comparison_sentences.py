@@ -81,12 +81,12 @@ def test_skewed_values_are_doubted_by_the_figures_of_the_simulation():
 @pytest.mark.parametrize(("n", "alpha", "said"), [(14, 0.05, True), (15, 0.05, False), (14, 0.1, False)])
 def test_twice_the_sd_is_said_to_be_missed_only_where_it_is(n, alpha, said):
     text = spread_why(compared(standard(n), 1.1 * standard(n, 20), alpha=alpha))
-    assert ("With fewer than 15 runs a side even twice the SD is missed more often than not." in text) is said
+    assert ("With fewer than 15 runs of each, even a doubled SD is missed more often than not." in text) is said
 
 
 def test_a_side_fewer_runs_than_a_verdict_needs():
-    assert why(compared(standard(3), standard(3, 5))).startswith("3 against 3 runs: a verdict needs 5 a side.")
-    assert "3 against 3 runs: a verdict needs 5 a side." in spread_why(compared(standard(3), standard(3, 5)))
+    assert why(compared(standard(3), standard(3, 5))).startswith("3 against 3 runs: a verdict needs 5 of each.")
+    assert "3 against 3 runs: a verdict needs 5 of each." in spread_why(compared(standard(3), standard(3, 5)))
 
 
 def test_values_that_do_not_vary_are_named_as_such():
@@ -169,11 +169,11 @@ def test_why_runs_are_not_paired():
     partly = side("B", [side_metric("test acc", standard(8, 8), runs=list(later))], prints=later)
     comparison = compare_sides([a, partly], ComparisonOptions(), "deviate compare A B")
     text = pairing_text(comparison.comparability.pairings[0])
-    assert text == "Runs are not paired: 3 of 8 runs have a partner on the other side, too few to do so."
+    assert text == "Runs are not paired: 3 of 8 runs have a partner, which is too few."
     shared = side("B", [side_metric("test acc", standard(8, 8))], prints=prints(*digests))
     comparison = compare_sides([a, shared], ComparisonOptions(pairing="on"), "deviate compare A B")
     text = pairing_text(comparison.comparability.pairings[0])
-    assert text == "Runs of one index are paired, as asked; their fingerprints agree in shuffle."
+    assert text == "Runs with the same index are paired, as asked; their fingerprints agree in shuffle."
 
 
 def test_uncorrected_tests_and_places_are_said_to_be():

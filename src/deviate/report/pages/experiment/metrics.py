@@ -25,8 +25,8 @@ METRICS_SHOWN = 15
 
 #: The order of `inference.order.ordered`, for people.
 ORDER = (
-    "Order: the metric that says most about the model, further measures of quality, losses, other values, resources "
-    "and times; within each by CV, largest first."
+    "Main metric first, then other measures of quality, losses, other values, resources "
+    " and times; within each the largest CV first."
 )
 
 #: Variants whose tables are all open on a full page.

@@ -47,14 +47,14 @@ def _repeated(facts: Comparability) -> Iterator[Caveat]:
     for draws in facts.draws:
         for label, factors in draws.unshared.items():
             message = (
-                f"All runs of {label} repeat one draw of {listed(factors)}, which the other side does not: for a "
-                f"comparison of recipes they are one run, however many there are. Make both with: {draws.remedy}"
+                f"All runs of {label} used the same random numbers for {listed(factors)}, unlike the other "
+                f"experiment: for a comparison of recipes they count as one run. Make both with: {draws.remedy}"
             )
             yield Caveat(slug="draws-repeated", message=message)
         if draws.shared and not draws.unshared:
             message = (
-                f"All runs of {draws.a} and {draws.b} share one draw of {listed(draws.shared)}: what is shown holds at "
-                "that draw, and another may show something else."
+                f"All runs of {draws.a} and {draws.b} used the same random numbers for {listed(draws.shared)}: the "
+                "result holds for these, and others may give another one."
             )
             yield Caveat(slug="draws-shared", message=message, severity="note")
 
@@ -171,17 +171,18 @@ def pairing_text(pairing: Pairing) -> str:
         return "Runs are not paired, as asked."
     if pairing.reason == "few":
         partners = f"{pairing.partners} of {pairing.runs} runs"
-        return f"Runs are not paired: {partners} have a partner on the other side, too few to do so."
+        return f"Runs are not paired: {partners} have a partner, which is too few."
     if pairing.reason == "unproven":
-        return "Runs are not paired: nothing shows that runs of one index drew the same on both sides."
+        return "Runs are not paired: no fingerprint shows that runs with the same index used the same random numbers."
     if pairing.reason == "proven":
         return (
-            f"Runs of one index are paired: fingerprints agree in {listed(pairing.shared)} and differ between indices."
+            f"Runs with the same index are paired: their fingerprints agree in {listed(pairing.shared)} and differ "
+            "between indices."
         )
-    proof = "no fingerprint shows that they drew the same, so the pairing is yours to vouch for"
+    proof = "no fingerprint shows that they used the same random numbers, so you vouch for the pairing"
     if pairing.shared:
         proof = f"their fingerprints agree in {listed(pairing.shared)}"
-    return f"Runs of one index are paired, as asked; {proof}."
+    return f"Runs with the same index are paired, as asked; {proof}."
 
 
 def pairing_sentences(pairings: Sequence[Pairing]) -> list[str]:

@@ -69,7 +69,8 @@ def verdict_text(metric: MetricComparison, pair: PairComparison) -> str:
 def one_draw(pair: PairComparison) -> str:
     """Say which sides are one run of their recipe; empty where none is."""
     return "; ".join(
-        f"all runs of {label} repeat one draw of {listed(factors)}" for label, factors in pair.draws.unshared.items()
+        f"all runs of {label} used the same random numbers for {listed(factors)}"
+        for label, factors in pair.draws.unshared.items()
     )
 
 

@@ -82,7 +82,7 @@ def _plan(pair: PairComparison, comparison: Comparison) -> Iterator[str]:
 def planned_runs(look: PairLook) -> str:
     """Write the runs at the last look of a plan."""
     if look.most_b is None:
-        return f"{count(look.most or 0, 'run')} a side"
+        return f"{count(look.most or 0, 'run')} of each"
     return f"{look.most} against {count(look.most_b, 'run')}"
 
 

@@ -34,7 +34,7 @@ from deviate.report.text.comparison.looks import look_sentences
 def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
     """Say why the verdict on the means is what it is."""
     if pair.draws.unshared:
-        return [f"No verdict: {one_draw(pair)}, so that they are one run of the recipe."]
+        return [f"No verdict: {one_draw(pair)}, so they count as one run of the recipe."]
     if metric.verdict == "too few runs":
         return [*_too_few(metric, pair), *look_sentences(pair, comparison)]
     if metric.p_adjusted is None:
@@ -59,7 +59,7 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
     contrast = metric.contrast
     test, ratio = contrast.tests[contrast.spread.test], contrast.sd_ratio
     if metric.noisier == "too few runs":
-        runs = f"{contrast.n_a} against {contrast.n_b} runs: a verdict needs {metric.fewest_runs} a side."
+        runs = f"{contrast.n_a} against {contrast.n_b} runs: a verdict needs {metric.fewest_runs} of each."
         return [f"{test.reason[:1].upper()}{test.reason[1:]}." if test.reason else runs]
     p = _p(test.p, metric.spread_p_adjusted, metric.spread_family, pair, comparison)
     sentences = [f"{contrast.spread.label}: {p}."]
@@ -74,7 +74,7 @@ def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: C
     few = min(contrast.n_a, contrast.n_b) < RUNS_FOR_SPREAD and comparison.alpha <= DEFAULT_ALPHA
     if metric.noisier == "no difference shown" and few and not contrast.paired:
         sentences.append(
-            f"With fewer than {RUNS_FOR_SPREAD} runs a side even twice the SD is missed more often than not."
+            f"With fewer than {RUNS_FOR_SPREAD} runs of each, even a doubled SD is missed more often than not."
         )
     return sentences
 
@@ -166,7 +166,7 @@ def _too_few(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
         if metric.a.spread.identical and metric.b.spread.identical:
             yield "Such runs show nothing of chance; compare variants in which seeds vary."
         return
-    yield f"{n} against {m} runs: a verdict needs {metric.fewest_runs} a side."
+    yield f"{n} against {m} runs: a verdict needs {metric.fewest_runs} of each."
     if metric.smallest_p is not None and metric.sensitivity is not None:
         floor, alpha = metric.smallest_p, pair.alpha
         cannot = f", so it cannot reach {alpha:.3g}" if floor > alpha else ""
@@ -184,8 +184,8 @@ def _not_shown(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     strict = sensitivity.alpha < pair.alpha
     each = f" (each of {metric.family} tests at {sensitivity.alpha:.2g})" if strict else ""
     yield (
-        f"No difference shown is not no difference: with {n} against {m} runs one of {sensitivity.detectable:.2g} "
-        f"{what}{_in_unit(metric)} shows with a power of {show_percent(sensitivity.power)} if values are normal with "
+        f"This does not show equality: {n} against {m} runs detect a difference of {sensitivity.detectable:.2g} "
+        f"{what}{_in_unit(metric)} with a power of {show_percent(sensitivity.power)} if values are normal with "
         f"equal SDs{each}{_seen(sensitivity)}."
     )
 
@@ -206,8 +206,8 @@ def _seen(sensitivity: Sensitivity) -> str:
     if not sensitivity.seen:
         return ""
     needed = sensitivity.runs_for_seen
-    runs = f"{needed} runs a side" if needed else "more runs than can be made"
-    return f"; to show one as large as was seen ({show_factor(abs(sensitivity.seen))}) takes {runs}"
+    runs = f"{needed} runs of each" if needed else "more runs than can be made"
+    return f"; one as large as was seen ({show_factor(abs(sensitivity.seen))}) takes {runs}"
 
 
 def _in_unit(metric: MetricComparison) -> str:
