@@ -61,7 +61,7 @@ def test_the_reason_is_that_of_the_values(made, reason):
 
 def test_labels_and_reasons_of_the_tests_that_decide():
     assert WELCH.reason == "it does not assume equal SDs"
-    assert PAIRED.reason == "runs of one index are paired, so differences within pairs are what varies"
+    assert PAIRED.reason == "runs with the same index are paired, so the differences within pairs are tested"
     assert BROWN_FORSYTHE.reason == "of the tests of spread it is the one that keeps its level with heavy tails"
     assert PAIRED_BROWN_FORSYTHE.reason == (
         "of the paired tests of spread it is the one that keeps its level with heavy tails"

@@ -31,8 +31,8 @@ def line(**changes):
         ({"runs": (16, 8), "shown": True, "verdict": "a better"},
          "; so unequal numbers of runs raise up to 10% false alarms instead of 5% if values are skewed"),
         ({"p": None}, ", p –; below 0.012 decides at this look"),
-        ({"hopeless": "all runs of base repeat one draw of init"},
-         ": no verdict however many runs, since all runs of base repeat one draw of init"),
+        ({"hopeless": "all runs of base used the same random numbers for init"},
+         ": no verdict however many runs, since all runs of base used the same random numbers for init"),
     ],
 )  # fmt: skip
 def test_a_line_after_each_round_says_how_far_it_is(changes, ending):

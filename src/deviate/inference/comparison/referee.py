@@ -49,7 +49,8 @@ class Referee:
         (pair,) = comparison.pairs
         metric = next(each for each in pair.metrics if each.name in comparison.claimed)
         repeated = (
-            f"all runs of {side} repeat one draw of {', '.join(each)}" for side, each in pair.draws.unshared.items()
+            f"all runs of {side} used the same random numbers for {', '.join(each)}"
+            for side, each in pair.draws.unshared.items()
         )
         return Compared(
             decided=decided,

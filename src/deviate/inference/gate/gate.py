@@ -140,9 +140,9 @@ def _check_draws(draws: RepeatedDraws) -> None:
     """Refuse runs that are one run of their recipe."""
     for label, factors in draws.unshared.items():
         raise BadOption(
-            f"all runs of {label} repeat one draw of {', '.join(factors)}, which those of the other side do not: they "
-            "are one run of the recipe, expected were runs that each drew anew",
-            hint=f"make the runs of both sides with: {draws.remedy}",
+            f"all runs of {label} used the same random numbers for {', '.join(factors)}, unlike the other experiment: "
+            "they count as one run of the recipe",
+            hint=f"make the runs of both experiments with: {draws.remedy}",
         )
 
 

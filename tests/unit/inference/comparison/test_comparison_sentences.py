@@ -135,7 +135,7 @@ def test_an_unknown_direction_is_asked_for():
 def test_a_difference_too_small_to_be_shown_by_any_number_of_runs():
     text = why(compared(standard(8), standard(8, 8) + 1e-6))
     assert "takes more runs than can be made" in text
-    assert "shows with a power of 80% if values are normal with equal SDs" in text
+    assert "with a power of 80% if values are normal with equal SDs" in text
 
 
 def test_environments_that_differ_are_named():

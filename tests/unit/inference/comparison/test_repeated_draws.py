@@ -74,7 +74,7 @@ def test_a_ranking_needs_a_verdict_on_every_two_sides():
 
 def test_a_gate_refuses_runs_that_are_one_run():
     options = GateOptions(drops={"test acc": Drop(1.0)})
-    with pytest.raises(BadOption, match="all runs of proposed repeat one draw of data") as refused:
+    with pytest.raises(BadOption, match="all runs of proposed used the same random numbers for data") as refused:
         check_side(*drawn(ANEW, SAME, name="data"), options)
     assert refused.value.hint.endswith("deviate run --vary algo,impl,data")
     assert check_side(*drawn(SAME, SAME, name="data"), options).passed is False
