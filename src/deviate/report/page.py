@@ -111,6 +111,19 @@ class Sentences(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     listed: bool = False
 
 
+class KeyFigure(msgspec.Struct, frozen=True, kw_only=True):
+    """The one number to read, and where the runs lie; pages draw it, text has it in its sentences."""
+
+    #: What it is of, and over how many runs.
+    label: str
+    text: str
+    #: Values at the ends of the line on which the runs are drawn.
+    low: str
+    high: str
+    #: Each run by name, with its place on the line in [0, 1].
+    runs: list[tuple[str, float]]
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The first thing to read: an answer in a few sentences."""
 
@@ -121,6 +134,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     about: str = ""
     #: What it rests on, in small print.
     basis: str = ""
+    figure: KeyFigure | None = None
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):

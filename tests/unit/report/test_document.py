@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from deviate.collect.events import EnvironmentDifference
 from deviate.measure.spread import spread
+from deviate.report.pages.experiment.page import experiment_page
 from deviate.results.options import SampleOptions
 
 ALGO = "algo+impl"
@@ -165,6 +166,19 @@ def test_one_run_knows_no_spread():
     assert only(document).headline == ["test acc (best) of one run: 97.2. How much runs differ shows from two runs on."]
     assert [warned.severity for warned in document.warnings if warned.slug == "few-runs"] == ["warning"]
     assert named(only(document), "test acc").ci_sd.reason == "an interval needs two runs or more"
+
+
+def test_the_key_figure_has_the_main_metric_and_every_run():
+    (section, *_) = experiment_page(cases.usual().facts, "full").sections
+    figure = section.blocks[0].figure
+    assert (figure.label, figure.text) == ("test acc (best), 8 runs", "96.94 ± 0.52")
+    assert (figure.low, figure.high) == ("96.10", "97.80")
+    places = dict(figure.runs)
+    assert places["algo+impl-2"] == 0
+    assert places["algo+impl-3"] == 1
+    assert places["algo+impl-1"] == pytest.approx((97.2 - 96.1) / (97.8 - 96.1))
+    (single, *_) = experiment_page(cases.single().facts, "full").sections
+    assert single.blocks[0].figure is None
 
 
 def test_best_of_the_epochs_is_said_to_look_too_good():

@@ -13,7 +13,7 @@ from deviate.report.text.caveat import Caveat
 from deviate.report.text.words import count, listed
 
 #: Title of the section of caveats.
-TRUST = "What to know before trusting the numbers"
+TRUST = "Caveats"
 
 
 def number(text: str, value: float | None = None) -> Cell:

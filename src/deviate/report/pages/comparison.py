@@ -455,6 +455,6 @@ def _group_table(pair: PairComparison, groups: Sequence[ChangedGroup]) -> Table:
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
     "screen": (_screen_answer, _screen_tables, _screen_reasons, _warnings, _more),
     "brief": (_brief_answer, _brief_tables, _brief_reasons, _brief_predictions, _remarks),
-    "full": (_answer, _trust, _verdicts, _ranking, _differences, _predictions, _tests, _methods, _again),
+    "full": (_answer, _differences, _trust, _verdicts, _ranking, _predictions, _tests, _methods, _again),
     "paper": (_paper_tables, _paper_methods),
 }

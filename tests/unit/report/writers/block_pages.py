@@ -19,6 +19,7 @@ from deviate.report.page import (
     Facts,
     Fold,
     Hint,
+    KeyFigure,
     Page,
     Panel,
     Remark,
@@ -126,7 +127,18 @@ def blocks(text: str = "") -> list[Block]:
     """Return one block of every kind and more of some, with `text` in each place that takes any."""
     name = f"test acc{text}"
     return [
-        Answer(about=f"algo{text}", sentences=[f"Over 8 runs, `acc` was 96.94{text}.", "It varies."], basis="8 of 8"),
+        Answer(
+            about=f"algo{text}",
+            sentences=[f"Over 8 runs, `acc` was 96.94{text}.", "It varies."],
+            basis="8 of 8",
+            figure=KeyFigure(
+                label=f"acc{text}",
+                text="96.94 ± 0.52",
+                low="96.1",
+                high=f"97.8{text}",
+                runs=[(f"a-0{text}", 0.0), ("a-1", 1.0)],
+            ),
+        ),
         Answer(sentences=["First.", "Second follows from it."], listed=True),
         Sentences(about="Methods", sentences=[f"The command `python a_b.py` was run{text}.", "p < 1.5e-7."]),
         Sentences(sentences=["one", f"two{text}"], listed=True, emphasis="quiet"),

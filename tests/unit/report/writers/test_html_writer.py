@@ -34,6 +34,12 @@ def test_headings_within_a_section_follow_its_own():
     assert "h3" in {tag for tag, _ in outline(Answer(about="a", sentences=["b"])).elements}
 
 
+def test_the_key_figure_draws_every_run_where_it_lies(full):
+    assert [(each["cx"], each["cy"]) for each in full.of("circle")] == [("8.0", "14"), ("292.0", "14")]
+    assert "acc: 96.1 to 97.8" in full.attributes("aria-label")
+    assert "96.94 ± 0.52" in full.text
+
+
 def test_it_names_nothing_outside_itself_and_runs_only_its_own_scripts(full):
     for name in ("src", "srcset", "action", "formaction", "style", "onclick", "onerror", "onload"):
         assert full.attributes(name) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
-from deviate.report.page import Answer, Block, Remark, Section
+from deviate.report.page import Answer, Block, KeyFigure, Remark, Section
 from deviate.report.pages.cells import TRUST, remark_blocks
 from deviate.report.pages.experiment.factors import spread_table
 from deviate.report.pages.experiment.metrics import brief_metrics
@@ -14,7 +14,9 @@ from deviate.report.text.caveat import together
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.factors import gloss
 from deviate.report.text.headline import headline
+from deviate.report.text.metric_text import MetricText
 from deviate.report.text.words import count, listed
+from deviate.results.order import main_metric
 
 #: Variants that are each shown with a table of their own on a brief page; of more, one table shows all.
 IN_FULL = 2
@@ -48,6 +50,29 @@ def _answer(variant: VariantFacts, *, several: bool) -> Answer:
         sentences=headline(variant),
         about=f"{variant.variant}: {gloss(variant.variant)}" if several else "",
         basis=f"{variant.completed} of {count(variant.planned, 'run')} completed",
+        figure=_key_figure(variant),
+    )
+
+
+def _key_figure(variant: VariantFacts) -> KeyFigure | None:
+    """Return mean and SD of the main metric with its runs; None where no spread is known."""
+    reported = [metric for metric in variant.metrics if metric.kind != "speed" and metric.n > 1]
+    if not reported or not variant.completed:
+        return None
+    metric = main_metric(reported)
+    text, low, high = MetricText(metric), metric.spread.min, metric.spread.max
+    if low is None or high is None:
+        return None
+    names = {run.index: run.name for run in variant.runs}
+    # Halved before they are subtracted: the difference of two large floats may overflow.
+    width = high / 2 - low / 2
+    places = [(value / 2 - low / 2) / width if width else 0.5 for value in metric.values]
+    return KeyFigure(
+        label=f"{metric.name} ({metric.aggregate}), {count(metric.n, 'run')}",
+        text=f"{text.mean}{text.unit}, equal" if metric.spread.identical else f"{text.mean} ± {text.sd}{text.unit}",
+        low=text.min,
+        high=text.max,
+        runs=[(names[run], place) for run, place in zip(metric.runs, places, strict=True)],
     )
 
 
