@@ -57,6 +57,7 @@ COMMANDS = {
     "deviate extract --verify": ["extract", "--verify", "--json", "--", sys.executable, "train.py"],
     "deviate import": ["import", "results.csv", "--name", "a", "--json"],
     "deviate list": ["list", "--json"],
+    "deviate doctor": ["doctor", "--json"],
     "deviate show": ["show", "trained", "--json"],
     "deviate compare A B": ["compare", "a", "b", "--margin", "val acc=0.5", "--json"],
     "deviate compare A B C": ["compare", "a", "b", "c", "--margin", "val acc=0.5", "--json"],
