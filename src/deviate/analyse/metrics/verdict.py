@@ -30,6 +30,7 @@ from deviate.analyse.naming.words import (
     is_schedule,
     is_settings_name,
     meaning_of,
+    without_unit,
     word_lists,
     words_of,
 )
@@ -76,7 +77,7 @@ def verdict_of(
         return Verdict(reason="identifier")
     if joins_settings(flow, reported) or is_read_off_settings(flow, reported):
         return Verdict(reason="setting")
-    if words_of(last_name(variable))[-1:] and words_of(last_name(variable))[-1] in _IDENTIFIERS:
+    if _last_word(variable) in _IDENTIFIERS:
         return Verdict(reason="path" if value.has(From.PATH) else "identifier")
     if is_bookkeeping(reported.tag):
         return Verdict(reason="counter")
@@ -186,7 +187,11 @@ def last_name(variable: str) -> str:
     key = re.search(r"\[['\"]([^'\"]+)['\"]\]$", variable)
     if key is not None:
         return key[1]
-    return re.sub(r"\(\)$", "", variable).rpartition(".")[2]
+    return re.sub(r"(\(\)|(\[[^\[\]]*\])+)$", "", variable).rpartition(".")[2]
+
+
+def _last_word(variable: str) -> str:
+    return next(reversed(words_of(without_unit(last_name(variable)))), "")
 
 
 def _is_count_word(name: str) -> bool:
