@@ -6,7 +6,7 @@ import ast
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance
-from deviate.analyse.source.index import Binding, Scope, Unit, local_bindings, only_binding
+from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of, in_force, local_bindings
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 #: Sums of constant texts are followed this far, repeated ones to this length.
@@ -54,10 +54,36 @@ def builds(flow: Evaluator, binding: Binding) -> bool:
         name = called_name(value)
         if name in {"format", "join", "dumps", "str"}:
             return flow.value(value, binding.scope).has(From.TEXT)
-        return (name == "dict" and bool(value.keywords)) or name in {"format", "map"}
+        return (
+            (name == "dict" and bool(value.keywords)) or name == "map" or _is_made_text(flow, value, binding.scope)
+        )
     if isinstance(value, ast.BinOp):
         return is_textual(flow, value, binding.scope) or _adds_lists(value)
     return False
+
+
+def _is_made_text(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether one function of the project makes a text of the values that it is given."""
+    units = [ref for ref in flow.value(call.func, scope).refs if isinstance(ref, Unit)]
+    if len(units) != 1 or not may_be_text(units[0]) or not (call.args or call.keywords):
+        return False
+    return bool(units[0].returns) and all(_is_written(result, home) for result, home in units[0].returns)
+
+
+def _is_written(expr: ast.expr, scope: Scope) -> bool:
+    """Whether an expression, or all that a name of the function is assigned, is a text by its form."""
+    if isinstance(expr, ast.Name):
+        assigned = [binding for binding in local_bindings(expr.id, scope) if binding.kind == "assign"]
+        return bool(assigned) and all(
+            not isinstance(binding.value, (ast.Name, type(None))) and not binding.path
+            and _is_written(binding.value, binding.scope)
+            for binding in assigned
+        )  # fmt: skip
+    if isinstance(expr, ast.BinOp):
+        return _is_written(expr.left, scope) or (isinstance(expr.op, ast.Add) and _is_written(expr.right, scope))
+    if isinstance(expr, ast.Call):
+        return called_name(expr) in {"str", "format", "join", "dumps"}
+    return isinstance(expr, ast.JoinedStr) or (isinstance(expr, ast.Constant) and isinstance(expr.value, str))
 
 
 def _adds_lists(value: ast.BinOp) -> bool:
@@ -120,7 +146,8 @@ def constant_string(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 
     if isinstance(expr, ast.BinOp):
         return _computed_string(flow, expr, scope, depth)
     if isinstance(expr, ast.Name):
-        binding = only_binding(expr.id, scope)
+        bindings = in_force(expr, bindings_of(expr.id, scope))
+        binding = bindings[0] if len(bindings) == 1 else None
         is_whole = binding is not None and binding.kind == "assign" and not binding.path
         if binding is not None and is_whole and isinstance(binding.value, (ast.Constant, ast.BinOp)):
             return constant_string(flow, binding.value, binding.scope, depth + 1)
