@@ -175,6 +175,8 @@ def statistic_of(expr: ast.expr) -> str:
             name = called_name(node)
             if name in _STATISTICS:
                 return _STATISTICS[name]
+            if name in {"min", "max"} and len(node.args) <= 1 and not _is_chosen(node):
+                return name
             is_method = isinstance(node.func, ast.Attribute) and not (
                 name in {"float", "int", "round", "str"} or node.args
             )
@@ -189,6 +191,11 @@ def statistic_of(expr: ast.expr) -> str:
         else:
             node = node.left if isinstance(node, ast.BinOp) else node.value
     return ""
+
+
+def _is_chosen(call: ast.Call) -> bool:
+    """Whether the least or greatest of several written values is taken, not one of a list: ``max([best, value])``."""
+    return bool(call.args) and isinstance(call.args[0], (ast.List, ast.Tuple))
 
 
 _SAMPLE_KEY = re.compile(

@@ -233,9 +233,16 @@ def only_binding(name: str, scope: Scope) -> Binding | None:
 
 def in_force(node: ast.Name, bindings: list[Binding]) -> list[Binding]:
     """Leave out what a name was bound to before a statement that surely runs just before the name is read."""
-    assigned = [binding for binding in bindings if binding.kind == "assign" and binding.line < node.lineno]
-    last = max((binding.line for binding in assigned if _is_around(binding.nesting, node)), default=0)
+    sure = surely_bound(node, bindings)
+    last = sure.line if sure is not None else 0
     return [binding for binding in bindings if binding.line >= last or binding.kind not in {"assign", "param"}]
+
+
+def surely_bound(node: ast.Name, bindings: list[Binding]) -> Binding | None:
+    """Find the last assignment to a name above the place where it is read that surely runs before."""
+    assigned = [binding for binding in bindings if binding.kind == "assign" and binding.line < node.lineno]
+    around = [binding for binding in assigned if _is_around(binding.nesting, node)]
+    return max(around, key=lambda binding: binding.line, default=None)
 
 
 def _is_around(nesting: Nesting | None, node: ast.Name) -> bool:
