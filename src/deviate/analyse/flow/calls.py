@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.libraries import FUNCTION_WRAPPERS, external_call, method_call
@@ -27,6 +28,8 @@ from deviate.analyse.source.syntax import passed_for
 _FIXED_ORIGINS = frozenset(
     {From.COUNT, From.TOTAL, From.SETTING, From.PATH, From.CLOCK, From.MEMORY, From.SCHEDULE, From.WEIGHTS}
 )
+#: Objects of libraries that give the time since they were made when they are called.
+_STOPWATCH = re.compile(r"(Timer|Stop[wW]atch)$")
 #: Functions that iterate over their first argument.
 _ITERATING = {
     "tqdm", "iter", "reversed", "sorted", "list", "tuple", "track", "islice", "cycle", "chain", "notebook_tqdm",
@@ -105,6 +108,8 @@ def _of_ref(flow: Evaluator, ref: object, node: ast.Call, scope: Scope, args: li
         return join(results) if results else of(From.LIVE if args else From.UNKNOWN)
     if isinstance(ref, External):
         if ref.made:
+            if _STOPWATCH.search(ref.dotted) and not args:
+                return of(From.DURATION)
             is_module = bool(args) and ref.dotted.rpartition(".")[2][:1].isupper()
             return of(From.LIVE) if is_module or mixed(args).has(From.LIVE, From.DATA, From.WEIGHTS) else None
         if ref.dotted.rpartition(".")[2] in FUNCTION_WRAPPERS:

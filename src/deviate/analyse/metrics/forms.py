@@ -147,6 +147,8 @@ def is_item_of_report(reported: ReportedValue) -> bool:
 
 def _items_source(reported: ReportedValue) -> ast.expr | None:
     node = reported.expr
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.Mult)):
+        node = node.left
     while isinstance(node, (ast.Call, ast.Attribute)):
         node = node.func if isinstance(node, ast.Call) else node.value
     call = reported.expr

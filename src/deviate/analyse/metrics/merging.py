@@ -184,6 +184,8 @@ def _assigned(flow: Evaluator, node: ast.expr, scope: Scope) -> tuple[ast.expr, 
     if len(bindings) != 1:
         return None
     binding = bindings[0]
+    if binding.kind == "for" and binding.scope.kind == "comprehension" and binding.value and not binding.path:
+        return binding.value, binding.scope.parent or scope
     if binding.kind == "param" and isinstance(binding.scope, Unit):
         return _passed(flow, Param(binding.scope, binding.key))
     return (binding.value, binding.scope) if binding.kind == "assign" and not binding.path and binding.value else None

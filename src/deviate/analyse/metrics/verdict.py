@@ -79,7 +79,7 @@ def verdict_of(
         return Verdict(reason="setting")
     if _last_word(variable) in _IDENTIFIERS:
         return Verdict(reason="path" if value.has(From.PATH) else "identifier")
-    if is_bookkeeping(reported.tag):
+    if is_bookkeeping(reported.tag) and not value.has(From.DURATION):
         return Verdict(reason="counter")
     if value.has(*METRIC_ORIGINS):
         return _of_training(flow, value, reported, variable, description, sink)

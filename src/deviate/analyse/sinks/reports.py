@@ -11,12 +11,12 @@ from itertools import chain
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From, Instance, Param
-from deviate.analyse.naming.words import is_metric_word, meaning_of, words_of
+from deviate.analyse.naming.words import UNNAMED, meaning_of, words_of
 from deviate.analyse.sinks.readers import elements_of, with_tag
 from deviate.analyse.sinks.report import Report, report_of_call, report_of_store
 from deviate.analyse.sinks.rows import receiver_text
 from deviate.analyse.sinks.stores import Container, Kept, has_text, kept_by, shown_by
-from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Store, Unit
+from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Store, Unit, local_bindings
 from deviate.analyse.source.syntax import dotted_text, passed_for
 from deviate.analyse.texts.parts import tagged
 from deviate.analyse.texts.reported import Part, ReportedValue, surround
@@ -134,7 +134,7 @@ class Reports:
 
     def _is_nameless(self, reported: ReportedValue) -> bool:
         if reported.mapping:
-            return True
+            return not _names_items(reported)
         if _names_metric(reported.expr):
             return False
         if reported.tag:
@@ -280,7 +280,20 @@ def _number_of(expr: ast.expr) -> ast.expr:
 def _names_metric(expr: ast.expr) -> bool:
     """Whether a value is an attribute that is named like a metric, whatever object it is of: ``net.reg_loss``."""
     number = _number_of(expr)
-    return isinstance(number, ast.Attribute) and is_metric_word(number.attr)
+    return isinstance(number, ast.Attribute) and meaning_of(number.attr) not in (None, UNNAMED)
+
+
+def _names_items(reported: ReportedValue) -> bool:
+    """Whether the mapping is a comprehension of the reporting function that names the items: ``{f"gpu {i}": ...}``."""
+    node: ast.expr | None = reported.expr
+    if isinstance(node, ast.Name):
+        bindings = local_bindings(node.id, reported.scope)
+        made = [binding.value for binding in bindings if isinstance(binding.value, ast.DictComp)]
+        node = made[0] if made else None
+    if not isinstance(node, ast.DictComp):
+        return False
+    texts = [part.value for part in ast.walk(node.key) if isinstance(part, ast.Constant)]
+    return any(isinstance(text, str) and text.strip("_/ .") for text in texts)
 
 
 def _has_text(unit: Unit) -> bool:
