@@ -121,7 +121,8 @@ def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     keywords = {key.arg: key.value for key in made.keywords}
     names = list(_HF_TRAINING)
     dataset = keywords.get("eval_dataset")
-    if dataset is not None and not (isinstance(dataset, ast.Constant) and dataset.value is None):
+    is_spread = None in keywords and bool(flow.program.calls.get("evaluate"))
+    if is_spread or (dataset is not None and not (isinstance(dataset, ast.Constant) and dataset.value is None)):
         names.extend(_HF_EVALUATION)
         names.extend(
             f"eval_{key.removeprefix('eval_')}" for key in _computed_keys(flow, keywords.get("compute_metrics"), site)

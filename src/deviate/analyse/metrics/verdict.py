@@ -132,7 +132,8 @@ def _of_training(
         value.has(From.MEMORY) and meaning_of(f"{variable} {description}") is not None
     )
     is_sum = last_name(variable) in _SUMS and not value.has(From.COUNT, From.TOTAL)
-    if is_counting(last_name(variable)) and not is_sum and not is_metric_word(description) and not measured:
+    is_named_count = is_counting(last_name(variable)) and not reported.mapping
+    if is_named_count and not is_sum and not is_metric_word(description) and not measured:
         return Verdict(reason="counter")
     if reported.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:
         return Verdict(reason="identifier")

@@ -54,9 +54,7 @@ def builds(flow: Evaluator, binding: Binding) -> bool:
         name = called_name(value)
         if name in {"format", "join", "dumps", "str"}:
             return flow.value(value, binding.scope).has(From.TEXT)
-        return (
-            (name == "dict" and bool(value.keywords)) or name == "map" or _is_made_text(flow, value, binding.scope)
-        )
+        return (name == "dict" and bool(value.keywords)) or name == "map" or _is_made_text(flow, value, binding.scope)
     if isinstance(value, ast.BinOp):
         return is_textual(flow, value, binding.scope) or _adds_lists(value)
     return False
@@ -81,6 +79,8 @@ def _is_written(expr: ast.expr, scope: Scope) -> bool:
         )  # fmt: skip
     if isinstance(expr, ast.BinOp):
         return _is_written(expr.left, scope) or (isinstance(expr.op, ast.Add) and _is_written(expr.right, scope))
+    if isinstance(expr, ast.IfExp):
+        return _is_written(expr.body, scope) and _is_written(expr.orelse, scope)
     if isinstance(expr, ast.Call):
         return called_name(expr) in {"str", "format", "join", "dumps"}
     return isinstance(expr, ast.JoinedStr) or (isinstance(expr, ast.Constant) and isinstance(expr.value, str))
