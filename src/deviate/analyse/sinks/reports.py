@@ -97,7 +97,7 @@ class Reports:
 
     def _is_own(self, site: CallSite) -> bool:
         """Whether the call runs code of the project, which then reports by itself."""
-        targets = self.program.targets(self.flow, site)
+        targets = [unit for unit in self.program.targets(self.flow, site) if not _does_nothing(unit)]
         if isinstance(site.node.func, ast.Attribute):
             names = {site.node.func.attr, "__init__", "__call__"}
             return any(target.name in names for target in targets)
@@ -285,6 +285,16 @@ def _names_metric(expr: ast.expr) -> bool:
     """Whether a value is an attribute that is named like a metric, whatever object it is of: ``net.reg_loss``."""
     number = _number_of(expr)
     return isinstance(number, ast.Attribute) and meaning_of(number.attr) not in (None, UNNAMED)
+
+
+def _does_nothing(unit: Unit) -> bool:
+    """Whether a function has no body: a stand-in for a writer that is not wanted."""
+    body = getattr(unit.node, "body", [])
+    return all(
+        isinstance(statement, ast.Pass)
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in body
+    )
 
 
 def _names_items(reported: ReportedValue) -> bool:
