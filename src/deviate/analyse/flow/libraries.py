@@ -8,8 +8,8 @@ from deviate.analyse.flow.values import METRIC_ORIGINS, External, From, Value, e
 from deviate.analyse.naming.words import word_lists
 
 _LISTS = word_lists(__file__)
-_ORIGINS = (From.CLOCK, From.DURATION, From.MEMORY, From.COUNT, From.TOTAL, From.RANDOM, From.PATH, From.TEXT, From.SETTING,
-            From.SCHEDULE, From.WEIGHTS)  # fmt: skip
+_ORIGINS = (From.CLOCK, From.DURATION, From.MEMORY, From.COUNT, From.TOTAL, From.RANDOM, From.PATH, From.TEXT,
+            From.SETTING, From.SCHEDULE, From.WEIGHTS)  # fmt: skip
 
 
 def _by_name(suffix: str = "") -> dict[str, str]:

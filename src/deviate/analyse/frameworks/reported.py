@@ -85,7 +85,7 @@ def _compiled_names(compiled: CallSite) -> Iterator[str]:
 
 
 def _keys_of(losses: ast.expr | None, compiled: CallSite) -> list[str]:
-    """Outputs of the model that have a loss of their own: the keys of a mapping, written out or filled before."""
+    """Find the outputs of a model that have a loss each: the keys of a mapping, written out or filled before."""
     keys: list[ast.expr | None] = []
     if isinstance(losses, ast.Name):
         bindings = bindings_of(losses.id, compiled.scope)

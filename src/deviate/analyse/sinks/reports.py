@@ -11,12 +11,13 @@ from itertools import chain
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From, Instance, Param
-from deviate.analyse.naming.words import UNNAMED, meaning_of, words_of
+from deviate.analyse.naming.words import meaning_of, words_of
+from deviate.analyse.sinks.naming import does_nothing, names_items, names_metric, number_of
 from deviate.analyse.sinks.readers import elements_of, with_tag
 from deviate.analyse.sinks.report import Report, report_of_call, report_of_store
 from deviate.analyse.sinks.rows import receiver_text
 from deviate.analyse.sinks.stores import Container, Kept, has_text, kept_by, shown_by
-from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Store, Unit, local_bindings
+from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Store, Unit
 from deviate.analyse.source.syntax import dotted_text, passed_for
 from deviate.analyse.texts.parts import tagged
 from deviate.analyse.texts.reported import Part, ReportedValue, surround
@@ -97,7 +98,7 @@ class Reports:
 
     def _is_own(self, site: CallSite) -> bool:
         """Whether the call runs code of the project, which then reports by itself."""
-        targets = [unit for unit in self.program.targets(self.flow, site) if not _does_nothing(unit)]
+        targets = [unit for unit in self.program.targets(self.flow, site) if not does_nothing(unit)]
         if isinstance(site.node.func, ast.Attribute):
             names = {site.node.func.attr, "__init__", "__call__"}
             return any(target.name in names for target in targets)
@@ -129,17 +130,15 @@ class Reports:
         others = (one for one in report.values if one is not reported)
         if reported.label is not None or any(self.flow.resolved(one.expr, one.scope).has(From.TEXT) for one in others):
             return False
-        names = {dotted_text(_number_of(expr)) for expr, _ in self.program.arguments(self.flow, param)}
+        names = {dotted_text(number_of(expr)) for expr, _ in self.program.arguments(self.flow, param)}
         return (
-            len(names) > 1
-            and all(map(str.isidentifier, names))
-            and dotted_text(_number_of(reported.expr)) == param.name
+            len(names) > 1 and all(map(str.isidentifier, names)) and dotted_text(number_of(reported.expr)) == param.name
         )
 
     def _is_nameless(self, reported: ReportedValue) -> bool:
         if reported.mapping:
-            return not _names_items(reported)
-        if _names_metric(reported.expr):
+            return not names_items(reported)
+        if names_metric(reported.expr):
             return False
         if reported.tag:
             return not re.search(r"[A-Za-z]", re.sub(r"\{[^}]*\}", "", reported.tag))
@@ -272,42 +271,6 @@ class Reports:
             if values:
                 self.served.update(Param(init, channel.param) for channel in self.channels[init])
                 yield Report("print", values, site.scope, site.nesting, site.node)
-
-
-def _number_of(expr: ast.expr) -> ast.expr:
-    """Take the methods off that read a number: ``loss.item()`` is ``loss``."""
-    while isinstance(expr, ast.Call) and isinstance(expr.func, ast.Attribute) and not expr.args:
-        expr = expr.func.value
-    return expr
-
-
-def _names_metric(expr: ast.expr) -> bool:
-    """Whether a value is an attribute that is named like a metric, whatever object it is of: ``net.reg_loss``."""
-    number = _number_of(expr)
-    return isinstance(number, ast.Attribute) and meaning_of(number.attr) not in (None, UNNAMED)
-
-
-def _does_nothing(unit: Unit) -> bool:
-    """Whether a function has no body: a stand-in for a writer that is not wanted."""
-    body = getattr(unit.node, "body", [])
-    return all(
-        isinstance(statement, ast.Pass)
-        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
-        for statement in body
-    )
-
-
-def _names_items(reported: ReportedValue) -> bool:
-    """Whether the mapping is a comprehension of the reporting function that names the items: ``{f"gpu {i}": ...}``."""
-    node: ast.expr | None = reported.expr
-    if isinstance(node, ast.Name):
-        bindings = local_bindings(node.id, reported.scope)
-        made = [binding.value for binding in bindings if isinstance(binding.value, ast.DictComp)]
-        node = made[0] if made else None
-    if not isinstance(node, ast.DictComp):
-        return False
-    texts = [part.value for part in ast.walk(node.key) if isinstance(part, ast.Constant)]
-    return any(isinstance(text, str) and text.strip("_/ .") for text in texts)
 
 
 def _has_text(unit: Unit) -> bool:

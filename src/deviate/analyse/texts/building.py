@@ -8,6 +8,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance
 from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of, in_force, local_bindings
 from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.texts.reported import ReportedValue
 
 #: Sums of constant texts are followed this far, repeated ones to this length.
 MAX_TEXT_DEPTH = 60
@@ -185,6 +186,12 @@ def _added(expr: ast.expr) -> list[ast.expr]:
     return [expr]
 
 
+def is_padding(expr: ast.BinOp) -> bool:
+    """``[""] * 5``, ``"=" * 40``."""
+    repeated = expr.left.value if isinstance(expr.left, ast.Constant) else expr.left
+    return isinstance(expr.op, ast.Mult) and isinstance(repeated, (str, ast.List))
+
+
 def is_written_list(expr: ast.expr) -> bool:
     """Whether an expression is a list that is written out, or several added up."""
     if isinstance(expr, ast.BinOp):
@@ -216,3 +223,26 @@ def named_key(binding: Binding) -> ast.expr | None:
     texts = [node.value for key in keys for node in ast.walk(key) if isinstance(node, ast.Constant)]
     is_built = len(keys) == 1 and isinstance(keys[0], (ast.JoinedStr, ast.BinOp, ast.Call))
     return keys[0] if is_built and any(isinstance(text, str) and text.strip("_/ ") for text in texts) else None
+
+
+def is_text_attribute(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
+    """``AsciiTable(rows).table``: an attribute of something made of text."""
+    return (
+        isinstance(expr, ast.Call)
+        and bool(expr.args)
+        and flow.value(expr, scope).has(From.TEXT)
+        and isinstance(expr.args[0], (ast.List, ast.JoinedStr))
+    )
+
+
+def is_whole_mapping(value: ReportedValue, unit: Unit) -> bool:
+    """Whether a value is a mapping of a function, reported under its name and no key."""
+    return value.mapping and not value.tag and value.scope.unit is unit and isinstance(value.expr, ast.Name)
+
+
+def is_of_caller(flow: Evaluator, value: ReportedValue, unit: Unit) -> bool:
+    """Whether a value is computed from parameters of a function, or elsewhere."""
+    if value.mapping and isinstance(value.expr, ast.Call):
+        return False
+    params = flow.value(value.expr, value.scope).params()
+    return value.scope.unit is not unit or any(param.unit is unit for param in params)
