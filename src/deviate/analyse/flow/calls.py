@@ -201,8 +201,12 @@ def _session_run(node: ast.Call) -> Value:
     return of(From.LIVE)
 
 
+def _may_be_data(passed: Value) -> bool:
+    return passed.has(From.UNKNOWN, From.OBJECT) or bool(passed.params())
+
+
 def _unknown_function(func: Value, args: list[Value], *, is_model: bool) -> Value:
     passed = mixed(args)
-    is_live = passed.has(From.LIVE, From.DATA, From.WEIGHTS) or (is_model and passed.has(From.UNKNOWN, From.OBJECT))
+    is_live = passed.has(From.LIVE, From.DATA, From.WEIGHTS) or (is_model and _may_be_data(passed))
     origin = From.LIVE if is_live else From.UNKNOWN
     return of(origin, *func.params(), *passed.params())

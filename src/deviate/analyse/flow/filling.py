@@ -18,8 +18,7 @@ _MAKERS = {"dict", "list", "defaultdict", "OrderedDict", "deque"}
 
 def filled_by_others(flow: Evaluator, name: str, home: Scope, bindings: list[Binding]) -> list[Value]:
     """Evaluate what called functions put into a container that starts empty and that its own function does not fill."""
-    kinds = {binding.kind for binding in bindings}
-    if not isinstance(home, Unit) or kinds != {"assign"} or not all(_is_empty(binding) for binding in bindings):
+    if not isinstance(home, Unit) or any(binding.kind != "assign" or not _is_empty(binding) for binding in bindings):
         return []
     return [flow.binding(binding) for binding in _fillings(flow, name, home, set())]
 

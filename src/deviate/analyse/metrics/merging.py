@@ -78,17 +78,14 @@ def _tags_differ(finding: Finding, other: Finding) -> bool:
 
 def _is_given_anew(finding: Finding, other: Finding) -> bool:
     """Whether a name is given another value between its two reports: ``loss = train()``, then ``loss = test()``."""
-    nodes = [_converted(one.reported.expr) for one in (finding, other)]
-    scopes = [one.reported.scope for one in (finding, other)]
-    if not all(isinstance(node, ast.Name) for node in nodes) or scopes[0] is not scopes[1]:
+    scope = finding.reported.scope
+    if finding.variable != other.variable or scope is not other.reported.scope:
         return False
-    given = [
-        surely_bound(node, local_bindings(node.id, scope))
-        for node, scope in zip(nodes, scopes, strict=True)
-        if isinstance(node, ast.Name)
-    ]
-    values = [text_of(binding.value) for binding in given if binding is not None and binding.value is not None]
-    return len(values) == 2 and values[0] != values[1]
+    nodes = [_converted(one.reported.expr) for one in (finding, other)]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    given = [surely_bound(name, local_bindings(name.id, scope)) for name in names]
+    values = [binding.value for binding in given if binding is not None and binding.value is not None]
+    return len(values) == 2 and values[0] is not values[1] and text_of(values[0]) != text_of(values[1])
 
 
 def _is_alternative(finding: Finding, other: Finding) -> bool:

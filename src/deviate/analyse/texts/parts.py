@@ -103,7 +103,8 @@ def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> li
     if isinstance(expr.op, ast.Mod):
         text = format_text(flow, expr.left, scope)
         if text is not None:
-            return _fields(flow, percent_fields(text, expr.right), scope, depth)
+            fields = percent_fields(text, expr.right)
+            return [part for field in fields for part in _field(flow, field, scope, depth)]
         if flow.value(expr.left, scope).has(From.TEXT):
             return take_apart(flow, expr.right, scope, depth + 1)
         if isinstance(expr.right, ast.Name) and expr.right.id == scope.unit.vararg:
@@ -121,10 +122,6 @@ def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> li
 def _each(flow: Evaluator, exprs: Iterable[ast.expr], scope: Scope, depth: int, end: str = "") -> list[Part]:
     """Take several expressions apart, each followed by the same text."""
     return [part for expr in exprs for part in (*take_apart(flow, expr, scope, depth + 1), *([end] if end else []))]
-
-
-def _fields(flow: Evaluator, fields: Iterable[str | Field], scope: Scope, depth: int) -> list[Part]:
-    return [part for field in fields for part in _field(flow, field, scope, depth)]
 
 
 def _field(flow: Evaluator, field: str | Field, scope: Scope, depth: int) -> list[Part]:
@@ -185,7 +182,7 @@ def _format(flow: Evaluator, expr: ast.Call, receiver: ast.expr, scope: Scope, d
         fields = list(brace_fields(text, expr))
     except ValueError:
         return _each(flow, expr.args, scope, depth)
-    return _fields(flow, fields, scope, depth)
+    return [part for field in fields for part in _field(flow, field, scope, depth)]
 
 
 def _mapping(flow: Evaluator, expr: ast.Dict, scope: Scope, depth: int) -> list[Part]:

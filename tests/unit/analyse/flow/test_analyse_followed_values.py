@@ -188,7 +188,7 @@ FORMS = {
     "reward": ("np.save('x', rewards())", REWARDS, "rewards()"),
     "row": ("print(' '.join(['%.3f' % one for one in np.array(rows)[at]]))", NP + "rows = [model(1)]\nat = 0", "rows"),
     "item by a count": ("for k, v in stats.items():\n    print(k, v / stats['n'])", "stats = library.stats()", "v"),
-    "measure of each class": ("print('dice', dice_per_class)", "dice_per_class = library.dice(model(1))", "dice_per_class"),
+    "of each class": ("print('dice', dice_per_class)", "dice_per_class = library.dice(model(1))", "dice_per_class"),
     "item of an own object": ("kept.add('gap', loss.item())\nprint('%.3f' % kept['gap'])", KEPT, "kept['gap']"),
     "stand-in for a writer": ("writer.add_scalar('gap', loss.item(), epoch)", DUMMY, "loss"),
     "model that is passed on": (
