@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.libraries import FUNCTION_WRAPPERS, external_call, method_call
@@ -21,12 +22,16 @@ from deviate.analyse.flow.values import (
     with_structure,
 )
 from deviate.analyse.source.index import ClassScope, Scope, Unit
-from deviate.analyse.source.syntax import passed_for
+from deviate.analyse.source.syntax import called_name, passed_for
 
 #: A result that is nothing but this does not depend on what was passed.
 _FIXED_ORIGINS = frozenset(
     {From.COUNT, From.TOTAL, From.SETTING, From.PATH, From.CLOCK, From.MEMORY, From.SCHEDULE, From.WEIGHTS}
 )
+#: Objects of libraries that give the time since they were made when they are called.
+_STOPWATCH = re.compile(r"(Timer|Stop[wW]atch)$")
+#: What is called like this and is no function of the project is a model.
+_MODEL = re.compile(r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|classifier|backbone)\d*$")
 #: Functions that iterate over their first argument.
 _ITERATING = {
     "tqdm", "iter", "reversed", "sorted", "list", "tuple", "track", "islice", "cycle", "chain", "notebook_tqdm",
@@ -46,7 +51,7 @@ def call_value(flow: Evaluator, node: ast.Call, scope: Scope) -> Value:
         return join(results)
     if isinstance(node.func, ast.Attribute) and not _is_stored_callable(flow, node.func, scope):
         return _method(flow, node, node.func, scope, args)
-    return _unknown_function(func, args)
+    return _unknown_function(func, args, is_model=_MODEL.search(called_name(node)) is not None)
 
 
 def _called(flow: Evaluator, node: ast.expr, scope: Scope) -> Value:
@@ -105,6 +110,8 @@ def _of_ref(flow: Evaluator, ref: object, node: ast.Call, scope: Scope, args: li
         return join(results) if results else of(From.LIVE if args else From.UNKNOWN)
     if isinstance(ref, External):
         if ref.made:
+            if _STOPWATCH.search(ref.dotted) and not args:
+                return of(From.DURATION)
             is_module = bool(args) and ref.dotted.rpartition(".")[2][:1].isupper()
             return of(From.LIVE) if is_module or mixed(args).has(From.LIVE, From.DATA, From.WEIGHTS) else None
         if ref.dotted.rpartition(".")[2] in FUNCTION_WRAPPERS:
@@ -194,7 +201,12 @@ def _session_run(node: ast.Call) -> Value:
     return of(From.LIVE)
 
 
-def _unknown_function(func: Value, args: list[Value]) -> Value:
+def _may_be_data(passed: Value) -> bool:
+    return passed.has(From.UNKNOWN, From.OBJECT) or bool(passed.params())
+
+
+def _unknown_function(func: Value, args: list[Value], *, is_model: bool) -> Value:
     passed = mixed(args)
-    origin = From.LIVE if passed.has(From.LIVE, From.DATA, From.WEIGHTS) else From.UNKNOWN
+    is_live = passed.has(From.LIVE, From.DATA, From.WEIGHTS) or (is_model and _may_be_data(passed))
+    origin = From.LIVE if is_live else From.UNKNOWN
     return of(origin, *func.params(), *passed.params())

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Callable
 
 from deviate.analyse.flow.expressions import HANDLERS, constant_value, is_scaled_step
+from deviate.analyse.flow.filling import filled_by_others
 from deviate.analyse.flow.memory import Memory
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import (
@@ -99,10 +100,11 @@ class Flow:
             return self.once((id(scope.module), "unbound", node.id), lambda: self._unbound(node.id, scope))
         home, bindings = definition
         remembered = self._memory.known.get(key := (id(home), node.id))
-        return remembered if remembered is not None else self.once(key, lambda: self._bound(node.id, bindings))
+        return remembered if remembered is not None else self.once(key, lambda: self._bound(node.id, bindings, home))
 
-    def _bound(self, name: str, bindings: list[Binding]) -> Value:
-        value = join([self.binding(binding) for binding in bindings])
+    def _bound(self, name: str, bindings: list[Binding], home: Scope) -> Value:
+        filled = filled_by_others(self, name, home, bindings)
+        value = join([*(self.binding(binding) for binding in bindings), *filled])
         is_weights = name == "params" and bool(bindings) and _is_functional(bindings[0].scope.module)
         if is_settings_name(name) and not is_weights and not value.refs and not value.has(From.LIVE):
             return of(From.SETTING)
@@ -120,7 +122,7 @@ class Flow:
         """Value of a module's global."""
         bindings = module.unit.bindings.get(name, [])
         if bindings:
-            return self.once((id(module.unit), name), lambda: self._bound(name, bindings))
+            return self.once((id(module.unit), name), lambda: self._bound(name, bindings, module.unit))
         return self.once((id(module.unit), name), lambda: self._from_stars(name, module) or of(From.UNKNOWN))
 
     def _from_stars(self, name: str, module: ModuleIndex) -> Value | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from deviate.analyse.flow.attributes import attribute_value
 from deviate.analyse.flow.calls import call_value
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.values import From, Value, join, mixed, of, subtract
+from deviate.analyse.flow.values import From, Instance, Value, join, mixed, of, subtract
 from deviate.analyse.source.index import Scope
 from deviate.analyse.source.syntax import dotted_text
 
@@ -89,6 +89,10 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
         return base.items[key]
     if isinstance(node.slice, ast.Slice):
         return base
+    own = [unit for ref in base.refs if isinstance(ref, Instance)
+           for unit in flow.program.method(flow, ref.cls, "__getitem__")]  # fmt: skip
+    if own:
+        return join([flow.returned(unit) for unit in own])
     if base.element is not None:
         return base.element
     return Value(base.origins, base.refs if base.items is None else ())

@@ -8,8 +8,8 @@ from deviate.analyse.flow.values import METRIC_ORIGINS, External, From, Value, e
 from deviate.analyse.naming.words import word_lists
 
 _LISTS = word_lists(__file__)
-_ORIGINS = (From.CLOCK, From.MEMORY, From.COUNT, From.TOTAL, From.RANDOM, From.PATH, From.TEXT, From.SETTING,
-            From.SCHEDULE, From.WEIGHTS)  # fmt: skip
+_ORIGINS = (From.CLOCK, From.DURATION, From.MEMORY, From.COUNT, From.TOTAL, From.RANDOM, From.PATH, From.TEXT,
+            From.SETTING, From.SCHEDULE, From.WEIGHTS)  # fmt: skip
 
 
 def _by_name(suffix: str = "") -> dict[str, str]:
@@ -24,6 +24,8 @@ _BY_ATTRIBUTE = _by_name(" attributes")
 _PASSING = tuple(_LISTS["functions that pass values on"])
 _TENSORS = ("tensorflow.", "torch.nn", "jax.", "paddle.", "mxnet.", "theano.")
 _FIXED = frozenset({From.SETTING, From.CONSTANT, From.TEXT, From.OBJECT})
+#: What an environment or a library's training gives.
+_LIVE_ATTRIBUTES = _LISTS["live attributes"]
 _LIVE_METHODS = _LISTS["live methods"]
 _MAPPING_METHODS = _LISTS["mapping methods"]
 _SELF_METHODS = _LISTS["methods that give the object"]
@@ -59,7 +61,8 @@ def external_call(dotted: str, args: list[Value]) -> Value:
     if passed.has(*METRIC_ORIGINS) or (
         passed.has(From.DATA, From.WEIGHTS) and not dotted.startswith(("builtins.", "numpy.", "torch."))
     ):
-        return Value(passed.origins if dotted.startswith(_PASSING) else passed.origins | {From.LIVE})
+        made = (External(dotted, made=True),) if last[:1].isupper() else ()
+        return Value(passed.origins if dotted.startswith(_PASSING) else passed.origins | {From.LIVE}, made)
     if dotted.startswith("torch.nn.functional.") or last in {"allreduce", "all_reduce", "reduce_mean"}:
         return Value(passed.origins | {From.LIVE})
     if args and _LOSS.search(last) and not last[:1].isupper():
@@ -117,4 +120,5 @@ def attribute_of(receiver: Value, name: str) -> Value | None:
     origin = _BY_ATTRIBUTE.get(name)
     if origin is not None and not (origin == From.SCHEDULE and receiver.has(From.SETTING)):
         return of(origin)
-    return of(From.LIVE) if name == "grad" else None
+    is_given = name in _LIVE_ATTRIBUTES and receiver.has(From.OBJECT, From.UNKNOWN)
+    return of(From.LIVE) if name == "grad" or is_given else None

@@ -66,7 +66,19 @@ class Memory:
         self.known[key] = value
         if lowest == depth:
             self._close_circle(depth)
+            if value.keys:
+                value = self.known[key] = self._again(key, compute, depth)
         return value
+
+    def _again(self, key: object, compute: Callable[[], Value], depth: int) -> Value:
+        """Evaluate a container once more with what is known of it: one item may be computed from another one."""
+        self._busy[object()] = depth  # keeps the depths of what is evaluated below apart from those above
+        outer, self._lowest = self._lowest, _NOT_MET
+        try:
+            return compute()
+        finally:
+            self._busy.popitem()
+            self._lowest = min(outer, self._lowest if self._lowest < depth else _NOT_MET)
 
     def _close_circle(self, depth: int) -> None:
         """Forget what was computed within a circle that is complete; keep it once that was done too often."""

@@ -7,7 +7,7 @@ import ast
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import Instance, Param
 from deviate.analyse.naming.words import word_lists
-from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, lookup
+from deviate.analyse.source.index import Binding, Scope, Unit, in_force, lookup
 from deviate.analyse.source.syntax import called_name, unpacked
 
 MAX_DEPTH = 10
@@ -53,25 +53,8 @@ def _of_name(flow: Evaluator, node: ast.Name, scope: Scope, depth: int) -> Param
     if definition is None:
         return None
     home, bindings = definition
-    params = (_of_binding(flow, binding, home, node.id, depth) for binding in _in_force(node, bindings))
+    params = (_of_binding(flow, binding, home, node.id, depth) for binding in in_force(node, bindings))
     return next((param for param in params if param is not None), None)
-
-
-def _in_force(node: ast.Name, bindings: list[Binding]) -> list[Binding]:
-    """Leave out what a name was bound to before a statement that surely runs just before the name is read."""
-    assigned = [binding for binding in bindings if binding.kind == "assign" and binding.line < node.lineno]
-    last = max((binding.line for binding in assigned if _is_around(binding.nesting, node)), default=0)
-    return [binding for binding in bindings if binding.line >= last or binding.kind not in {"assign", "param"}]
-
-
-def _is_around(nesting: Nesting | None, node: ast.Name) -> bool:
-    """Whether the branch that holds a statement holds a later expression too."""
-    if nesting is None:
-        return True
-    branch = getattr(nesting.node, nesting.branch, None)
-    if not isinstance(branch, list) or not branch or not isinstance(branch[-1], ast.stmt):
-        return False
-    return node.lineno <= (branch[-1].end_lineno or 0)
 
 
 def _of_binding(flow: Evaluator, binding: Binding, home: Scope, name: str, depth: int) -> Param | None:

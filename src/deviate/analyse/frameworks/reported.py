@@ -25,17 +25,17 @@ _FITS = {"fit", "fit_generator"}
 
 def framework_metrics(flow: Evaluator, fitting: list[CallSite]) -> list[Metric]:
     """List what the calls that train in a framework's own loop report."""
-    metrics: dict[str, Metric] = {}
+    metrics: dict[tuple[str, Unit], Metric] = {}
     for site in fitting:
         for metric in (*_keras(flow, site), *_hugging_face(flow, site)):
-            metrics.setdefault(metric.variable, metric)
+            metrics.setdefault((metric.variable, site.scope.unit), metric)
     return list(metrics.values())
 
 
 def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     if called_name(site.node) not in _FITS or not isinstance(site.node.func, ast.Attribute):
         return
-    compiled = _compile_calls(flow.program)
+    compiled = _compiled_with(site, _compile_calls(flow.program))
     if not compiled:
         return
     names = ["loss", *dict.fromkeys(name for call in compiled for name in _compiled_names(call))]
@@ -52,19 +52,52 @@ def _compile_calls(program: Program) -> list[CallSite]:
             or len(site.node.args) >= 2]  # fmt: skip
 
 
+def _compiled_with(site: CallSite, compiled: list[CallSite]) -> list[CallSite]:
+    """Keep the calls that compile the model of a fitting call; all, where none names it."""
+    model = _receiver(site)
+    same = [one for one in compiled if _receiver(one) == model]
+    within = [one for one in same if one.scope.unit is site.scope.unit]
+    return within or same or compiled
+
+
+def _receiver(site: CallSite) -> str:
+    return dotted_text(site.node.func.value) if isinstance(site.node.func, ast.Attribute) else ""
+
+
 def _compiled_names(compiled: CallSite) -> Iterator[str]:
     loss = next((key.value for key in compiled.node.keywords if key.arg == "loss"), None)
-    if isinstance(loss, ast.Dict) and len(loss.keys) > 1:
-        keys = [key.value for key in loss.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
-        yield from (f"{key}_loss" for key in keys)  # one for each output of the model
+    outputs = _keys_of(loss, compiled)
+    if len(outputs) > 1:
+        yield from (f"{output}_loss" for output in outputs)
     metrics = next((key.value for key in compiled.node.keywords if key.arg == "metrics"), None)
     if metrics is None and len(compiled.node.args) > 2:
         metrics = compiled.node.args[2]
     if isinstance(metrics, ast.Name):
         values = [binding.value for binding in bindings_of(metrics.id, compiled.scope)]
         metrics = next((value for value in values if isinstance(value, (ast.List, ast.Tuple))), None)
+    if isinstance(metrics, ast.Dict):
+        for output, value in zip(metrics.keys, metrics.values, strict=True):
+            own = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
+            if isinstance(output, ast.Constant):
+                yield from (f"{output.value}_{name}" for name in filter(None, map(_metric_name, own)))
     if isinstance(metrics, (ast.List, ast.Tuple)):
         yield from filter(None, map(_metric_name, metrics.elts))
+
+
+def _keys_of(losses: ast.expr | None, compiled: CallSite) -> list[str]:
+    """Find the outputs of a model that have a loss each: the keys of a mapping, written out or filled before."""
+    keys: list[ast.expr | None] = []
+    if isinstance(losses, ast.Name):
+        bindings = bindings_of(losses.id, compiled.scope)
+        filled = [binding.key for binding in bindings if binding.kind == "key"]
+        written = [binding.value for binding in bindings if isinstance(binding.value, ast.Dict)]
+        keys = [key for value in written if isinstance(value, ast.Dict) for key in value.keys]
+        return list(dict.fromkeys([*_texts(keys), *filled]))
+    return _texts(losses.keys) if isinstance(losses, ast.Dict) else []
+
+
+def _texts(keys: list[ast.expr | None]) -> list[str]:
+    return [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
 
 
 def _metric_name(node: ast.expr) -> str:
@@ -88,7 +121,8 @@ def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     keywords = {key.arg: key.value for key in made.keywords}
     names = list(_HF_TRAINING)
     dataset = keywords.get("eval_dataset")
-    if dataset is not None and not (isinstance(dataset, ast.Constant) and dataset.value is None):
+    is_spread = None in keywords and bool(flow.program.calls.get("evaluate"))
+    if is_spread or (dataset is not None and not (isinstance(dataset, ast.Constant) and dataset.value is None)):
         names.extend(_HF_EVALUATION)
         names.extend(
             f"eval_{key.removeprefix('eval_')}" for key in _computed_keys(flow, keywords.get("compute_metrics"), site)

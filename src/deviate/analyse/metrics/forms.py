@@ -7,7 +7,7 @@ import re
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
-from deviate.analyse.flow.values import METRIC_ORIGINS, From, Value
+from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
 from deviate.analyse.naming.words import is_settings_name
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
@@ -17,6 +17,8 @@ from deviate.analyse.texts.reported import ReportedValue
 
 #: Format specifications of numbers.
 NUMERIC_SPEC = re.compile(r"[deEfFgGn%]$|^\.\d+$")
+#: Classes whose objects hold the numbers of a measurement.
+_METER = re.compile(r"meter|average|timer|running|metric", re.IGNORECASE)
 _NUMBER_METHODS = {
     "item", "mean", "sum", "norm", "avg", "total_seconds", "result", "compute", "std", "median", "value", "numpy",
     "asnumpy", "asscalar",
@@ -34,7 +36,15 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     """Whether format, sink or form of the expression say that it is one number."""
     if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
         return True
+    if _is_meter(flow.resolved(reported.expr, reported.scope)):
+        return True
     return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
+
+
+def _is_meter(value: Value) -> bool:
+    """Whether an object, or each one of a list, is of a class of the project that holds numbers."""
+    refs = value.element.refs if value.element is not None else value.refs
+    return bool(refs) and all(isinstance(ref, Instance) and _METER.search(ref.cls.name) is not None for ref in refs)
 
 
 def _is_number_by_form(node: ast.expr) -> bool:
@@ -137,6 +147,8 @@ def is_item_of_report(reported: ReportedValue) -> bool:
 
 def _items_source(reported: ReportedValue) -> ast.expr | None:
     node = reported.expr
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.Mult)):
+        node = node.left
     while isinstance(node, (ast.Call, ast.Attribute)):
         node = node.func if isinstance(node, ast.Call) else node.value
     call = reported.expr
@@ -165,6 +177,8 @@ def statistic_of(expr: ast.expr) -> str:
             name = called_name(node)
             if name in _STATISTICS:
                 return _STATISTICS[name]
+            if name in {"min", "max"} and len(node.args) <= 1 and not _is_chosen(node):
+                return name
             is_method = isinstance(node.func, ast.Attribute) and not (
                 name in {"float", "int", "round", "str"} or node.args
             )
@@ -179,6 +193,11 @@ def statistic_of(expr: ast.expr) -> str:
         else:
             node = node.left if isinstance(node, ast.BinOp) else node.value
     return ""
+
+
+def _is_chosen(call: ast.Call) -> bool:
+    """Whether the least or greatest of several written values is taken, not one of a list: ``max([best, value])``."""
+    return bool(call.args) and isinstance(call.args[0], (ast.List, ast.Tuple))
 
 
 _SAMPLE_KEY = re.compile(

@@ -15,7 +15,14 @@ from deviate.analyse.metrics.finding import Finding
 from deviate.analyse.metrics.forms import statistic_of
 from deviate.analyse.metrics.names import plain_variable
 from deviate.analyse.naming.words import meaning_of
-from deviate.analyse.source.index import Scope, Unit, enclosing_loops, local_bindings
+from deviate.analyse.source.index import (
+    Scope,
+    Unit,
+    enclosing_branches,
+    enclosing_loops,
+    local_bindings,
+    surely_bound,
+)
 from deviate.analyse.source.syntax import called_name, text_of
 
 
@@ -48,6 +55,8 @@ def _is_same(finding: Finding, identity: Identity, other: Finding, its: Identity
         return False
     if finding.report is other.report and _tags_differ(finding, other):
         return False
+    if _is_given_anew(finding, other) or _is_alternative(finding, other):
+        return False
     if statistic_of(finding.reported.expr) != statistic_of(other.reported.expr):
         return False
     both_logged = is_framework_logged(finding.capture) and is_framework_logged(other.capture)
@@ -65,6 +74,27 @@ def _tags_differ(finding: Finding, other: Finding) -> bool:
     """Whether one mapping holds the two values under two constant keys."""
     tags = finding.reported.tag, other.reported.tag
     return all(tags) and tags[0] != tags[1] and "{" not in tags[0] + tags[1]
+
+
+def _is_given_anew(finding: Finding, other: Finding) -> bool:
+    """Whether a name is given another value between its two reports: ``loss = train()``, then ``loss = test()``."""
+    scope = finding.reported.scope
+    if finding.variable != other.variable or scope is not other.reported.scope:
+        return False
+    nodes = [_converted(one.reported.expr) for one in (finding, other)]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    given = [surely_bound(name, local_bindings(name.id, scope)) for name in names]
+    values = [binding.value for binding in given if binding is not None and binding.value is not None]
+    return len(values) == 2 and values[0] is not values[1] and text_of(values[0]) != text_of(values[1])
+
+
+def _is_alternative(finding: Finding, other: Finding) -> bool:
+    """Whether the two branches of a condition of the training report a value, each under a name of its own."""
+    if finding.switches or other.switches or _is_plain(finding) or _is_plain(other):
+        return False
+    branches = dict(enclosing_branches(finding.report.nesting))
+    apart = any(branches.get(node, branch) != branch for node, branch in enclosing_branches(other.report.nesting))
+    return apart and _letters(finding.name) != _letters(other.name)
 
 
 def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
@@ -151,6 +181,8 @@ def _assigned(flow: Evaluator, node: ast.expr, scope: Scope) -> tuple[ast.expr, 
     if len(bindings) != 1:
         return None
     binding = bindings[0]
+    if binding.kind == "for" and binding.scope.kind == "comprehension" and binding.value and not binding.path:
+        return binding.value, binding.scope.parent or scope
     if binding.kind == "param" and isinstance(binding.scope, Unit):
         return _passed(flow, Param(binding.scope, binding.key))
     return (binding.value, binding.scope) if binding.kind == "assign" and not binding.path and binding.value else None

@@ -7,6 +7,7 @@ import re
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import METRIC_ORIGINS, From
+from deviate.analyse.naming.clauses import clauses_of
 from deviate.analyse.naming.words import is_metric_word, meaning_of, split_of, word_lists, words_of
 from deviate.analyse.texts.reported import ReportedValue
 
@@ -16,8 +17,6 @@ _ARTICLES = _LISTS["articles"]
 _LABEL_NAMES = _LISTS["label variables"]
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[/?[a-z ]+\]")
 _BREAKS = re.compile(r"[\n\r\t|;,\[\]{}<>()*#]+|\s-+\s|={2,}|-{2,}|>{2,}| {3,}|\.\s|:\s+(?=\w)")
-#: ``D(G(z))`` is a name, not a remark in parentheses.
-_CALLS = re.compile(r"\b\w+\((?:[^()\s]|\([^()\s]*\))*\)")
 _TRIM = " :=-_/\\.,'\"~+@!?&%$^`→"
 #: What stands between two values of one name.
 _BESIDE = {"/", "(", "|", "+/-", "+-", "\N{PLUS-MINUS SIGN}", "[", "%/", "% /"}
@@ -98,17 +97,17 @@ def _only_links(reported: ReportedValue) -> bool:
 
 def _last_clause(text: str) -> str:
     """Last words of a text that can name something, without punctuation."""
-    clean = _CALLS.sub(lambda call: call[0].replace("(", "\x01").replace(")", "\x02"), _ESCAPES.sub("", text))
+    clean = _ESCAPES.sub("", text)
     ending = re.split(r"[|;\n\t\[\]]", clean)[-1]
     if not re.search(r"[A-Za-z]", ending):
         return ""
-    clauses = [clause.strip(_TRIM).replace("\x01", "(").replace("\x02", ")") for clause in _BREAKS.split(clean)]
-    named = [clause for clause in clauses if re.search(r"[A-Za-z]", clause)]
+    named = [clause for clause in clauses_of(clean, _BREAKS, _TRIM) if re.search(r"[A-Za-z]", clause)]
     if not named:
         return ""
     split = split_of(named[0]) if len(named) > 1 and len(named[0].split()) <= 2 else ""
     # ``Memory in use (peak - start): `` has a remark in parentheses.
-    remark = len(named) > 1 and clean.rstrip(" :=").endswith(")") and meaning_of(named[-1]) is None
+    in_parentheses = clean.rstrip(" :=").endswith(")") and not named[-1].endswith(")")
+    remark = len(named) > 1 and in_parentheses and meaning_of(named[-1]) is None
     if remark and meaning_of(named[-2]) is not None:
         return " ".join(named[-2].split()[-MAX_WORDS - 2 :])
     chosen = " ".join(named[-1].split()[-MAX_WORDS:])

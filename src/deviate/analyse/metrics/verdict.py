@@ -30,6 +30,7 @@ from deviate.analyse.naming.words import (
     is_schedule,
     is_settings_name,
     meaning_of,
+    without_unit,
     word_lists,
     words_of,
 )
@@ -76,9 +77,9 @@ def verdict_of(
         return Verdict(reason="identifier")
     if joins_settings(flow, reported) or is_read_off_settings(flow, reported):
         return Verdict(reason="setting")
-    if words_of(last_name(variable))[-1:] and words_of(last_name(variable))[-1] in _IDENTIFIERS:
+    if _last_word(variable) in _IDENTIFIERS:
         return Verdict(reason="path" if value.has(From.PATH) else "identifier")
-    if is_bookkeeping(reported.tag):
+    if is_bookkeeping(reported.tag) and not value.has(From.DURATION):
         return Verdict(reason="counter")
     if value.has(*METRIC_ORIGINS):
         return _of_training(flow, value, reported, variable, description, sink)
@@ -131,7 +132,8 @@ def _of_training(
         value.has(From.MEMORY) and meaning_of(f"{variable} {description}") is not None
     )
     is_sum = last_name(variable) in _SUMS and not value.has(From.COUNT, From.TOTAL)
-    if is_counting(last_name(variable)) and not is_sum and not is_metric_word(description) and not measured:
+    is_named_count = is_counting(last_name(variable)) and not reported.mapping
+    if is_named_count and not is_sum and not is_metric_word(description) and not measured:
         return Verdict(reason="counter")
     if reported.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:
         return Verdict(reason="identifier")
@@ -186,7 +188,11 @@ def last_name(variable: str) -> str:
     key = re.search(r"\[['\"]([^'\"]+)['\"]\]$", variable)
     if key is not None:
         return key[1]
-    return re.sub(r"\(\)$", "", variable).rpartition(".")[2]
+    return re.sub(r"(\(\)|(\[[^\[\]]*\])+)$", "", variable).rpartition(".")[2]
+
+
+def _last_word(variable: str) -> str:
+    return next(reversed(words_of(without_unit(last_name(variable)))), "")
 
 
 def _is_count_word(name: str) -> bool:

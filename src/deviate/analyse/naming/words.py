@@ -65,6 +65,7 @@ _CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
 #: Retrieval: ``hits@10``, ``HR@5``, the mean rank.
 _AT_RANK = re.compile(r"\b(hits?|hr|h|p|r|map|ndcg|acc|top)[ _]?@[ _]?\d*")
 _MEAN_RANK = re.compile(r"\bmean[ _-]?rank\b")
+_PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
 #: What mixed precision multiplies the loss by is none.
 _LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
@@ -145,9 +146,14 @@ def is_metric_word(text: str) -> bool:
     )
 
 
+def without_unit(text: str) -> str:
+    """``dice_per_class`` is a dice, ``steps_per_epoch`` steps."""
+    return _PER.split(text)[0] or text
+
+
 def is_counting(text: str) -> bool:
     """Whether a name counts something and names no metric."""
-    words = words_of(text)
+    words = words_of(without_unit(text))
     # ``nt``, ``nb``: a number of targets, of batches.
     counts = any(word in _COUNTING for word in words) or (len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])))
     counts = counts or (len(words) > 0 and words[-1] in _COUNTING_LAST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 
 from deviate.analyse.flow.evaluator import Evaluator
@@ -67,16 +68,26 @@ def _called_through(value: ast.expr, call: ast.Call) -> ast.Call | None:
 
 
 def _through_lambda(function: ast.Lambda, body: ast.Call, call: ast.Call) -> ast.Call | None:
-    """Call what a lambda calls, where that is given the lambda's arguments as they are."""
+    """Call what a lambda calls, with the arguments of the call in place of the lambda's parameters."""
     parameters = [arg.arg for arg in function.args.args]
     extra = function.args.vararg.arg if function.args.vararg is not None else ""
+    arguments = dict(zip(parameters, call.args, strict=False))
+    arguments |= {key.arg: key.value for key in call.keywords if key.arg in parameters}
     given: list[ast.expr] = []
     for arg in body.args:
         inner = arg.value if isinstance(arg, ast.Starred) else arg
         if isinstance(inner, ast.Name) and inner.id == extra and extra:
             given.extend(call.args[len(parameters) :])
-        elif isinstance(inner, ast.Name) and inner.id in parameters:
-            given.extend(call.args[parameters.index(inner.id) :][:1])
-        elif not isinstance(inner, ast.Constant):
-            return None
-    return ast.copy_location(ast.Call(body.func, given, []), call) if given else None
+        else:
+            given.append(_Replaced(arguments).visit(copy.deepcopy(inner)))
+    return ast.copy_location(ast.Call(body.func, given, []), call) if arguments or given else None
+
+
+class _Replaced(ast.NodeTransformer):
+    """Put arguments in the place of parameters; they stay the very nodes of the call."""
+
+    def __init__(self, arguments: dict[str, ast.expr]) -> None:
+        self.arguments = arguments
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.arguments.get(node.id, node)

@@ -9,8 +9,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.sinks.readers import accumulated, elements_of
 from deviate.analyse.source.index import Scope, bindings_of
 from deviate.analyse.source.syntax import called_name
-from deviate.analyse.texts.parts import as_mapping
-from deviate.analyse.texts.reported import Part, change_values
+from deviate.analyse.texts.reported import Part, as_mapping, change_values
 
 _MAX_DEPTH = 12
 _MAKERS = {"DataFrame", "from_dict", "from_records", "Series"}

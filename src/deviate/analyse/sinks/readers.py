@@ -12,8 +12,8 @@ from deviate.analyse.naming.words import word_lists
 from deviate.analyse.source.index import Scope, local_bindings
 from deviate.analyse.source.syntax import dotted_text
 from deviate.analyse.texts.building import is_list, is_textual
-from deviate.analyse.texts.parts import as_mapping, tag_of, tagged, take_apart, with_label
-from deviate.analyse.texts.reported import Part, ReportedValue, change_values
+from deviate.analyse.texts.parts import tag_of, tagged, take_apart
+from deviate.analyse.texts.reported import Part, ReportedValue, as_mapping, change_values, with_label
 
 #: Gives the parts of what a call reports; None where it reports nothing.
 Reader = Callable[[Evaluator, ast.Call, Scope], list[Part] | None]

@@ -12,6 +12,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From, Instance, Param
 from deviate.analyse.naming.words import meaning_of, words_of
+from deviate.analyse.sinks.naming import does_nothing, names_items, names_metric, number_of
 from deviate.analyse.sinks.readers import elements_of, with_tag
 from deviate.analyse.sinks.report import Report, report_of_call, report_of_store
 from deviate.analyse.sinks.rows import receiver_text
@@ -97,7 +98,7 @@ class Reports:
 
     def _is_own(self, site: CallSite) -> bool:
         """Whether the call runs code of the project, which then reports by itself."""
-        targets = self.program.targets(self.flow, site)
+        targets = [unit for unit in self.program.targets(self.flow, site) if not does_nothing(unit)]
         if isinstance(site.node.func, ast.Attribute):
             names = {site.node.func.attr, "__init__", "__call__"}
             return any(target.name in names for target in targets)
@@ -107,7 +108,7 @@ class Reports:
 
     def _open_channels(self, report: Report) -> Iterator[Unit]:
         for reported in report.values:
-            param = self._forwarded_param(reported)
+            param = self._forwarded_param(reported, report)
             if param is None:
                 continue
             channels = self.channels.setdefault(param.unit, [])
@@ -116,17 +117,29 @@ class Reports:
                 channels.append(Channel(param.name, report.sink, self._tag_param(reported, param.unit)))
                 yield param.unit
 
-    def _forwarded_param(self, reported: ReportedValue) -> Param | None:
-        """Find the parameter that a reported value is, under no name of its own."""
-        if not self._is_nameless(reported):
-            return None
+    def _forwarded_param(self, reported: ReportedValue, report: Report) -> Param | None:
+        """Find the parameter that a reported value is, under no name of its own or under one for several things."""
         param = forwarded_param(self.flow, reported.expr, reported.scope)
+        if not self._is_nameless(reported) and (param is None or not self._is_given_several(reported, param, report)):
+            return None
         is_inside = param is not None and param.unit in {reported.scope.unit, reported.scope.unit.parent}
         return param if is_inside or (param is not None and param.unit.name == "__init__") else None
 
+    def _is_given_several(self, reported: ReportedValue, param: Param, report: Report) -> bool:
+        """Whether callers pass different variables of their own for a parameter, and the report tells not which."""
+        others = (one for one in report.values if one is not reported)
+        if reported.label is not None or any(self.flow.resolved(one.expr, one.scope).has(From.TEXT) for one in others):
+            return False
+        names = {dotted_text(number_of(expr)) for expr, _ in self.program.arguments(self.flow, param)}
+        return (
+            len(names) > 1 and all(map(str.isidentifier, names)) and dotted_text(number_of(reported.expr)) == param.name
+        )
+
     def _is_nameless(self, reported: ReportedValue) -> bool:
         if reported.mapping:
-            return True
+            return not names_items(reported)
+        if names_metric(reported.expr):
+            return False
         if reported.tag:
             return not re.search(r"[A-Za-z]", re.sub(r"\{[^}]*\}", "", reported.tag))
         before = reported.before[-40:]

@@ -62,21 +62,24 @@ class Binder:
         scope.module.unit.bindings.setdefault(name, []).append(binding)
 
     def _mutate(self, base: ast.expr, binding: Binding) -> None:
+        """Bind what is put into an object; what is put into an item of a container is in the container."""
         if isinstance(base, ast.Name):
             self._late.append((base.id, binding, binding.scope))
         elif isinstance(base, ast.Attribute):
             self._store_attribute(base, binding)
-        elif (
-            (
-                isinstance(base, ast.Subscript)
-                and isinstance(base.value, ast.Name)
-                and isinstance(base.slice, ast.Constant)
-            )
-            and isinstance(base.slice.value, str)
-            and binding.kind == "element"
-        ):
-            binding.kind, binding.key = "key", base.slice.value
-            self._mutate(base.value, binding)
+        elif isinstance(base, ast.Subscript):
+            key = base.slice.value if isinstance(base.slice, ast.Constant) else None
+            self._mutate_item(base.value, key, binding)
+        elif isinstance(base, ast.Call) and isinstance(base.func, ast.Attribute) and base.func.attr == "setdefault":
+            key = base.args[0].value if base.args and isinstance(base.args[0], ast.Constant) else None
+            self._mutate_item(base.func.value, key, binding)
+
+    def _mutate_item(self, container: ast.expr, key: object, binding: Binding) -> None:
+        if isinstance(key, str):
+            binding.kind, binding.key = "key", key
+        elif binding.kind == "key":
+            binding.kind, binding.key = "element", ""
+        self._mutate(container, binding)
 
     def _store_attribute(self, target: ast.Attribute, binding: Binding) -> None:
         self._attributes_at(target, binding.scope).setdefault(target.attr, []).append(binding)

@@ -231,6 +231,30 @@ def only_binding(name: str, scope: Scope) -> Binding | None:
     return bindings[0] if len(bindings) == 1 else None
 
 
+def in_force(node: ast.Name, bindings: list[Binding]) -> list[Binding]:
+    """Leave out what a name was bound to before a statement that surely runs just before the name is read."""
+    sure = surely_bound(node, bindings)
+    last = sure.line if sure is not None else 0
+    return [binding for binding in bindings if binding.line >= last or binding.kind not in {"assign", "param"}]
+
+
+def surely_bound(node: ast.Name, bindings: list[Binding]) -> Binding | None:
+    """Find the last assignment to a name above the place where it is read that surely runs before."""
+    assigned = [binding for binding in bindings if binding.kind == "assign" and binding.line < node.lineno]
+    around = [binding for binding in assigned if _is_around(binding.nesting, node)]
+    return max(around, key=lambda binding: binding.line, default=None)
+
+
+def _is_around(nesting: Nesting | None, node: ast.Name) -> bool:
+    """Whether the branch that holds a statement holds a later expression too."""
+    if nesting is None:
+        return True
+    branch = getattr(nesting.node, nesting.branch, None)
+    if not isinstance(branch, list) or not branch or not isinstance(branch[-1], ast.stmt):
+        return False
+    return node.lineno <= (branch[-1].end_lineno or 0)
+
+
 def enclosing_branches(nesting: Nesting | None) -> Iterator[tuple[ast.If, str]]:
     """Yield the ``if`` statements around a piece of code and the branch it is in, innermost first."""
     while nesting is not None:

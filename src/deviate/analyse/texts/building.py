@@ -6,8 +6,9 @@ import ast
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance
-from deviate.analyse.source.index import Binding, Scope, Unit, local_bindings, only_binding
+from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of, in_force, local_bindings
 from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.texts.reported import ReportedValue
 
 #: Sums of constant texts are followed this far, repeated ones to this length.
 MAX_TEXT_DEPTH = 60
@@ -54,10 +55,36 @@ def builds(flow: Evaluator, binding: Binding) -> bool:
         name = called_name(value)
         if name in {"format", "join", "dumps", "str"}:
             return flow.value(value, binding.scope).has(From.TEXT)
-        return (name == "dict" and bool(value.keywords)) or name in {"format", "map"}
+        return (name == "dict" and bool(value.keywords)) or name == "map" or _is_made_text(flow, value, binding.scope)
     if isinstance(value, ast.BinOp):
         return is_textual(flow, value, binding.scope) or _adds_lists(value)
     return False
+
+
+def _is_made_text(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether one function of the project makes a text of the values that it is given."""
+    units = [ref for ref in flow.value(call.func, scope).refs if isinstance(ref, Unit)]
+    if len(units) != 1 or not may_be_text(units[0]) or not (call.args or call.keywords):
+        return False
+    return bool(units[0].returns) and all(_is_written(result, home) for result, home in units[0].returns)
+
+
+def _is_written(expr: ast.expr, scope: Scope) -> bool:
+    """Whether an expression, or all that a name of the function is assigned, is a text by its form."""
+    if isinstance(expr, ast.Name):
+        assigned = [binding for binding in local_bindings(expr.id, scope) if binding.kind == "assign"]
+        return bool(assigned) and all(
+            not isinstance(binding.value, (ast.Name, type(None))) and not binding.path
+            and _is_written(binding.value, binding.scope)
+            for binding in assigned
+        )  # fmt: skip
+    if isinstance(expr, ast.BinOp):
+        return _is_written(expr.left, scope) or (isinstance(expr.op, ast.Add) and _is_written(expr.right, scope))
+    if isinstance(expr, ast.IfExp):
+        return _is_written(expr.body, scope) and _is_written(expr.orelse, scope)
+    if isinstance(expr, ast.Call):
+        return called_name(expr) in {"str", "format", "join", "dumps"}
+    return isinstance(expr, ast.JoinedStr) or (isinstance(expr, ast.Constant) and isinstance(expr.value, str))
 
 
 def _adds_lists(value: ast.BinOp) -> bool:
@@ -120,7 +147,8 @@ def constant_string(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 
     if isinstance(expr, ast.BinOp):
         return _computed_string(flow, expr, scope, depth)
     if isinstance(expr, ast.Name):
-        binding = only_binding(expr.id, scope)
+        bindings = in_force(expr, bindings_of(expr.id, scope))
+        binding = bindings[0] if len(bindings) == 1 else None
         is_whole = binding is not None and binding.kind == "assign" and not binding.path
         if binding is not None and is_whole and isinstance(binding.value, (ast.Constant, ast.BinOp)):
             return constant_string(flow, binding.value, binding.scope, depth + 1)
@@ -158,6 +186,12 @@ def _added(expr: ast.expr) -> list[ast.expr]:
     return [expr]
 
 
+def is_padding(expr: ast.BinOp) -> bool:
+    """``[""] * 5``, ``"=" * 40``."""
+    repeated = expr.left.value if isinstance(expr.left, ast.Constant) else expr.left
+    return isinstance(expr.op, ast.Mult) and isinstance(repeated, (str, ast.List))
+
+
 def is_written_list(expr: ast.expr) -> bool:
     """Whether an expression is a list that is written out, or several added up."""
     if isinstance(expr, ast.BinOp):
@@ -189,3 +223,26 @@ def named_key(binding: Binding) -> ast.expr | None:
     texts = [node.value for key in keys for node in ast.walk(key) if isinstance(node, ast.Constant)]
     is_built = len(keys) == 1 and isinstance(keys[0], (ast.JoinedStr, ast.BinOp, ast.Call))
     return keys[0] if is_built and any(isinstance(text, str) and text.strip("_/ ") for text in texts) else None
+
+
+def is_text_attribute(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
+    """``AsciiTable(rows).table``: an attribute of something made of text."""
+    return (
+        isinstance(expr, ast.Call)
+        and bool(expr.args)
+        and flow.value(expr, scope).has(From.TEXT)
+        and isinstance(expr.args[0], (ast.List, ast.JoinedStr))
+    )
+
+
+def is_whole_mapping(value: ReportedValue, unit: Unit) -> bool:
+    """Whether a value is a mapping of a function, reported under its name and no key."""
+    return value.mapping and not value.tag and value.scope.unit is unit and isinstance(value.expr, ast.Name)
+
+
+def is_of_caller(flow: Evaluator, value: ReportedValue, unit: Unit) -> bool:
+    """Whether a value is computed from parameters of a function, or elsewhere."""
+    if value.mapping and isinstance(value.expr, ast.Call):
+        return False
+    params = flow.value(value.expr, value.scope).params()
+    return value.scope.unit is not unit or any(param.unit is unit for param in params)

@@ -20,15 +20,27 @@ from deviate.analyse.texts.building import (
     handed_on,
     is_converted,
     is_grown_mapping,
+    is_of_caller,
     is_open,
     is_own_method,
+    is_padding,
+    is_text_attribute,
     is_textual,
+    is_whole_mapping,
     is_written_list,
     may_be_text,
     named_key,
 )
 from deviate.analyse.texts.formats import Field, brace_fields, percent_fields
-from deviate.analyse.texts.reported import Part, ReportedValue, change_values, constant_text, with_spec
+from deviate.analyse.texts.reported import (
+    Part,
+    ReportedValue,
+    as_mapping,
+    change_values,
+    constant_text,
+    with_label,
+    with_spec,
+)
 
 #: Calls whose text or list holds their arguments.
 _WRAPPING = {"dumps", "pformat", "list", "tuple", "colored", "colorstr", "AsciiTable", "DataFrame", "tabulate", "map"}
@@ -60,7 +72,7 @@ def take_apart(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) ->
         return _each(flow, (expr.body, expr.orelse), scope, depth)
     if isinstance(expr, ast.Starred):
         return take_apart(flow, expr.value, scope, depth + 1)
-    if isinstance(expr, ast.Attribute) and _is_text(flow, expr.value, scope):
+    if isinstance(expr, ast.Attribute) and is_text_attribute(flow, expr.value, scope):
         return take_apart(flow, expr.value, scope, depth + 1)
     if isinstance(expr, (ast.Name, ast.Attribute)):
         return _named(flow, expr, scope, depth)
@@ -74,16 +86,6 @@ def _element(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int) -> list[
         if isinstance(tag, ast.Constant) and isinstance(tag.value, str) and not isinstance(value, ast.Constant):
             return tagged(flow, tag.value, value, scope, depth)
     return take_apart(flow, expr, scope, depth)
-
-
-def _is_text(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
-    """``AsciiTable(rows).table``: an attribute of something made of text."""
-    return (
-        isinstance(expr, ast.Call)
-        and bool(expr.args)
-        and flow.value(expr, scope).has(From.TEXT)
-        and isinstance(expr.args[0], (ast.List, ast.JoinedStr))
-    )
 
 
 def _f_string(flow: Evaluator, expr: ast.JoinedStr, scope: Scope, depth: int) -> list[Part]:
@@ -101,30 +103,25 @@ def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> li
     if isinstance(expr.op, ast.Mod):
         text = format_text(flow, expr.left, scope)
         if text is not None:
-            return _fields(flow, percent_fields(text, expr.right), scope, depth)
+            fields = percent_fields(text, expr.right)
+            return [part for field in fields for part in _field(flow, field, scope, depth)]
         if flow.value(expr.left, scope).has(From.TEXT):
             return take_apart(flow, expr.right, scope, depth + 1)
         if isinstance(expr.right, ast.Name) and expr.right.id == scope.unit.vararg:
             return [*take_apart(flow, expr.left, scope, depth + 1), " ", ReportedValue(expr.right, scope)]
-    if isinstance(expr.op, ast.Mult) and isinstance(expr.left, ast.List):
-        return []  # padding: ``[""] * 5``
+    if is_padding(expr):
+        return []
     if isinstance(expr.op, ast.Add) and (is_written_list(expr.left) or is_written_list(expr.right)):
         return [*take_apart(flow, expr.left, scope, depth + 1), " ", *take_apart(flow, expr.right, scope, depth + 1)]
     if isinstance(expr.op, ast.Add) and is_textual(flow, expr, scope):
         return [*take_apart(flow, expr.left, scope, depth if depth < 3 else depth + 1),
                 *take_apart(flow, expr.right, scope, depth + 1)]  # fmt: skip
-    if isinstance(expr.op, ast.Mult) and isinstance(expr.left, ast.Constant) and isinstance(expr.left.value, str):
-        return []
     return [ReportedValue(expr, scope)]
 
 
 def _each(flow: Evaluator, exprs: Iterable[ast.expr], scope: Scope, depth: int, end: str = "") -> list[Part]:
     """Take several expressions apart, each followed by the same text."""
     return [part for expr in exprs for part in (*take_apart(flow, expr, scope, depth + 1), *([end] if end else []))]
-
-
-def _fields(flow: Evaluator, fields: Iterable[str | Field], scope: Scope, depth: int) -> list[Part]:
-    return [part for field in fields for part in _field(flow, field, scope, depth)]
 
 
 def _field(flow: Evaluator, field: str | Field, scope: Scope, depth: int) -> list[Part]:
@@ -177,11 +174,6 @@ def tagged(flow: Evaluator, tag: str | None, value: ast.expr, scope: Scope, dept
     return change_values(parts, lambda value: replace(value, tag=f"{tag}/{value.tag}" if value.tag else tag))
 
 
-def as_mapping(parts: list[Part]) -> list[Part]:
-    """Mark the values of an argument that is a mapping as mappings, unless they were taken apart."""
-    return change_values(parts, lambda value: value if value.tag else replace(value, mapping=True))
-
-
 def _format(flow: Evaluator, expr: ast.Call, receiver: ast.expr, scope: Scope, depth: int) -> list[Part]:
     text = format_text(flow, receiver, scope)
     if text is None:
@@ -190,7 +182,7 @@ def _format(flow: Evaluator, expr: ast.Call, receiver: ast.expr, scope: Scope, d
         fields = list(brace_fields(text, expr))
     except ValueError:
         return _each(flow, expr.args, scope, depth)
-    return _fields(flow, fields, scope, depth)
+    return [part for field in fields for part in _field(flow, field, scope, depth)]
 
 
 def _mapping(flow: Evaluator, expr: ast.Dict, scope: Scope, depth: int) -> list[Part]:
@@ -210,13 +202,6 @@ def tag_of(flow: Evaluator, key: ast.expr, scope: Scope) -> tuple[str, ast.expr 
     text = "".join(part if isinstance(part, str) else "{" + dotted_text(part.expr) + "}" for part in parts)
     names = (part.expr for part in parts if not isinstance(part, str) and dotted_text(part.expr))
     return text, next(names, None)
-
-
-def with_label(parts: list[Part], label: ast.expr | None, *, replaces: bool = False) -> list[Part]:
-    """Give values the dynamic part of their tag, in place of one they have or where they have none."""
-    if label is None:
-        return parts
-    return change_values(parts, lambda value: replace(value, label=label if replaces else value.label or label))
 
 
 def _comprehended(flow: Evaluator, expr: ast.ListComp | ast.GeneratorExp, scope: Scope, depth: int) -> list[Part]:
@@ -306,22 +291,10 @@ def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) 
     parts = [part for result, home in unit.returns for part in take_apart(flow, result, home, depth + 2)]
     # A mapping that another function fills is recorded where it is reported.
     parts = change_values(
-        parts, lambda value: ReportedValue(expr, scope, mapping=True) if _is_whole(value, unit) else value
+        parts, lambda value: ReportedValue(expr, scope, mapping=True) if is_whole_mapping(value, unit) else value
     )
     values = [part for part in parts if isinstance(part, ReportedValue)]
-    if values and not any(_is_of_caller(flow, value, unit) for value in values):
+    if values and not any(is_of_caller(flow, value, unit) for value in values):
         return parts
     args = [arg for name in unit.parameters for arg in passed_for(expr, unit, name)]
     return _each(flow, args, scope, depth) or [ReportedValue(expr, scope)]
-
-
-def _is_whole(value: ReportedValue, unit: Unit) -> bool:
-    return value.mapping and not value.tag and value.scope.unit is unit and isinstance(value.expr, ast.Name)
-
-
-def _is_of_caller(flow: Evaluator, value: ReportedValue, unit: Unit) -> bool:
-    """Whether a value is computed from parameters of a function, or elsewhere."""
-    if value.mapping and isinstance(value.expr, ast.Call):
-        return False
-    params = flow.value(value.expr, value.scope).params()
-    return value.scope.unit is not unit or any(param.unit is unit for param in params)

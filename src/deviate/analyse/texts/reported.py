@@ -67,3 +67,15 @@ def constant_text(node: ast.expr | None) -> str:
 def with_spec(parts: list[Part], spec: str) -> list[Part]:
     """Give values without a format specification this one."""
     return change_values(parts, lambda value: replace(value, spec=value.spec or spec)) if spec else parts
+
+
+def as_mapping(parts: list[Part]) -> list[Part]:
+    """Mark the values of an argument that is a mapping as mappings, unless they were taken apart."""
+    return change_values(parts, lambda value: value if value.tag else replace(value, mapping=True))
+
+
+def with_label(parts: list[Part], label: ast.expr | None, *, replaces: bool = False) -> list[Part]:
+    """Give values the dynamic part of their tag, in place of one they have or where they have none."""
+    if label is None:
+        return parts
+    return change_values(parts, lambda value: replace(value, label=label if replaces else value.label or label))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from deviate.analyse.metrics import names as source_names
+from deviate.analyse.naming.clauses import clauses_of
 from deviate.analyse.naming.words import is_bookkeeping, is_counting, meaning_of, split_of, word_lists
 from deviate.collect.observed.printed import UNITS
 from deviate.collect.observed.templates import LIST, NUMBER, Template
@@ -37,7 +38,6 @@ _UNIT = re.compile(rf"(?P<near>{_NEAR_UNITS})(?![\w/])|(?P<gap> ?)(?P<far>{_FAR_
 _BREAKS = re.compile(
     r"[|;,\[\]{}<>()*#\t│┃║━╺]+|\s[-–—~]+\s|={2,}|-{2,}|(?<!vg)\.\s|:\s*(?=\S)|⟨(?:time|path|id|word|n|list)⟩|→|\s/\s|\b(?:INFO|DEBUG|WARN(?:ING)?|ERROR|CRITICAL)\b"
 )
-_CALLS = re.compile(r"\b\w+\((?:[^()\s]|\([^()\s]*\))*\)")
 _TRIM = " :=-_/\\.,;'\"~+@!?&%$^`→()[]{}<>|│┃║≈"
 _WRAPPERS = re.compile(
     r"(?:\b(?:np|numpy|torch|jnp|tf|jax)\.)?\b(?:tensor|array|Array|Tensor|DeviceArray|(?:float|int|uint)\d+|float_|str)"
@@ -157,9 +157,7 @@ def words_of_clause(text: str) -> str:
     >>> words_of_clause("Epoch done, the average loss is "), words_of_clause("Test set: Accuracy:")
     ('average loss', 'Test Accuracy')
     """
-    shielded = _CALLS.sub(lambda call: call[0].replace("(", "\x01").replace(")", "\x02"), _WRAPPERS.sub("", text))
-    trimmed = shielded.rstrip(_TRIM)
-    clauses = [_clean(clause) for clause in _BREAKS.split(trimmed)]
+    clauses = clauses_of(_WRAPPERS.sub("", text), _BREAKS, _TRIM)
     named = [clause for clause in clauses if _LETTERS.search(clause)]
     if not named or not _LETTERS.search(clauses[-1]):
         return ""
@@ -169,10 +167,6 @@ def words_of_clause(text: str) -> str:
     name = " ".join(words)
     split = next((clause for clause in reversed(named[:-1]) if split_of(clause) and len(clause.split()) <= 2), "")
     return f"{_split_word(split)} {name}" if split and name and not split_of(name) else name
-
-
-def _clean(clause: str) -> str:
-    return clause.strip(_TRIM).replace("\x01", "(").replace("\x02", ")")
 
 
 def _without_links(words: list[str]) -> list[str]:
@@ -211,7 +205,7 @@ def _ends_clause(right: str) -> bool:
 
 def _lead(text: str) -> str:
     """Return the part of the data that a text speaks of from there on: ``Test:``, ``[val]``, ``Train Epoch``."""
-    clauses = [_clean(clause) for clause in _BREAKS.split(re.sub(r"⟨\w+⟩", " ", text))]
+    clauses = [clause.strip(_TRIM) for clause in _BREAKS.split(re.sub(r"⟨\w+⟩", " ", text))]
     for index, clause in enumerate(clauses):
         is_own = index < len(clauses) - 1 or is_bookkeeping(clause)
         if is_own and split_of(clause) and len(clause.split()) <= 3:

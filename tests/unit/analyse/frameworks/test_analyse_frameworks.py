@@ -25,6 +25,31 @@ def test_keras_fit_reports_what_compile_names(tmp_path):
     assert (findings.main_loop.kind, findings.main_loop.line) == ("call", 5)
 
 
+def test_each_output_of_a_keras_model_has_its_losses_and_metrics(tmp_path):
+    train = """
+    import keras
+    model, other = keras.Model(a, b), keras.Sequential([])
+    losses = {'left': 'mse', 'right': 'mse'}
+    losses['third'] = 'mae'
+    other.compile(optimizer='adam', loss='mse', metrics=['mae'])
+    model.compile(optimizer='adam', loss=losses, metrics={'left': ['accuracy'], 'right': 'auc'})
+    model.fit(x, y, epochs=3)
+    """
+    ours = {"loss", "left_loss", "right_loss", "third_loss", "left_accuracy", "right_auc"}
+    assert set(names(analyse(tmp_path, train=train))) == {f"fit:{name}" for name in ours}
+
+
+def test_hugging_face_trainer_with_data_spread_over_keywords_is_evaluated(tmp_path):
+    train = """
+    from transformers import Seq2SeqTrainer
+    model = build(loss(1.0).backward())
+    trainer = Seq2SeqTrainer(model=model, **data)
+    trainer.train()
+    trainer.evaluate()
+    """
+    assert {"fit:loss", "fit:eval_loss"} <= set(names(analyse(tmp_path, train=train)))
+
+
 def test_hugging_face_trainer_reports_losses_and_computed_metrics(tmp_path):
     train = """
     import transformers

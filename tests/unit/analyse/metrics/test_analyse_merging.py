@@ -168,3 +168,27 @@ def test_names_and_directions_follow_the_text_that_names_the_value_first(tmp_pat
     assert list(metrics) == names
     assert {metric.direction for metric in metrics.values()} == directions
     assert {metric.kind for metric in metrics.values()} <= {"quality", "resource", "speed"}
+
+
+def test_a_name_given_another_value_is_another_metric(tmp_path):
+    helper = (
+        "def score(data):\n    return [(model(one) - 1).abs().mean().item() for one, _ in data]\nheld = loader[:1]\n"
+    )
+    train = looped("gap = score(loader)\nprint(f'gap {gap}')", helper) + "gap = score(held)\nprint(f'held gap {gap}')\n"
+    found = selected(analyse(tmp_path, train=train))
+    assert [metric.variable for metric in found.values()] == ["gap", "gap"]
+    again = train.replace("gap = score(held)\n", "")
+    assert len(selected(analyse(tmp_path / "again", train=again))) == 1
+
+
+def test_both_branches_of_a_condition_are_recorded_under_their_names(tmp_path):
+    report = "if loss > 1:\n    print(f'high loss {loss:.2f}')\nelse:\n    print(f'low loss {loss:.2f}')"
+    assert set(selected(analyse(tmp_path, train=looped(report)))) == {"high loss", "low loss"}
+
+
+def test_least_mean_and_spread_of_a_list_are_metrics_of_their_own(tmp_path):
+    report = (
+        "kept.append(loss.item())\nprint(f'{np.mean(kept):.2f} {np.std(kept):.2f} {min(kept):.2f} {max(kept):.2f}')"
+    )
+    found = analyse(tmp_path, train=looped(report, "import numpy as np\nkept = []")).metrics
+    assert len([metric for metric in found if metric.variable == "kept"]) == 4
