@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from deviate.analyse.flow.program import COMMON_METHODS, Program
 from deviate.analyse.flow.starts import is_registered, started_by_name
+from deviate.analyse.flow.tables import Tables
 from deviate.analyse.flow.values import Valuation
 from deviate.analyse.source.dotted import constant_start, name_below
 from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Scope, Unit, bindings_of
@@ -63,6 +64,10 @@ class _Reach:
         self.made: set[ClassScope] = set()
         self.bases = {id(node) for module in program.modules for node in _bases_named(module)}
         self.called: set[str] = set()
+        tables = Tables(program)
+        self.parents = tables.parents
+        #: Names in entries of tables that are not taken out.
+        self.unused = tables.unused() if program.is_decided else set[int]()
         #: Whether the name that is followed stands among the bases of a class.
         self.is_base = False
         #: Modules of which everything may run.
@@ -90,7 +95,7 @@ class _Reach:
             isinstance(decorator, ast.Call) or dotted_text(decorator).rpartition(".")[2] in _STARTERS
             for decorator in unit.decorators
         )
-        return registers and self.program.may_run(unit.module, unit.nesting)
+        return registers and self.program.may_run(unit.module.unit, unit.nesting)
 
     def _reach(self, unit: Unit) -> None:
         if unit not in self.units:
@@ -99,7 +104,7 @@ class _Reach:
 
     def _follow(self, unit: Unit) -> None:
         for node, scope, nesting in unit.loads:
-            if not self.program.may_run(unit.module, nesting):
+            if id(node) in self.unused or not self.program.may_run(unit, nesting):
                 continue
             self.is_base = id(node) in self.bases
             if isinstance(node, ast.Name):
@@ -108,9 +113,10 @@ class _Reach:
                 self._attribute(node, scope)
             self.is_base = False
         for site in unit.calls:
-            for name in started_by_name(site):
-                self._reach_target((unit.module, name), 0)
-            self._computed(site)
+            if self.program.may_run(unit, site.nesting):
+                for name in started_by_name(site):
+                    self._reach_target((unit.module, name), 0)
+                self._computed(site)
 
     def _computed(self, site: CallSite) -> None:
         """Reach what a name that is computed may stand for: ``getattr(models, name)``, ``eval(name)``."""
@@ -119,7 +125,8 @@ class _Reach:
             module = self._module_of(args[0], site.scope)
             is_own = text_of(args[0]) == "sys.modules[__name__]"
             if isinstance(module, ModuleIndex) or is_own:
-                self._all_of(site.scope.module if is_own else module)  # type: ignore[arg-type]
+                home = module if isinstance(module, ModuleIndex) else site.scope.module
+                self._one_of(home, args[1] if name == "getattr" and len(args) > 1 else None, site.scope)
             elif module is None and _is_imported_by_name(args[0], site.scope):
                 self._all_plugins()
         elif name == "eval" and args and not isinstance(args[0], ast.Constant):
@@ -169,7 +176,8 @@ class _Reach:
             return
         if isinstance(module, ModuleIndex):
             if node.attr == "__dict__":
-                self._all_of(module)
+                parent = self.parents.of(node, scope.module)
+                self._one_of(module, parent.slice if isinstance(parent, ast.Subscript) else None, scope)
             self._reach_target((module, node.attr), 0)
             return
         if module is None and node.attr not in COMMON_METHODS:
@@ -204,6 +212,14 @@ class _Reach:
                 defined = ref[0].unit.bindings.get(ref[1])
                 return self._imported_module(defined) if defined and defined is not bindings else None
         return None
+
+    def _one_of(self, module: ModuleIndex, name: ast.expr | None, scope: Scope) -> None:
+        """Reach what a name that is computed stands for in a module; where it is not known, all that is there."""
+        known = self.program.choices.value(name, scope) if name is not None and self.program.is_decided else None
+        if known is not None and isinstance(known.value, str):
+            self._reach_target((module, known.value), 0)
+        else:
+            self._all_of(module)
 
     def _all_of(self, module: ModuleIndex) -> None:
         """Reach all that a module defines, imports or imports with ``*``."""
