@@ -70,10 +70,8 @@ class Tables:
         self, node: ast.Name | ast.Attribute, name: str, scope: Scope, nesting: Nesting | None
     ) -> Iterator[tuple[int, str | None]]:
         bindings = bindings_of(name, scope) if isinstance(node, ast.Name) else []
-        if bindings:
-            tables = [key for key in [self._table(bindings)] if key is not None]
-        else:  # through a module or a ``*``
-            tables = self._shared.get(name, [])
+        own = self._table(bindings)
+        tables = self._shared.get(name, []) if not bindings else [own] if own is not None else []
         if not tables or self.program.choices.is_dead(nesting, scope):
             return
         parent = self.parents.of(node, scope.module)
@@ -86,7 +84,7 @@ class Tables:
             yield from ((table, None) for table in tables)
 
     def _table(self, bindings: list[Binding], depth: int = 0) -> int | None:
-        """Return the table that a name is bound to, here or where it is imported from."""
+        """Return the table that a name is bound to, here or where it is imported from by name."""
         if id(bindings) in self._entries:
             return id(bindings)
         for binding in bindings if depth < 6 else ():

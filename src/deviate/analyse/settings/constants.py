@@ -102,7 +102,7 @@ class Constants:
         return None
 
     def _joined(self, node: ast.BoolOp, scope: Scope, depth: int) -> Known | None:
-        """``a and b``: one that is false decides it, all must be known to make it true."""
+        """Evaluate ``a and b``: one that is false decides it, all must be known to make it true."""
         decisive = isinstance(node.op, ast.Or)
         values = [self.value(part, scope, depth + 1) for part in node.values]
         first = next((value for value in values if value is not None and bool(value.value) is decisive), None)
@@ -146,7 +146,9 @@ class Constants:
             return self._passed(binding.scope, binding.key, depth)
         if binding.kind == "import":
             found = self._resolve(binding.key, binding.scope.module)
-            return self._bound(found[0].unit.bindings.get(found[1], []), depth + 1) if isinstance(found, tuple) else None
+            return (
+                self._bound(found[0].unit.bindings.get(found[1], []), depth + 1) if isinstance(found, tuple) else None
+            )
         return None
 
     def _attribute(self, node: ast.Attribute, scope: Scope, depth: int) -> Known | None:
