@@ -29,6 +29,8 @@ class Objects:
         self.program = program
         self.flow = flow
         self.made: dict[ClassScope, list[ClassScope]] = {}
+        #: Classes that objects are tested for: what makes those may be out of sight.
+        self.tested: list[ClassScope] = []
         #: Names that are asked of any object, of one of a class, and of the classes above one.
         self._asked: set[str] = set()
         self._asked_of: dict[ClassScope, set[str]] = {}
@@ -49,6 +51,13 @@ class Objects:
             for name in self._asked_above.get(each, ()):
                 if unit := _nearest(classes[at + 1 :], name):
                     yield unit
+
+    def make_tested(self) -> Iterator[Unit]:
+        """Yield the methods of classes that objects are tested for, though no object of theirs is seen to be made."""
+        while self.tested:
+            cls = self.tested.pop()
+            if not any(cls in classes for classes in self.made.values()):
+                yield from self.make(cls)
 
     def ask(self, name: str) -> Iterator[Unit]:
         """Yield the methods that run when a name is asked of an object that is not known."""

@@ -30,12 +30,15 @@ class _Reach:
         self.units: set[Unit] = set()
         self.waiting: list[Unit] = []
         self.bases = {id(node) for module in program.modules for node in _bases_named(module)}
+        self.tests = {id(node) for module in program.modules for node in _types_tested(module)}
         tables = Tables(program)
         self.parents = tables.parents
         #: Names in entries of tables that are not taken out.
         self.unused = tables.unused() if program.is_decided else set[int]()
         #: Whether the name that is followed stands among the bases of a class.
         self.is_base = False
+        #: Whether it stands in a test of an object's class.
+        self.is_tested = False
         #: Modules of which everything may run.
         self.whole: set[ModuleIndex] = set()
 
@@ -53,6 +56,8 @@ class _Reach:
                 self._reach_target(self.program.resolve_dotted(dotted, self.program.entry), 0)
         while self.waiting:
             self._follow(self.waiting.pop())
+            if not self.waiting:
+                self._reach_all(self.objects.make_tested())
         return self.units
 
     def _reach_all(self, units: Iterable[Unit]) -> None:
@@ -76,12 +81,12 @@ class _Reach:
         for node, scope, nesting in unit.loads:
             if id(node) in self.unused or not self.program.may_run(unit, nesting):
                 continue
-            self.is_base = id(node) in self.bases
+            self.is_base, self.is_tested = id(node) in self.bases, id(node) in self.tests
             if isinstance(node, ast.Name):
                 self._name(node.id, scope)
             else:
                 self._attribute(node, scope)
-            self.is_base = False
+            self.is_base = self.is_tested = False
         for site in unit.calls:
             if self.program.may_run(unit, site.nesting):
                 for name in started_by_name(site):
@@ -205,7 +210,9 @@ class _Reach:
                 self._all_of(starred)
 
     def _use(self, cls: ClassScope) -> None:
-        if not self.is_base:
+        if self.is_tested:
+            self.objects.tested.append(cls)
+        elif not self.is_base:
             self._reach_all(self.objects.make(cls))
 
 
@@ -220,7 +227,7 @@ def _is_imported_by_name(node: ast.expr, scope: Scope) -> bool:
 
 
 def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
-    """Yield names of classes that make no object: bases, ``super(Base, self)``, ``Base.step(self)``, ``isinstance``."""
+    """Yield the names of classes that objects derive from: bases, ``super(Base, self)``, ``Base.step(self)``."""
     for cls in module.classes:
         for base in cls.bases:
             generic = base.value if isinstance(base, ast.Subscript) else base
@@ -234,7 +241,13 @@ def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
             if isinstance(call.func, ast.Name):
                 if call.func.id == "super":
                     yield from ast.walk(call.args[0])
-                elif call.func.id in {"isinstance", "issubclass"}:
-                    yield from ast.walk(call.args[-1])
             elif isinstance(call.func, ast.Attribute) and passes_self(call):
                 yield from ast.walk(call.func.value)
+
+
+def _types_tested(module: ModuleIndex) -> Iterator[ast.AST]:
+    """Yield the names of classes in ``isinstance(made, Base)`` and ``issubclass(chosen, Base)``."""
+    for unit in module.units:
+        for site in unit.calls:
+            if called_name(site.node) in {"isinstance", "issubclass"} and len(site.node.args) == 2:
+                yield from ast.walk(site.node.args[1])
