@@ -93,11 +93,11 @@ class Objects:
     def _is_plain_base(self, base: ast.expr, cls: ClassScope) -> bool:
         """Whether a base class calls no methods of its own accord: the project's own, or a plain container."""
         assert cls.parent is not None
+        if any(isinstance(ref, ClassScope) for ref in self.flow.value(base, cls.parent).refs):
+            return True
         for binding in bindings_of(base.id, cls.parent)[:1] if isinstance(base, ast.Name) else ():
             is_imported = binding.kind == "import"
-            if binding.kind == "class" or (
-                is_imported and isinstance(self.program.resolve_dotted(binding.key, cls.module), tuple)
-            ):
+            if is_imported and isinstance(self.program.resolve_dotted(binding.key, cls.module), tuple):
                 return True
         text = text_of(base)
         return not text or (_PLAIN_BASES.search(text) is not None and "Lightning" not in text)

@@ -246,7 +246,13 @@ def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
 
 
 def _types_tested(module: ModuleIndex) -> Iterator[ast.AST]:
-    """Yield the names of classes in ``isinstance(made, Base)`` and ``issubclass(chosen, Base)``."""
+    """Yield the names of classes in ``isinstance(made, Base)``, ``issubclass(chosen, Base)`` and ``model: Base``."""
+    for scope in (*module.units, *module.classes):
+        attributes = scope.attributes if isinstance(scope, ClassScope) else {}
+        for bindings in (*scope.bindings.values(), *attributes.values()):
+            for binding in bindings:
+                if isinstance(binding.statement, ast.AnnAssign):
+                    yield from ast.walk(binding.statement.annotation)
     for unit in module.units:
         for site in unit.calls:
             if called_name(site.node) in {"isinstance", "issubclass"} and len(site.node.args) == 2:
