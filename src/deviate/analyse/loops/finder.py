@@ -27,7 +27,7 @@ _ASIDE = re.compile(r"pretrain|warm_?up|init|burn|finetune_head|teacher|test|eva
 #: Signs that say that gradients are computed, not that weights change.
 _GRADIENTS = {"backward", "grad", "GradientTape"}
 _COUNTS = _LISTS["counting functions"]
-_OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]ptimi[sz]ers?\w*)$")
+_OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]ptim(i[sz]ers?\w*)?)$")
 
 
 @dataclass(eq=False)
