@@ -87,7 +87,7 @@ def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
         return
     keywords = {key.arg: key.value for key in made.keywords}
     names = list(_HF_TRAINING)
-    dataset = keywords.get("eval_dataset")
+    dataset = flow.program.constants.taken(keywords.get("eval_dataset"), site.scope)
     if dataset is not None and not (isinstance(dataset, ast.Constant) and dataset.value is None):
         names.extend(_HF_EVALUATION)
         names.extend(

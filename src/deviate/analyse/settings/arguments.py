@@ -20,6 +20,8 @@ class Arguments:
         self.assigned: dict[str, str] = {}
         #: All values, whatever they are given for.
         self.values: list[str] = []
+        #: Those before the first option.
+        self.leading: list[str] = []
         last: list[str] | None = None
         for word in words:
             if word.startswith("-") and not _NUMBER.match(word):
@@ -27,8 +29,7 @@ class Arguments:
                 last = self.options[name] = [value] if sign else []
                 self.values.extend([value] if sign else [])
                 continue
-            if last is not None:
-                last.append(word)
+            (self.leading if last is None else last).append(word)
             assigned = _ASSIGNED.match(word)
             if assigned is not None:
                 self.assigned[assigned[1]] = assigned[2]

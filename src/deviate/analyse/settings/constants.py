@@ -7,9 +7,8 @@ import operator
 from collections import Counter
 from collections.abc import Callable
 
-from deviate.analyse.naming.words import is_settings_name
 from deviate.analyse.settings.known import Known, agreed
-from deviate.analyse.settings.lookup import Settings
+from deviate.analyse.settings.lookup import Settings, holds_settings
 from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Nesting, Scope, Unit, lookup
 from deviate.analyse.source.syntax import called_name, passed_for
 
@@ -64,6 +63,13 @@ class Constants:
             return False
         test = self.value(node.test, scope.unit)
         return test is not None and bool(test.value) != (nesting.branch == "body")
+
+    def taken(self, node: ast.expr | None, scope: Scope) -> ast.expr | None:
+        """Return the part of ``a if test else b`` that is taken, anything else as it is."""
+        test = self.value(node.test, scope) if isinstance(node, ast.IfExp) else None
+        if test is None or not isinstance(node, ast.IfExp):
+            return node
+        return node.body if test.value else node.orelse
 
     def value(self, node: ast.expr, scope: Scope, depth: int = 0) -> Known | None:
         """Return what an expression is, None where that is not known."""
@@ -214,5 +220,5 @@ def setting_keys(node: ast.expr) -> tuple[str, ...]:
         else:
             return ()
     names = [node.id, *reversed(keys)]
-    last = max((at for at, name in enumerate(names[:-1]) if is_settings_name(name)), default=-1)
+    last = max((at for at, name in enumerate(names[:-1]) if holds_settings(name)), default=-1)
     return tuple(names[last + 1 :]) if last >= 0 else ()

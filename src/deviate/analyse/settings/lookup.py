@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from deviate.analyse.naming.words import is_settings_name
+from deviate.analyse.naming.words import is_settings_name, words_of
 from deviate.analyse.settings.arguments import Arguments
 from deviate.analyse.settings.files import SUFFIXES, Listed, read_settings
 from deviate.analyse.settings.known import Known, agreed, literal
@@ -54,6 +54,9 @@ class Settings:
             for flag in option.flags:
                 if flag in self.arguments.options:
                     return (option.given(self.arguments.options[flag]),)
+            if option in self._by_position:
+                at = self._by_position.index(option)
+                return (option.given(self.arguments.leading[at : at + 1]),)
             if option.type == "bool" and "--no" + option.name in self.arguments.options:
                 return (Known(False),)
         return None
@@ -69,6 +72,10 @@ class Settings:
         return options
 
     @cached_property
+    def _by_position(self) -> list[Option]:
+        return [option for options in self._options.values() for option in options if option.flags == (option.name,)]
+
+    @cached_property
     def _changed(self) -> set[str]:
         """Names that the program assigns to its settings."""
         changed: set[str] = set()
@@ -76,7 +83,7 @@ class Settings:
             for store in unit.stores:
                 target = store.target
                 holder = target.value.attr if isinstance(target.value, ast.Attribute) else dotted_text(target.value)
-                if is_settings_name(holder):
+                if holds_settings(holder):
                     key = target.attr if isinstance(target, ast.Attribute) else literal(target.slice)
                     changed.add(key if isinstance(key, str) else str(key.value) if key is not None else "")
             for site in unit.calls:
@@ -142,6 +149,11 @@ class Settings:
         for node in ast.walk(self.entry.tree) if self.entry is not None else ():
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and _FILE.search(node.value):
                 yield node.value
+
+
+def holds_settings(name: str) -> bool:
+    """Whether a variable of this name holds settings, or some of them: ``training_args``."""
+    return is_settings_name(name) or any(is_settings_name(word) for word in words_of(name)[-1:])
 
 
 def _only(listed: Listed, keys: tuple[str, ...]) -> Known | None:

@@ -11,6 +11,8 @@ from deviate.analyse.source.index import CallSite
 from deviate.analyse.source.syntax import called_name
 
 _SWITCHES = {"store_true": True, "store_false": False}
+#: What the arguments of a Hugging Face training switch on.
+_PHASES = ("do_train", "do_eval", "do_predict")
 _TRUTHS = {"true": True, "yes": True, "t": True, "y": True, "1": True, "on": True}
 _FALSEHOODS = {"false": False, "no": False, "f": False, "n": False, "0": False, "off": False}
 
@@ -21,7 +23,7 @@ class Option:
 
     #: Name that the program reads it by.
     name: str
-    #: How a command may write it: ``--learning-rate``, ``-l``.
+    #: How a command may write it: ``--learning-rate``, ``-l``; its own name where it is given by position.
     flags: tuple[str, ...]
     default: Known | None
     #: Whether its mere presence gives it a value, and which.
@@ -33,14 +35,18 @@ class Option:
         """Return what words of a command after the option make of it."""
         if self.switch is not None:
             return Known(self.switch)
+        if self.type == "bool" and not words:
+            return Known(True)
         return _converted(words[0], self.type) if len(words) == 1 else None
 
 
 def declared_options(sites: Iterable[CallSite]) -> Iterator[Option]:
-    """Yield the options that calls declare: to argparse, absl, or TensorFlow's flags."""
+    """Yield the options that calls declare: to argparse, absl, TensorFlow's flags, or Hugging Face's parser."""
     for site in sites:
         name = called_name(site.node)
         option = None
+        if name == "HfArgumentParser":
+            yield from (Option(phase, (f"--{phase}",), Known(False), type="bool") for phase in _PHASES)
         if name == "add_argument":
             option = _of_parser(site.node)
         elif name.startswith("DEFINE_"):
