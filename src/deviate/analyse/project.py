@@ -21,8 +21,8 @@ from deviate.analyse.loops.finder import LoopFinder
 from deviate.analyse.loops.phases import Phases, loop_at
 from deviate.analyse.metrics.finder import MetricFinder, unreached
 from deviate.analyse.sinks.reports import Reports
-from deviate.analyse.source.imports import relative
 from deviate.analyse.source.index import Unit
+from deviate.analyse.source.search_path import relative
 from deviate.analyse.source.stack import with_deep_stack
 from deviate.errors import EntrySyntax
 from deviate.experiment import Draw, MainLoop, Metric

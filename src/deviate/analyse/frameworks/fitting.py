@@ -31,7 +31,7 @@ _TRAINER_TYPES = re.compile(
 def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
     """Whether a call trains a model in a loop of a library."""
     name = called_name(site.node)
-    if name in _NAMES and _is_function(flow, site):
+    if _is_function(flow, site):
         return True
     if (name not in _FITS and name not in _RUNS) or not isinstance(site.node.func, ast.Attribute):
         return False
@@ -64,6 +64,9 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
 
 def _is_function(flow: Evaluator, site: CallSite) -> bool:
     """Whether a call is of a library's function that trains, whatever it is imported as."""
+    name, aliases = called_name(site.node), flow.program.aliases
+    if name not in _NAMES and not any(name in aliases.get(one, ()) for one in _NAMES):
+        return False
     refs = flow.value(site.node.func, site.scope).refs
     return any(isinstance(ref, External) and not ref.made and ref.dotted in _FUNCTIONS for ref in refs)
 

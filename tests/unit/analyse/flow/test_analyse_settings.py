@@ -56,8 +56,10 @@ def test_options_decide_which_branches_run(tmp_path, options, test, words, runs)
 
 
 def test_constants_and_what_all_calls_pass_decide_branches_of_any_command(tmp_path):
-    text = HEAD + "DEBUG = False\ndef step(x, y, verbose=False):\n" + "".join(
-        f"    {line}\n" for line in STEP.strip().splitlines()
+    text = (
+        HEAD
+        + "DEBUG = False\ndef step(x, y, verbose=False):\n"
+        + "".join(f"    {line}\n" for line in STEP.strip().splitlines())
     )
     text += "    if verbose:\n        print('norm', model.weight.grad.norm())\n"
     text += "    if DEBUG:\n        print('mean', model.weight.grad.mean())\n    return loss.item()\n"
@@ -100,7 +102,9 @@ def test_only_the_entry_of_a_table_that_is_chosen_runs(tmp_path, taken):
 
 def test_a_table_that_is_walked_through_runs_whole(tmp_path):
     (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
-    walk = "from models import TABLE\nmodel_of_name = TABLE[args.name]()\nothers = [made() for made in TABLE.values()]\n"
+    walk = (
+        "from models import TABLE\nmodel_of_name = TABLE[args.name]()\nothers = [made() for made in TABLE.values()]\n"
+    )
     text = HEAD + PARSER.format(options=CHOICE) + walk + TRAIN + FIT
     findings = analyse_project(write(tmp_path, train=text), Path("train.py"))
     assert {metric.line for metric in findings.metrics if metric.selected} == {3, 5}
