@@ -87,7 +87,7 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     Where settings exclude every training, what they are was misread, and they decide nothing.
     """
     results = _read(program)
-    if results[2] is None and program.constants.has_decided:
+    if results[2] is None and (program.constants.has_decided or program.choices.has_decided):
         program.is_decided = False
         return _read(program)
     return results

@@ -27,7 +27,7 @@ def extract(
     """Find main loop, metrics and draws, and let ``deviate.toml``, then `factors` (``--factor``) have the last word.
 
     Where the imports of `command`, started in the folder `cwd`, lead out of the project, they are followed; its
-    arguments decide what runs. Without a command any arguments may be given.
+    arguments decide what runs. Without a command that names the entry, any arguments may be given.
     """
     set_by_option = parse_factors(factors, project)
     folders = import_folders(command, cwd or Path.cwd(), os.environ)

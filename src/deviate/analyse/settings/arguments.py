@@ -36,14 +36,17 @@ class Arguments:
             self.values.append(assigned[2] if assigned is not None else word)
 
 
-def words_after(command: Sequence[str], entry: str) -> list[str]:
-    """Return the words of a command after the one that names the entry: its path, its folder or its module."""
+def words_after(command: Sequence[str], entry: str) -> list[str] | None:
+    """Return the words of a command after the one that names the entry: its path, its folder or its module.
+
+    None where no word does, as in ``bash train.sh``: what the script is started with is not known.
+    """
     path = PurePath(entry).with_suffix("")
     names = {path.as_posix(), path.parent.as_posix()} if path.name == "__main__" else {path.as_posix()}
     for at, word in enumerate(command):
-        plain = word.removeprefix("./").removesuffix(".py").rstrip("/")
+        plain = re.sub(r"^(-m|\./)", "", word).removesuffix(".py").rstrip("/")
         forms = {plain, plain.replace(".", "/")}
         if any(form and (name == form or name.endswith("/" + form) or form.endswith("/" + name))
                for name in names for form in forms):  # fmt: skip
             return list(command[at + 1 :])
-    return list(command)
+    return None

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from deviate.analyse.naming.words import is_settings_name, words_of
 from deviate.analyse.settings.arguments import Arguments
@@ -17,6 +17,8 @@ from deviate.analyse.source.configurations import config_files
 from deviate.analyse.source.index import ModuleIndex, under_main_guard
 from deviate.analyse.source.syntax import called_name, dotted_text
 
+#: Formats of settings that are not read.
+_OTHER_SUFFIXES = {".toml", ".ini", ".cfg", ".conf"}
 _FILE = re.compile(r"\.(ya?ml|json)$")
 
 
@@ -41,6 +43,8 @@ class Settings:
         listed = _only(self._chosen, keys)
         if listed is not None:
             return listed
+        if self._names_other_files:
+            return None
         options = self._options.get(keys[0], []) if len(keys) == 1 else []
         usual = _only(self._usual, keys)
         return agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
@@ -51,9 +55,9 @@ class Settings:
         if assigned is not None:
             return (_read(assigned),)
         for option in self._options.get(keys[0], []) if len(keys) == 1 else []:
-            for flag in option.flags:
-                if flag in self.arguments.options:
-                    return (option.given(self.arguments.options[flag]),)
+            for name, words in self.arguments.options.items():
+                if name in option.flags or self._is_short_for(name, option):
+                    return (option.given(words),)
             if option in self._by_position:
                 at = self._by_position.index(option)
                 return (option.given(self.arguments.leading[at : at + 1]),)
@@ -70,6 +74,12 @@ class Settings:
             for option in declared_options(started):
                 options.setdefault(option.name, []).append(option)
         return options
+
+    def _is_short_for(self, name: str, option: Option) -> bool:
+        """Whether a command writes the beginning of an option's name, as argparse lets it."""
+        declared = (flag for options in self._options.values() for other in options for flag in other.flags)
+        is_start = name.startswith("--") and any(flag.startswith(name) for flag in option.flags)
+        return is_start and name not in declared
 
     @cached_property
     def _by_position(self) -> list[Option]:
@@ -100,6 +110,15 @@ class Settings:
         for group, path in self._named_files():
             listed.update({(*group, *keys): value for keys, value in read_settings(path).items()})
         return listed
+
+    @cached_property
+    def _names_other_files(self) -> bool:
+        """Whether the command names a file of settings that cannot be read: it may change any of them."""
+        return any(
+            PurePath(value).suffix in SUFFIXES | _OTHER_SUFFIXES
+            and not (PurePath(value).suffix in SUFFIXES and (self.root / value).is_file())
+            for value in self.arguments.values
+        )
 
     def _named_files(self) -> Iterator[tuple[tuple[str, ...], Path]]:
         by_stem: dict[str, list[Path]] | None = None

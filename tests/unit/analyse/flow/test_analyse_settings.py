@@ -36,6 +36,7 @@ MODE = "p.add_argument('--mode', default='train')\n"
 DECIDED = {
     "a switch that is not given": (SWITCH, "args.log_norm", "", False),
     "a switch that is given": (SWITCH, "args.log_norm", "--log-norm", True),
+    "a switch that is shortened": (SWITCH, "args.log_norm", "--log", True),
     "a switch of a command that is not known": (SWITCH, "args.log_norm", None, True),
     "a default": (LEVEL, "args.level > 1", "", False),
     "a value": (LEVEL, "args.level > 1", "--level 2", True),
@@ -136,6 +137,13 @@ def test_a_configuration_file_that_the_command_names_decides(tmp_path, words, li
     assert NORM not in found(tmp_path, text, "--config settings/plain.yaml")
 
 
+def test_a_configuration_file_that_cannot_be_read_may_change_any_setting(tmp_path):
+    text = script(SWITCH + "p.add_argument('--config')\n", "args.log_norm")
+    assert NORM not in found(tmp_path, text, "")
+    assert NORM in found(tmp_path, text, "--config elsewhere.yaml")
+    assert NORM in found(tmp_path, text, "--config settings.toml")
+
+
 def test_settings_in_python_are_read_from_the_file_that_an_option_names(tmp_path):
     (tmp_path / "quiet.py").write_text("config.log_norm = False\n", encoding="utf-8")
     (tmp_path / "loud.py").write_text("config.log_norm = True\n", encoding="utf-8")
@@ -155,6 +163,8 @@ def test_words_of_a_command_are_told_from_those_before_its_script():
     assert words_after(["python", "-u", "train.py", "--lr", "1"], "train.py") == ["--lr", "1"]
     assert words_after(["python", "-m", "pkg.train", "fit"], "pkg/train.py") == ["fit"]
     assert words_after(["python", "-m", "pkg", "fit"], "pkg/__main__.py") == ["fit"]
+    assert words_after(["python", "-mpkg", "fit"], "pkg/__main__.py") == ["fit"]
+    assert words_after(["bash", "train.sh", "--lr"], "train.py") is None
     arguments = Arguments(["fit", "--lr", "-1", "--flag", "model.depth=3", "+data=big"])
     assert arguments.options == {"--lr": ["-1"], "--flag": ["model.depth=3", "+data=big"]}
     assert arguments.assigned == {"model.depth": "3", "data": "big"}

@@ -251,3 +251,17 @@ def test_an_evaluation_that_an_option_leaves_out_reports_nothing(tmp_path):
     }
     assert "fit:eval_loss" not in logged[""]
     assert "fit:eval_loss" in logged["--do_eval"]
+
+
+FITS = {
+    "quiet": ("model.fit(x, y, verbose=0)", False),
+    "shown": ("model.fit(x, y)", True),
+    "taken": ("history = model.fit(x, y, verbose=0)", True),
+    "called back": ("model.fit(x, y, verbose=0, callbacks=[log])", True),
+}
+
+
+@pytest.mark.parametrize(("fit", "is_reported"), FITS.values(), ids=FITS.keys())
+def test_a_fit_that_shows_nothing_reports_nothing(tmp_path, fit, is_reported):
+    text = f"import keras\nmodel = keras.Sequential()\nmodel.compile(loss='mse', optimizer='sgd')\n{fit}\n"
+    assert ("fit:loss" in names(analyse(tmp_path, train=text))) is is_reported
