@@ -21,14 +21,16 @@ from deviate.analyse.loops.finder import LoopFinder
 from deviate.analyse.loops.phases import Phases, loop_at
 from deviate.analyse.metrics.finder import MetricFinder, unreached
 from deviate.analyse.sinks.reports import Reports
-from deviate.analyse.source.imports import relative
 from deviate.analyse.source.index import Unit
+from deviate.analyse.source.search_path import relative
 from deviate.analyse.source.stack import with_deep_stack
 from deviate.errors import EntrySyntax
 from deviate.experiment import Draw, MainLoop, Metric
 
 
-def analyse_project(root: Path, entry: Path, folders: Sequence[Path] = ()) -> Findings:
+def analyse_project(
+    root: Path, entry: Path, folders: Sequence[Path] = (), arguments: Sequence[str] | None = None
+) -> Findings:
     """Find main loop and metrics of the training that an entry script runs.
 
     Parameters
@@ -40,6 +42,9 @@ def analyse_project(root: Path, entry: Path, folders: Sequence[Path] = ()) -> Fi
     folders : sequence of Path, optional
         What else is on the module search path. What is imported from there, or from where the program itself leads
         `sys.path`, is read wherever it lies; installed libraries are not.
+    arguments : sequence of str, optional
+        Words of the command after the script. Options, and the configuration files they name, decide which branches
+        and which of several classes run. Without them, any option may be given.
 
     Raises
     ------
@@ -49,7 +54,7 @@ def analyse_project(root: Path, entry: Path, folders: Sequence[Path] = ()) -> Fi
     root = root.resolve()
     entry = find_entry((), root, str(entry))
     with _without_collection():
-        program = Program(root, entry, folders)
+        program = Program(root, entry, folders, arguments)
         if program.entry is None:
             _refuse(program, relative(entry, root))
         metrics, rejected, main_loop, draws = with_deep_stack(lambda: read_program(program))
@@ -77,7 +82,18 @@ def _without_collection() -> Iterator[None]:
 
 
 def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw]]:
-    """Run the steps of the analysis, each on the results of those before."""
+    """Run the steps of the analysis, each on the results of those before.
+
+    Where settings exclude every training, what they are was misread, and they decide nothing.
+    """
+    results = _read(program)
+    if results[2] is None and (program.constants.has_decided or program.choices.has_decided):
+        program.is_decided = False
+        return _read(program)
+    return results
+
+
+def _read(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw]]:
     flow = Flow(program)
     program.set_reached(reached_units(program, flow))
     program.find_passed(flow)

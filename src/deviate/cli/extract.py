@@ -62,17 +62,18 @@ class _BeforeCommand(click.Command):
 def command(entry: str | None, command: tuple[str, ...], project: Path | None, **options: Any) -> int:
     """Find the main loop and the metrics that a script reports.
 
-    With --verify, ENTRY can be left out where COMMAND shows it.
+    COMMAND is not run: its arguments decide which of several models, say, is trained. With --verify it is run, and
+    ENTRY can be left out where COMMAND shows it.
     """
     if options["verify"]:
         return _verify(entry, command, project, **options)
-    if command or any(options[name] is not None for name in ("limit", "format_name", "output")):
+    if any(options[name] is not None for name in ("limit", "format_name", "output")):
         raise BadOption(
-            "a command, --limit, --format and -o are only of use with --verify", hint="add --verify, or leave them out"
+            "--limit, --format and -o are only of use with --verify", hint="add --verify, or leave them out"
         )
     if entry is None:
         raise BadOption("no ENTRY to read", hint="name the script that trains: deviate extract train.py")
-    _extract(entry, project, **options)
+    _extract(entry, command, project, **options)
     return 0
 
 
@@ -111,7 +112,7 @@ def _verify(
     return int(bool(facts.silent))
 
 
-def _extract(entry: str, project: Path | None, **options: Any) -> None:
+def _extract(entry: str, words: tuple[str, ...], project: Path | None, **options: Any) -> None:
     from deviate.instrument.project import show_edits
     from deviate.project.selection import extract
     from deviate.project.target import project_root
@@ -119,7 +120,8 @@ def _extract(entry: str, project: Path | None, **options: Any) -> None:
     cwd = Path.cwd()
     script = Path(os.path.abspath(entry))
     project = project.resolve() if project else project_root(cwd, script) if script.exists() else cwd
-    findings = extract(project, os.path.relpath(script, project) if script.exists() else entry, options["factor"])
+    relative = os.path.relpath(script, project) if script.exists() else entry
+    findings = extract(project, relative, options["factor"], words, cwd)
     if options["review"]:
         from deviate.cli.review import review_metrics
 

@@ -12,6 +12,7 @@ import msgspec
 
 from deviate.analyse.findings import Findings
 from deviate.analyse.project import analyse_project
+from deviate.analyse.settings.arguments import words_after
 from deviate.errors import BadConfig, NoMetrics
 from deviate.experiment import Capture, MainLoop, Metric
 from deviate.project.by_hand import listed_factors, parse_factors, set_factors
@@ -25,11 +26,14 @@ def extract(
 ) -> Findings:
     """Find main loop, metrics and draws, and let ``deviate.toml``, then `factors` (``--factor``) have the last word.
 
-    Where the imports of `command`, started in the folder `cwd`, lead out of the project, they are followed.
+    Where the imports of `command`, started in the folder `cwd`, lead out of the project, they are followed; its
+    arguments decide what runs. Without a command that names the entry, any arguments may be given.
     """
     set_by_option = parse_factors(factors, project)
     folders = import_folders(command, cwd or Path.cwd(), os.environ)
-    findings = apply_config(analyse_project(project, project / entry, folders), read_config(project), project)
+    arguments = words_after(command, entry) if command else None
+    found = analyse_project(project, project / entry, folders, arguments)
+    findings = apply_config(found, read_config(project), project)
     if not set_by_option.entries:
         return findings
     return msgspec.structs.replace(findings, draws=set_factors(set_by_option, findings.draws, project))

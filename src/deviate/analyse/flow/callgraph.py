@@ -40,7 +40,7 @@ class CallGraph:
     def _called(self, unit: Unit) -> list[Edge]:
         edges: list[Edge] = []
         for site in unit.calls:
-            if self.program.may_run(unit.module, site.nesting):
+            if self.program.may_run(unit, site.nesting):
                 targets = self.program.targets(self.flow, site) or self._by_method_name(site.node, unit)
                 edges.extend(Edge(site.nesting, target, site.node.lineno) for target in targets)
         return edges

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from deviate.analyse.flow.values import NOTHING, External, Instance, Param, Ref, Valuation
 from deviate.analyse.naming.words import word_lists
+from deviate.analyse.settings.constants import Constants
+from deviate.analyse.settings.lookup import Settings
 from deviate.analyse.source.imports import Imports
 from deviate.analyse.source.index import (
     CallSite,
@@ -55,10 +57,19 @@ class CallsByName:
 class Program:
     """All modules that the entry reaches."""
 
-    def __init__(self, root: Path, entry: Path, folders: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, root: Path, entry: Path, folders: Sequence[Path] = (), arguments: Sequence[str] | None = None
+    ) -> None:
         self.imports = Imports(root, entry, folders)
         self.entry = self.imports.load_all(entry)
         self.modules: list[ModuleIndex] = list(self.imports.loaded())
+        settings = Settings(self.modules, self.entry, root, arguments or ())
+        #: What of several things is chosen: an option that is not known to be given has its default.
+        self.choices = Constants(self.modules, settings, self.resolve_dotted)
+        #: Which branches are taken: an option that is not known may switch any of them.
+        self.constants = Constants(self.modules, None, self.resolve_dotted) if arguments is None else self.choices
+        #: Whether settings decide which branches run.
+        self.is_decided = True
         self.calls: dict[str, list[CallSite]] = {}
         self.reached: set[Unit] = set()
         self.aliases = self._import_aliases()
@@ -97,9 +108,11 @@ class Program:
             for site in unit.calls:
                 self.calls.setdefault(called_name(site.node), []).append(site)
 
-    def may_run(self, module: ModuleIndex, nesting: Nesting | None) -> bool:
-        """Whether code runs although it may stand under ``if __name__ == "__main__"``."""
-        return module is self.entry or not under_main_guard(nesting)
+    def may_run(self, unit: Unit, nesting: Nesting | None) -> bool:
+        """Whether code of a running function may run: under no ``__main__`` test, and in no branch settings exclude."""
+        if unit.module is not self.entry and under_main_guard(nesting):
+            return False
+        return not self.is_decided or not self.constants.is_dead(nesting, unit)
 
     def running_units(self) -> list[Unit]:
         """List the functions that run, in the order of files and lines."""

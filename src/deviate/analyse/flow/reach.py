@@ -3,68 +3,42 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from deviate.analyse.flow.objects import Objects, called_above, passes_self
 from deviate.analyse.flow.program import COMMON_METHODS, Program
 from deviate.analyse.flow.starts import is_registered, started_by_name
+from deviate.analyse.flow.tables import Tables
 from deviate.analyse.flow.values import Valuation
 from deviate.analyse.source.dotted import constant_start, name_below
 from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 
-_HOOKS = re.compile(
-    r"^(on_|forward$|call$|build$|step$|run$|configure_|prepare_data|setup$|training_|validation_|validate_|test_|predict_|"
-    r"train_step|compute_loss|evaluation_|.*_dataloader$|.*_step$|.*_epoch_end$|.*_start$|.*_end$|before_|after_|get_metric)"
-)
 #: Decorators that make a function the one that a library starts.
 _STARTERS = {"automain", "main", "command"}
-_PLAIN_BASES = re.compile(r"(^|\.)(Module|Layer|Model|Dataset|object|ABC|Function|Enum|dict|list|NamedTuple)$")
 
 
 def reached_units(program: Program, flow: Valuation) -> set[Unit]:
     """Follow names from the entry's module-level code."""
-    reach = _Reach(program)
-    units = reach.run()
-    return units - set(_overridden(program, flow, units, reach.made))
-
-
-def _overridden(program: Program, flow: Valuation, units: set[Unit], made: set[ClassScope]) -> Iterator[Unit]:
-    """Yield the methods that every object has from another class: of a class that is only a base."""
-    above = set(_called_above(units))
-    for unit in units:
-        owner = unit.owner
-        if owner is None or owner in made or unit.name in above:
-            continue
-        objects = [cls for cls in program.family(flow, owner) if cls in made and owner in program.ancestors(flow, cls)]
-        nearest = [next(one for one in program.ancestors(flow, cls) if unit.name in one.methods) for cls in objects]
-        if objects and owner not in nearest:
-            yield unit
-
-
-def _called_above(units: set[Unit]) -> Iterator[str]:
-    """Yield the names of methods that call the one that they override: ``super().step()``, ``Base.step(self)``."""
-    for unit in units:
-        for site in unit.calls:
-            func = site.node.func
-            if isinstance(func, ast.Attribute):
-                is_super = isinstance(func.value, ast.Call) and called_name(func.value) == "super"
-                if is_super or _passes_self(site.node):
-                    yield func.attr
+    return _Reach(program, Objects(program, flow)).run()
 
 
 class _Reach:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, objects: Objects) -> None:
         self.program = program
+        self.objects = objects
         self.units: set[Unit] = set()
         self.waiting: list[Unit] = []
-        self.classes: set[ClassScope] = set()
-        #: Classes that code names otherwise than as a base.
-        self.made: set[ClassScope] = set()
         self.bases = {id(node) for module in program.modules for node in _bases_named(module)}
-        self.called: set[str] = set()
+        self.tests = {id(node) for module in program.modules for node in _types_tested(module)}
+        tables = Tables(program)
+        self.parents = tables.parents
+        #: Names in entries of tables that are not taken out.
+        self.unused = tables.unused() if program.is_decided else set[int]()
         #: Whether the name that is followed stands among the bases of a class.
         self.is_base = False
+        #: Whether it stands in a test of an object's class.
+        self.is_tested = False
         #: Modules of which everything may run.
         self.whole: set[ModuleIndex] = set()
 
@@ -82,7 +56,13 @@ class _Reach:
                 self._reach_target(self.program.resolve_dotted(dotted, self.program.entry), 0)
         while self.waiting:
             self._follow(self.waiting.pop())
+            if not self.waiting:
+                self._reach_all(self.objects.make_tested())
         return self.units
+
+    def _reach_all(self, units: Iterable[Unit]) -> None:
+        for unit in units:
+            self._reach(unit)
 
     def _registered(self, unit: Unit) -> bool:
         """Whether a decorator registers the function for later: one that is called, or one that makes it an entry."""
@@ -90,7 +70,7 @@ class _Reach:
             isinstance(decorator, ast.Call) or dotted_text(decorator).rpartition(".")[2] in _STARTERS
             for decorator in unit.decorators
         )
-        return registers and self.program.may_run(unit.module, unit.nesting)
+        return registers and self.program.may_run(unit.module.unit, unit.nesting)
 
     def _reach(self, unit: Unit) -> None:
         if unit not in self.units:
@@ -99,18 +79,21 @@ class _Reach:
 
     def _follow(self, unit: Unit) -> None:
         for node, scope, nesting in unit.loads:
-            if not self.program.may_run(unit.module, nesting):
+            if id(node) in self.unused or not self.program.may_run(unit, nesting):
                 continue
-            self.is_base = id(node) in self.bases
+            self.is_base, self.is_tested = id(node) in self.bases, id(node) in self.tests
             if isinstance(node, ast.Name):
                 self._name(node.id, scope)
             else:
                 self._attribute(node, scope)
-            self.is_base = False
+            self.is_base = self.is_tested = False
         for site in unit.calls:
-            for name in started_by_name(site):
-                self._reach_target((unit.module, name), 0)
-            self._computed(site)
+            if self.program.may_run(unit, site.nesting):
+                for name in started_by_name(site):
+                    self._reach_target((unit.module, name), 0)
+                self._computed(site)
+                if name_above := called_above(site.node):
+                    self._reach_all(self.objects.ask_above(unit.enclosing_class, name_above))
 
     def _computed(self, site: CallSite) -> None:
         """Reach what a name that is computed may stand for: ``getattr(models, name)``, ``eval(name)``."""
@@ -119,7 +102,8 @@ class _Reach:
             module = self._module_of(args[0], site.scope)
             is_own = text_of(args[0]) == "sys.modules[__name__]"
             if isinstance(module, ModuleIndex) or is_own:
-                self._all_of(site.scope.module if is_own else module)  # type: ignore[arg-type]
+                home = module if isinstance(module, ModuleIndex) else site.scope.module
+                self._one_of(home, args[1] if name == "getattr" and len(args) > 1 else None, site.scope)
             elif module is None and _is_imported_by_name(args[0], site.scope):
                 self._all_plugins()
         elif name == "eval" and args and not isinstance(args[0], ast.Constant):
@@ -169,17 +153,17 @@ class _Reach:
             return
         if isinstance(module, ModuleIndex):
             if node.attr == "__dict__":
-                self._all_of(module)
+                parent = self.parents.of(node, scope.module)
+                self._one_of(module, parent.slice if isinstance(parent, ast.Subscript) else None, scope)
             self._reach_target((module, node.attr), 0)
             return
         if module is None and node.attr not in COMMON_METHODS:
             for plugin in self.program.imports.plugins:
                 self._reach_target((plugin, node.attr), 0)
-        if node.attr not in self.called:
-            self.called.add(node.attr)
-            for cls in self.classes:
-                if node.attr in cls.methods:
-                    self._reach(cls.methods[node.attr])
+        method = scope.unit.enclosing_method
+        is_own = isinstance(node.value, ast.Name) and method is not None and method.parameters[:1] == (node.value.id,)
+        owner = method.owner if method is not None and is_own and method.is_method else None
+        self._reach_all(self.objects.ask(node.attr) if owner is None else self.objects.ask_of(owner, node.attr))
 
     def _module_of(self, node: ast.expr, scope: Scope) -> ModuleIndex | str | None:
         """Find the module an expression names; ``outside`` for one that is not the project's."""
@@ -205,6 +189,14 @@ class _Reach:
                 return self._imported_module(defined) if defined and defined is not bindings else None
         return None
 
+    def _one_of(self, module: ModuleIndex, name: ast.expr | None, scope: Scope) -> None:
+        """Reach what a name that is computed stands for in a module; where it is not known, all that is there."""
+        known = self.program.choices.value(name, scope) if name is not None and self.program.is_decided else None
+        if known is not None and isinstance(known.value, str):
+            self._reach_target((module, known.value), 0)
+        else:
+            self._all_of(module)
+
     def _all_of(self, module: ModuleIndex) -> None:
         """Reach all that a module defines, imports or imports with ``*``."""
         if module in self.whole:
@@ -218,28 +210,10 @@ class _Reach:
                 self._all_of(starred)
 
     def _use(self, cls: ClassScope) -> None:
-        if not self.is_base:
-            self.made.add(cls)
-        if cls in self.classes:
-            return
-        self.classes.add(cls)
-        everything = any(not self._is_plain_base(base, cls) for base in cls.bases)
-        for name, unit in cls.methods.items():
-            is_named = name.startswith("__") or name in self.called or _HOOKS.match(name)
-            if everything or is_named or unit.has_decorator("property"):
-                self._reach(unit)
-
-    def _is_plain_base(self, base: ast.expr, cls: ClassScope) -> bool:
-        """Whether a base class calls no methods of its own accord: the project's own, or a plain container."""
-        assert cls.parent is not None
-        for binding in bindings_of(base.id, cls.parent)[:1] if isinstance(base, ast.Name) else ():
-            is_imported = binding.kind == "import"
-            if binding.kind == "class" or (
-                is_imported and isinstance(self.program.resolve_dotted(binding.key, cls.module), tuple)
-            ):
-                return True
-        text = text_of(base)
-        return not text or (_PLAIN_BASES.search(text) is not None and "Lightning" not in text)
+        if self.is_tested:
+            self.objects.tested.append(cls)
+        elif not self.is_base:
+            self._reach_all(self.objects.make(cls))
 
 
 def _is_imported_by_name(node: ast.expr, scope: Scope) -> bool:
@@ -256,7 +230,9 @@ def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
     """Yield the names of classes that objects derive from: bases, ``super(Base, self)``, ``Base.step(self)``."""
     for cls in module.classes:
         for base in cls.bases:
-            yield from ast.walk(base)
+            generic = base.value if isinstance(base, ast.Subscript) else base
+            if isinstance(generic, (ast.Name, ast.Attribute)):  # what a base is computed from may be made
+                yield from ast.walk(base)
     for unit in module.units:
         for site in unit.calls:
             call = site.node
@@ -265,9 +241,19 @@ def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
             if isinstance(call.func, ast.Name):
                 if call.func.id == "super":
                     yield from ast.walk(call.args[0])
-            elif isinstance(call.func, ast.Attribute) and _passes_self(call):
+            elif isinstance(call.func, ast.Attribute) and passes_self(call):
                 yield from ast.walk(call.func.value)
 
 
-def _passes_self(call: ast.Call) -> bool:
-    return bool(call.args) and isinstance(call.args[0], ast.Name) and call.args[0].id == "self"
+def _types_tested(module: ModuleIndex) -> Iterator[ast.AST]:
+    """Yield the names of classes in ``isinstance(made, Base)``, ``issubclass(chosen, Base)`` and ``model: Base``."""
+    for scope in (*module.units, *module.classes):
+        attributes = scope.attributes if isinstance(scope, ClassScope) else {}
+        for bindings in (*scope.bindings.values(), *attributes.values()):
+            for binding in bindings:
+                if isinstance(binding.statement, ast.AnnAssign):
+                    yield from ast.walk(binding.statement.annotation)
+    for unit in module.units:
+        for site in unit.calls:
+            if called_name(site.node) in {"isinstance", "issubclass"} and len(site.node.args) == 2:
+                yield from ast.walk(site.node.args[1])

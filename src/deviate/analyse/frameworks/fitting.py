@@ -16,6 +16,8 @@ _LISTS = word_lists(__file__)
 _FITS = _LISTS["fitting methods"]
 _RUNS = _LISTS["running methods"]
 _KEYWORDS = _LISTS["training keywords"]
+_FUNCTIONS = _LISTS["training functions"]
+_NAMES = {dotted.rpartition(".")[2] for dotted in _FUNCTIONS}
 _TRAINERS = re.compile(r"(trainer|engine|runner|learner|learn|estimator|session|experiment)$", re.IGNORECASE)
 _MODELS = re.compile(r"(model|net|network|trainer|learn|learner|gan|vae|autoencoder|classifier|agent|policy|"
                      r"ppo|engine)\d*$", re.IGNORECASE)  # fmt: skip
@@ -29,6 +31,8 @@ _TRAINER_TYPES = re.compile(
 def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
     """Whether a call trains a model in a loop of a library."""
     name = called_name(site.node)
+    if _is_function(flow, site):
+        return True
     if (name not in _FITS and name not in _RUNS) or not isinstance(site.node.func, ast.Attribute):
         return False
     if flow.program.targets(flow, site):
@@ -56,6 +60,15 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
         and (name != "run" or bool(site.node.args or keywords))
         and not receiver.endswith("sess")
     )
+
+
+def _is_function(flow: Evaluator, site: CallSite) -> bool:
+    """Whether a call is of a library's function that trains, whatever it is imported as."""
+    name, aliases = called_name(site.node), flow.program.aliases
+    if name not in _NAMES and not any(name in aliases.get(one, ()) for one in _NAMES):
+        return False
+    refs = flow.value(site.node.func, site.scope).refs
+    return any(isinstance(ref, External) and not ref.made and ref.dotted in _FUNCTIONS for ref in refs)
 
 
 def _is_own_loop(program: Program, name: str) -> bool:

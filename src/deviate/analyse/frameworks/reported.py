@@ -36,7 +36,7 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     if called_name(site.node) not in _FITS or not isinstance(site.node.func, ast.Attribute):
         return
     compiled = _compiled_with(site, _compile_calls(flow.program))
-    if not compiled:
+    if not compiled or _is_silent(site):
         return
     names = ["loss", *dict.fromkeys(name for call in compiled for name in _compiled_names(call))]
     keywords = {key.arg for key in site.node.keywords}
@@ -44,6 +44,15 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
         names.extend([f"val_{name}" for name in names])
     for name in names:
         yield _metric(site, name, "keras", 0.95)
+
+
+def _is_silent(site: CallSite) -> bool:
+    """Whether Keras shows nothing of a training, hands it to no callback, and the program takes no history of it."""
+    keywords = {key.arg: key.value for key in site.node.keywords}
+    verbose = keywords.get("verbose")
+    is_quiet = isinstance(verbose, ast.Constant) and verbose.value in (0, False)
+    is_dropped = isinstance(site.statement, ast.Expr) and site.statement.value is site.node
+    return is_quiet and is_dropped and "callbacks" not in keywords and None not in keywords
 
 
 def _compile_calls(program: Program) -> list[CallSite]:
@@ -120,7 +129,7 @@ def _hugging_face(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
         return
     keywords = {key.arg: key.value for key in made.keywords}
     names = list(_HF_TRAINING)
-    dataset = keywords.get("eval_dataset")
+    dataset = flow.program.constants.taken(keywords.get("eval_dataset"), site.scope)
     is_spread = None in keywords and bool(flow.program.calls.get("evaluate"))
     if is_spread or (dataset is not None and not (isinstance(dataset, ast.Constant) and dataset.value is None)):
         names.extend(_HF_EVALUATION)

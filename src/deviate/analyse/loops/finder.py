@@ -27,7 +27,7 @@ _ASIDE = re.compile(r"pretrain|warm_?up|init|burn|finetune_head|teacher|test|eva
 #: Signs that say that gradients are computed, not that weights change.
 _GRADIENTS = {"backward", "grad", "GradientTape"}
 _COUNTS = _LISTS["counting functions"]
-_OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]ptimi[sz]ers?\w*)$")
+_OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]ptim(i[sz]ers?\w*)?)$")
 
 
 @dataclass(eq=False)
@@ -104,12 +104,12 @@ class LoopFinder:
             site
             for unit in self.program.running_units()
             for site in unit.calls
-            if self.program.may_run(unit.module, site.nesting) and is_fitting_call(self.flow, site)
+            if self.program.may_run(unit, site.nesting) and is_fitting_call(self.flow, site)
         ]
 
     def _loops(self) -> Iterator[tuple[Unit, Loop]]:
         for unit in self.program.running_units():
-            yield from ((unit, loop) for loop in unit.loops if self.program.may_run(unit.module, loop.nesting))
+            yield from ((unit, loop) for loop in unit.loops if self.program.may_run(unit, loop.nesting))
 
     def find(self) -> MainLoop | None:
         """Return the main loop."""

@@ -36,7 +36,7 @@ from deviate.analyse.naming.words import UNNAMED, is_clock_part, meaning_of, spl
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.reports import Reports
 from deviate.analyse.source.index import ModuleIndex, Nesting, Unit, enclosing_loops
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import asks_user, called_name
 from deviate.analyse.texts.reported import ReportedValue
 from deviate.experiment import Metric
 
@@ -111,10 +111,12 @@ class MetricFinder:
         self.findings = merge(self.flow, self.findings)
 
     def _is_idle(self, report: Report) -> bool:
-        """Whether a report is a message that is not shown, or stands in a method that nothing is known to call."""
+        """Whether a report is not shown, answers what a user types, or stands in a method that nothing calls."""
         if report.sink == "logging" and isinstance(report.node, ast.Call) and called_name(report.node) == "debug":
             return not self._shows_debug
         unit = report.scope.unit
+        if any(asks_user(loop) for loop in enclosing_loops(report.nesting)):
+            return True
         if unit.owner is None or unit.name not in COMMON_METHODS or unit.loops == []:
             return False
         others = [method for method in self.flow.program.methods[unit.name] if method is not unit]

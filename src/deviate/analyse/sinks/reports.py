@@ -85,7 +85,7 @@ class Reports:
         return self.collected
 
     def _runs(self, site: CallSite | Store) -> bool:
-        return self.program.may_run(site.scope.module, site.nesting)
+        return self.program.may_run(site.scope.unit, site.nesting)
 
     def reports_in(self, unit: Unit) -> Iterator[Report]:
         """Yield what a function's own code reports, whether it runs or not."""

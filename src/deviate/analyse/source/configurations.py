@@ -15,7 +15,7 @@ _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "venv", "env
 def config_targets(root: Path) -> list[str]:
     """Return the dotted names in ``_target_`` fields of the project's YAML files."""
     targets: dict[str, None] = {}
-    for path in _config_files(root):
+    for path in config_files(root):
         try:
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -24,7 +24,8 @@ def config_targets(root: Path) -> list[str]:
     return list(targets)
 
 
-def _config_files(root: Path) -> list[Path]:
+def config_files(root: Path) -> list[Path]:
+    """List the YAML files of a project."""
     files: list[Path] = []
     waiting = [root]
     while waiting and len(files) < MAX_CONFIG_FILES:

@@ -13,40 +13,9 @@ from deviate.analyse.source.files import UnreadableSourceError, read_source
 from deviate.analyse.source.index import ModuleIndex, Scope, Unit
 from deviate.analyse.source.indexer import index_module
 from deviate.analyse.source.paths import named_path
+from deviate.analyse.source.search_path import SearchPath, relative
 from deviate.analyse.source.syntax import called_name, dotted_text, passed_for
 
-#: Folders that libraries are installed in; the runtime knows what those libraries draw for.
-LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
-#: Libraries that are not read, even where they are installed to be edited: the runtime has boundaries for them, or
-#: they are too large. `deviate.frameworks` has other packages: those that need a setting before a training starts.
-LIBRARIES = frozenset(
-    [
-        "torch",
-        "torchvision",
-        "torchaudio",
-        "tensorflow",
-        "keras",
-        "jax",
-        "jaxlib",
-        "flax",
-        "optax",
-        "haiku",
-        "lightning",
-        "pytorch_lightning",
-        "accelerate",
-        "transformers",
-        "datasets",
-        "numpy",
-        "scipy",
-        "sklearn",
-        "pandas",
-        "gymnasium",
-        "gym",
-        "paddle",
-        "numba",
-        "triton",
-    ]
-)
 #: Files outside the project that are read at most: more are a library, whoever brings it in.
 MAX_OUTSIDE_FILES = 300
 #: Plug-ins of a package that are read at most.
@@ -64,15 +33,11 @@ class Imports:
         self.root = root
         self.modules: dict[Path, ModuleIndex | None] = {}
         self.unreadable: list[Unreadable] = []
-        self.search: list[Path] = [entry.parent]
-        self._add_search([root, root / "src"])
+        self.search = SearchPath(root, entry, folders)
         #: Files outside the project, by their absolute paths.
         self.outside: list[str] = []
         self._is_full = False
-        self._packages: dict[str, str] = {}
-        self._add_search(folders, anywhere=True)
         self._located: dict[tuple[str, str], ModuleIndex | None] = {}
-        self._exists: dict[Path, bool] = {}
         self._is_configured = False
         #: Whether modules are imported by names that are computed, and where such names were looked for.
         self._is_named = False
@@ -91,14 +56,14 @@ class Imports:
         first = self.load(entry)
         done: set[Path] = set()
         while waiting := [(path, module) for path, module in self.modules.items() if path not in done]:
-            searched = len(self.search)
+            searched = len(self.search.folders)
             for path, module in waiting:
                 done.add(path)
                 if module is not None:
                     self._follow(module, path)
             if self._is_named:
                 self._load_named()
-            if len(self.search) > searched:
+            if len(self.search.folders) > searched:
                 done.clear()  # what was not found before may be found now
         return first
 
@@ -108,7 +73,7 @@ class Imports:
             return self.modules[path]
         file = relative(path, self.root)
         self.modules[path] = None
-        if not self._inside(path):
+        if not self.search.holds(path):
             if len(self.outside) >= MAX_OUTSIDE_FILES:
                 if not self._is_full:
                     error = f"not read, nor what comes after it: {MAX_OUTSIDE_FILES} files outside the project were"
@@ -121,7 +86,7 @@ class Imports:
         except UnreadableSourceError as problem:
             self.unreadable.append(Unreadable(file=file, line=problem.line, error=problem.reason))
             return None
-        module = index_module(file, self._dotted(path), source.tree, source.lines)
+        module = index_module(file, self.search.dotted(path), source.tree, source.lines)
         self.modules[path] = module
         return module
 
@@ -130,48 +95,9 @@ class Imports:
         # An absolute name is the same in every file.
         key = (dotted, importer.file.rpartition("/")[0] if dotted.startswith(".") else "")
         if key not in self._located:
-            path = self._locate(dotted, (self.root / importer.file).parent)
+            path = self.search.locate(dotted, (self.root / importer.file).parent)
             self._located[key] = self.load(path) if path is not None else None
         return self._located[key]
-
-    def _locate(self, dotted: str, base: Path) -> Path | None:
-        name = dotted.lstrip(".")
-        level = len(dotted) - len(name)
-        if level:
-            for _ in range(level - 1):
-                base = base.parent
-            is_read = self._inside(base) or relative(base, self.root) in self._packages
-            return self._module_file(base, name) if is_read else None
-        file = next((path for folder in self.search if (path := self._module_file(folder, name))), None)
-        is_library = file is not None and not self._inside(file) and name.partition(".")[0] in LIBRARIES
-        return None if is_library else file
-
-    def _module_file(self, folder: Path, dotted: str) -> Path | None:
-        at = folder.joinpath(*dotted.split(".")) if dotted else folder
-        for path in (at.with_name(at.name + ".py") if dotted else at / "__init__.py", at / "__init__.py"):
-            if self._is_file(path):
-                return path
-        return None
-
-    def _is_file(self, path: Path) -> bool:
-        if path not in self._exists:
-            try:
-                self._exists[path] = path.is_file()
-            except (OSError, ValueError):
-                self._exists[path] = False
-        return self._exists[path]
-
-    def _inside(self, path: Path) -> bool:
-        return path == self.root or self.root in path.parents
-
-    def _dotted(self, path: Path) -> str:
-        root = self.root
-        if not self._inside(path):
-            root = next((folder for folder in self.search if folder in path.parents), path.parent)
-            for folder in path.relative_to(root).parents:
-                self._packages[(root / folder).as_posix()] = folder.as_posix()
-        parts = list(Path(relative(path, root)).with_suffix("").parts)
-        return ".".join(parts[:-1] if parts and parts[-1] == "__init__" else parts)
 
     def _follow(self, module: ModuleIndex, path: Path) -> None:
         self._follow_path_edits(module, path)
@@ -197,20 +123,16 @@ class Imports:
             if (
                 self.find(dots + ".".join(parts[:end]), module) is None
                 and end == 1
-                and not self._is_package(dots, parts)
+                and not self.search.is_package(dots, parts)
             ):
                 return
         if not parts:
             self.find(dots, module)
 
-    def _is_package(self, dots: str, parts: list[str]) -> bool:
-        """Whether the first part is a folder without ``__init__.py``, which Python imports all the same."""
-        return bool(dots) or any((folder / parts[0]).is_dir() for folder in self.search)
-
     def _follow_path_edits(self, module: ModuleIndex, path: Path) -> None:
         for site in (site for unit in module.units for site in unit.calls):
             if called_name(site.node) in _PATH_METHODS and dotted_text(site.node.func).startswith("sys.path."):
-                self._add_search([folder for folder in path.parents if self._inside(folder)])
+                self._look_in([folder for folder in path.parents if self.search.holds(folder)])
                 for arg in site.node.args:
                     for part in arg.elts if isinstance(arg, (ast.List, ast.Tuple)) else [arg]:
                         self._lead_to(part, site.scope, path)
@@ -222,10 +144,10 @@ class Imports:
             return
         named = named_path(folder, scope, path)
         if named is not None:
-            self._add_search([base / named for base in (path.parent, self.root)], anywhere=True)
+            self._look_in([base / named for base in (path.parent, self.root)], anywhere=True)
             return
         texts = [node.value for node in ast.walk(folder) if isinstance(node, ast.Constant)]
-        self._add_search([base / t for t in texts if isinstance(t, str) for base in (path.parent, self.root)])
+        self._look_in([base / t for t in texts if isinstance(t, str) for base in (path.parent, self.root)])
 
     def _lead_through(self, unit: Unit, parameter: str, path: Path) -> None:
         """Search where the calls of a function lead that adds its parameter to the search path."""
@@ -235,13 +157,9 @@ class Imports:
                     for given in passed_for(site.node, unit, parameter):
                         self._lead_to(given, site.scope, path)
 
-    def _add_search(self, folders: Iterable[Path], anywhere: bool = False) -> None:
-        for folder in folders:
-            clean = _normal(folder)
-            may_be_read = self._inside(clean) or (anywhere and not LIBRARY_FOLDERS & set(clean.parts))
-            if clean not in self.search and may_be_read and clean.is_dir():
-                self.search.append(clean)
-                self._located = {}
+    def _look_in(self, folders: Iterable[Path], anywhere: bool = False) -> None:
+        if self.search.add(folders, anywhere):
+            self._located = {}
 
     def _follow_dynamic(self, module: ModuleIndex) -> None:
         for unit in module.units:
@@ -276,7 +194,7 @@ class Imports:
         prefix = constant_start(name)
         package = prefix.rpartition(".")[0].lstrip(".")
         if package:
-            for folder in self.search:
+            for folder in self.search.folders:
                 self._load_folder(folder.joinpath(*package.split(".")))
         elif prefix.startswith(".") or _lists_own_folder(module):
             self._load_folder((self.root / module.file).parent)
@@ -294,22 +212,3 @@ def _lists_own_folder(module: ModuleIndex) -> bool:
     names = {node.id for unit in module.units for node, _, _ in unit.loads if isinstance(node, ast.Name)}
     calls = {called_name(site.node) for unit in module.units for site in unit.calls}
     return "__path__" in names or ("__file__" in names and bool(calls & {"listdir", "glob", "scandir", "iterdir"}))
-
-
-def relative(path: Path, root: Path) -> str:
-    """Path relative to the project with forward slashes; absolute when outside."""
-    try:
-        return path.relative_to(root).as_posix()
-    except ValueError:
-        return path.as_posix()
-
-
-def _normal(path: Path) -> Path:
-    """Resolve ``..`` by text alone, so that symbolic links inside the project stay inside."""
-    parts: list[str] = []
-    for part in path.parts:
-        if part == ".." and len(parts) > 1:
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return Path(*parts)

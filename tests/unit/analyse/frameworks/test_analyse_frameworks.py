@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from analysed_projects import analyse, names
+from pathlib import Path
+
+import pytest
+from analysed_projects import HEAD, STEP, analyse, names, write
+
+from deviate.analyse.project import analyse_project
 
 
 def test_keras_fit_reports_what_compile_names(tmp_path):
@@ -231,3 +236,57 @@ def test_compiled_functions_are_not_wrapped(tmp_path):
     findings = analyse(tmp_path, train=train)
     assert names(findings) == {}
     assert "cannot be recorded" in findings.metrics[0].why
+
+
+BOOSTED = {
+    "LightGBM": "import lightgbm as lgb\nbooster = lgb.train(settings, data, valid_sets=[data])\n",
+    "XGBoost": "import xgboost\nbooster = xgboost.train(settings, data, evals=[(data, 'train')])\n",
+    "a name of its own": "from lightgbm import train as boost\nbooster = boost(settings, data)\n",
+    "an estimator": "import tensorflow as tf\nmodel = tf.estimator.Estimator(build)\nmodel.train(input_fn=read)\n",
+}
+
+
+@pytest.mark.parametrize("text", BOOSTED.values(), ids=BOOSTED.keys())
+def test_a_function_of_a_library_that_trains_is_the_main_loop(tmp_path, text):
+    loop = analyse(tmp_path, train=text).main_loop
+    assert loop is not None
+    assert (loop.line, loop.kind) == (len(text.splitlines()), "call")
+
+
+def test_a_loop_over_runs_that_each_make_an_optimiser_of_any_name_is_not_the_main_loop(tmp_path):
+    body = "".join(f"        {line}\n" for line in STEP.strip().splitlines())
+    text = HEAD + "from project_optimisers import Optim\ndef main():\n    optimizer = Optim(model)\n"
+    text += "    for epoch in range(2):\n        x, y = loader[0]\n" + body + "    return loss.item()\n"
+    text += "for i in range(10):\n    print('loss', main())\n"
+    loop = analyse(tmp_path, train=text).main_loop
+    assert loop is not None
+    assert loop.variable == "epoch"
+
+
+def test_an_evaluation_that_an_option_leaves_out_reports_nothing(tmp_path):
+    text = """
+    from transformers import HfArgumentParser, Trainer, TrainingArguments
+    training_args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+    trainer = Trainer(model, training_args, eval_dataset=data if training_args.do_eval else None)
+    trainer.train()
+    """
+    project = write(tmp_path, train=text)
+    logged = {
+        words: names(analyse_project(project, Path("train.py"), (), words.split())) for words in ("", "--do_eval")
+    }
+    assert "fit:eval_loss" not in logged[""]
+    assert "fit:eval_loss" in logged["--do_eval"]
+
+
+FITS = {
+    "quiet": ("model.fit(x, y, verbose=0)", False),
+    "shown": ("model.fit(x, y)", True),
+    "taken": ("history = model.fit(x, y, verbose=0)", True),
+    "called back": ("model.fit(x, y, verbose=0, callbacks=[log])", True),
+}
+
+
+@pytest.mark.parametrize(("fit", "is_reported"), FITS.values(), ids=FITS.keys())
+def test_a_fit_that_shows_nothing_reports_nothing(tmp_path, fit, is_reported):
+    text = f"import keras\nmodel = keras.Sequential()\nmodel.compile(loss='mse', optimizer='sgd')\n{fit}\n"
+    assert ("fit:loss" in names(analyse(tmp_path, train=text))) is is_reported

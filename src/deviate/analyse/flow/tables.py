@@ -1,0 +1,141 @@
+"""Tables that a program takes functions and classes from by a key: of those whose key is known, one entry runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from deviate.analyse.flow.program import Program
+from deviate.analyse.source.index import Binding, Nesting, Scope, bindings_of
+from deviate.analyse.source.parents import Parents
+from deviate.analyse.source.syntax import called_name
+
+#: Functions and methods that take nothing out of a table.
+_HARMLESS_CALLS = {"len", "list", "sorted", "print", "str", "tuple", "set", "join", "iter"}
+_HARMLESS_METHODS = {"keys", "update", "setdefault", "__contains__"}
+_Entries = dict[str, list[ast.expr]]
+
+
+class Tables:
+    """The tables of a program, and the names in them that are not taken out."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.parents = Parents()
+        #: Entries by the bindings of the table's name, which are one list for all who read it.
+        self._entries: dict[int, _Entries] = {}
+        #: Names of tables; those of a file, which other files can read, with the table.
+        self._names: set[str] = set()
+        self._shared: dict[str, list[int]] = {}
+        self._find()
+
+    def unused(self) -> set[int]:
+        """Return the ids of the names that stand in entries whose keys are never asked for."""
+        asked: dict[int, set[str] | None] = {key: set() for key in self._entries}
+        if asked:
+            for key, chosen in self._readings():
+                known = asked[key]
+                asked[key] = None if chosen is None or known is None else known | {chosen}
+        return {
+            id(name)
+            for key, chosen in asked.items()
+            if chosen and chosen <= self._entries[key].keys()
+            for entry, values in self._entries[key].items()
+            if entry not in chosen
+            for value in values
+            for name in ast.walk(value)
+        }
+
+    def _find(self) -> None:
+        for module in self.program.modules:
+            for unit in module.units:
+                for name, bindings in unit.bindings.items():
+                    entries = _entries_of(bindings)
+                    if entries:
+                        self._entries[id(bindings)] = entries
+                        self._names |= {name} | self.program.aliases.get(name, set())
+                        if unit is module.unit:
+                            self._shared.setdefault(name, []).append(id(bindings))
+
+    def _readings(self) -> Iterator[tuple[int, str | None]]:
+        """Yield each place that reads a table, with the key that is asked for, None where all may be taken."""
+        for module in self.program.modules:
+            for unit in module.units:
+                for node, scope, nesting in unit.loads:
+                    name = node.id if isinstance(node, ast.Name) else node.attr
+                    if name in self._names:
+                        yield from self._reading(node, name, scope, nesting)
+
+    def _reading(
+        self, node: ast.Name | ast.Attribute, name: str, scope: Scope, nesting: Nesting | None
+    ) -> Iterator[tuple[int, str | None]]:
+        bindings = bindings_of(name, scope) if isinstance(node, ast.Name) else []
+        own = self._table(bindings)
+        tables = self._shared.get(name, []) if not bindings else [own] if own is not None else []
+        if not tables or self.program.choices.is_dead(nesting, scope):
+            return
+        parent = self.parents.of(node, scope.module)
+        key = self._asked(node, parent, scope)
+        if key is not None:
+            known = self.program.choices.value(key, scope)
+            text = str(known.value) if known is not None and isinstance(known.value, str) else None
+            yield from ((table, text) for table in tables)
+        elif not self._is_harmless(node, parent, scope):
+            yield from ((table, None) for table in tables)
+
+    def _table(self, bindings: list[Binding], depth: int = 0) -> int | None:
+        """Return the table that a name is bound to, here or where it is imported from by name."""
+        if id(bindings) in self._entries:
+            return id(bindings)
+        for binding in bindings if depth < 6 else ():
+            if binding.kind == "import":
+                found = self.program.resolve_dotted(binding.key, binding.scope.module)
+                if isinstance(found, tuple):
+                    return self._table(found[0].unit.bindings.get(found[1], []), depth + 1)
+        return None
+
+    def _asked(self, node: ast.expr, parent: ast.AST | None, scope: Scope) -> ast.expr | None:
+        """Return the key of ``TABLE[key]`` and ``TABLE.get(key)``."""
+        if isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.ctx, ast.Load):
+            return parent.slice
+        if isinstance(parent, ast.Attribute) and parent.attr in {"get", "pop"}:
+            call = self.parents.of(parent, scope.module)
+            if isinstance(call, ast.Call) and call.func is parent and len(call.args) == 1:
+                return call.args[0]
+        return None
+
+    def _is_harmless(self, node: ast.expr, parent: ast.AST | None, scope: Scope) -> bool:
+        if isinstance(parent, ast.Subscript):
+            return not isinstance(parent.ctx, ast.Load)
+        if isinstance(parent, ast.Compare):
+            return node is not parent.left
+        if isinstance(parent, ast.Call):
+            return called_name(parent) in _HARMLESS_CALLS
+        return isinstance(parent, ast.Attribute) and parent.attr in _HARMLESS_METHODS
+
+
+def _entries_of(bindings: list[Binding]) -> _Entries:
+    """Return what a name's entries are made of: ``{"a": A, "b": B}`` and ``TABLE["c"] = C``."""
+    if not any(binding.kind == "assign" and isinstance(binding.value, (ast.Dict, ast.Call)) for binding in bindings):
+        return {}
+    entries: _Entries = {}
+    for binding in bindings:
+        if binding.kind == "key" and binding.value is not None:
+            entries.setdefault(binding.key, []).append(binding.value)
+        elif binding.kind == "assign" and isinstance(binding.value, ast.Dict):
+            for key, value in zip(binding.value.keys, binding.value.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    entries.setdefault(key.value, []).append(value)
+        elif binding.kind != "assign":
+            return {}
+    named = sum(any(_is_defined(value, bindings[0].scope) for value in values) for values in entries.values())
+    return entries if named > 1 else {}
+
+
+def _is_defined(value: ast.expr, scope: Scope) -> bool:
+    """Whether a value is a function or class by name, or something of a module."""
+    name = value
+    while isinstance(name, ast.Attribute):
+        name = name.value
+    kinds = {binding.kind for binding in bindings_of(name.id, scope)} if isinstance(name, ast.Name) else set[str]()
+    return not kinds.isdisjoint({"import", "def", "class"} if name is value else {"import"})

@@ -1,0 +1,224 @@
+"""Expressions whose value the settings decide, and the branches that are not taken because of it."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections import Counter
+from collections.abc import Callable
+
+from deviate.analyse.settings.known import Known, agreed
+from deviate.analyse.settings.lookup import Settings, holds_settings
+from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Nesting, Scope, Unit, lookup
+from deviate.analyse.source.syntax import called_name, passed_for
+
+#: Calls of a function that are looked at for what they pass.
+MAX_CALLS = 20
+#: Names that stand for names are followed this far.
+MAX_DEPTH = 12
+_COMPARISONS: dict[type[ast.cmpop], Callable[..., object]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+    ast.In: lambda item, group: item in group, ast.NotIn: lambda item, group: item not in group,
+}  # fmt: skip
+_TEXT_METHODS = {"lower", "upper", "strip", "startswith", "endswith"}
+
+
+class Constants:
+    """Evaluates what constants and, where they are known, settings decide.
+
+    `resolve` finds what an imported dotted name is.
+    """
+
+    def __init__(
+        self, modules: list[ModuleIndex], settings: Settings | None, resolve: Callable[[str, ModuleIndex], object]
+    ) -> None:
+        self.modules = modules
+        self.settings = settings
+        self._resolve = resolve
+        self._known: dict[object, Known | None] = {}
+        self._dead: dict[Nesting, bool] = {}
+        self._calls: dict[str, list[CallSite]] | None = None
+        self._mentions: Counter[str] = Counter()
+
+    @property
+    def has_decided(self) -> bool:
+        """Whether the value of anything but a constant was known."""
+        return any(known is not None for known in self._known.values())
+
+    def is_dead(self, nesting: Nesting | None, scope: Scope) -> bool:
+        """Whether code stands in a branch that is not taken."""
+        if nesting is None:
+            return False
+        if nesting not in self._dead:
+            self._dead[nesting] = False  # while the test is being looked at
+            self._dead[nesting] = self._is_skipped(nesting, scope) or self.is_dead(nesting.outer, scope)
+        return self._dead[nesting]
+
+    def _is_skipped(self, nesting: Nesting, scope: Scope) -> bool:
+        node = nesting.node
+        if not isinstance(node, (ast.If, ast.While)) or nesting.branch not in {"body", "orelse"}:
+            return False
+        if isinstance(node, ast.While) and nesting.branch == "orelse":
+            return False
+        test = self.value(node.test, scope.unit)
+        return test is not None and bool(test.value) != (nesting.branch == "body")
+
+    def taken(self, node: ast.expr | None, scope: Scope) -> ast.expr | None:
+        """Return the part of ``a if test else b`` that is taken, anything else as it is."""
+        test = self.value(node.test, scope) if isinstance(node, ast.IfExp) else None
+        if test is None or not isinstance(node, ast.IfExp):
+            return node
+        return node.body if test.value else node.orelse
+
+    def value(self, node: ast.expr, scope: Scope, depth: int = 0) -> Known | None:
+        """Return what an expression is, None where that is not known."""
+        if isinstance(node, ast.Constant):
+            return Known(node.value)
+        if depth > MAX_DEPTH:
+            return None
+        if node not in self._known:
+            self._known[node] = None  # while it is being looked at
+            try:
+                self._known[node] = self._evaluate(node, scope, depth)
+            except (TypeError, ValueError, AttributeError):  # the program would fail there
+                self._known[node] = None
+        return self._known[node]
+
+    def _evaluate(self, node: ast.expr, scope: Scope, depth: int) -> Known | None:
+        keys = setting_keys(node)
+        if keys:
+            return self.settings.value(keys) if self.settings is not None else None
+        if isinstance(node, ast.Name):
+            return self._name(node.id, scope, depth)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, scope, depth)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            operand = self.value(node.operand, scope, depth + 1)
+            return Known(not operand.value) if operand is not None else None
+        if isinstance(node, ast.BoolOp):
+            return self._joined(node, scope, depth)
+        if isinstance(node, ast.Compare):
+            return self._compared(node, scope, depth)
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            items = [self.value(item, scope, depth + 1) for item in node.elts]
+            return Known([item.value for item in items if item is not None]) if None not in items else None
+        if isinstance(node, ast.Call):
+            return self._called(node, scope, depth)
+        return None
+
+    def _joined(self, node: ast.BoolOp, scope: Scope, depth: int) -> Known | None:
+        """Evaluate ``a and b``: one that is false decides it, all must be known to make it true."""
+        decisive = isinstance(node.op, ast.Or)
+        values = [self.value(part, scope, depth + 1) for part in node.values]
+        first = next((value for value in values if value is not None and bool(value.value) is decisive), None)
+        if first is not None:
+            return first if None not in values[: values.index(first)] else Known(decisive)
+        return values[-1] if None not in values else None
+
+    def _compared(self, node: ast.Compare, scope: Scope, depth: int) -> Known | None:
+        compare = _COMPARISONS[type(node.ops[0])]
+        left = self.value(node.left, scope, depth + 1)
+        right = self.value(node.comparators[0], scope, depth + 1) if left is not None and len(node.ops) == 1 else None
+        return Known(bool(compare(left.value, right.value))) if left is not None and right is not None else None
+
+    def _called(self, node: ast.Call, scope: Scope, depth: int) -> Known | None:
+        func = node.func
+        if not isinstance(func, ast.Attribute) or func.attr not in _TEXT_METHODS:
+            return None
+        text = self.value(func.value, scope, depth + 1)
+        args = [self.value(arg, scope, depth + 1) for arg in node.args]
+        if text is None or not isinstance(text.value, str) or None in args:
+            return None
+        return Known(getattr(text.value, func.attr)(*(arg.value for arg in args if arg is not None)))
+
+    # Names.
+
+    def _name(self, name: str, scope: Scope, depth: int) -> Known | None:
+        definition = lookup(name, scope)
+        return self._bound(definition[1], depth) if definition is not None else None
+
+    def _bound(self, bindings: list[Binding], depth: int) -> Known | None:
+        """Return what a name is that is bound once, branches that are not taken aside."""
+        live = bindings
+        if len(bindings) > 1:
+            live = [binding for binding in bindings if not self.is_dead(binding.nesting, binding.scope)]
+        if len(live) != 1 or depth > MAX_DEPTH:
+            return None
+        binding = live[0]
+        if binding.kind == "assign" and binding.value is not None and not binding.path:
+            return self.value(binding.value, binding.scope, depth + 1)
+        if binding.kind == "param" and isinstance(binding.scope, Unit):
+            return self._passed(binding.scope, binding.key, depth)
+        if binding.kind == "import":
+            found = self._resolve(binding.key, binding.scope.module)
+            return (
+                self._bound(found[0].unit.bindings.get(found[1], []), depth + 1) if isinstance(found, tuple) else None
+            )
+        return None
+
+    def _attribute(self, node: ast.Attribute, scope: Scope, depth: int) -> Known | None:
+        """Return what ``self.name`` is where only one statement assigns it."""
+        owner = scope.unit.enclosing_class
+        if not isinstance(node.value, ast.Name) or node.value.id != "self" or owner is None:
+            return None
+        holders = (cls for module in self.modules for cls in module.classes if node.attr in cls.attributes)
+        is_set_elsewhere = any(node.attr in module.attribute_stores for module in self.modules)
+        if is_set_elsewhere or any(cls is not owner for cls in holders):
+            return None
+        return self._bound(owner.attributes.get(node.attr, []), depth + 1)
+
+    # Parameters.
+
+    def _passed(self, unit: Unit, name: str, depth: int) -> Known | None:
+        """Return what all calls of a function pass for a parameter, where it is only ever called by its name."""
+        if unit.decorators or name in (unit.vararg, unit.kwarg) or name == "self":
+            return None
+        called = _name_called(unit)
+        calls = self._calls_of(called) if called else []
+        if not 0 < len(calls) <= MAX_CALLS or self._mentions[called] > len(calls):
+            return None
+        return agreed([self._given(site, unit, name, depth) for site in calls])
+
+    def _given(self, site: CallSite, unit: Unit, name: str, depth: int) -> Known | None:
+        call = site.node
+        if any(isinstance(arg, ast.Starred) for arg in call.args) or any(key.arg is None for key in call.keywords):
+            return None
+        passed = passed_for(call, unit, name) or [default for default in (unit.defaults.get(name),) if default]
+        return self.value(passed[0], site.scope, depth + 1) if len(passed) == 1 else None
+
+    def _calls_of(self, name: str) -> list[CallSite]:
+        if self._calls is None:
+            self._calls = {}
+            for unit in (unit for module in self.modules for unit in module.units):
+                for site in unit.calls:
+                    self._calls.setdefault(called_name(site.node), []).append(site)
+                for node, _, _ in unit.loads:
+                    self._mentions[node.id if isinstance(node, ast.Name) else node.attr] += 1
+        return self._calls.get(name, [])
+
+
+def _name_called(unit: Unit) -> str:
+    """Name by which calls reach a function; empty where others reach it as well."""
+    if unit.name == "__init__" and isinstance(unit.owner, ClassScope):
+        return unit.owner.name
+    return "" if unit.name.startswith("__") else unit.name
+
+
+def setting_keys(node: ast.expr) -> tuple[str, ...]:
+    """Return the keys by which an expression reads a setting: ``args.model``, ``config["model"]["name"]``."""
+    keys: list[str] = []
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            keys.append(node.attr)
+            node = node.value
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            keys.append(str(node.slice.value))
+            node = node.value
+        elif isinstance(node, ast.Call) and called_name(node) == "vars" and len(node.args) == 1:
+            node = node.args[0]
+        else:
+            return ()
+    names = [node.id, *reversed(keys)]
+    last = max((at for at, name in enumerate(names[:-1]) if holds_settings(name)), default=-1)
+    return tuple(names[last + 1 :]) if last >= 0 else ()

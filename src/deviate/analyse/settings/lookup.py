@@ -1,0 +1,189 @@
+"""Look a setting up: what the command gives, else what a configuration file lists, else what the source declares."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path, PurePath
+
+from deviate.analyse.naming.words import is_settings_name, words_of
+from deviate.analyse.settings.arguments import Arguments
+from deviate.analyse.settings.files import SUFFIXES, Listed, read_settings
+from deviate.analyse.settings.known import Known, agreed, literal
+from deviate.analyse.settings.options import Option, declared_options
+from deviate.analyse.source.configurations import config_files
+from deviate.analyse.source.index import ModuleIndex, under_main_guard
+from deviate.analyse.source.syntax import called_name, dotted_text
+
+#: Formats of settings that are not read.
+_OTHER_SUFFIXES = {".toml", ".ini", ".cfg", ".conf"}
+_FILE = re.compile(r"\.(ya?ml|json)$")
+
+
+class Settings:
+    """The settings of a program whose command has `arguments` after the script."""
+
+    def __init__(
+        self, modules: Sequence[ModuleIndex], entry: ModuleIndex | None, root: Path, arguments: Sequence[str]
+    ) -> None:
+        self.modules = modules
+        self.entry = entry
+        self.root = root
+        self.arguments = Arguments(arguments)
+
+    def value(self, keys: tuple[str, ...]) -> Known | None:
+        """Return the setting that keys lead to; None where it is not known or the program changes it."""
+        if not keys or keys[-1] in self._changed:
+            return None
+        given = self._given(keys)
+        if given is not None:
+            return given[0]
+        listed = _only(self._chosen, keys)
+        if listed is not None:
+            return listed
+        if self._names_other_files:
+            return None
+        options = self._options.get(keys[0], []) if len(keys) == 1 else []
+        usual = _only(self._usual, keys)
+        return agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
+
+    def _given(self, keys: tuple[str, ...]) -> tuple[Known | None] | None:
+        """Return what the command gives, in a tuple of its own: given and unreadable is not the same as not given."""
+        assigned = self.arguments.assigned.get(".".join(keys))
+        if assigned is not None:
+            return (_read(assigned),)
+        for option in self._options.get(keys[0], []) if len(keys) == 1 else []:
+            for name, words in self.arguments.options.items():
+                if name in option.flags or self._is_short_for(name, option):
+                    return (option.given(words),)
+            if option in self._by_position:
+                at = self._by_position.index(option)
+                return (option.given(self.arguments.leading[at : at + 1]),)
+            if option.type == "bool" and "--no" + option.name in self.arguments.options:
+                return (Known(False),)
+        return None
+
+    @cached_property
+    def _options(self) -> dict[str, list[Option]]:
+        options: dict[str, list[Option]] = {}
+        for module in self.modules:
+            sites = (site for unit in module.units for site in unit.calls)
+            started = (site for site in sites if module is self.entry or not under_main_guard(site.nesting))
+            for option in declared_options(started):
+                options.setdefault(option.name, []).append(option)
+        return options
+
+    def _is_short_for(self, name: str, option: Option) -> bool:
+        """Whether a command writes the beginning of an option's name, as argparse lets it."""
+        declared = (flag for options in self._options.values() for other in options for flag in other.flags)
+        is_start = name.startswith("--") and any(flag.startswith(name) for flag in option.flags)
+        return is_start and name not in declared
+
+    @cached_property
+    def _by_position(self) -> list[Option]:
+        return [option for options in self._options.values() for option in options if option.flags == (option.name,)]
+
+    @cached_property
+    def _changed(self) -> set[str]:
+        """Names that the program assigns to its settings."""
+        changed: set[str] = set()
+        for unit in (unit for module in self.modules for unit in module.units):
+            for store in unit.stores:
+                target = store.target
+                holder = target.value.attr if isinstance(target.value, ast.Attribute) else dotted_text(target.value)
+                if holds_settings(holder):
+                    key = target.attr if isinstance(target, ast.Attribute) else literal(target.slice)
+                    changed.add(key if isinstance(key, str) else str(key.value) if key is not None else "")
+            for site in unit.calls:
+                if called_name(site.node) == "set_defaults":
+                    changed.update(key.arg or "" for key in site.node.keywords)
+        return changed
+
+    # Configuration files.
+
+    @cached_property
+    def _chosen(self) -> Listed:
+        """What the files list that the command names, by path or by the name of a file; the last one wins."""
+        listed: Listed = {}
+        for group, path in self._named_files():
+            listed.update({(*group, *keys): value for keys, value in read_settings(path).items()})
+        return listed
+
+    @cached_property
+    def _names_other_files(self) -> bool:
+        """Whether the command names a file of settings that cannot be read: it may change any of them."""
+        return any(
+            PurePath(value).suffix in SUFFIXES | _OTHER_SUFFIXES
+            and not (PurePath(value).suffix in SUFFIXES and (self.root / value).is_file())
+            for value in self.arguments.values
+        )
+
+    def _named_files(self) -> Iterator[tuple[tuple[str, ...], Path]]:
+        by_stem: dict[str, list[Path]] | None = None
+        groups = {value: name for name, value in self.arguments.assigned.items()}
+        for value in self.arguments.values:
+            path = self.root / value
+            if path.suffix in SUFFIXES and path.is_file():
+                yield (), path
+                continue
+            if by_stem is None:
+                by_stem = {}
+                for file in config_files(self.root):
+                    by_stem.setdefault(file.stem, []).append(file)
+            files = by_stem.get(value, [])
+            group = groups.get(value, "")
+            if len(files) > 1 and group:
+                files = [file for file in files if file.parent.name == group.rpartition("/")[2]]
+            if len(files) == 1:
+                yield ((group,) if group and files[0].parent.name == group else ()), files[0]
+
+    @cached_property
+    def _usual(self) -> Listed:
+        """What the files list that the source names; what they differ in is left out."""
+        listed: Listed = {}
+        differing: set[tuple[str, ...]] = set()
+        for path in dict.fromkeys(self._files_in_source()):
+            for keys, value in read_settings(path).items():
+                if listed.setdefault(keys, value) != value:
+                    differing.add(keys)
+        return {keys: value for keys, value in listed.items() if keys not in differing}
+
+    def _files_in_source(self) -> Iterable[Path]:
+        for name in self._names_in_source():
+            if (self.root / name).is_file():
+                yield self.root / name
+                continue
+            same = [file for file in config_files(self.root) if file.name == name.rpartition("/")[2]]
+            if len(same) == 1:
+                yield same[0]
+
+    def _names_in_source(self) -> Iterator[str]:
+        """Yield the texts of the entry and its options that name a configuration file."""
+        for option in (option for options in self._options.values() for option in options):
+            default = option.default.value if option.default is not None else None
+            if isinstance(default, str) and Path(default).suffix in SUFFIXES:
+                yield default
+        for node in ast.walk(self.entry.tree) if self.entry is not None else ():
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _FILE.search(node.value):
+                yield node.value
+
+
+def holds_settings(name: str) -> bool:
+    """Whether a variable of this name holds settings, or some of them: ``training_args``."""
+    return is_settings_name(name) or any(is_settings_name(word) for word in words_of(name)[-1:])
+
+
+def _only(listed: Listed, keys: tuple[str, ...]) -> Known | None:
+    """Return the setting under keys, unless another one has the same last key, which a part may be read by."""
+    found = listed.get(keys)
+    same = found is not None and sum(other[-1] == keys[-1] for other in listed)
+    return found if same == 1 or len(keys) > 1 else None
+
+
+def _read(text: str) -> Known:
+    try:
+        return Known(ast.literal_eval(text))
+    except (ValueError, SyntaxError):
+        return Known({"true": True, "false": False, "null": None}.get(text.lower(), text))

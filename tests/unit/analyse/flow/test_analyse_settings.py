@@ -1,0 +1,171 @@
+"""What options, configuration files and constants decide: branches that are not taken, classes that are not chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysed_projects import HEAD, STEP, names, write
+
+from deviate.analyse.project import analyse_project
+from deviate.analyse.settings.arguments import Arguments, words_after
+
+TRAIN = "for epoch in range(3):\n    for x, y in loader:\n" + "".join(
+    f"        {line}\n" for line in STEP.strip().splitlines()
+)
+REPORT = "        print('loss', loss.item())\n"
+PARSER = "import argparse\np = argparse.ArgumentParser()\n{options}args = p.parse_args()\n"
+
+
+def found(folder: Path, text: str, words: str | None) -> set[str]:
+    """Analyse a script with the arguments of its command and name its metrics."""
+    arguments = words.split() if words is not None else None
+    return set(names(analyse_project(write(folder, train=text), Path("train.py"), (), arguments)))
+
+
+def script(options: str, test: str) -> str:
+    """Write a training that reports the norm of the gradient only where a test holds."""
+    branch = f"        if {test}:\n            print('grad norm', model.weight.grad.norm())\n"
+    return HEAD + PARSER.format(options=options) + TRAIN + REPORT + branch
+
+
+NORM = "model.weight.grad"
+SWITCH = "p.add_argument('--log-norm', action='store_true')\n"
+LEVEL = "p.add_argument('--level', type=int, default=0)\n"
+MODE = "p.add_argument('--mode', default='train')\n"
+DECIDED = {
+    "a switch that is not given": (SWITCH, "args.log_norm", "", False),
+    "a switch that is given": (SWITCH, "args.log_norm", "--log-norm", True),
+    "a switch that is shortened": (SWITCH, "args.log_norm", "--log", True),
+    "a switch of a command that is not known": (SWITCH, "args.log_norm", None, True),
+    "a default": (LEVEL, "args.level > 1", "", False),
+    "a value": (LEVEL, "args.level > 1", "--level 2", True),
+    "a value behind a sign": (LEVEL, "args.level > 1", "--level=2", True),
+    "a text": (MODE, "args.mode == 'debug'", "--mode debug", True),
+    "another text": (MODE, "args.mode in ('debug', 'all')", "--mode train", False),
+    "a part that decides": (SWITCH + LEVEL, "args.log_norm and epoch > args.level", "", False),
+    "a part that does not": (SWITCH + LEVEL, "args.log_norm or epoch > args.level", "", True),
+    "a setting that the program changes": (SWITCH + "p.set_defaults(log_norm=True)\n", "args.log_norm", "", True),
+    "an item": (SWITCH, "not vars(args)['log_norm']", "", True),
+    "a position": ("p.add_argument('mode')\n", "args.mode == 'debug'", "train", False),
+}
+
+
+@pytest.mark.parametrize(("options", "test", "words", "runs"), DECIDED.values(), ids=DECIDED.keys())
+def test_options_decide_which_branches_run(tmp_path, options, test, words, runs):
+    assert (NORM in found(tmp_path, script(options, test), words)) is runs
+
+
+def test_constants_and_what_all_calls_pass_decide_branches_of_any_command(tmp_path):
+    text = (
+        HEAD
+        + "DEBUG = False\ndef step(x, y, verbose=False):\n"
+        + "".join(f"    {line}\n" for line in STEP.strip().splitlines())
+    )
+    text += "    if verbose:\n        print('norm', model.weight.grad.norm())\n"
+    text += "    if DEBUG:\n        print('mean', model.weight.grad.mean())\n    return loss.item()\n"
+    loop = "for epoch in range(3):\n    for x, y in loader:\n        print('loss', step(x, y{given}))\n"
+    assert len(found(tmp_path, text + loop.format(given=""), None)) == 1
+    assert len(found(tmp_path, text + loop.format(given=", verbose=True"), None)) == 2
+    assert len(found(tmp_path, text + loop.format(given=", **options"), None)) == 2
+
+
+MODELS = """
+class Small:
+    def fit(self, loss): print('small loss', loss.item())
+class Large:
+    def fit(self, loss): print('large loss', loss.item(), 'penalty', loss.item() * 2)
+TABLE = {'small': Small, 'large': Large}
+"""
+FIT = "        model_of_name.fit(loss)\n"
+CHOICE = "p.add_argument('--name', default='small')\n"
+TAKEN = {
+    "a table": "from models import TABLE\nmodel_of_name = TABLE[args.name]()\n",
+    "a table that is asked": "import models\nmodel_of_name = models.TABLE.get(args.name)()\n",
+    "a function": "import models\ndef build(name):\n    assert name in models.TABLE\n    return models.TABLE[name]()\n"
+    "model_of_name = build(args.name)\n",
+    "a function of words": "import models\nmodel_of_name = models.TABLE[args.name.lower()]()\n",
+}
+
+
+@pytest.mark.parametrize("taken", TAKEN.values(), ids=TAKEN.keys())
+def test_only_the_entry_of_a_table_that_is_chosen_runs(tmp_path, taken):
+    (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    text = HEAD + PARSER.format(options=CHOICE) + taken + TRAIN + FIT
+
+    def files(words: str | None) -> set[int]:
+        findings = analyse_project(write(tmp_path, train=text), Path("train.py"), (), words and words.split())
+        return {metric.line for metric in findings.metrics if metric.selected}
+
+    assert files(None) == {3}, "the default, where no command is known"
+    assert files("--name large") == {5}
+
+
+def test_a_table_that_is_walked_through_runs_whole(tmp_path):
+    (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    walk = (
+        "from models import TABLE\nmodel_of_name = TABLE[args.name]()\nothers = [made() for made in TABLE.values()]\n"
+    )
+    text = HEAD + PARSER.format(options=CHOICE) + walk + TRAIN + FIT
+    findings = analyse_project(write(tmp_path, train=text), Path("train.py"))
+    assert {metric.line for metric in findings.metrics if metric.selected} == {3, 5}
+
+
+@pytest.mark.parametrize("form", ["getattr(models, args.name)", "models.__dict__[args.name]"])
+def test_only_what_a_known_name_stands_for_in_a_module_runs(tmp_path, form):
+    (tmp_path / "models.py").write_text(MODELS.partition("TABLE")[0], encoding="utf-8")
+    options = "p.add_argument('--name', default='Small')\n"
+    text = HEAD + PARSER.format(options=options) + f"import models\nmodel_of_name = {form}()\n" + TRAIN + FIT
+    findings = analyse_project(write(tmp_path, train=text), Path("train.py"))
+    assert {metric.line for metric in findings.metrics if metric.selected} == {3}
+
+
+FILES = {
+    "named by its path": ("--config settings/norm.yaml", "log_norm: true\n"),
+    "named by its stem": ("--config=norm", "log_norm: true\n"),
+}
+
+
+@pytest.mark.parametrize(("words", "listed"), FILES.values(), ids=FILES.keys())
+def test_a_configuration_file_that_the_command_names_decides(tmp_path, words, listed):
+    (tmp_path / "settings").mkdir()
+    (tmp_path / "settings" / "norm.yaml").write_text(listed, encoding="utf-8")
+    (tmp_path / "settings" / "plain.yaml").write_text("log_norm: false\n", encoding="utf-8")
+    text = script("p.add_argument('--config')\n", "config['log_norm']")
+    text = text.replace("args = p", "import yaml\nconfig = yaml.safe_load(open(p.parse_args().config))\nargs = p")
+    assert NORM in found(tmp_path, text, words)
+    assert NORM not in found(tmp_path, text, "--config settings/plain.yaml")
+
+
+def test_a_configuration_file_that_cannot_be_read_may_change_any_setting(tmp_path):
+    text = script(SWITCH + "p.add_argument('--config')\n", "args.log_norm")
+    assert NORM not in found(tmp_path, text, "")
+    assert NORM in found(tmp_path, text, "--config elsewhere.yaml")
+    assert NORM in found(tmp_path, text, "--config settings.toml")
+
+
+def test_settings_in_python_are_read_from_the_file_that_an_option_names(tmp_path):
+    (tmp_path / "quiet.py").write_text("config.log_norm = False\n", encoding="utf-8")
+    (tmp_path / "loud.py").write_text("config.log_norm = True\n", encoding="utf-8")
+    text = HEAD + "from absl import flags\nflags.DEFINE_string('config', 'quiet.py', '')\nFLAGS = flags.FLAGS\n"
+    text += TRAIN + REPORT + "        if FLAGS.config.log_norm:\n            print('norm', model.weight.grad.norm())\n"
+    assert NORM not in found(tmp_path, text, "")
+    assert NORM in found(tmp_path, text, "--config=loud.py")
+
+
+def test_settings_that_exclude_every_training_decide_nothing(tmp_path):
+    text = HEAD + PARSER.format(options=SWITCH) + "if args.log_norm:\n"
+    text += "".join(f"    {line}\n" for line in (TRAIN + REPORT).splitlines())
+    assert len(found(tmp_path, text, "")) == 1
+
+
+def test_words_of_a_command_are_told_from_those_before_its_script():
+    assert words_after(["python", "-u", "train.py", "--lr", "1"], "train.py") == ["--lr", "1"]
+    assert words_after(["python", "-m", "pkg.train", "fit"], "pkg/train.py") == ["fit"]
+    assert words_after(["python", "-m", "pkg", "fit"], "pkg/__main__.py") == ["fit"]
+    assert words_after(["python", "-mpkg", "fit"], "pkg/__main__.py") == ["fit"]
+    assert words_after(["bash", "train.sh", "--lr"], "train.py") is None
+    arguments = Arguments(["fit", "--lr", "-1", "--flag", "model.depth=3", "+data=big"])
+    assert arguments.options == {"--lr": ["-1"], "--flag": ["model.depth=3", "+data=big"]}
+    assert arguments.assigned == {"model.depth": "3", "data": "big"}
+    assert arguments.leading == ["fit"]
