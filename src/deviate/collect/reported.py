@@ -22,8 +22,8 @@ Values = NDArray[np.float64]
 #: What a slot has in common with that of another run.
 Key = tuple[str, str, int]
 
-#: Digits of numbers that are printed as they are.
-ALL_DIGITS = 17
+#: Digits of numbers that are printed as they are; what a tracker stored has more than any text.
+ALL_DIGITS, EXACT = 17, 18
 
 
 class ReportedNumber(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ def _observed(
         if len(same) == 1 and "" not in same:
             names[key] = same.pop()
         elif len(set(names.values())) < MOST_OBSERVED:
-            name = _free(judged.slot.name, taken)
+            name = _free(judged.slot, taken)
             names[key] = name
             taken.add(name)
             for run, each in own.items():
@@ -129,17 +129,19 @@ def _observed(
 
 
 def digits(slot: Slot) -> int:
-    """Return how many digits behind the point a slot shows."""
+    """Return how many digits behind the point a slot shows, to compare with those of others."""
+    if slot.exact:
+        return EXACT
     return ALL_DIGITS if slot.decimals is None else slot.decimals
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """Return the name, told apart from those of other metrics."""
-    if name not in taken:
-        return name
-    printed = f"{name} (printed)"
+def _free(slot: Slot, taken: set[str]) -> str:
+    """Return the name of a slot, told apart from those of other metrics."""
+    if slot.name not in taken:
+        return slot.name
+    reported = f"{slot.name} ({'logged' if slot.exact else 'printed'})"
     return (
-        printed
-        if printed not in taken
-        else next(numbered for number in range(2, len(taken) + 3) if (numbered := f"{printed} {number}") not in taken)
+        reported
+        if reported not in taken
+        else next(numbered for number in range(2, len(taken) + 3) if (numbered := f"{reported} {number}") not in taken)
     )

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from deviate.errors import NotImportable
 from deviate.importing.mlflow import read_mlflow
-from deviate.importing.tensorboard import MOST_CHECKED, read_events, read_tensorboard
-from deviate.importing.wandb import BLOCK, read_wandb
-from deviate.importing.wire import TornMessageError, fields, signed, varint
+from deviate.importing.tensorboard import read_tensorboard
+from deviate.importing.wandb import read_wandb
+from deviate.trackers.tensorboard import MOST_CHECKED, read_events
+from deviate.trackers.wandb import BLOCK
+from deviate.trackers.wire import TornMessageError, fields, signed, varint
 
 
 def curves(results):

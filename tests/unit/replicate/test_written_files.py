@@ -67,5 +67,5 @@ def test_what_is_too_large_is_left_out_and_said(prepared, monkeypatch, limit, va
     (copy / "large.txt").write_text("x" * 11)
     monkeypatch.setattr(written_files, limit, value)
     (said,) = keep_written(copy, folder)
-    assert said == "Text files that it wrote and that are too many or too large to be searched for metrics: 1."
+    assert said == "Files that it wrote and that are too many or too large to be searched for metrics: 1."
     assert kept(folder) == ["small.txt"]

@@ -16,8 +16,8 @@ MOST_CHANCE = 1e-3
 #: The same where the slot is called what the metric is called.
 MOST_CHANCE_NAMED = 0.05
 
-#: Beyond half a unit of the last digit: the error of a float64 that was multiplied by 100.
-_SLACK = 1e-9
+#: Beyond half a unit of the last digit: the relative error of a float32, which one of the two may have been stored as.
+_SLACK = 2.0**-24 * (1 + 1e-6)
 #: Percentages are printed of fractions.
 FACTORS = (1.0, 100.0)
 
@@ -51,7 +51,8 @@ def chance(series: SlotSeries, recorded: Floats) -> float:
     -----
     Every printed value must be a recorded one, or a hundred times that, within half a unit of its last digit, and their
     order must be the same; where fewer are printed than recorded, any in between may be passed over. A printed value
-    agrees by chance with probability at most q = u / s, where u is the unit of its last digit and s how far recorded
+    agrees by chance with probability at most q = u / s, where u is the unit of its last digit, or the spacing of
+    32-bit floats where that is more, and s how far recorded
     values typically lie from their neighbours (the median of the absolute differences), as another metric may follow
     the same trend; of a single value, s is the power of ten above it. Values that are printed again and again count
     once. The bound is the product of q over the values, times the number of ways to choose them from those recorded.
@@ -66,7 +67,8 @@ def _chance_of(series: SlotSeries, recorded: Floats) -> float:
     if not _is_in_order(series, recorded):
         return 1.0
     values = series.values[np.isfinite(series.values)]
-    units = 10.0 ** -series.precision[np.isfinite(series.values)].astype(np.float64)
+    printed = 10.0 ** -series.precision[np.isfinite(series.values)].astype(np.float64)
+    units = np.maximum(printed, 2 * _SLACK * np.abs(values))
     _, once = np.unique(values, return_index=True)
     spread = _typical_step(recorded)
     scales = np.full(len(once), spread) if spread is not None else _scale(values[once])
