@@ -51,7 +51,7 @@ def identities(
     """Return, by variant, how far its runs agree; variants with fewer than two have no entry.
 
     `runs` have completed; `files` are those of `record_tables`, one a run; `recorded` are their `recorded_names`, and
-    `observation` is what they reported in text.
+    `observation` is what they were seen to report.
     """
     measured = measured_metrics(experiment, [*recorded, *observation.names])
     passed_over = [metric.name for metric in measured if metric.kind in MACHINES]

@@ -1,4 +1,4 @@
-"""The metrics that runs reported in text and that no metric of the source explains, as records beside the others."""
+"""The metrics that runs reported and that no metric of the source explains, as records beside the others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ObservedSeries:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What runs reported in text.
+    """What runs reported, seen from outside.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Observation:
 
 
 def observe(runs: Sequence[RunFiles], files: Sequence[Path], spare: Path) -> Observation:
-    """Read what runs reported in text.
+    """Read what runs reported.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def observe(runs: Sequence[RunFiles], files: Sequence[Path], spare: Path) -> Obs
 
 
 def reports_metric(folder: RunFolder) -> bool:
-    """Tell whether a run that has ended reported a number in text that looks like a metric."""
+    """Tell whether a run that has ended reported a number that looks like a metric."""
     with TemporaryDirectory() as spare:
         mined = {folder.run.folder: mined_run(folder, Path(spare)).series}
     return any(each.metric for each in reported_numbers(mined, {}))

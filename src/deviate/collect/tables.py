@@ -100,7 +100,7 @@ class Tables:
     experiment: Experiment
     #: Those whose records are in the tables, in the order of the experiment's variants.
     runs: list[RunFiles]
-    #: What runs reported in text.
+    #: What runs were seen to report.
     observation: Observation
     _files: list[Path]
     _database: duckdb.DuckDBPyConnection

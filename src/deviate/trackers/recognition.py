@@ -12,6 +12,13 @@ from deviate.trackers.wandb import MAGIC
 #: As their makers spell them; MLflow stores the metrics of a run in a folder, or all runs in a database.
 Tracker = Literal["TensorBoard", "MLflow", "MLflow database", "wandb"]
 
+#: Packages that may send what a program reports elsewhere, with what numbers of their files are said to be of; empty
+#: where no file of theirs is read.
+SENDERS = {
+    **{"wandb": "wandb", "mlflow": "MLflow"},
+    **dict.fromkeys(("comet_ml", "neptune", "clearml", "aim", "swanlab"), ""),
+}
+
 #: Bytes that tell what a file is: the first event of a file is short.
 HEAD_BYTES = 4096
 
