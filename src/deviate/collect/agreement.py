@@ -36,8 +36,11 @@ def recorded_names(files: Iterable[Path]) -> list[tuple[str, int]]:
         table = pq.ParquetFile(file).read(columns=["metric", "source"])
         if len(table):
             words, indices = metric_indices(table)
-            distinct = np.unique(np.stack([indices, numbers(table.column("source"))]), axis=1)
-            pairs.update((words[index], int(source)) for index, source in distinct.T)
+            sources = numbers(table.column("source")).astype(np.int64) + 1
+            width = int(sources.max()) + 1
+            # Counted, since millions of pairs take seconds to be sorted.
+            present = np.flatnonzero(np.bincount(indices.astype(np.int64) * width + sources)).tolist()
+            pairs.update((words[pair // width], pair % width - 1) for pair in present)
     return sorted(pair for pair in pairs if pair[0] != TICK_NAME)
 
 
