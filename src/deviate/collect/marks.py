@@ -78,7 +78,7 @@ class Clock:
         ahead = steps - seen
         offset = np.round(np.median(ahead))
         if len(self.begun) and np.all(np.abs(ahead - offset) <= 1):
-            return (steps - offset).astype(np.int64), seconds
+            return np.clip(steps - offset, -1, self.iterations.max()).astype(np.int64), seconds
         return seen, seconds
 
 

@@ -71,9 +71,10 @@ def reporting_files(folder: RunFolder) -> list[Path]:
 def _mined(folder: RunFolder) -> MinedRun:
     timeline = read_timeline(run_processes(folder))
     files = reporting_files(folder)
-    trackers = {path: tracker for path in files if (tracker := tracker_of(path)) is not None}
     printed = [path for path in files if path.parent == folder.path]
-    texts = [path for path in files if path not in trackers and path not in printed]
+    written = [path for path in files if path.parent != folder.path]
+    trackers = {path: tracker for path in written if (tracker := tracker_of(path)) is not None}
+    texts = [path for path in written if path not in trackers]
     mined = [(mine_log(path.read_bytes(), path.stem), timeline.marks[path.stem]) for path in printed]
     names = stable_names(str(path.relative_to(folder.written)) for path in texts)
     mined += [(read_file(path, name), NO_MARKS) for path, name in zip(texts, names, strict=True)]

@@ -77,11 +77,19 @@ def _completeness(
 
 
 def _once(numbers: Sequence[ReportedNumber]) -> list[ReportedNumber]:
-    """Return the numbers without what a tracker stored of a metric that was printed, or stored by another one."""
-    shown = {each.metric for each in numbers if each.metric and not each.logged}
-    stored = {each.metric: each for each in reversed(numbers) if each.metric and each.logged}
-    return [
-        each
-        for each in numbers
-        if not each.logged or not each.metric or (each.metric not in shown and stored[each.metric] is each)
-    ]
+    """Return the numbers, what trackers stored of a metric only where no text shows it, or shows that it differed."""
+    by_metric: dict[str, list[ReportedNumber]] = {}
+    for each in numbers:
+        if each.metric:
+            by_metric.setdefault(each.metric, []).append(each)
+    counted = {metric: _counted(shown) for metric, shown in by_metric.items()}
+    return [each for each in numbers if not each.metric or each in counted[each.metric]]
+
+
+def _counted(shown: Sequence[ReportedNumber]) -> list[ReportedNumber]:
+    """Return those that count of the numbers that show one metric."""
+    printed = [each for each in shown if not each.logged]
+    logged = [each for each in shown if each.logged]
+    if not logged or (printed and any(each.varies for each in printed) >= any(each.varies for each in logged)):
+        return printed
+    return [max(logged, key=lambda each: each.varies)]

@@ -128,6 +128,11 @@ def test_steps_that_go_with_the_iterations_count_them():
     assert iterations.tolist() == [0, 1, 2]
 
 
+def test_what_is_logged_as_of_a_step_after_the_last_is_of_the_last_iteration():
+    iterations, _ = CLOCK.at(np.array([105.0, 115.0, 125.0, 126.0]), np.array([0.0, 1.0, 2.0, 3.0]))
+    assert iterations.tolist() == [0, 1, 2, 2]
+
+
 def test_without_a_time_it_is_of_the_end_and_without_a_loop_of_no_iteration():
     iterations, seconds = CLOCK.at(np.array([105.0, np.nan]), np.array([3.0, 900.0]))
     assert (iterations.tolist(), seconds.tolist()) == ([0, 2], [15.0, 15.0])

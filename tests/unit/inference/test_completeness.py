@@ -78,6 +78,13 @@ def test_what_is_printed_and_logged_counts_once():
     assert (known.observed, known.left) == (["f1"], [steps])
 
 
+def test_what_differs_in_digits_that_are_logged_alone_counts():
+    rounded = number("acc", varies=False, metric="acc", observed=True)
+    logged = number("acc", metric="acc", observed=True, source="TensorBoard", logged=True)
+    known = facts(rounded, logged)
+    assert (known.reported, known.differing, known.measured) == (1, 1, 1)
+
+
 def test_a_tracker_that_left_no_file_is_named():
     stored = number("loss", metric="loss", source="wandb", logged=True)
     assert facts(LOSS, libraries={"torch", "wandb", "mlflow", "aim"}).unread_trackers == ["wandb", "mlflow", "aim"]

@@ -52,10 +52,10 @@ def chance(series: SlotSeries, recorded: Floats) -> float:
     Every printed value must be a recorded one, or a hundred times that, within half a unit of its last digit, and their
     order must be the same; where fewer are printed than recorded, any in between may be passed over. A printed value
     agrees by chance with probability at most q = u / s, where u is the unit of its last digit, or the spacing of
-    32-bit floats where that is more, and s how far recorded
-    values typically lie from their neighbours (the median of the absolute differences), as another metric may follow
-    the same trend; of a single value, s is the power of ten above it. Values that are printed again and again count
-    once. The bound is the product of q over the values, times the number of ways to choose them from those recorded.
+    32-bit floats where that is more, and s how far recorded values typically lie from their neighbours (the median of
+    the absolute differences), as another metric may follow the same trend; of a single value, s is the power of ten
+    above it. Values that are printed again and again count once. The bound is the product of q over the values, times
+    the number of ways to choose them from those recorded.
     """
     finite = np.isfinite(series.values)
     if not finite.any() or len(series.values) > len(recorded):
