@@ -84,7 +84,8 @@ def _name(place: str, tag: str) -> str:
 
 def _one(source: str, name: str, scalars: Sequence[Scalar]) -> LoggedSeries:
     values = np.array([each.value for each in scalars], dtype=np.float64)
-    slot = Slot(source=source, template=name, position=0, name=name, words=name, exact=True)
+    words = name.partition(" #")[0]
+    slot = Slot(source=source, template=name, position=0, name=name, words=words, exact=True)
     return LoggedSeries(
         SlotSeries(slot, values, np.arange(len(values)), exact_precision(values)),
         np.array([float(min(max(each.step, -LARGEST_STEP), LARGEST_STEP)) for each in scalars]),
