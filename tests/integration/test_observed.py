@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli_tool import deviate
 
@@ -32,6 +33,31 @@ awk -v seed=$$ 'BEGIN {
         printf "epoch %d loss %.5f\n", epoch, loss
     }
 }'
+"""
+
+#: Reports to TensorBoard alone, by a class that the analysis does not follow, and prints one of it rounded.
+LOGGED = """
+import random, sys, types
+# TensorBoard imports TensorFlow for its file system unless it finds this.
+sys.modules["tensorboard.compat.notf"] = types.ModuleType("notf")
+from tensorboard.summary import Writer
+
+class Board:
+    def __init__(self):
+        self.ways = {"s": Writer("runs").add_scalar}
+    def __getattr__(self, split):
+        def put(step, **pairs):
+            for key in pairs:
+                self.ways["s"](f"{split}/{key}", pairs[key], step)
+        return put
+
+board = Board()
+weight = random.random()
+for epoch in range(5):
+    weight -= 0.3 * (weight - 0.5) + random.gauss(0, 0.01)
+    getattr(board, "train")(epoch, objective=weight * weight, lr=0.5 ** epoch)
+    getattr(board, "val")(epoch, gap=abs(weight - 0.5))
+    print("epoch %d %.4f" % (epoch, weight * weight), repr(abs(weight - 0.5)))
 """
 
 SILENT = "print('hello')\nfor step in range(3):\n    print('step', step)\n"
@@ -65,7 +91,7 @@ def test_a_program_whose_source_shows_no_metric_is_measured(project: Path, monke
 def test_the_report_says_how_much_of_the_output_is_measured(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     said = " ".join(deviate("report", "hidden").out.split())
-    assert "numbers that this program reported in text and that differed between runs" in said
+    assert "numbers that this program reported and that differed between runs" in said
     assert "Seen in the output alone, not in the source: " in said
 
 
@@ -89,6 +115,24 @@ def test_a_command_that_starts_no_python_is_measured_by_what_it_prints(
     (metric,) = [each for each in known["variants"][0]["metrics"] if each["observed"]]
     assert (metric["name"], metric["n"], metric["direction"]) == ("loss", 3, "lower")
     assert any("No source was read" in each["message"] for each in known["warnings"])
+
+
+def test_what_a_program_logs_to_tensorboard_is_measured_exactly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tensorboard")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logged.py").write_text(LOGGED)
+    assert deviate("run", "-n", "2", "--", sys.executable, "logged.py").status == 0
+    known = deviate("report", "logged", "--format", "json").json
+    metrics = {each["name"]: each for each in known["variants"][0]["metrics"]}
+    logs = sorted((tmp_path / ".deviate/experiments/logged/runs").glob("*/stdout.log"))
+    gaps = [float(log.read_text().split()[-1]) for log in logs]
+    assert metrics["val/gap"]["observed"]
+    assert metrics["val/gap"]["values"] == [float(np.float32(gap)) for gap in gaps]
+    (completeness,) = known["reported"]
+    assert completeness["differing"] == completeness["measured"]
+    assert completeness["left"] == []
 
 
 def test_an_audit_refuses_a_command_without_one_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

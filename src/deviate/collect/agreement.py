@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from deviate.collect.columns import TICK_NAME
-from deviate.collect.identity import Identity, compare_runs, metric_indices, numbers
+from deviate.collect.identity import Identity, RunValues, compare_runs, metric_indices, numbers
 from deviate.collect.measured import measured_metrics
 from deviate.collect.observation import Observation
 from deviate.collect.parquet import run_parquet
@@ -36,30 +36,24 @@ def recorded_names(files: Iterable[Path]) -> list[tuple[str, int]]:
         table = pq.ParquetFile(file).read(columns=["metric", "source"])
         if len(table):
             words, indices = metric_indices(table)
-            distinct = np.unique(np.stack([indices, numbers(table.column("source"))]), axis=1)
-            pairs.update((words[index], int(source)) for index, source in distinct.T)
+            sources = numbers(table.column("source")).astype(np.int64) + 1
+            width = int(sources.max()) + 1
+            # Counted, since millions of pairs take seconds to be sorted.
+            present = np.flatnonzero(np.bincount(indices.astype(np.int64) * width + sources)).tolist()
+            pairs.update((words[pair // width], pair % width - 1) for pair in present)
     return sorted(pair for pair in pairs if pair[0] != TICK_NAME)
 
 
 def identities(
-    experiment: Experiment,
-    runs: Sequence[RunFiles],
-    files: Sequence[Path],
-    recorded: Iterable[tuple[str, int]],
-    observation: Observation,
+    experiment: Experiment, runs: Sequence[RunFiles], recorded: Iterable[tuple[str, int]], observation: Observation
 ) -> dict[str, Identity]:
     """Return, by variant, how far its runs agree; variants with fewer than two have no entry.
 
-    `runs` have completed; `files` are those of `record_tables`, one a run; `recorded` are their `recorded_names`, and
-    `observation` is what they reported in text.
+    `runs` have completed; `recorded` are the `recorded_names` of their tables, and `observation` has their values.
     """
     measured = measured_metrics(experiment, [*recorded, *observation.names])
-    passed_over = [metric.name for metric in measured if metric.kind in MACHINES]
-    by_variant: dict[str, dict[str, Path]] = {}
-    for run, file in zip(runs, files, strict=True):
-        by_variant.setdefault(run.variant, {})[run.name] = file
-    return {
-        name: compare_runs(tables, passed_over, observation.values)
-        for name, tables in by_variant.items()
-        if len(tables) > 1
-    }
+    passed_over = {metric.name for metric in measured if metric.kind in MACHINES}
+    by_variant: dict[str, dict[str, RunValues]] = {}
+    for run in runs:
+        by_variant.setdefault(run.variant, {})[run.name] = observation.values_of(run.name)
+    return {name: compare_runs(values, passed_over) for name, values in by_variant.items() if len(values) > 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ class Series:
     #: Compared by their bits: NaN is as NaN, and 0 is not as -0.
     values: NDArray[np.float64]
     #: Places among all records of the run.
-    positions: NDArray[np.int64]
+    positions: NDArray[np.int32]
 
     def digest(self) -> bytes:
         """Return what is equal for equal series."""
@@ -82,32 +82,24 @@ class Series:
 RunValues = Mapping[str, Series]
 
 
-def compare_runs(
-    tables: Mapping[str, Path], passed_over: Sequence[str] = (), observed: Mapping[str, RunValues] | None = None
-) -> Identity:
+def compare_runs(runs: Mapping[str, RunValues], passed_over: Collection[str] = ()) -> Identity:
     """Compare each run with the first.
 
-    `tables` are Parquet files of the runs' records by the runs' names, at least one; `observed` are values that are not
-    among the records. Metrics in `passed_over` are not compared.
+    `runs` are the values of runs by the runs' names, at least one. Metrics in `passed_over` are not compared.
     """
-    names = list(tables)
-
-    def values_of(name: str) -> RunValues:
-        beside = (observed or {}).get(name, {})
-        return {
-            **read_series(tables[name], passed_over),
-            **{metric: series for metric, series in beside.items() if metric not in passed_over},
-        }
-
-    reference = values_of(names[0])
+    names = list(runs)
+    compared = {
+        name: {metric: series for metric, series in values.items() if metric not in passed_over}
+        for name, values in runs.items()
+    }
+    reference = compared[names[0]]
     together: dict[bytes, list[str]] = {_digest(reference): [names[0]]}
     differences = []
     for name in names[1:]:
-        series_by_metric = values_of(name)
-        group = together.setdefault(_digest(series_by_metric), [])
+        group = together.setdefault(_digest(compared[name]), [])
         group.append(name)
         if group[0] != names[0]:
-            differences.append(_first(name, series_by_metric, names[0], reference))
+            differences.append(_first(name, compared[name], names[0], reference))
     values = sum(len(series.values) for series in reference.values())
     return Identity(runs=names, values=values, differences=differences, classes=list(together.values()))
 
@@ -128,13 +120,13 @@ def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.from_dlpack(column.combine_chunks())
 
 
-def read_series(path: Path, passed_over: Sequence[str] = ()) -> dict[str, Series]:
+def read_series(path: Path) -> dict[str, Series]:
     """Return the values of a run's table by metric."""
     # pq.read_table would import pandas.
-    return table_series(pq.ParquetFile(path).read(columns=["metric", "iteration", "value"]), passed_over)
+    return table_series(pq.ParquetFile(path).read(columns=["metric", "iteration", "value"]))
 
 
-def table_series(table: pa.Table, passed_over: Sequence[str] = ()) -> dict[str, Series]:
+def table_series(table: pa.Table) -> dict[str, Series]:
     """Return the values of a table of records by metric."""
     if not len(table):
         return {}
@@ -143,8 +135,8 @@ def table_series(table: pa.Table, passed_over: Sequence[str] = ()) -> dict[str, 
     values = numbers(table.column("value"))
     series = {}
     for index, word in enumerate(words):
-        positions = np.flatnonzero(indices == index)
-        if word != TICK_NAME and word not in passed_over and len(positions):
+        positions = np.flatnonzero(indices == index).astype(np.int32)
+        if word != TICK_NAME and len(positions):
             series[word] = Series(iterations[positions], values[positions], positions)
     return series
 
@@ -166,7 +158,7 @@ def first_difference(
 
 def _first(run: str, series: Mapping[str, Series], other: str, reference: Mapping[str, Series]) -> Difference:
     """Return the difference that was reported first, as the run that is compared with goes on."""
-    empty = Series(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64))
+    empty = Series(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
     candidates = []
     for metric in {**reference, **series}:
         ours, theirs = series.get(metric, empty), reference.get(metric, empty)

@@ -1,8 +1,9 @@
-"""Which iteration of the main loop printed a line, by how much had been printed when each iteration began."""
+"""Which iteration of the main loop reported a number: by how much had been printed when it began, or by the time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,15 +44,66 @@ class Marks:
 NO_MARKS = Marks(np.empty(0, np.int64), np.array([-1]), np.zeros(1))
 
 
-def read_marks(members: list[Process]) -> dict[str, Marks]:
-    """Return the marks of each stream, of the process that went through most iterations of the main loop."""
+@dataclass(frozen=True)
+class Clock:
+    """When iterations of the main loop began.
+
+    Attributes
+    ----------
+    begun : ndarray of float64, shape (n_iterations,)
+        Unix seconds, ascending.
+    iterations : ndarray of int64, shape (n_iterations + 1,)
+        The iteration before each of these moments, and after the last; -1: before the main loop.
+    started : float or None
+        Unix seconds at which the run's first process started; None where none was heard of.
+    """
+
+    begun: NDArray[np.float64]
+    iterations: NDArray[np.int64]
+    started: float | None
+
+    def at(
+        self, moments: NDArray[np.float64], steps: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return iteration and seconds since the run's start of what was logged at `moments` as of `steps`.
+
+        Steps that go with the iterations, but for moments at which one was about to begin, count them exactly. NaN, the
+        moment of what belongs to no step, is the end of the run.
+        """
+        later = np.where(np.isnan(moments), np.inf, moments)
+        seen = self.iterations[np.searchsorted(self.begun, later, side="right")]
+        known = moments[np.isfinite(moments)]
+        start = self.started if self.started is not None else known.min() if len(known) else 0.0
+        seconds = np.where(np.isnan(moments), float(known.max(initial=start)), moments) - start
+        ahead = steps - seen
+        offset = np.round(np.median(ahead))
+        if len(self.begun) and np.all(np.abs(ahead - offset) <= 1):
+            return np.clip(steps - offset, -1, self.iterations.max()).astype(np.int64), seconds
+        return seen, seconds
+
+
+class Timeline(NamedTuple):
+    """What tells the iteration of a number: marks by stream, and the clock."""
+
+    marks: dict[str, Marks]
+    clock: Clock
+
+
+def read_timeline(members: list[Process]) -> Timeline:
+    """Return marks and clock of the process that went through most iterations of the main loop."""
     read = [(process, parse_records(process.record_file.read_bytes())) for process in members if process.record_file]
     looped = [(process, records, int((records["id"] == TICK).sum())) for process, records in read]
+    started = min((each.started for each in members if each.started is not None), default=None)
     if not looped or not max(count for _, _, count in looped):
-        return dict.fromkeys(STREAMS, NO_MARKS)
+        return Timeline(dict.fromkeys(STREAMS, NO_MARKS), Clock(np.empty(0), np.array([-1]), started))
     process, records, _ = max(looped, key=lambda each: each[2])
     later = since_start(process, members)
-    return {name: _marks(records, identity, later) for name, identity in STREAMS.items()}
+    ticks = records[records["id"] == TICK]
+    begun = np.maximum.accumulate(ticks["elapsed"]) + later + (started or 0.0)
+    return Timeline(
+        {name: _marks(records, identity, later) for name, identity in STREAMS.items()},
+        Clock(begun, np.append(-1, ticks["iteration"]).astype(np.int64), started),
+    )
 
 
 def _marks(records: NDArray[np.void], identity: int, later: float) -> Marks:

@@ -1,4 +1,4 @@
-"""The numbers that a run printed or wrote into text files, with the iteration each is of; mined once and kept."""
+"""The numbers that a run printed, wrote into files or logged with trackers, with the iteration each is of; kept."""
 
 from __future__ import annotations
 
@@ -13,21 +13,27 @@ import pyarrow.parquet as pq
 
 from deviate.collect.derived import derived_table, stamp_of
 from deviate.collect.identity import numbers
-from deviate.collect.marks import NO_MARKS, Marks, read_marks
+from deviate.collect.logged import logged_series
+from deviate.collect.marks import NO_MARKS, Marks, read_timeline
 from deviate.collect.observed.slots import Slot, SlotSeries, mine_log
+from deviate.collect.observed.sources import stable_names
 from deviate.collect.observed.structured import read_file
 from deviate.collect.processes import run_processes
 from deviate.replicate.workspace.folders import RunFolder
+from deviate.trackers.recognition import goes_with_metrics, tracker_of
 
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
-VERSION = "2"
+VERSION = "3"
 
 #: Keys of the file's metadata: the slots, and the number of lines that were left out.
 SLOTS, LEFT_OUT = b"deviate slots", b"deviate lines left out"
 
 
 class RunSeries(NamedTuple):
-    """The values of a slot in one run with their iterations, and when these began in seconds since the run's start."""
+    """The values of a slot in one run with their iterations, in seconds since the run's start.
+
+    The seconds are those at which an iteration began, or a tracker was called.
+    """
 
     series: SlotSeries
     iterations: np.ndarray
@@ -35,18 +41,18 @@ class RunSeries(NamedTuple):
 
 
 class MinedRun(NamedTuple):
-    """What a run reported in text, slot by slot, and how many lines with numbers were left out."""
+    """What a run reported, slot by slot, and how many lines with numbers were left out."""
 
     series: list[RunSeries]
     left_out: int
 
 
 def mined_run(folder: RunFolder, spare: Path) -> MinedRun:
-    """Return what a run that has ended reported in text.
+    """Return what a run that has ended reported.
 
     `spare` is the folder to write to where this reader may not write into the run's.
     """
-    files = [*text_files(folder), *folder.record_files(), *folder.event_files()]
+    files = [*reporting_files(folder), *folder.record_files(), *folder.event_files()]
     path = derived_table(
         folder.reported_file,
         stamp_of(files, VERSION),
@@ -56,24 +62,25 @@ def mined_run(folder: RunFolder, spare: Path) -> MinedRun:
     return _read(path)
 
 
-def text_files(folder: RunFolder) -> list[Path]:
-    """Return the files of a run that hold what it reported in text."""
-    written = sorted(path for path in folder.written.rglob("*") if path.is_file())
+def reporting_files(folder: RunFolder) -> list[Path]:
+    """Return the files of a run that hold what it reported."""
+    written = sorted(path for path in folder.written.rglob("*") if path.is_file() and not goes_with_metrics(path))
     return [path for path in (folder.stdout_file, folder.stderr_file, *written) if path.is_file()]
 
 
 def _mined(folder: RunFolder) -> MinedRun:
-    marks = read_marks(run_processes(folder))
-    series: list[RunSeries] = []
-    left_out = 0
-    for path in text_files(folder):
-        if path.parent == folder.path:
-            mined, marked = mine_log(path.read_bytes(), path.stem), marks[path.stem]
-        else:
-            mined, marked = read_file(path, str(path.relative_to(folder.written))), NO_MARKS
-        series += [_placed(each, marked) for each in mined.series]
-        left_out += mined.left_out
-    return MinedRun(series, left_out)
+    timeline = read_timeline(run_processes(folder))
+    files = reporting_files(folder)
+    printed = [path for path in files if path.parent == folder.path]
+    written = [path for path in files if path.parent != folder.path]
+    trackers = {path: tracker for path in written if (tracker := tracker_of(path)) is not None}
+    texts = [path for path in written if path not in trackers]
+    mined = [(mine_log(path.read_bytes(), path.stem), timeline.marks[path.stem]) for path in printed]
+    names = stable_names(str(path.relative_to(folder.written)) for path in texts)
+    mined += [(read_file(path, name), NO_MARKS) for path, name in zip(texts, names, strict=True)]
+    series = [_placed(each, marks) for found, marks in mined for each in found.series]
+    logged = [RunSeries(each.series, *timeline.clock.at(each.moments, each.steps)) for each in logged_series(trackers)]
+    return MinedRun([*series, *logged], sum(found.left_out for found, _ in mined))
 
 
 def _placed(series: SlotSeries, marks: Marks) -> RunSeries:

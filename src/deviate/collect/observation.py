@@ -1,4 +1,4 @@
-"""The metrics that runs reported in text and that no metric of the source explains, as records beside the others."""
+"""The metrics that runs reported and that no metric of the source explains, as records beside the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from deviate.collect.identity import Series, read_series
+from deviate.collect.identity import RunValues, Series, read_series
 from deviate.collect.measured import OBSERVED
 from deviate.collect.mined import MinedRun, RunSeries, mined_run
 from deviate.collect.reported import ReportedNumber, digits, reported_numbers
@@ -31,7 +31,7 @@ class ObservedSeries:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What runs reported in text.
+    """What runs reported, seen from outside.
 
     Attributes
     ----------
@@ -46,14 +46,19 @@ class Observation:
     numbers: dict[str, list[ReportedNumber]]
     series: list[ObservedSeries]
     left_out: dict[str, int]
+    #: By completed run and name, the values of the other metrics, which were read to tell which are observed.
+    recorded: dict[str, RunValues]
+
+    def values_of(self, run: str) -> RunValues:
+        """Return the values of a completed run by name: of the metrics in its records, and of observed ones."""
+        return {**self.recorded[run], **self._observed.get(run, {})}
 
     @cached_property
-    def values(self) -> dict[str, dict[str, Series]]:
-        """The values of observed metrics by run and name."""
+    def _observed(self) -> dict[str, dict[str, Series]]:
         by_run: dict[str, dict[str, Series]] = {}
         for each in self.series:
             values = each.mined.series.values
-            series = Series(each.mined.iterations.astype(np.int32), values, np.arange(len(values)))
+            series = Series(each.mined.iterations.astype(np.int32), values, np.arange(len(values), dtype=np.int32))
             by_run.setdefault(each.run.name, {})[each.metric] = series
         return by_run
 
@@ -65,7 +70,7 @@ class Observation:
 
 
 def observe(runs: Sequence[RunFiles], files: Sequence[Path], spare: Path) -> Observation:
-    """Read what runs reported in text.
+    """Read what runs reported.
 
     Parameters
     ----------
@@ -75,14 +80,15 @@ def observe(runs: Sequence[RunFiles], files: Sequence[Path], spare: Path) -> Obs
         Folder to write to where a run's folder cannot be written.
     """
     by_variant: dict[str, dict[str, MinedRun]] = {}
-    recorded: dict[str, dict[str, np.ndarray]] = {}
+    recorded: dict[str, RunValues] = {}
     for run, file in zip(runs, files, strict=True):
         if run.completed:
             by_variant.setdefault(run.variant, {})[run.name] = mined_run(run.folder, spare)
-            recorded[run.name] = {name: series.values for name, series in read_series(file).items()}
+            recorded[run.name] = read_series(file)
     numbers = {
         variant: reported_numbers(
-            {run: each.series for run, each in mined.items()}, {run: recorded[run] for run in mined}
+            {run: each.series for run, each in mined.items()},
+            {run: {name: series.values for name, series in recorded[run].items()} for run in mined},
         )
         for variant, mined in by_variant.items()
     }
@@ -93,11 +99,11 @@ def observe(runs: Sequence[RunFiles], files: Sequence[Path], spare: Path) -> Obs
         for each, metric in _observed(by_variant[run.variant][run.name].series, numbers[run.variant])
     ]
     left_out = {variant: sum(each.left_out for each in mined.values()) for variant, mined in by_variant.items()}
-    return Observation(numbers, series, left_out)
+    return Observation(numbers, series, left_out, recorded)
 
 
 def reports_metric(folder: RunFolder) -> bool:
-    """Tell whether a run that has ended reported a number in text that looks like a metric."""
+    """Tell whether a run that has ended reported a number that looks like a metric."""
     with TemporaryDirectory() as spare:
         mined = {folder.run.folder: mined_run(folder, Path(spare)).series}
     return any(each.metric for each in reported_numbers(mined, {}))

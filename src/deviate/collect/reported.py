@@ -1,4 +1,4 @@
-"""What became of each number that the runs of a variant reported in text: measured, observed, or no metric."""
+"""What became of each number that the runs of a variant reported: measured, observed, or no metric."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Values = NDArray[np.float64]
 #: What a slot has in common with that of another run.
 Key = tuple[str, str, int]
 
-#: Digits of numbers that are printed as they are.
-ALL_DIGITS = 17
+#: Digits of numbers that are printed as they are; what a tracker stored has more than any text.
+ALL_DIGITS, EXACT = 17, 18
 
 
 class ReportedNumber(msgspec.Struct, frozen=True, kw_only=True):
-    """A number that a program reported in text, at one place of a template."""
+    """A number that a program reported: in text at one place of a template, or to a tracker under one name."""
 
-    #: ``stdout``, ``stderr`` or a file.
+    #: ``stdout``, ``stderr``, a file or a tracker.
     source: str
     template: str
     #: Which number of the template, from 0.
@@ -37,16 +37,18 @@ class ReportedNumber(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     #: As printed behind the number; empty where there is none.
     unit: str = ""
-    #: Digits behind the point; None where they differ.
+    #: Digits behind the point; None where they differ, and of what a tracker stored.
     decimals: int | None = None
     #: Whether runs reported other values.
     varies: bool
     #: The metric whose values these are; empty where it is none.
     metric: str = ""
-    #: Whether that metric was seen in the text alone, not in the source.
+    #: Whether that metric was seen in what was reported alone, not in the source.
     observed: bool = False
     #: Why it is no metric; empty where it is one.
     reason: str = ""
+    #: Whether a tracker stored it, with the name the author gave and as exactly as it was computed.
+    logged: bool = False
 
     @property
     def key(self) -> Key:
@@ -62,7 +64,7 @@ def reported_numbers(
     Parameters
     ----------
     mined : mapping of str to sequence of RunSeries
-        By run, what it reported in text.
+        By run, what it reported.
     recorded : mapping of str to mapping
         By run and name, the values of the metrics that the source shows.
     """
@@ -77,7 +79,7 @@ def reported_numbers(
 def _number(judged: Judged, sourced: Mapping[Key, str], observed: Mapping[Key, str]) -> ReportedNumber:
     slot = judged.slot
     metric = sourced.get(slot.key) or observed.get(slot.key, "")
-    left_out = f"more than {MOST_OBSERVED} numbers are metrics by what is printed" if judged.kind == "metric" else ""
+    left_out = f"more than {MOST_OBSERVED} numbers are metrics by what is reported" if judged.kind == "metric" else ""
     return ReportedNumber(
         source=slot.source,
         template=slot.template,
@@ -89,6 +91,7 @@ def _number(judged: Judged, sourced: Mapping[Key, str], observed: Mapping[Key, s
         metric=metric,
         observed=slot.key in observed,
         reason="" if metric else left_out or judged.reason,
+        logged=slot.exact,
     )
 
 
@@ -120,7 +123,7 @@ def _observed(
         if len(same) == 1 and "" not in same:
             names[key] = same.pop()
         elif len(set(names.values())) < MOST_OBSERVED:
-            name = _free(judged.slot.name, taken)
+            name = _free(judged.slot, taken)
             names[key] = name
             taken.add(name)
             for run, each in own.items():
@@ -129,17 +132,19 @@ def _observed(
 
 
 def digits(slot: Slot) -> int:
-    """Return how many digits behind the point a slot shows."""
+    """Return how many digits behind the point a slot shows, to compare with those of others."""
+    if slot.exact:
+        return EXACT
     return ALL_DIGITS if slot.decimals is None else slot.decimals
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """Return the name, told apart from those of other metrics."""
-    if name not in taken:
-        return name
-    printed = f"{name} (printed)"
+def _free(slot: Slot, taken: set[str]) -> str:
+    """Return the name of a slot, told apart from those of other metrics."""
+    if slot.name not in taken:
+        return slot.name
+    reported = f"{slot.name} ({'logged' if slot.exact else 'printed'})"
     return (
-        printed
-        if printed not in taken
-        else next(numbered for number in range(2, len(taken) + 3) if (numbered := f"{printed} {number}") not in taken)
+        reported
+        if reported not in taken
+        else next(numbered for number in range(2, len(taken) + 3) if (numbered := f"{reported} {number}") not in taken)
     )

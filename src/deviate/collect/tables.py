@@ -100,7 +100,7 @@ class Tables:
     experiment: Experiment
     #: Those whose records are in the tables, in the order of the experiment's variants.
     runs: list[RunFiles]
-    #: What runs reported in text.
+    #: What runs were seen to report.
     observation: Observation
     _files: list[Path]
     _database: duckdb.DuckDBPyConnection
@@ -151,7 +151,7 @@ class Tables:
 
     def identities(self) -> dict[str, Identity]:
         """Return, by variant, how far its runs agree in what they reported, see `agreement.identities`."""
-        return identities(self.experiment, self.runs, self._files, self._recorded, self.observation)
+        return identities(self.experiment, self.runs, self._recorded, self.observation)
 
     def _sample(self, table: pd.DataFrame, metric: MeasuredMetric, aggregate: str) -> pd.DataFrame:
         if metric.name == TIME_PER_RUN:

@@ -9,7 +9,7 @@ import msgspec
 from deviate.errors import BadOption, NotImportable
 from deviate.importing.foreign import ForeignResults, ForeignRun, named_broken
 from deviate.importing.logs import LinePattern, log_rows
-from deviate.importing.mlflow import META, read_mlflow
+from deviate.importing.mlflow import read_mlflow
 from deviate.importing.request import FORMATS, Format, ImportRequest
 from deviate.importing.rows import Row, csv_rows, json_rows
 from deviate.importing.shapes import RUN, shaped
@@ -17,6 +17,7 @@ from deviate.importing.tables import Table, read_tables
 from deviate.importing.tensorboard import MARK, read_tensorboard
 from deviate.importing.unit import ITERATIONS, plain
 from deviate.importing.wandb import SUMMARY, read_wandb
+from deviate.trackers.mlflow import META
 
 _SUFFIXES: dict[str, Format] = {
     ".csv": "csv",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import struct
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,15 +10,8 @@ from typing import Any
 import msgspec
 
 from deviate.importing.foreign import ForeignResults, ForeignRun, Reading, in_order, seeded_label
-from deviate.importing.wire import DamagedFileError, TornMessageError, Value, fields, inner, signed, text
-
-#: A ``.wandb`` file is a LevelDB log after a header of seven bytes: blocks of 32 KiB, each a row of chunks with a head
-#: of checksum (4 bytes), length (2) and type (1); a record may be spread over several chunks. The checksum is the
-#: CRC-32 of type and data (LevelDB has CRC-32C there): ``wandb/sdk/internal/datastore.py``.
-#: https://github.com/google/leveldb/blob/main/doc/log_format.md
-FILE_HEAD, BLOCK, CHUNK_HEAD = 7, 32768, 7
-FULL, FIRST, LAST = 1, 2, 4
-MAGIC = b":W&B"
+from deviate.trackers.wandb import HISTORY, history, is_own, item, numbers_in, parsed, records, step_of
+from deviate.trackers.wire import DamagedFileError, TornMessageError, Value, fields, inner, signed, text
 
 SUMMARY = "wandb-summary.json"
 
@@ -65,14 +55,14 @@ def read_run(path: Path) -> ForeignRun:
     facts: dict[str, Any] = {}
     readings: list[Reading] = []
     try:
-        records = list(_records(path.read_bytes()))
+        whole = list(records(path.read_bytes()))
     except DamagedFileError as error:
         return ForeignRun(label=path.stem.removeprefix("run-"), readings=[], broken=f"{path.name} is damaged: {error}")
-    for record in records:
+    for record in whole:
         try:
             for number, value in fields(record):
-                if number == 2:
-                    readings += _history(inner(value))
+                if number == HISTORY:
+                    readings += _readings(inner(value))
                 elif number == 17:
                     facts.update(_run_facts(inner(value)))
                 elif number == 18:
@@ -90,94 +80,10 @@ def read_run(path: Path) -> ForeignRun:
     )
 
 
-def _records(data: bytes) -> Iterator[bytes]:
-    """Yield whole records of the log.
-
-    Raises
-    ------
-    DamagedFileError
-        If a checksum is not that of its bytes.
-    """
-    if not data.startswith(MAGIC):
-        return
-    offset, parts = FILE_HEAD, list[bytes]()
-    while offset + CHUNK_HEAD <= len(data):
-        left = BLOCK - offset % BLOCK
-        if left < CHUNK_HEAD:
-            offset += left
-            continue
-        checksum, length, kind = struct.unpack_from("<IHB", data, offset)
-        start = offset + CHUNK_HEAD
-        if checksum == length == kind == 0 or start + length > len(data):
-            return
-        if checksum != zlib.crc32(data[start : start + length], zlib.crc32(bytes([kind]))):
-            raise DamagedFileError(f"bytes {offset:,} to {start + length:,} are not those that were written")
-        if kind in (FULL, FIRST):
-            parts = []
-        parts.append(data[start : start + length])
-        if kind in (FULL, LAST):
-            yield b"".join(parts)
-        offset = start + length
-
-
-def _history(message: bytes) -> Iterator[Reading]:
-    """Yield the numbers of one ``HistoryRecord``: item = 1 (key = 1, nested_key = 2, value_json = 16), step = 2."""
-    values: dict[str, float] = {}
-    step = None
-    for number, value in fields(message):
-        if number == 1:
-            key, text_value = _item(inner(value))
-            values.update(_numbers_in(text_value, key))
-        elif number == 2:
-            step = next((signed(inside) for field, inside in fields(inner(value)) if field == 1), 0)
+def _readings(message: bytes) -> Iterator[Reading]:
+    values, step = history(message)
     elapsed = values.get("_runtime", math.nan)
-    iteration = _step(values, -1 if step is None else step)
-    for name, readings in values.items():
-        if not name.startswith("_"):
-            yield Reading(name, iteration, readings, elapsed)
-
-
-def _item(message: bytes) -> tuple[str, str]:
-    key, nested, text_value = "", list[str](), ""
-    for number, value in fields(message):
-        if number == 1:
-            key = text(value)
-        elif number == 2:
-            nested.append(text(value))
-        elif number == 16:
-            text_value = text(value)
-    return "/".join(nested) or key, text_value
-
-
-def _step(values: dict[str, float], otherwise: int) -> int:
-    """Return the step that the values name, where it is a number."""
-    named = values.get("_step", math.nan)
-    return int(named) if math.isfinite(named) else otherwise
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _numbers_in(text: str, name: str = "") -> dict[str, float]:
-    """Return the numbers in a JSON text by name; none where it is nested too deeply."""
-    try:
-        return numbers(name, _parsed(text))
-    except RecursionError:
-        return {}
-
-
-def numbers(name: str, value: object) -> dict[str, float]:
-    """Return the numbers in a value by name; those of a mapping are named ``outer/inner``."""
-    if isinstance(value, dict):
-        parts = (numbers(f"{name}/{key}" if name else str(key), inside) for key, inside in value.items())
-        return {key: number for part in parts for key, number in part.items()}
-    if isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity"):
-        return {name: float(value)}
-    return {name: float(value)} if isinstance(value, int | float) and not isinstance(value, bool) else {}
+    yield from (Reading(name, step, value, elapsed) for name, value in values.items() if not is_own(name))
 
 
 def _run_facts(message: bytes) -> dict[str, Any]:
@@ -192,9 +98,9 @@ def _run_facts(message: bytes) -> dict[str, Any]:
 
 def _seeds(config: bytes) -> Iterator[object]:
     for number, value in fields(config):
-        key, text_value = _item(inner(value)) if number == 1 else ("", "")
+        key, text_value = item(inner(value)) if number == 1 else ("", "")
         if key.lower() in ("seed", "random_seed", "random-seed"):
-            yield _parsed(text_value)
+            yield parsed(text_value)
 
 
 def _exit_facts(message: bytes) -> dict[str, Any]:
@@ -210,7 +116,7 @@ def _exit_fact(number: int, value: Value) -> dict[str, Any]:
 
 
 def _from_summary(path: Path) -> ForeignRun:
-    summary = _numbers_in(path.read_text(encoding="utf-8", errors="replace"))
-    step = _step(summary, -1)
-    readings = [Reading(name, step, value) for name, value in summary.items() if not name.startswith("_")]
+    summary = numbers_in(path.read_text(encoding="utf-8", errors="replace"))
+    step = step_of(summary, -1)
+    readings = [Reading(name, step, value) for name, value in summary.items() if not is_own(name)]
     return ForeignRun(label=_folder(path).name, readings=readings, seconds=summary.get("_wandb/runtime"))

@@ -80,7 +80,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     stabilities: list[Stability] = []
     #: How far final weights lie apart, by variant, where they were kept.
     weights: list[WeightFacts] = []
-    #: How much of what the program reported in text is measured, by variant.
+    #: How much of what the program reported is measured, by variant.
     reported: list[Completeness] = []
     #: How alike runs represent the same examples, by variant, where that was kept.
     representations: list[RepresentationFacts] = []
@@ -137,7 +137,10 @@ def experiment_facts(
             if variant.variant in results.weights
         ],
         reported=completeness(
-            results.reported, {variant.variant: variant.completed for variant in variants}, results.lines_left_out
+            results.reported,
+            {variant.variant: variant.completed for variant in variants},
+            results.lines_left_out,
+            {name: each.get("libraries", {}) for name, each in results.environments.items()},
         ),
         representations=[
             known

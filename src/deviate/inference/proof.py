@@ -71,7 +71,7 @@ def read_proofs(folder: ExperimentFolder, runs: Sequence[RunFiles]) -> list[Vari
     with TemporaryDirectory() as spare:
         tables = record_tables(experiment, completed, Path(spare))
         observation = observe(completed, tables, Path(spare))
-        agreement = identities(experiment, completed, tables, recorded_names(tables), observation)
+        agreement = identities(experiment, completed, recorded_names(tables), observation)
     results = [run_result(run) for run in files]
     return [
         variant_proof(experiment, name, [run for run in results if run.variant == name], agreement.get(name))

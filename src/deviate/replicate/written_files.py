@@ -1,4 +1,4 @@
-"""Keep the text files that a run wrote into its copy of the project: tables of metrics, logs."""
+"""Keep the files with numbers that a run wrote into its copy of the project: tables, logs, files of trackers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from deviate.replicate.workspace.folders import RunFolder
+from deviate.trackers.recognition import goes_with_metrics, is_own_folder, tracker_of
 
-#: Of files that may hold a table or a log.
+#: Of text files that may hold a table or a log.
 SUFFIXES = frozenset({".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".txt", ".log", ".out"})
 
 #: Bytes of a file, and of all files of a run; how many files.
@@ -30,7 +31,7 @@ class WrittenFile(NamedTuple):
 
 
 def keep_written(copy: Path, folder: RunFolder) -> list[str]:
-    """Copy the text files that were written since the run was prepared; say how many were left out as too large.
+    """Copy the files with numbers that were written since the run was prepared; say how many were too large.
 
     `copy` is the run's copy of the project. Files of the project that the run only read are older.
     """
@@ -47,24 +48,30 @@ def keep_written(copy: Path, folder: RunFolder) -> list[str]:
         shutil.copyfile(copy / path, target)
     left = len(written) - len(kept)
     return (
-        [f"Text files that it wrote and that are too many or too large to be searched for metrics: {left}."]
-        if left
-        else []
+        [f"Files that it wrote and that are too many or too large to be searched for metrics: {left}."] if left else []
     )
 
 
 def written_since(copy: Path, since: int) -> Iterator[WrittenFile]:
-    """Yield the text files of a folder that were changed at or after `since`, in nanoseconds; links are passed over."""
+    """Yield text files and files of trackers that were changed at or after `since`, in nanoseconds.
+
+    Links are passed over.
+    """
     for parent, folders, names in os.walk(copy):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in PASSED_OVER]
+        own = is_own_folder(Path(parent), names)
+        if own:
+            folders.clear()
         for name in names:
             path = Path(parent, name)
-            if (
-                path.suffix.lower() in SUFFIXES
-                and not name.startswith(".")
-                and path.is_file()
-                and not path.is_symlink()
-            ):
-                status = path.stat()
-                if status.st_mtime_ns >= since and status.st_size:
-                    yield WrittenFile(path.relative_to(copy), status.st_size)
+            if name.startswith(".") or path.is_symlink() or not path.is_file():
+                continue
+            status = path.stat()
+            if status.st_mtime_ns >= since and status.st_size and _holds_numbers(path, own):
+                yield WrittenFile(path.relative_to(copy), status.st_size)
+
+
+def _holds_numbers(path: Path, beside_tracker: bool) -> bool:
+    if path.suffix.lower() in SUFFIXES:
+        return not beside_tracker
+    return goes_with_metrics(path) or tracker_of(path) is not None

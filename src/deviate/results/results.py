@@ -77,7 +77,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     records: Any = None
     #: Version of Deviate.
     version: str = ""
-    #: Every number that completed runs reported in text, by variant.
+    #: Every number that completed runs reported, by variant.
     reported: dict[str, list[ReportedNumber]] = {}
     #: Printed lines with numbers that were not searched, by variant.
     lines_left_out: dict[str, int] = {}

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from deviate.errors import NotImportable
 from deviate.importing.mlflow import read_mlflow
-from deviate.importing.tensorboard import MOST_CHECKED, read_events, read_tensorboard
-from deviate.importing.wandb import BLOCK, read_wandb
-from deviate.importing.wire import TornMessageError, fields, signed, varint
+from deviate.importing.tensorboard import read_tensorboard
+from deviate.importing.wandb import read_wandb
+from deviate.trackers.tensorboard import MOST_CHECKED, read_events
+from deviate.trackers.wandb import BLOCK, read_logged
+from deviate.trackers.wire import TornMessageError, fields, signed, varint
 
 
 def curves(results):
@@ -249,6 +251,16 @@ def test_records_longer_than_a_block_and_a_torn_end(tmp_path):
     assert len(read_wandb([path]).runs[0].readings) == 6
     path.write_bytes(data[:-30_000])
     assert [reading.iteration for reading in read_wandb([path]).runs[0].readings] == [0, 1, 2, 3]
+
+
+def test_what_is_in_the_summary_alone_comes_last_and_has_no_time(tmp_path):
+    summary = b"".join(field(1, field(1, name) + field(16, text)) for name, text in
+                       (("best", "0.75"), ("acc", "0.25"), ("_runtime", "9"), ("note", '"x"')))  # fmt: skip
+    path = write_wandb(tmp_path, 1, wandb_log([history(0, acc=0.25, _timestamp=1.7e9), field(3, summary)]))
+    first, last = read_logged(path)
+    assert (first.tag, first.step, first.value, first.wall_time) == ("acc", 0, 0.25, 1.7e9)
+    assert (last.tag, last.step, last.value) == ("best", 0, 0.75)
+    assert math.isnan(last.wall_time)
 
 
 def test_a_flipped_bit_in_a_wandb_file_leaves_the_run_out(tmp_path):

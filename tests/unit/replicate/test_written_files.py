@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 
 import pytest
 
@@ -10,6 +11,12 @@ from deviate.experiment import Run
 from deviate.replicate import written_files
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.written_files import keep_written
+from deviate.trackers.crc32c import masked_crc32c
+
+#: The first event of a file, which holds no more than its time.
+EVENT = b"".join(
+    part + struct.pack("<I", masked_crc32c(part)) for part in (struct.pack("<Q", 9), b"\x09" + struct.pack("<d", 1.7e9))
+)
 
 
 @pytest.fixture
@@ -67,5 +74,33 @@ def test_what_is_too_large_is_left_out_and_said(prepared, monkeypatch, limit, va
     (copy / "large.txt").write_text("x" * 11)
     monkeypatch.setattr(written_files, limit, value)
     (said,) = keep_written(copy, folder)
-    assert said == "Text files that it wrote and that are too many or too large to be searched for metrics: 1."
+    assert said == "Files that it wrote and that are too many or too large to be searched for metrics: 1."
     assert kept(folder) == ["small.txt"]
+
+
+def test_files_of_trackers_are_kept_whatever_they_are_called(prepared):
+    copy, folder = prepared
+    run = copy / "mlruns" / "0" / "abc"
+    for path, data in {
+        copy / "runs" / "Nov22" / "events.out.tfevents.1.host": EVENT,
+        copy / "wandb" / "offline-run-1" / "run-1.wandb": b":W&B\xe1\xbe\x00",
+        run / "metrics" / "acc": b"1795371617045 0.25 0\n",
+        run / "meta.yaml": b"run_id: abc\n",
+        # What trackers keep beside the values is theirs, and other binary files are no reports.
+        copy / "wandb" / "offline-run-1" / "files" / "output.log": b"loss 0.5\n",
+        run / "params" / "lr": b"0.1",
+        copy / "runs" / "Nov22" / "model": bytes(100),
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    old = copy / "runs" / "before" / "events.out.tfevents.0.host"
+    old.parent.mkdir()
+    old.write_bytes(EVENT)
+    os.utime(old, ns=(1, 1))
+    assert keep_written(copy, folder) == []
+    assert kept(folder) == [
+        "mlruns/0/abc/meta.yaml",
+        "mlruns/0/abc/metrics/acc",
+        "runs/Nov22/events.out.tfevents.1.host",
+        "wandb/offline-run-1/run-1.wandb",
+    ]

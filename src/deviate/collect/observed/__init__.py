@@ -1,1 +1,1 @@
-"""What a program reported in text: numbers in its output and in the files it wrote."""
+"""What a program reported: numbers in its output and in the files it wrote, as series of slots."""

@@ -16,8 +16,8 @@ MOST_CHANCE = 1e-3
 #: The same where the slot is called what the metric is called.
 MOST_CHANCE_NAMED = 0.05
 
-#: Beyond half a unit of the last digit: the error of a float64 that was multiplied by 100.
-_SLACK = 1e-9
+#: Beyond half a unit of the last digit: the relative error of a float32, which one of the two may have been stored as.
+_SLACK = 2.0**-24 * (1 + 1e-6)
 #: Percentages are printed of fractions.
 FACTORS = (1.0, 100.0)
 
@@ -51,10 +51,11 @@ def chance(series: SlotSeries, recorded: Floats) -> float:
     -----
     Every printed value must be a recorded one, or a hundred times that, within half a unit of its last digit, and their
     order must be the same; where fewer are printed than recorded, any in between may be passed over. A printed value
-    agrees by chance with probability at most q = u / s, where u is the unit of its last digit and s how far recorded
-    values typically lie from their neighbours (the median of the absolute differences), as another metric may follow
-    the same trend; of a single value, s is the power of ten above it. Values that are printed again and again count
-    once. The bound is the product of q over the values, times the number of ways to choose them from those recorded.
+    agrees by chance with probability at most q = u / s, where u is the unit of its last digit, or the spacing of
+    32-bit floats where that is more, and s how far recorded values typically lie from their neighbours (the median of
+    the absolute differences), as another metric may follow the same trend; of a single value, s is the power of ten
+    above it. Values that are printed again and again count once. The bound is the product of q over the values, times
+    the number of ways to choose them from those recorded.
     """
     finite = np.isfinite(series.values)
     if not finite.any() or len(series.values) > len(recorded):
@@ -66,7 +67,8 @@ def _chance_of(series: SlotSeries, recorded: Floats) -> float:
     if not _is_in_order(series, recorded):
         return 1.0
     values = series.values[np.isfinite(series.values)]
-    units = 10.0 ** -series.precision[np.isfinite(series.values)].astype(np.float64)
+    printed = 10.0 ** -series.precision[np.isfinite(series.values)].astype(np.float64)
+    units = np.maximum(printed, 2 * _SLACK * np.abs(values))
     _, once = np.unique(values, return_index=True)
     spread = _typical_step(recorded)
     scales = np.full(len(once), spread) if spread is not None else _scale(values[once])
@@ -97,6 +99,8 @@ def _is_in_order(series: SlotSeries, recorded: Floats) -> bool:
     halves = 0.5 * 10.0 ** -series.precision.astype(np.float64) * (1 + 1e-6) + _SLACK * np.abs(series.values)
     if len(recorded) == len(series.values):
         return bool(np.all(_agree(series.values, recorded, halves)))
+    if _is_every_nth(series.values, halves, recorded):
+        return True
     at = 0
     for value, half in zip(series.values.tolist(), halves.tolist(), strict=True):
         at = _next_match(value, half, recorded, at)
@@ -104,6 +108,16 @@ def _is_in_order(series: SlotSeries, recorded: Floats) -> bool:
             return False
         at += 1
     return True
+
+
+def _is_every_nth(printed: Floats, halves: Floats, recorded: Floats) -> bool:
+    """Whether recorded values in even steps are printed: the commonest order, which need not be searched one by one."""
+    first = _next_match(float(printed[0]), float(halves[0]), recorded, 0)
+    if first < 0 or len(printed) < 2:
+        return first >= 0
+    second = _next_match(float(printed[1]), float(halves[1]), recorded, first + 1)
+    chosen = recorded[first :: second - first] if second > 0 else recorded[:0]
+    return len(chosen) >= len(printed) and bool(np.all(_agree(printed, chosen[: len(printed)], halves)))
 
 
 def _agree(printed: Floats | float, recorded: Floats, halves: Floats | float) -> NDArray[np.bool_]:

@@ -44,6 +44,8 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     role: Role = "value"
     #: The name without what makes it unique; empty where nothing but its position names it.
     words: str = ""
+    #: Whether values are as they were computed, in 32 or 64 bits: a tracker stored them.
+    exact: bool = False
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -62,6 +64,13 @@ class SlotSeries(msgspec.Struct, frozen=True, eq=False):
     values: Floats
     offsets: Integers
     precision: Decimals
+
+
+def exact_precision(values: Floats) -> Decimals:
+    """Return the digits after the point that float64 values are known to."""
+    with np.errstate(invalid="ignore"):
+        digits = np.floor(-np.log10(np.spacing(np.abs(values))))
+    return np.where(np.isfinite(digits), digits, 0).astype(np.int16)
 
 
 class Mined(NamedTuple):

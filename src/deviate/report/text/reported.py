@@ -14,11 +14,12 @@ def reported_sentences(facts: Completeness) -> list[str]:
     """Say how many of the numbers that differed between runs are measured, and why others are not."""
     left_out = count(facts.lines_left_out, "printed line")
     unread = [f"{left_out} of too many forms were not searched for numbers."] if facts.lines_left_out else []
+    unread += [unread_text(facts.unread_trackers)] if facts.unread_trackers else []
     if not facts.differing:
-        return ["No number in the text that this program reported differed between runs.", *unread]
+        return ["No number that this program reported differed between runs.", *unread]
     numbers = count(facts.differing, "number")
     sentences = [
-        f"Of {numbers} that this program reported in text and that differed between runs, "
+        f"Of {numbers} that this program reported and that differed between runs, "
         f"{facts.measured} {'is' if facts.measured == 1 else 'are'} measured."
     ]
     if facts.observed:
@@ -26,6 +27,11 @@ def reported_sentences(facts: Completeness) -> list[str]:
     if facts.left:
         sentences.append(f"Not measured: {_named([left_number(each) for each in facts.left])}.")
     return [*sentences, *unread]
+
+
+def unread_text(trackers: list[str]) -> str:
+    """Say to which trackers a program may have reported numbers that are in no file of the run."""
+    return f"What it reported to {listed(trackers)} alone is not among them: no file of the run holds it."
 
 
 def left_number(number: ReportedNumber) -> str:

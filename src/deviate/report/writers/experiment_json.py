@@ -12,6 +12,7 @@ import msgspec
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
 from deviate.inference.order import by_cv
+from deviate.inference.reported import Completeness
 from deviate.inference.sources import SpreadAcross
 from deviate.inference.stability import Stability
 from deviate.inference.until import Stopped
@@ -56,11 +57,14 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         **fields(facts, "timeline"),
         "predictions": [_stability(each) for each in facts.stabilities],
         "weights": [fields(each, *each.__struct_fields__) for each in facts.weights],
-        "reported": [
-            {**fields(each, *each.__struct_fields__), "sentences": reported_sentences(each)} for each in facts.reported
-        ],
+        "reported": [_reported(each) for each in facts.reported],
         "representations": [fields(each, *each.__struct_fields__) for each in facts.representations],
     }
+
+
+def _reported(facts: Completeness) -> dict[str, Any]:
+    first = [name for name in facts.__struct_fields__ if name != "unread_trackers"]
+    return {**fields(facts, *first), "sentences": reported_sentences(facts), **fields(facts, "unread_trackers")}
 
 
 #: Fields of predictions that stand under another name, or behind what was there before them.

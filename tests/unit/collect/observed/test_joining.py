@@ -36,6 +36,23 @@ def test_what_is_printed_more_rarely_is_explained():
     assert explains(printed(curve(count=200)[::10]), curve(count=200))
 
 
+def test_what_is_printed_in_uneven_steps_is_explained():
+    recorded = curve(count=200)
+    chosen = np.sort(np.random.default_rng(0).choice(200, 20, replace=False))
+    assert explains(printed(recorded[chosen]), recorded)
+    # Before the first of every tenth comes a value that is printed alike.
+    early = np.concatenate([recorded[10:11], recorded])
+    assert explains(printed(early[11::10]), early)
+    assert not explains(printed(curve(seed=1, count=200)[::10]), recorded)
+
+
+def test_values_in_32_bits_are_explained_by_those_in_64():
+    values = curve()
+    assert explains(printed(values.astype(np.float32).astype(np.float64), "{!r}"), values)
+    assert explains(printed(values, "{:.7f}"), values.astype(np.float32).astype(np.float64))
+    assert not explains(printed(values * (1 + 1e-6), "{!r}"), values)
+
+
 def test_the_order_must_be_the_same():
     assert not explains(printed(curve()[::-1]), curve())
     assert not explains(printed([*curve(), 0.5]), curve())

@@ -1,4 +1,4 @@
-"""What the program reported in text, and what became of each number."""
+"""What the program reported, and what became of each number."""
 
 from __future__ import annotations
 

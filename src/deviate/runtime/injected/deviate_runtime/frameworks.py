@@ -328,6 +328,8 @@ FRAMEWORKS = (
         ),
         packages=("pyro", "numpyro"),
     ),
+    # What a program reports to a tracker alone that keeps no file is seen by nobody: that it was loaded is said.
+    Framework("trackers", packages=("wandb", "mlflow", "comet_ml", "neptune", "clearml", "aim", "swanlab")),
 )
 
 

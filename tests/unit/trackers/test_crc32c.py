@@ -2,7 +2,7 @@
 
 import pytest
 
-from deviate.importing.crc32c import crc32c, masked_crc32c
+from deviate.trackers.crc32c import crc32c, masked_crc32c
 
 
 @pytest.mark.parametrize(

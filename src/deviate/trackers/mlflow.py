@@ -1,0 +1,105 @@
+"""MLflow's local stores: the files of a run's folder, and the tables of the SQLite file."""
+
+from __future__ import annotations
+
+import math
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from deviate.trackers.scalar import Scalar
+
+#: Beside the folder ``metrics`` of a run.
+META, METRICS = "meta.yaml", "metrics"
+
+SQLITE = b"SQLite format 3\0"
+
+#: How a file of the folder ``metrics`` begins: ``timestamp value step``, and what later versions add.
+_LINE = re.compile(rb"\d{12,14} \S+(?: -?\d+(?: [^\n]*)?)?\n")
+
+
+class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in the SQLite store, as far as a column holds what it should; times are Unix milliseconds."""
+
+    name: str
+    status: str
+    start: float | None
+    end: float | None
+    experiment: str
+    seed: object
+    scalars: list[Scalar]
+
+
+def metrics_folder(path: Path) -> Path | None:
+    """Return the folder ``metrics`` of a run that a file lies in or below; a key with slashes makes folders."""
+    return next((each for each in path.parents if each.name == METRICS and (each.parent / META).is_file()), None)
+
+
+def is_metric_file(path: Path, head: bytes) -> bool:
+    """Tell by its place and first bytes whether a file holds the values of one metric."""
+    return metrics_folder(path) is not None and _LINE.match(head) is not None
+
+
+def read_metric(path: Path, tag: str) -> Iterator[Scalar]:
+    """Yield the lines ``timestamp value step`` of one metric; a torn last line is passed over."""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        words = line.split()
+        if len(words) >= 2:
+            try:
+                yield Scalar(tag, int(words[2]) if len(words) > 2 else 0, float(words[0]) / 1000, float(words[1]))
+            except ValueError:
+                continue
+
+
+def is_database(path: Path, head: bytes) -> bool:
+    """Tell whether a file is a SQLite file with MLflow's tables."""
+    if not head.startswith(SQLITE):
+        return False
+    try:
+        with closing(_open(path)) as database:
+            database.execute("SELECT run_uuid, key, value, step, timestamp, is_nan FROM metrics LIMIT 1")
+            return True
+    except sqlite3.Error:
+        return False
+
+
+_RUNS = """
+SELECT runs.run_uuid, runs.name, runs.status, runs.start_time, runs.end_time, experiments.name,
+       (SELECT value FROM params WHERE params.run_uuid = runs.run_uuid AND lower(key) IN ('seed', 'random_seed'))
+FROM runs LEFT JOIN experiments ON experiments.experiment_id = runs.experiment_id
+WHERE runs.lifecycle_stage <> 'deleted' ORDER BY runs.start_time, runs.run_uuid
+"""
+
+_METRICS = "SELECT key, step, value, is_nan, timestamp FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step"
+
+
+def read_database(path: Path) -> Iterator[StoredRun]:
+    """Yield the runs of a SQLite store, in the order in which they started.
+
+    Raises
+    ------
+    sqlite3.Error, ValueError, TypeError
+        If it is none; a column of SQLite takes words where numbers belong.
+    """
+    with closing(_open(path)) as database:
+        for run, name, status, start, end, experiment, seed in database.execute(_RUNS).fetchall():
+            yield StoredRun(
+                name=str(name or run),
+                status=str(status or "").lower(),
+                start=start,
+                end=end,
+                experiment=str(experiment or ""),
+                seed=seed,
+                scalars=[
+                    Scalar(str(key), int(step), moment / 1000, math.nan if is_nan else float(value))
+                    for key, step, value, is_nan, moment in database.execute(_METRICS, (run,))
+                ],
+            )
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)

@@ -1,0 +1,141 @@
+"""TensorBoard event files: the scalars in ``tfevents`` files, whoever wrote them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from deviate.trackers.crc32c import masked_crc32c
+from deviate.trackers.scalar import Scalar
+from deviate.trackers.wire import DamagedFileError, TornMessageError, Value, double, fields, inner, signed, text
+
+#: A record is: length (8 bytes), checksum of the length (4), data, checksum of the data (4).
+LENGTH, HEAD, TAIL = 8, 12, 4
+
+#: Larger records hold images and graphs, and their checksums take long: of these, only that of the length is looked at.
+MOST_CHECKED = 1 << 16
+
+#: Unix seconds of the years 2001 to 2065, in which the first event of a file was made.
+FIRST_CLOCK, LAST_CLOCK = 1e9, 3e9
+
+#: ``DataType`` of ``tensorflow/core/framework/types.proto``: those a scalar comes in, as NumPy calls them.
+_DTYPES: dict[int, DTypeLike] = {1: "<f4", 2: "<f8", 3: "<i4", 9: "<i8", 19: "<f2"}
+#: Fields of ``TensorProto`` that hold values one by one: float, double, int and int64.
+_LISTS: dict[int, DTypeLike] = {5: "<f4", 6: "<f8"}
+
+
+def is_event_file(head: bytes) -> bool:
+    """Tell by its first bytes whether a file holds events: data sets of TensorFlow have the same frame, and no time."""
+    try:
+        number, value = next(fields(next(records(head), b"")), (0, b""))
+        return number == 1 and FIRST_CLOCK < double(value) < LAST_CLOCK
+    except (DamagedFileError, TornMessageError):
+        return False
+
+
+def read_events(path: Path) -> Iterator[Scalar]:
+    """Yield the scalars of one event file; a torn end, which a killed training leaves, is passed over.
+
+    Raises
+    ------
+    DamagedFileError
+        If a checksum is not that of its bytes.
+    """
+    for record in records(path.read_bytes()):
+        try:
+            yield from _scalars(record)
+        except TornMessageError:
+            return
+
+
+def records(data: bytes) -> Iterator[bytes]:
+    """Yield the whole records of a file.
+
+    Raises
+    ------
+    DamagedFileError
+        If a checksum is not that of its bytes.
+    """
+    offset = 0
+    while offset + HEAD <= len(data):
+        (length,) = struct.unpack_from("<Q", data, offset)
+        start = offset + HEAD
+        if length == 0:
+            # No event is empty: space that was taken and never written, a gigabyte of it in 80 million steps.
+            return
+        _check(data, offset, offset + LENGTH)
+        if start + length + TAIL > len(data):
+            return
+        if length <= MOST_CHECKED:
+            _check(data, start, start + length)
+        yield data[start : start + length]
+        offset = start + length + TAIL
+
+
+def _check(data: bytes, start: int, end: int) -> None:
+    """Make sure that the four bytes from `end` on are the checksum of those between `start` and it."""
+    (stored,) = struct.unpack_from("<I", data, end)
+    if masked_crc32c(data[start:end]) != stored:
+        raise DamagedFileError(f"bytes {start:,} to {end:,} are not those that were written")
+
+
+def _scalars(event: bytes) -> Iterator[Scalar]:
+    """Yield the scalars of one ``Event``: wall_time = 1, step = 2, summary = 5."""
+    wall_time, step, summaries = 0.0, 0, list[bytes]()
+    for number, value in fields(event):
+        if number == 1:
+            wall_time = double(value)
+        elif number == 2:
+            step = signed(value)
+        elif number == 5:
+            summaries.append(inner(value))
+    for summary in summaries:
+        for number, value in fields(summary):
+            tag_and_value = _scalar(inner(value)) if number == 1 else None
+            if tag_and_value is not None:
+                yield Scalar(tag_and_value[0], step, wall_time, tag_and_value[1])
+
+
+def _scalar(message: bytes) -> tuple[str, float] | None:
+    """Return tag and number of one ``Summary.Value``: tag = 1, simple_value = 2, tensor = 8."""
+    tag, number = "", None
+    for field, value in fields(message):
+        if field == 1:
+            tag = text(value)
+        elif field == 2:
+            number = double(value)
+        elif field == 8:
+            number = _tensor(inner(value))
+    return None if number is None else (tag, number)
+
+
+def _tensor(message: bytes) -> float | None:
+    """Return the number in a ``TensorProto`` that is a scalar: dtype = 1, shape = 2, content = 4; None for others."""
+    dtype, content, listed = 0, b"", None
+    for field, value in fields(message):
+        if field == 1:
+            dtype = signed(value)
+        elif field == 2 and inner(value):
+            return None
+        elif field == 4:
+            content = inner(value)
+        elif field in (5, 6, 7, 10):
+            listed = _first(field, value)
+    kind = np.dtype(_DTYPES[dtype]) if dtype in _DTYPES else None
+    if kind is not None and len(content) == kind.itemsize:
+        return float(np.frombuffer(content, kind)[0])
+    return listed if kind is not None else None
+
+
+def _first(field: int, value: Value) -> float | None:
+    """Return the one value of a list, packed or not."""
+    if isinstance(value, int):
+        return float(signed(value))
+    if field not in _LISTS:
+        return None
+    kind = np.dtype(_LISTS[field])
+    return float(np.frombuffer(value, kind)[0]) if len(value) == kind.itemsize else None
