@@ -185,11 +185,27 @@ def test_bad_input_writes_nothing(project, words, said):
     assert not (project / ".deviate").exists()
 
 
-def test_a_project_without_metrics_is_refused(project):
+def test_a_program_without_metrics_is_said(project):
     (project / "train.py").write_text("print('hello')\n")
-    done = verify(*PYTHON)
-    assert done.status == 2
-    assert "no metric found" in done.err
+    done = deviate("extract", "--verify", *PYTHON)
+    assert done.status == 1
+    assert "No metric was found in the source, nor in the output" in " ".join(done.out.split())
+
+
+def test_what_the_program_prints_and_the_source_does_not_show_is_listed(project):
+    done = verify("--", "sh", "-c", "echo epoch 1 loss 0.5; echo epoch 2 loss 0.25; (echo f1; echo 0.75) > out.csv")
+    assert done.status == 0, done.err
+    printed = {each["name"]: each for each in done.json["printed"]}
+    assert (printed["loss"]["count"], printed["loss"]["last"], printed["loss"]["kind"]) == (2, 0.25, "loss")
+    assert (printed["epoch"]["kind"], printed["epoch"]["reason"] != "") == (None, True)
+    assert "out.csv" in {each["source"] for each in done.json["printed"]}
+    assert any("No source was read" in note for note in done.json["notes"])
+
+
+def test_what_the_user_says_of_printed_numbers_is_obeyed(project):
+    (project / "deviate.toml").write_text('[[observed]]\nname = "loss"\nrename = "error"\n')
+    done = verify("--", "sh", "-c", "echo loss 0.5; echo loss 0.25")
+    assert [each["name"] for each in done.json["printed"]] == ["error"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

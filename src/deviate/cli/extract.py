@@ -98,7 +98,7 @@ def _verify(
     facts = verify(Request(command=list(words), entry=entry, project=project, factor=options["factor"]), limit)
     view = verification_view(facts)
     show(view, writer, output, view.page().command, "verification")
-    return int(bool(facts.silent))
+    return int(not facts.measured)
 
 
 def _extract(entry: str, project: Path | None, **options: Any) -> None:

@@ -53,7 +53,7 @@ def identities(
     `runs` have completed; `files` are those of `record_tables`, one a run; `recorded` are their `recorded_names`, and
     `observation` is what they reported in text.
     """
-    measured = measured_metrics(experiment, [*recorded, *observation.names])
+    measured = measured_metrics(experiment, [*recorded, *observation.names], observation.metrics)
     passed_over = [metric.name for metric in measured if metric.kind in MACHINES]
     by_variant: dict[str, dict[str, Path]] = {}
     for run, file in zip(runs, files, strict=True):

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from deviate.analyse.naming.words import UNNAMED
+from deviate.collect.measured import UNFORESEEN, MeasuredMetric
 from deviate.collect.mined import RunSeries
 from deviate.collect.observed.joining import join
 from deviate.collect.observed.judge import Judged, judge
 from deviate.collect.observed.slots import Slot, SlotSeries
+from deviate.experiment import Direction, Kind, ObservedWish
 
 #: Observed metrics of a variant; of more, those that differ between runs come first.
 MOST_OBSERVED = 200
+
+#: Stands for what a user says who says nothing.
+_SILENT = ObservedWish(name="", aggregate=UNFORESEEN)
 
 #: Values of a metric in one run, in the order in which they were recorded.
 Values = NDArray[np.float64]
 
 #: What a slot has in common with that of another run.
 Key = tuple[str, str, int]
+
+#: Why a number is no metric that the user refused.
+REFUSED = "refused in deviate.toml"
 
 #: Digits of numbers that are printed as they are.
 ALL_DIGITS = 17
@@ -47,6 +57,10 @@ class ReportedNumber(msgspec.Struct, frozen=True, kw_only=True):
     observed: bool = False
     #: Why it is no metric; empty where it is one.
     reason: str = ""
+    #: Of an observed metric, by the name and the unit of the number or by what the user says.
+    kind: Kind | None = None
+    direction: Direction | None = None
+    aggregate: str = ""
 
     @property
     def key(self) -> Key:
@@ -55,7 +69,9 @@ class ReportedNumber(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reported_numbers(
-    mined: Mapping[str, Sequence[RunSeries]], recorded: Mapping[str, Mapping[str, Values]]
+    mined: Mapping[str, Sequence[RunSeries]],
+    recorded: Mapping[str, Mapping[str, Values]],
+    wishes: Sequence[ObservedWish] = (),
 ) -> list[ReportedNumber]:
     """Return what became of each number, in the order in which the first run reported them.
 
@@ -65,19 +81,69 @@ def reported_numbers(
         By run, what it reported in text.
     recorded : mapping of str to mapping
         By run and name, the values of the metrics that the source shows.
+    wishes : sequence of ObservedWish
+        What the user says of numbers by their names.
     """
     by_run = {run: [each.series for each in series] for run, series in mined.items()}
     judged = judge(by_run)
     sourced = _measured(by_run, recorded)
-    candidates = [each for each in judged if each.kind == "metric" and each.slot.key not in sourced]
-    observed = _observed(candidates, by_run, {name for each in recorded.values() for name in each})
-    return [_number(each, sourced, observed) for each in judged]
+    said = {wish.name: wish for wish in wishes}
+    wanted = {name for name, wish in said.items() if wish.metric}
+    candidates = [
+        each for each in judged if (each.kind == "metric" or each.slot.name in wanted) and each.slot.key not in sourced
+    ]
+    taken = {name for each in recorded.values() for name in each}
+    names = _observed(candidates, by_run, taken)
+    called = {
+        name: _free(said[name].rename, taken)
+        for name in dict.fromkeys(names.values())
+        if said.get(name, _SILENT).rename
+    }
+    return [
+        _number(each, sourced.get(each.slot.key, ""), names.get(each.slot.key, ""), said, called) for each in judged
+    ]
 
 
-def _number(judged: Judged, sourced: Mapping[Key, str], observed: Mapping[Key, str]) -> ReportedNumber:
+def observed_metric(number: ReportedNumber) -> MeasuredMetric:
+    """Return what is known of the observed metric that a number shows."""
+    return MeasuredMetric(
+        name=number.metric,
+        aggregate=number.aggregate,
+        direction=number.direction,
+        kind=number.kind or UNNAMED.kind,
+        unit=number.unit,
+        observed=True,
+    )
+
+
+def _number(
+    judged: Judged, sourced: str, observed: str, said: Mapping[str, ObservedWish], called: Mapping[str, str]
+) -> ReportedNumber:
+    """Return what became of a number that shows the metric `sourced` of the source, or the one named `observed`."""
     slot = judged.slot
-    metric = sourced.get(slot.key) or observed.get(slot.key, "")
+    wish = None if sourced else said.get(observed) or said.get(slot.name)
+    refused = wish is not None and not wish.metric
+    if observed and not refused:
+        return _observed_number(judged, called.get(observed, observed), wish or _SILENT)
     left_out = f"more than {MOST_OBSERVED} numbers are metrics by what is printed" if judged.kind == "metric" else ""
+    reason = REFUSED if refused else left_out or judged.reason
+    return _as_printed(judged, metric=sourced, reason="" if sourced else reason)
+
+
+def _observed_number(judged: Judged, name: str, wish: ObservedWish) -> ReportedNumber:
+    meaning = judged.meaning or UNNAMED
+    return _as_printed(
+        judged,
+        metric=name,
+        observed=True,
+        kind=wish.kind or meaning.kind,
+        direction=wish.direction or meaning.direction,
+        aggregate=wish.aggregate,
+    )
+
+
+def _as_printed(judged: Judged, **became: Any) -> ReportedNumber:
+    slot = judged.slot
     return ReportedNumber(
         source=slot.source,
         template=slot.template,
@@ -86,9 +152,7 @@ def _number(judged: Judged, sourced: Mapping[Key, str], observed: Mapping[Key, s
         unit=slot.unit,
         decimals=slot.decimals,
         varies=judged.varies,
-        metric=metric,
-        observed=slot.key in observed,
-        reason="" if metric else left_out or judged.reason,
+        **became,
     )
 
 

@@ -137,7 +137,10 @@ def experiment_facts(
             if variant.variant in results.weights
         ],
         reported=completeness(
-            results.reported, {variant.variant: variant.completed for variant in variants}, results.lines_left_out
+            results.reported,
+            {variant.variant: variant.completed for variant in variants},
+            results.lines_left_out,
+            results.experiment.observed,
         ),
         representations=[
             known

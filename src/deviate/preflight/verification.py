@@ -12,6 +12,7 @@ from deviate.collect.measured import missing_metrics
 from deviate.collect.runs import read_run
 from deviate.collect.tally import RunTallies, Tally
 from deviate.experiment import SCHEMA, Experiment, Run
+from deviate.preflight.printed import PrintedNumber, printed_numbers
 from deviate.preflight.trial import DEFAULT_LIMIT, Ending, Trial, check_limit, open_trials
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.executor import Executor
@@ -69,10 +70,17 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     command: list[str] = []
     #: Seconds after which the command would have been ended.
     limit: float = DEFAULT_LIMIT
+    #: Numbers that it reported in text until it ended and that no metric of the source shows; observed metrics first.
+    printed: list[PrintedNumber] = []
+
+    @property
+    def measured(self) -> bool:
+        """Whether every metric of the source yielded values, and there is one, in the source or in the output."""
+        return not self.silent and bool(self.verified or any(number.kind for number in self.printed))
 
 
 def verify(request: Request, limit: float = DEFAULT_LIMIT, executor: Executor | None = None) -> Verification:
-    """Run a command until each selected metric yielded a value, at most for a while.
+    """Run a command until each selected metric of its source yielded a value, at most for a while.
 
     The program runs as it is, in a copy of the project that is thrown away; no experiment is made. What the request
     says of runs does not matter.
@@ -87,25 +95,26 @@ def verify(request: Request, limit: float = DEFAULT_LIMIT, executor: Executor | 
     Raises
     ------
     BadInput
-        As ``deviate run`` does, before anything is written.
+        As ``deviate run`` does, before anything is written; a program without metrics is verified as well.
     KeyboardInterrupt
         After Ctrl-C, once the command was ended and everything removed.
     """
     check_limit(limit)
-    prepared = prepare_request(request)
+    prepared = prepare_request(request, scripted=False)
     executor = executor or make_executor(request.executor, 1)
     with open_trials(prepared, executor, ["extract", "--verify"], [TRIAL.variant]) as trials:
         trial = trials.prepare(TRIAL)
         tallies = RunTallies(trial.ready.folder, trial.source.metric_names)
-        ended = trial.watch(limit, trials.stop, lambda seconds: not _missing(trial, tallies.look()))
-        return _result(trial, tallies, ended, trials.skipped, limit)
+        foreseen = bool(trial.source.experiment.metrics)
+        ended = trial.watch(limit, trials.stop, lambda seconds: foreseen and not _missing(trial, tallies.look()))
+        return _result(trial, tallies, ended, [*prepared.notes, *trials.skipped], limit)
 
 
 def _missing(trial: Trial, tallies: Tallies) -> list[str]:
     return [metric.name for metric in missing_metrics(trial.source.experiment, tallies)]
 
 
-def _result(trial: Trial, tallies: RunTallies, ended: Ended, skipped: list[str], limit: float) -> Verification:
+def _result(trial: Trial, tallies: RunTallies, ended: Ended, known_notes: list[str], limit: float) -> Verification:
     """Return what the command yielded until it had ended."""
     yielded = tallies.look()
     outcome = trial.outcome(ended)
@@ -121,9 +130,10 @@ def _result(trial: Trial, tallies: RunTallies, ended: Ended, skipped: list[str],
         reason=known.reason if known else "",
         hint=known.hint if known else f"`deviate extract {experiment.entry} --diff` shows what is recorded where",
         stderr=known.stderr if known else [],
-        notes=[*skipped, *(note.message for note in notes([read_run(trial.ready.folder)]))],
+        notes=[*known_notes, *(note.message for note in notes([read_run(trial.ready.folder)]))],
         command=mask_words(experiment.command),
         limit=limit,
+        printed=printed_numbers([trial.ready.folder], experiment),
     )
 
 

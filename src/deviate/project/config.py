@@ -12,7 +12,7 @@ import msgspec
 import tomlkit
 
 from deviate.errors import BadConfig
-from deviate.experiment import Direction, Kind, Metric
+from deviate.experiment import Direction, Kind, Metric, ObservedWish
 from deviate.factors import SeededFactor
 
 FILE_NAME = "deviate.toml"
@@ -65,11 +65,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     #: None where the file lists no metric: then the analysis decides.
     metric: list[MetricEntry] | None = None
     draw: list[DrawEntry] = []
+    observed: list[ObservedWish] = []
     snapshot: SnapshotEntry = SnapshotEntry()
 
 
 #: Tables that may stand several times, and the others.
-_LISTED: dict[str, type[msgspec.Struct]] = {"metric": MetricEntry, "draw": DrawEntry}
+_LISTED: dict[str, type[msgspec.Struct]] = {"metric": MetricEntry, "draw": DrawEntry, "observed": ObservedWish}
 _STRUCTS: dict[str, type[Any]] = {**_LISTED, "main_loop": LoopEntry, "snapshot": SnapshotEntry}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from deviate.preflight.verification import Verification
 from deviate.report.page import Answer, Block, Cell, Code, Column, Fold, Page, Reader, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number
+from deviate.report.pages.printed import printed_blocks
 from deviate.report.text.preflight import origin_text, sample_text, silence, verification_answer
 
 
@@ -25,21 +26,23 @@ def verification_page(verification: Verification, reader: Reader) -> Page:
 
 def _brief(verification: Verification) -> Iterator[Section]:
     yield Section(slug="answer", blocks=[_answer(verification)])
-    yield Section(slug="metrics", blocks=[_metrics(verification)])
+    yield Section(slug="metrics", blocks=_metrics(verification))
     yield Section(slug="names", blocks=_names(verification))
+    yield Section(slug="printed", blocks=printed_blocks(verification.printed, brief=True))
     yield Section(slug="problems", blocks=_problems(verification))
 
 
 def _full(verification: Verification) -> Iterator[Section]:
     yield Section(slug="answer", title="In short", blocks=[_answer(verification)])
     yield Section(slug="problems", title="What to mend", blocks=_problems(verification))
-    yield Section(slug="metrics", title="Metrics", blocks=[_metrics(verification)])
+    yield Section(slug="metrics", title="Metrics", blocks=_metrics(verification))
     yield Section(slug="names", title="Names known at run time only", blocks=_names(verification))
+    yield Section(slug="printed", title="What it printed", blocks=printed_blocks(verification.printed))
 
 
 def _paper(verification: Verification) -> Iterator[Section]:
     # Fonts of papers have no signs.
-    yield Section(slug="answer", blocks=[_answer(verification), _metrics(verification, signs=("", ""))])
+    yield Section(slug="answer", blocks=[_answer(verification), *_metrics(verification, signs=("", ""))])
     yield Section(slug="names", blocks=_names(verification))
 
 
@@ -47,10 +50,12 @@ def _answer(verification: Verification) -> Answer:
     return Answer(sentences=[verification_answer(verification)])
 
 
-def _metrics(verification: Verification, signs: tuple[str, str] = ("✓ ", "✗ ")) -> Table:
+def _metrics(verification: Verification, signs: tuple[str, str] = ("✓ ", "✗ ")) -> list[Block]:
+    if not (verification.verified or verification.silent):
+        return []
     good, bad = signs
     names = [each.metric for each in verification.unforeseen]
-    return Table(
+    table = Table(
         caption="Values of each metric",
         slug="metrics",
         columns=_columns("metric"),
@@ -71,6 +76,7 @@ def _metrics(verification: Verification, signs: tuple[str, str] = ("✓ ", "✗ 
             ),
         ],
     )
+    return [table]
 
 
 def _columns(first: str, *more: str) -> list[Column]:
