@@ -110,7 +110,7 @@ def look(project: dict[str, Any], folder: Path) -> dict[str, Any]:
     about = {"repo": project["repo"], "kind": project["kind"], "bare": _bare_statuses(folder)}
     experiments = sorted((folder / "project").rglob(".deviate/experiments/field"))
     runs = [experiments[0] / "runs" / f"as-is-{index}" for index in (0, 1)] if experiments else []
-    if not runs or not all((run / "outcome.json").exists() for run in runs):
+    if not runs or not all(_completed(run) for run in runs):
         return {**about, "error": (folder / "run.stderr").read_text()[-600:]}
     experiment = ExperimentFolder(experiments[0])
     with open_tables(experiment) as tables:
@@ -131,6 +131,11 @@ def look(project: dict[str, Any], folder: Path) -> dict[str, Any]:
         "metrics": sorted({each.metric for each in numbers if each.metric}),
         "observed": sorted({each.metric for each in numbers if each.observed}),
     }
+
+
+def _completed(run: Path) -> bool:
+    outcome = run / "outcome.json"
+    return outcome.exists() and msgspec.json.decode(outcome.read_bytes())["status"] == "completed"
 
 
 def _bare_statuses(folder: Path) -> list[int]:

@@ -16,11 +16,12 @@ from deviate.collect.identity import numbers
 from deviate.collect.marks import NO_MARKS, Marks, read_marks
 from deviate.collect.observed.slots import Slot, SlotSeries, mine_log
 from deviate.collect.observed.structured import read_file
-from deviate.collect.processes import run_processes
+from deviate.collect.passes import by_passes, noted_lines
+from deviate.collect.processes import Process, run_processes
 from deviate.replicate.workspace.folders import RunFolder
 
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
-VERSION = "2"
+VERSION = "3"
 
 #: Keys of the file's metadata: the slots, and the number of lines that were left out.
 SLOTS, LEFT_OUT = b"deviate slots", b"deviate lines left out"
@@ -63,7 +64,8 @@ def text_files(folder: RunFolder) -> list[Path]:
 
 
 def _mined(folder: RunFolder) -> MinedRun:
-    marks = read_marks(run_processes(folder))
+    members = run_processes(folder)
+    marks = read_marks(members)
     series: list[RunSeries] = []
     left_out = 0
     for path in text_files(folder):
@@ -73,7 +75,16 @@ def _mined(folder: RunFolder) -> MinedRun:
             mined, marked = read_file(path, str(path.relative_to(folder.written))), NO_MARKS
         series += [_placed(each, marked) for each in mined.series]
         left_out += mined.left_out
+    if all(marked is NO_MARKS for marked in marks.values()):
+        series = _in_passes(series, members, folder)
     return MinedRun(series, left_out)
+
+
+def _in_passes(series: list[RunSeries], members: list[Process], folder: RunFolder) -> list[RunSeries]:
+    """Return the series with the passes of the loop that was seen to go round, as the source shows none."""
+    logs = {path.stem: path.read_bytes() for path in (folder.stdout_file, folder.stderr_file) if path.is_file()}
+    places = by_passes([each.series for each in series], noted_lines(members, folder.source, logs))
+    return [RunSeries(each.series, *places[index]) if index in places else each for index, each in enumerate(series)]
 
 
 def _placed(series: SlotSeries, marks: Marks) -> RunSeries:

@@ -111,6 +111,7 @@ def _trials(
         program=prepared.program,
         executor=executor.name,
         jobs=executor.jobs,
+        reports=True,
     )
     return Trials(source, executor, stop, skipped_edits(instrumented))
 

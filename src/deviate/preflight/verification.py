@@ -9,8 +9,11 @@ import msgspec
 
 from deviate.collect.events import notes
 from deviate.collect.measured import missing_metrics
+from deviate.collect.passes import observed_loop
+from deviate.collect.processes import run_processes
 from deviate.collect.runs import read_run
 from deviate.collect.tally import RunTallies, Tally
+from deviate.collect.turned import TurnedLoop
 from deviate.experiment import SCHEMA, Experiment, Run
 from deviate.preflight.printed import PrintedNumber, printed_numbers
 from deviate.preflight.trial import DEFAULT_LIMIT, Ending, Trial, check_limit, open_trials
@@ -22,6 +25,9 @@ from deviate.study.request import Request, prepare_request
 
 #: The program exactly as it is.
 TRIAL = Run(variant="as-is", index=0)
+
+#: Iterations of a main loop that goes round.
+GOING_ROUND = 2
 
 #: By name and index of the metric in the experiment (-1: a name learnt at run time).
 Tallies = Mapping[tuple[str, int], Tally]
@@ -72,6 +78,8 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     limit: float = DEFAULT_LIMIT
     #: Numbers that it reported in text until it ended and that no metric of the source shows; observed metrics first.
     printed: list[PrintedNumber] = []
+    #: The loop that goes round by the lines that print, where the source shows no main loop or that did not go round.
+    turned: TurnedLoop | None = None
 
     @property
     def measured(self) -> bool:
@@ -134,7 +142,16 @@ def _result(trial: Trial, tallies: RunTallies, ended: Ended, known_notes: list[s
         command=mask_words(experiment.command),
         limit=limit,
         printed=printed_numbers([trial.ready.folder], experiment),
+        turned=_turned(trial) if tallies.iterations < GOING_ROUND else None,
     )
+
+
+def _turned(trial: Trial) -> TurnedLoop | None:
+    """Return the loop that was seen to go round, unless it is the main loop of the source."""
+    known = trial.source.experiment.main_loop
+    found = observed_loop(run_processes(trial.ready.folder), trial.source.folder.snapshot)
+    is_known = known is not None and found is not None and (known.file, known.line) == (found[0].file, found[0].line)
+    return None if found is None or is_known else found[0]
 
 
 def yielded_metrics(experiment: Experiment, tallies: Tallies) -> Iterator[YieldedMetric]:

@@ -9,7 +9,7 @@ from deviate.preflight.verification import Verification
 from deviate.report.page import Answer, Block, Cell, Code, Column, Fold, Page, Reader, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number
 from deviate.report.pages.printed import printed_blocks
-from deviate.report.text.preflight import origin_text, sample_text, silence, verification_answer
+from deviate.report.text.preflight import origin_text, sample_text, silence, turned_text, verification_answer
 
 
 def verification_page(verification: Verification, reader: Reader) -> Page:
@@ -29,6 +29,7 @@ def _brief(verification: Verification) -> Iterator[Section]:
     yield Section(slug="metrics", blocks=_metrics(verification))
     yield Section(slug="names", blocks=_names(verification))
     yield Section(slug="printed", blocks=printed_blocks(verification.printed, brief=True))
+    yield Section(slug="loop", blocks=_loop(verification))
     yield Section(slug="problems", blocks=_problems(verification))
 
 
@@ -38,6 +39,7 @@ def _full(verification: Verification) -> Iterator[Section]:
     yield Section(slug="metrics", title="Metrics", blocks=_metrics(verification))
     yield Section(slug="names", title="Names known at run time only", blocks=_names(verification))
     yield Section(slug="printed", title="What it printed", blocks=printed_blocks(verification.printed))
+    yield Section(slug="loop", title="Main loop", blocks=_loop(verification))
 
 
 def _paper(verification: Verification) -> Iterator[Section]:
@@ -99,6 +101,12 @@ def _names(verification: Verification) -> list[Block]:
     ]
     caption = "Names known at run time only"
     return [Table(caption=caption, slug="names", titled=True, columns=_columns("name", "metric"), rows=rows)]
+
+
+def _loop(verification: Verification) -> list[Block]:
+    if verification.turned is None:
+        return []
+    return [Sentences(about="Main loop", sentences=[turned_text(verification.turned)])]
 
 
 def _problems(verification: Verification) -> list[Block]:

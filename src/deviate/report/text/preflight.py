@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from deviate.collect.turned import TurnedLoop
 from deviate.preflight.causes import Cause, CauseKind
 from deviate.preflight.printed import PrintedNumber
 from deviate.preflight.trial import Ending
@@ -238,6 +239,15 @@ def sample_text(metric: YieldedMetric | UnforeseenName | PrintedNumber, names: i
     if names > 1:
         return f"under {names} names, see below"
     return f"{metric.first:.6g}" if metric.count == 1 else f"{metric.first:.6g} … {metric.last:.6g}"
+
+
+def turned_text(loop: TurnedLoop) -> str:
+    """Say which loop goes round, and what counts its iterations."""
+    table = f'[main_loop] with file = "{loop.file}" and line = {loop.line}'
+    return (
+        f"The loop at {loop.file}:{loop.line} goes round, by the lines that print: it began anew at least "
+        f"{count(loop.rounds, 'time')}. Its iterations are counted once deviate.toml has {table}."
+    )
 
 
 def kind_text(number: PrintedNumber) -> str:

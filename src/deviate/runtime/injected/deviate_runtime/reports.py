@@ -1,0 +1,124 @@
+"""From which lines of the program text is printed, so that the loop that goes round shows where the source hides it.
+
+The `write` of Python's own text streams is looked at where a line begins; what it is given is handed on as it is. A
+look takes some microseconds, and is followed by two hundred times as long without one.
+"""
+
+import os
+import sys
+import time
+
+from .interruption import raised_by_handler
+
+#: Lines that are looked at in a process, and those of them for which no time need have passed.
+MOST = 400
+FREE = 32
+
+#: A look may take one part in so many of the time.
+SHARE = 200
+
+#: Frames that are walked through, from the innermost on.
+DEEPEST = 200
+
+
+class Reports:
+    """Notes the lines of the program's files that lead to a printed line, with how much was printed before it.
+
+    Parameters
+    ----------
+    process : Process
+        Where the notes go.
+    places : dict
+        By id of a stream, a function that returns how much was printed.
+    """
+
+    __slots__ = ("process", "places", "roots", "folder", "files", "stacks", "left", "look_at")
+
+    def __init__(self, process, places):
+        self.process = process
+        self.places = places
+        given = [process.config.get(name) for name in ("overlay", "original")]
+        self.roots = [form(path) for path in given if path for form in (os.path.abspath, os.path.realpath)]
+        self.folder = os.getcwd()
+        #: Names of files relative to the project, empty where they are not of it, by what code objects say.
+        self.files = {}
+        self.forget()
+
+    def forget(self):
+        """Begin anew, as a forked child does."""
+        self.stacks = {}
+        self.left = MOST
+        self.look_at = 0.0
+
+    def watch(self, identity, stream):
+        """Look at the lines that are written to a text stream from now on."""
+        write, note = stream.write, self.note
+        begins = [True]
+
+        def written(*text):
+            if begins[0] or text[:1] and text[0][:1] == "\r":
+                note(identity)
+            count = write(*text)
+            begins[0] = text[0][-1:] in ("\n", "\r")
+            return count
+
+        stream.write = written
+
+    def note(self, identity):
+        """Write from where the program prints, unless the last look was not long ago."""
+        began = time.perf_counter()
+        if self.left <= 0 or began < self.look_at:
+            return
+        try:
+            place = self.places.get(identity)
+            stack = self.stack()
+            if place is None or not stack:
+                return
+            self.left -= 1
+            event = {"event": "report", "stream": identity, "at": place(), "elapsed": began - self.process.started}
+            number = self.stacks.get(stack)
+            if number is None:
+                number = self.stacks[stack] = len(self.stacks)
+                event["frames"] = stack
+            event["stack"] = number
+            self.process.events.write(event)
+            if self.left < MOST - FREE:
+                now = time.perf_counter()
+                self.look_at = now + SHARE * (now - began)
+        except Exception as error:
+            if raised_by_handler(error):
+                raise
+            self.left = 0
+
+    def stack(self):
+        """Return file and line of the frames that are in the project's files, the outermost first."""
+        frame, frames = sys._getframe(3), []
+        for _ in range(DEEPEST):
+            if frame is None:
+                break
+            name = self.name_of(frame.f_code.co_filename)
+            if name:
+                frames.append((name, frame.f_lineno))
+            frame = frame.f_back
+        return tuple(reversed(frames))
+
+    def name_of(self, filename):
+        """Return the name of a file of the project's relative to it, empty for others."""
+        name = self.files.get(filename)
+        if name is None:
+            path = os.path.normpath(os.path.join(self.folder, filename))
+            inside = [root for root in self.roots if path.startswith(root + os.sep)]
+            name = os.path.relpath(path, max(inside, key=len)).replace(os.sep, "/") if inside else ""
+            self.files[filename] = name
+        return name
+
+
+def watch_reports(process, printed):
+    """Watch the standard streams that lead to the files of the run, and return what does."""
+    reports = Reports(process, printed.places)
+    for identity, stream in printed.streams.items():
+        try:
+            reports.watch(identity, stream)
+        except AttributeError:
+            continue  # no stream of Python's
+    return reports
