@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 NUMBER = re.compile(rb"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 
+#: What Google's log puts in front of a message: level, time, thread, line of the source.
+PREFIX = re.compile(rb"[IWEF]\d{4} [^]]*\]")
+
 #: Words whose numbers are no numbers of a training: times, dates, paths, addresses.
 NO_NUMBER = re.compile(rb"\d:\d\d|\d{4}-\d\d-\d\d|/.*/|\b0x[0-9a-f]{4}|\.(?:py|cc|pth?|ckpt)\b")
 
@@ -38,10 +41,17 @@ def places(log: bytes) -> dict[Place, list[Printed]]:
     for line, text in enumerate(log.split(b"\n")):
         shown = text.rstrip(b"\r").rpartition(b"\r")[2]
         masked = b" ".join(NUMBER.sub(b"#", shown).split())
-        for position, match in enumerate(NUMBER.finditer(shown)):
-            before, behind = shown[: match.start()].split(b" ")[-1], shown[match.end() :].split(b" ")[0]
-            printed[Place(masked, position)].append(Printed(match.group(), line, before + match.group() + behind))
+        for position, number in enumerate(NUMBER.finditer(shown)):
+            printed[Place(masked, position)].append(Printed(number.group(), line, _word_around(shown, number)))
     return printed
+
+
+def _word_around(line: bytes, number: re.Match[bytes]) -> bytes:
+    prefix = PREFIX.match(line)
+    if prefix and number.end() <= prefix.end():
+        return prefix.group()
+    before, behind = line[: number.start()].split(b" ")[-1], line[number.end() :].split(b" ")[0]
+    return before + number.group() + behind
 
 
 def differing(one: bytes, other: bytes) -> dict[Place, tuple[list[Printed], list[Printed]]]:

@@ -202,6 +202,28 @@ def test_what_the_program_prints_and_the_source_does_not_show_is_listed(project)
     assert any("No source was read" in note for note in done.json["notes"])
 
 
+#: Neither the source's loop nor what is printed in it can be read.
+HIDDEN = """\
+import importlib
+show = getattr(importlib.import_module("sys").stdout, "wri" + "te")
+weight = 1.0
+for epoch in range(5):
+    for step in range(20):
+        weight *= 0.99
+    show("Epoch %d squares %.5f\\n" % (epoch, weight))
+"""
+
+
+def test_the_loop_that_goes_round_is_named_where_the_source_shows_none(project):
+    (project / "train.py").write_text(HIDDEN)
+    done = verify(*PYTHON)
+    assert (done.json["turned"]["file"], done.json["turned"]["line"]) == ("train.py", 4)
+    assert done.json["turned"]["rounds"] == 4
+    (project / "deviate.toml").write_text('[main_loop]\nfile = "train.py"\nline = 4\n')
+    counted = verify(*PYTHON)
+    assert (counted.json["turned"], counted.json["iterations"]) == (None, 5)
+
+
 def test_what_the_user_says_of_printed_numbers_is_obeyed(project):
     (project / "deviate.toml").write_text('[[observed]]\nname = "loss"\nrename = "error"\n')
     done = verify("--", "sh", "-c", "echo loss 0.5; echo loss 0.25")
