@@ -93,11 +93,11 @@ def run_project(project: dict[str, Any], mirrors: Path, python: str, folder: Pat
         copy = folder / "bare"
         shutil.copytree(checkout, copy, symlinks=True)
         with (folder / f"bare-{index}.stdout").open("wb") as out, (folder / f"bare-{index}.stderr").open("wb") as err:
-            ended = subprocess.run(
-                words, cwd=copy / stands_in, env=environment, stdout=out, stderr=err, timeout=RUN_LIMIT_S, check=False
+            status = subprocess.call(
+                ["timeout", str(RUN_LIMIT_S), *words], cwd=copy / stands_in, env=environment, stdout=out, stderr=err
             )
         shutil.rmtree(copy)
-        (folder / f"bare-{index}.status").write_text(str(ended.returncode))
+        (folder / f"bare-{index}.status").write_text(str(status))
     shutil.copytree(checkout, folder / "project", symlinks=True)
     command = ["run", "--name", "field", "-n", "2", "--vary", "as-is", "--json", "--", *words]
     finished = deviate(command, folder / "project" / stands_in, environment)

@@ -27,8 +27,8 @@ def helper(work):
 
 def noted(outcome: Outcome) -> list[tuple[int, int, tuple[tuple[str, int], ...]]]:
     """Stream, bytes before the line, and the lines of the program that led there."""
-    stacks = {event["stack"]: tuple(map(tuple, event["frames"])) for event in outcome.of("report") if "frames" in event}
-    return [(event["stream"], event["at"], stacks[event["stack"]]) for event in outcome.of("report")]
+    stacks = [tuple(map(tuple, stack)) for event in outcome.of("reports") for stack in event["stacks"]]
+    return [(stream, at, stacks[stack]) for event in outcome.of("reports") for stream, at, _, stack in event["lines"]]
 
 
 def test_each_line_is_noted_with_the_lines_that_led_there(run: Run, python: str, helper: None) -> None:
@@ -51,7 +51,7 @@ def test_the_output_is_the_bare_program_s(run: Run, python: str, helper: None) -
 
 
 def test_unless_it_is_asked_for_nothing_is_noted(run: Run, helper: None) -> None:
-    assert run(PROGRAM).of("report") == []
+    assert run(PROGRAM).of("reports") == []
 
 
 def test_a_program_that_prints_without_end_is_noted_a_limited_number_of_times(run: Run) -> None:
@@ -66,8 +66,9 @@ def test_a_forked_child_notes_its_own_lines(run: Run) -> None:
         "if os.fork() == 0:\n    print('child', flush=True)\n    os._exit(0)\nos.wait()",
         reports=True,
     )
-    assert sorted(len([event for event in events if event["event"] == "report"]) for events in
-                  outcome.events_of.values()) == [1, 1]  # fmt: skip
+    lines = [event["lines"] for event in outcome.of("reports")]
+    assert [len(each) for each in lines] == [1, 1]
+    assert len(outcome.events_of) == 2
 
 
 #: What is no text is refused as by the bare program, and a stream that is another one is left alone.

@@ -51,15 +51,12 @@ class TurnedLoop(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_reports(process: Process) -> list[Report]:
     """Return what a process noted of the lines that it prints, in the order in which it did."""
-    stacks: dict[int, tuple[Site, ...]] = {}
+    stacks: list[tuple[Site, ...]] = []
     reports = []
     for event in process.events:
-        if event["event"] == "report":
-            if "frames" in event:
-                stacks[event["stack"]] = tuple(Site(*frame) for frame in event["frames"])
-            sites = stacks.get(event["stack"])
-            if sites is not None:
-                reports.append(Report(event["stream"], event["at"], event["elapsed"], sites))
+        if event["event"] == "reports":
+            stacks += [tuple(Site(*site) for site in stack) for stack in event["stacks"]]
+            reports += [Report(stream, at, elapsed, stacks[number]) for stream, at, elapsed, number in event["lines"]]
     return reports
 
 

@@ -111,10 +111,9 @@ def test_records_of_runs_without_a_main_loop_have_the_passes(tmp_path):
         run = make_run(experiment, index, [])
         lines = [f"epoch {epoch} err {0.5 + index + epoch:.2f}\n" for epoch in range(3)]
         run.stdout_file.write_text("".join(lines))
-        events = [{"event": "report", "stream": -2, "at": len(lines[0]) * epoch, "elapsed": epoch, "stack": 0}
-                  | ({"frames": [["train.py", 2]]} if not epoch else {}) for epoch in range(3)]  # fmt: skip
+        lines = [[-2, len(lines[0]) * epoch, epoch, 0] for epoch in range(3)]
         with (run.path / f"events-{index}-1.jsonl").open("a") as file:
-            file.writelines(json.dumps(event) + "\n" for event in events)
+            file.write(json.dumps({"event": "reports", "stacks": [[["train.py", 2]]], "lines": lines}) + "\n")
     with open_tables(experiment) as tables:
         records = tables.records()
     assert records[records["run"] == 1]["iteration"].tolist() == [0, 1, 2]

@@ -173,6 +173,8 @@ class Process:
             if self.rank is None:
                 self.learn_rank()
             self.records.report_losses()
+            if self.reports is not None:
+                self.reports.write()
             if self.predictions is not None:
                 self.predictions.finish()
             if self.streams is not None:

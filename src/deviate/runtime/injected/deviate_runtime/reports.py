@@ -1,7 +1,8 @@
 """From which lines of the program text is printed, so that the loop that goes round shows where the source hides it.
 
 The `write` of Python's own text streams is looked at where a line begins; what it is given is handed on as it is. A
-look takes some microseconds, and is followed by two hundred times as long without one.
+look takes some microseconds, and is followed by two hundred times as long without one. A program that prints more than
+a thousand lines a second is left alone after the first looks, as passing its text on would be felt.
 """
 
 import os
@@ -14,8 +15,14 @@ from .interruption import raised_by_handler
 MOST = 400
 FREE = 32
 
+#: Lines a second, since the process started, of a program that is still looked at after these.
+DENSEST = 1000
+
 #: A look may take one part in so many of the time.
 SHARE = 200
+
+#: Seconds between two events with what was noted.
+WRITE_EVERY = 0.5
 
 #: Frames that are walked through, from the innermost on.
 DEEPEST = 200
@@ -32,7 +39,20 @@ class Reports:
         By id of a stream, a function that returns how much was printed.
     """
 
-    __slots__ = ("process", "places", "roots", "folder", "files", "stacks", "left", "look_at")
+    __slots__ = (
+        "process",
+        "places",
+        "roots",
+        "folder",
+        "files",
+        "stacks",
+        "left",
+        "look_at",
+        "lines",
+        "watched",
+        "pending",
+        "written_at",
+    )
 
     def __init__(self, process, places):
         self.process = process
@@ -42,31 +62,49 @@ class Reports:
         self.folder = os.getcwd()
         #: Names of files relative to the project, empty where they are not of it, by what code objects say.
         self.files = {}
+        #: Streams with what stands in for their `write`.
+        self.watched = []
         self.forget()
 
     def forget(self):
         """Begin anew, as a forked child does."""
+        #: Numbers of the stacks that were seen.
         self.stacks = {}
+        #: What no event says so far: stacks in the order of their numbers, and lines.
+        self.pending = [], []
+        self.written_at = 0.0
         self.left = MOST
         self.look_at = 0.0
+        self.lines = 0
 
     def watch(self, identity, stream):
         """Look at the lines that are written to a text stream from now on."""
         write, note = stream.write, self.note
-        begins = [True]
+        begins = True
 
         def written(*text):
-            if begins[0] or text[:1] and text[0][:1] == "\r":
+            nonlocal begins
+            if begins or text[:1] and text[0][:1] == "\r":
                 note(identity)
             count = write(*text)
-            begins[0] = text[0][-1:] in ("\n", "\r")
+            begins = text[0][-1:] in "\r\n"
             return count
 
         stream.write = written
+        self.watched.append((stream, written))
+
+    def leave(self):
+        """Look at nothing any more."""
+        self.left = 0
+        for stream, written in self.watched:
+            if vars(stream).get("write") is written:
+                del stream.write
+        self.watched = []
 
     def note(self, identity):
         """Write from where the program prints, unless the last look was not long ago."""
         began = time.perf_counter()
+        self.lines += 1
         if self.left <= 0 or began < self.look_at:
             return
         try:
@@ -75,20 +113,30 @@ class Reports:
             if place is None or not stack:
                 return
             self.left -= 1
-            event = {"event": "report", "stream": identity, "at": place(), "elapsed": began - self.process.started}
-            number = self.stacks.get(stack)
-            if number is None:
-                number = self.stacks[stack] = len(self.stacks)
-                event["frames"] = stack
-            event["stack"] = number
-            self.process.events.write(event)
+            stacks, lines = self.pending
+            if stack not in self.stacks:
+                self.stacks[stack] = len(self.stacks)
+                stacks.append(stack)
+            lines.append((identity, place(), round(began - self.process.started, 6), self.stacks[stack]))
+            if began - self.written_at > WRITE_EVERY:
+                self.write()
+                self.written_at = began
             if self.left < MOST - FREE:
                 now = time.perf_counter()
                 self.look_at = now + SHARE * (now - began)
+                if not self.left or self.lines > DENSEST * (now - self.process.started):
+                    self.leave()
         except Exception as error:
             if raised_by_handler(error):
                 raise
-            self.left = 0
+            self.leave()
+
+    def write(self):
+        """Write what was noted since the last time."""
+        stacks, lines = self.pending
+        if lines:
+            self.pending = [], []
+            self.process.events.write({"event": "reports", "stacks": stacks, "lines": lines})
 
     def stack(self):
         """Return file and line of the frames that are in the project's files, the outermost first."""
