@@ -44,6 +44,10 @@ def test_each_line_is_noted_with_the_lines_that_led_there(run: Run, python: str,
     assert noted(outcome)[-1] == (-2, 78, (("program.py", 10),))
 
 
+def test_an_empty_part_of_a_line_begins_no_line(run: Run) -> None:
+    assert [at for _, at, _ in noted(run("print('a', '', 'b')\nprint('c')", reports=True))] == [0, 5]
+
+
 def test_the_output_is_the_bare_program_s(run: Run, python: str, helper: None) -> None:
     bare = run(PROGRAM, python=python, runtime=False)
     watched = run(PROGRAM, python=python, reports=True)

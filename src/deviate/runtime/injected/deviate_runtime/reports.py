@@ -87,7 +87,8 @@ class Reports:
             if begins or text[:1] and text[0][:1] == "\r":
                 note(identity)
             count = write(*text)
-            begins = text[0][-1:] in "\r\n"
+            if text[0]:
+                begins = text[0][-1] in "\r\n"
             return count
 
         stream.write = written
