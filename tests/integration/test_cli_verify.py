@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 import pytest
 from cli_tool import TRAIN, deviate, tree
@@ -200,6 +201,19 @@ def test_what_the_program_prints_and_the_source_does_not_show_is_listed(project)
     assert (printed["epoch"]["kind"], printed["epoch"]["reason"] != "") == (None, True)
     assert "out.csv" in {each["source"] for each in done.json["printed"]}
     assert any("No source was read" in note for note in done.json["notes"])
+
+
+def test_what_is_seen_in_the_output_is_written_once_and_stays_as_the_user_edits_it(project):
+    command = ("--", "sh", "-c", "echo loss 0.5 f1 0.1; echo loss 0.25 f1 0.2")
+    assert verify("--write", *command).status == 0
+    written = project / "deviate.toml"
+    entries = tomllib.loads(written.read_text())["observed"]
+    assert [(entry["name"], entry.get("direction")) for entry in entries] == [("loss", "lower"), ("f1", "higher")]
+    written.write_text(written.read_text().replace('name = "loss"', 'name = "loss"\nrename = "error"'))
+    edited = written.read_text()
+    again = verify("--write", *command)
+    assert [each["name"] for each in again.json["printed"]] == ["error", "f1"]
+    assert tomllib.loads(written.read_text()) == tomllib.loads(edited)
 
 
 #: Neither the source's loop nor what is printed in it can be read.
