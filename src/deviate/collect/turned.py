@@ -56,7 +56,9 @@ def read_reports(process: Process) -> list[Report]:
     for event in process.events:
         if event["event"] == "reports":
             stacks += [tuple(Site(*site) for site in stack) for stack in event["stacks"]]
-            reports += [Report(stream, at, elapsed, stacks[number]) for stream, at, elapsed, number in event["lines"]]
+            # An event before may have been lost where the disk was full.
+            known = (line for line in event["lines"] if line[3] < len(stacks))
+            reports += [Report(stream, at, elapsed, stacks[number]) for stream, at, elapsed, number in known]
     return reports
 
 

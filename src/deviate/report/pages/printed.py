@@ -34,7 +34,7 @@ def printed_blocks(printed: Sequence[PrintedNumber], *, brief: bool = False) -> 
 def _metrics(metrics: Sequence[PrintedNumber]) -> Table:
     compared = any(each.varies is not None for each in metrics)
     names = columns("name", "values")
-    more = ["first … last", "kind", *(["two runs"] if compared else []), "line"]
+    more = ["first … last", "kind", *(["two runs"] if compared else []), "where"]
     return Table(
         caption=PRINTED,
         slug="printed",
@@ -51,5 +51,5 @@ def _cells(each: PrintedNumber, compared: bool) -> list[Cell]:
         Cell(sample_text(each)),
         Cell(kind_text(each)),
         *([Cell(difference_text(each))] if compared else []),
-        Cell(each.line, remark=each.source),
+        Cell(f"{each.source}: {each.line}"),
     ]
