@@ -83,6 +83,21 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     capture: Capture
 
 
+class ObservedWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the user says of a number that runs report in text, whether or not it is a metric by what is printed."""
+
+    #: As it is listed where nothing is said of it.
+    name: str
+    #: What it is to be called; empty: as it is listed.
+    rename: str = ""
+    #: False: it is no metric. True: it is one.
+    metric: bool = True
+    aggregate: str = "last"
+    #: None: by name and unit.
+    direction: Direction | None = None
+    kind: Kind | None = None
+
+
 class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
     """The loop whose iterations the records count."""
 
@@ -241,3 +256,5 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     weights: str = DEFAULT_WEIGHTS
     #: What decided how many runs were made, where that was a comparison.
     decided: Decided | None = None
+    #: What the user says of numbers that runs report in text.
+    observed: list[ObservedWish] = []

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 import pytest
 from cli_tool import TRAIN, deviate, tree
@@ -185,11 +186,62 @@ def test_bad_input_writes_nothing(project, words, said):
     assert not (project / ".deviate").exists()
 
 
-def test_a_project_without_metrics_is_refused(project):
+def test_a_program_without_metrics_is_said(project):
     (project / "train.py").write_text("print('hello')\n")
+    done = deviate("extract", "--verify", *PYTHON)
+    assert done.status == 1
+    assert "No metric was found in the source, nor in the output" in " ".join(done.out.split())
+
+
+def test_what_the_program_prints_and_the_source_does_not_show_is_listed(project):
+    done = verify("--", "sh", "-c", "echo epoch 1 loss 0.5; echo epoch 2 loss 0.25; (echo f1; echo 0.75) > out.csv")
+    assert done.status == 0, done.err
+    printed = {each["name"]: each for each in done.json["printed"]}
+    assert (printed["loss"]["count"], printed["loss"]["last"], printed["loss"]["kind"]) == (2, 0.25, "loss")
+    assert (printed["epoch"]["kind"], printed["epoch"]["reason"] != "") == (None, True)
+    assert "out.csv" in {each["source"] for each in done.json["printed"]}
+    assert any("No source was read" in note for note in done.json["notes"])
+
+
+def test_what_is_seen_in_the_output_is_written_once_and_stays_as_the_user_edits_it(project):
+    command = ("--", "sh", "-c", "echo loss 0.5 f1 0.1; echo loss 0.25 f1 0.2")
+    assert verify("--write", *command).status == 0
+    written = project / "deviate.toml"
+    entries = tomllib.loads(written.read_text())["observed"]
+    assert [(entry["name"], entry.get("direction")) for entry in entries] == [("loss", "lower"), ("f1", "higher")]
+    written.write_text(written.read_text().replace('name = "loss"', 'name = "loss"\nrename = "error"'))
+    edited = written.read_text()
+    again = verify("--write", *command)
+    assert [each["name"] for each in again.json["printed"]] == ["error", "f1"]
+    assert tomllib.loads(written.read_text()) == tomllib.loads(edited)
+
+
+#: Neither the source's loop nor what is printed in it can be read.
+HIDDEN = """\
+import importlib
+show = getattr(importlib.import_module("sys").stdout, "wri" + "te")
+weight = 1.0
+for epoch in range(5):
+    for step in range(20):
+        weight *= 0.99
+    show("Epoch %d squares %.5f\\n" % (epoch, weight))
+"""
+
+
+def test_the_loop_that_goes_round_is_named_where_the_source_shows_none(project):
+    (project / "train.py").write_text(HIDDEN)
     done = verify(*PYTHON)
-    assert done.status == 2
-    assert "no metric found" in done.err
+    assert (done.json["turned"]["file"], done.json["turned"]["line"]) == ("train.py", 4)
+    assert done.json["turned"]["rounds"] == 4
+    (project / "deviate.toml").write_text('[main_loop]\nfile = "train.py"\nline = 4\n')
+    counted = verify(*PYTHON)
+    assert (counted.json["turned"], counted.json["iterations"]) == (None, 5)
+
+
+def test_what_the_user_says_of_printed_numbers_is_obeyed(project):
+    (project / "deviate.toml").write_text('[[observed]]\nname = "loss"\nrename = "error"\n')
+    done = verify("--", "sh", "-c", "echo loss 0.5; echo loss 0.25")
+    assert [each["name"] for each in done.json["printed"]] == ["error"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -14,11 +14,13 @@ import click
 
 from deviate.cli.output import factor_option, format_named, json_option, output_options, show
 from deviate.cli.printing import Styled, examples, say
-from deviate.errors import BadOption, NoMetrics
+from deviate.errors import BadOption, NoMetrics, NoScript
 
 if TYPE_CHECKING:
     from deviate.analyse.findings import Findings
     from deviate.experiment import Draw, Metric
+    from deviate.preflight.verification import Verification
+    from deviate.study.request import Request
 
 
 class _BeforeCommand(click.Command):
@@ -47,7 +49,9 @@ class _BeforeCommand(click.Command):
     "--project", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Root of the project [default: .]."
 )
 @click.option("--diff", is_flag=True, help="Show how the source is instrumented.")
-@click.option("--write", is_flag=True, help="Write the metrics into deviate.toml, to edit them there.")
+@click.option(
+    "--write", is_flag=True, help="Write the metrics into deviate.toml; with --verify those seen in the output alone."
+)
 @click.option(
     "--review", is_flag=True, help="Select, rename and aggregate the metrics in the terminal, then write them."
 )
@@ -96,7 +100,7 @@ def _verify(
     from deviate.report.writers.registry import find_writer, writers
     from deviate.study.request import Request
 
-    if others := [f"--{name}" for name in ("diff", "write", "review", "all") if options[name]]:
+    if others := [f"--{name}" for name in ("diff", "review", "all") if options[name]]:
         raise BadOption(f"--verify and {others[0]} exclude each other", hint="type one after the other")
     if not words:
         raise BadOption(
@@ -106,10 +110,32 @@ def _verify(
     limit = DEFAULT_LIMIT if limit is None else limit
     if writer.name != "json":
         say(f"running {shlex.join(mask_words(words))} as it is, for up to {limit:g} s", err=True)
-    facts = verify(Request(command=list(words), entry=entry, project=project, factor=options["factor"]), limit)
+    request = Request(command=list(words), entry=entry, project=project, factor=options["factor"])
+    facts = verify(request, limit)
     view = verification_view(facts)
     show(view, writer, output, view.page().command, "verification")
-    return int(bool(facts.silent))
+    if options["write"]:
+        _write_observed(request, facts)
+    return int(not facts.measured)
+
+
+def _write_observed(request: Request, facts: Verification) -> None:
+    from deviate.experiment import ObservedWish
+    from deviate.project.config import write_observed
+    from deviate.project.target import unscripted_target
+    from deviate.study.request import find_requested
+
+    try:
+        project = find_requested(request).project
+    except NoScript:
+        project = unscripted_target(request.command, Path.cwd(), request.project).project
+    wishes = [
+        ObservedWish(name=number.name, direction=number.direction, kind=number.kind)
+        for number in facts.printed
+        if number.kind
+    ]
+    path = write_observed(project, wishes)
+    say(f"{len(wishes)} metrics that are seen in the output written to {path}", err=True)
 
 
 def _extract(entry: str, words: tuple[str, ...], project: Path | None, **options: Any) -> None:

@@ -37,7 +37,7 @@ def command(command: tuple[str, ...], dry_run: bool) -> None:
     from deviate.study.request import Request, prepare_request
 
     words = list(command) or _likely_command()
-    prepared = prepare_request(Request(command=words), measured=False)
+    prepared = prepare_request(Request(command=words))
     path = prepared.target.project / FILE_NAME
     if path.exists() and not dry_run:
         raise BadOption(f"{path} is there already", hint="type --dry-run to see what a run would do, or edit the file")

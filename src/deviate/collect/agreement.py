@@ -51,7 +51,7 @@ def identities(
 
     `runs` have completed; `recorded` are the `recorded_names` of their tables, and `observation` has their values.
     """
-    measured = measured_metrics(experiment, [*recorded, *observation.names])
+    measured = measured_metrics(experiment, [*recorded, *observation.names], observation.metrics)
     passed_over = {metric.name for metric in measured if metric.kind in MACHINES}
     by_variant: dict[str, dict[str, RunValues]] = {}
     for run in runs:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from deviate.analyse.naming.words import UNNAMED, meaning_of
 from deviate.experiment import Direction, Experiment, Kind, Metric
 
 #: Wall time of the whole command, start-up and evaluation included.
@@ -52,13 +51,20 @@ def with_times(names: Iterable[str]) -> list[str]:
     return [*names, *(time.name for time in TIMES)]
 
 
-def measured_metrics(experiment: Experiment, recorded: Iterable[tuple[str, int]]) -> list[MeasuredMetric]:
+def measured_metrics(
+    experiment: Experiment, recorded: Iterable[tuple[str, int]], observed: Mapping[str, MeasuredMetric] | None = None
+) -> list[MeasuredMetric]:
     """Return the metrics that have records, in the order of the experiment; unforeseen ones and times come last.
 
-    `recorded` are names in the records with the position of the metric they belong to, -1 for none.
+    `recorded` are names in the records with the position of the metric they belong to, -1 for none; `observed` are
+    observed metrics by name.
     """
     pairs = sorted(set(recorded), key=lambda pair: (pair[1] < 0, abs(pair[1]), pair[0]))
-    measured = {name: _measured(name, source, experiment.metrics) for name, source in reversed(pairs)}
+    known = observed or {}
+    measured = {
+        name: known[name] if source == OBSERVED else _measured(name, source, experiment.metrics)
+        for name, source in reversed(pairs)
+    }
     return [*reversed(measured.values()), *TIMES]
 
 
@@ -77,11 +83,6 @@ def _measured(name: str, source: int, metrics: Sequence[Metric]) -> MeasuredMetr
     # What a framework reports may have been foreseen by name only.
     by_name = next((position for position, metric in enumerate(metrics) if metric.name == name), -1)
     position = source if source >= 0 else by_name
-    if source == OBSERVED:
-        meaning = meaning_of(name) or UNNAMED
-        return MeasuredMetric(
-            name=name, aggregate=UNFORESEEN, direction=meaning.direction, kind=meaning.kind, observed=True
-        )
     if position < 0:
         return MeasuredMetric(name=name, aggregate=UNFORESEEN, direction=None, kind="quality")
     metric = metrics[position]

@@ -18,7 +18,8 @@ from deviate.collect.marks import NO_MARKS, Marks, read_timeline
 from deviate.collect.observed.slots import Slot, SlotSeries, mine_log
 from deviate.collect.observed.sources import stable_names
 from deviate.collect.observed.structured import read_file
-from deviate.collect.processes import run_processes
+from deviate.collect.passes import by_passes, noted_lines
+from deviate.collect.processes import Process, run_processes
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.trackers.recognition import goes_with_metrics, tracker_of
 
@@ -69,7 +70,8 @@ def reporting_files(folder: RunFolder) -> list[Path]:
 
 
 def _mined(folder: RunFolder) -> MinedRun:
-    timeline = read_timeline(run_processes(folder))
+    members = run_processes(folder)
+    timeline = read_timeline(members)
     files = reporting_files(folder)
     printed = [path for path in files if path.parent == folder.path]
     written = [path for path in files if path.parent != folder.path]
@@ -79,8 +81,17 @@ def _mined(folder: RunFolder) -> MinedRun:
     names = stable_names(str(path.relative_to(folder.written)) for path in texts)
     mined += [(read_file(path, name), NO_MARKS) for path, name in zip(texts, names, strict=True)]
     series = [_placed(each, marks) for found, marks in mined for each in found.series]
+    if all(marks is NO_MARKS for marks in timeline.marks.values()):
+        series = _in_passes(series, members, folder)
     logged = [RunSeries(each.series, *timeline.clock.at(each.moments, each.steps)) for each in logged_series(trackers)]
     return MinedRun([*series, *logged], sum(found.left_out for found, _ in mined))
+
+
+def _in_passes(series: list[RunSeries], members: list[Process], folder: RunFolder) -> list[RunSeries]:
+    """Return the series with the passes of the loop that was seen to go round, as the source shows none."""
+    logs = {path.stem: path.read_bytes() for path in (folder.stdout_file, folder.stderr_file) if path.is_file()}
+    places = by_passes([each.series for each in series], noted_lines(members, folder.source, logs))
+    return [RunSeries(each.series, *places[index]) if index in places else each for index, each in enumerate(series)]
 
 
 def _placed(series: SlotSeries, marks: Marks) -> RunSeries:

@@ -11,10 +11,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from deviate.collect.identity import RunValues, Series, read_series
-from deviate.collect.measured import OBSERVED
+from deviate.collect.measured import OBSERVED, MeasuredMetric
 from deviate.collect.mined import MinedRun, RunSeries, mined_run
-from deviate.collect.reported import ReportedNumber, digits, reported_numbers
+from deviate.collect.reported import ReportedNumber, digits, observed_metric, reported_numbers
 from deviate.collect.runs import RunFiles
+from deviate.experiment import ObservedWish
 from deviate.replicate.workspace.folders import RunFolder
 
 
@@ -62,14 +63,21 @@ class Observation:
             by_run.setdefault(each.run.name, {})[each.metric] = series
         return by_run
 
+    @cached_property
+    def metrics(self) -> dict[str, MeasuredMetric]:
+        """The observed metrics by name; as the first variant has it that has it."""
+        numbers = [each for every in self.numbers.values() for each in every if each.observed]
+        return {each.metric: observed_metric(each) for each in reversed(numbers)}
+
     @property
     def names(self) -> list[tuple[str, int]]:
         """Names of the observed metrics, each with `OBSERVED`."""
-        observed = {each.metric for numbers in self.numbers.values() for each in numbers if each.observed}
-        return sorted((name, OBSERVED) for name in observed)
+        return sorted((name, OBSERVED) for name in self.metrics)
 
 
-def observe(runs: Sequence[RunFiles], files: Sequence[Path], spare: Path) -> Observation:
+def observe(
+    runs: Sequence[RunFiles], files: Sequence[Path], spare: Path, wishes: Sequence[ObservedWish] = ()
+) -> Observation:
     """Read what runs reported.
 
     Parameters
@@ -78,6 +86,8 @@ def observe(runs: Sequence[RunFiles], files: Sequence[Path], spare: Path) -> Obs
         Runs in their order, and the file with the records of each; runs that did not complete are passed over.
     spare : Path
         Folder to write to where a run's folder cannot be written.
+    wishes : sequence of ObservedWish
+        What the user says of numbers in text.
     """
     by_variant: dict[str, dict[str, MinedRun]] = {}
     recorded: dict[str, RunValues] = {}
@@ -89,6 +99,7 @@ def observe(runs: Sequence[RunFiles], files: Sequence[Path], spare: Path) -> Obs
         variant: reported_numbers(
             {run: each.series for run, each in mined.items()},
             {run: {name: series.values for name, series in recorded[run].items()} for run in mined},
+            wishes,
         )
         for variant, mined in by_variant.items()
     }

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from deviate.analyse.naming.words import UNNAMED
+from deviate.collect.measured import UNFORESEEN, MeasuredMetric
 from deviate.collect.mined import RunSeries
 from deviate.collect.observed.joining import join
 from deviate.collect.observed.judge import Judged, judge
 from deviate.collect.observed.slots import Slot, SlotSeries
+from deviate.experiment import Direction, Kind, ObservedWish
 
 #: Observed metrics of a variant; of more, those that differ between runs come first.
 MOST_OBSERVED = 200
+
+#: Stands for what a user says who says nothing.
+_SILENT = ObservedWish(name="", aggregate=UNFORESEEN)
 
 #: Values of a metric in one run, in the order in which they were recorded.
 Values = NDArray[np.float64]
 
 #: What a slot has in common with that of another run.
 Key = tuple[str, str, int]
+
+#: Why a number is no metric that the user refused.
+REFUSED = "refused in deviate.toml"
 
 #: Digits of numbers that are printed as they are; what a tracker stored has more than any text.
 ALL_DIGITS, EXACT = 17, 18
@@ -49,6 +60,10 @@ class ReportedNumber(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     #: Whether a tracker stored it, with the name the author gave and as exactly as it was computed.
     logged: bool = False
+    #: Of an observed metric, by the name and the unit of the number or by what the user says.
+    kind: Kind | None = None
+    direction: Direction | None = None
+    aggregate: str = ""
 
     @property
     def key(self) -> Key:
@@ -57,7 +72,9 @@ class ReportedNumber(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reported_numbers(
-    mined: Mapping[str, Sequence[RunSeries]], recorded: Mapping[str, Mapping[str, Values]]
+    mined: Mapping[str, Sequence[RunSeries]],
+    recorded: Mapping[str, Mapping[str, Values]],
+    wishes: Sequence[ObservedWish] = (),
 ) -> list[ReportedNumber]:
     """Return what became of each number, in the order in which the first run reported them.
 
@@ -67,19 +84,69 @@ def reported_numbers(
         By run, what it reported.
     recorded : mapping of str to mapping
         By run and name, the values of the metrics that the source shows.
+    wishes : sequence of ObservedWish
+        What the user says of numbers by their names.
     """
     by_run = {run: [each.series for each in series] for run, series in mined.items()}
     judged = judge(by_run)
     sourced = _measured(by_run, recorded)
-    candidates = [each for each in judged if each.kind == "metric" and each.slot.key not in sourced]
-    observed = _observed(candidates, by_run, {name for each in recorded.values() for name in each})
-    return [_number(each, sourced, observed) for each in judged]
+    said = {wish.name: wish for wish in wishes}
+    wanted = {name for name, wish in said.items() if wish.metric}
+    candidates = [
+        each for each in judged if (each.kind == "metric" or each.slot.name in wanted) and each.slot.key not in sourced
+    ]
+    taken = {name for each in recorded.values() for name in each}
+    names = _observed(candidates, by_run, taken)
+    called = {
+        name: _free(said[name].rename, taken)
+        for name in dict.fromkeys(names.values())
+        if said.get(name, _SILENT).rename
+    }
+    return [
+        _number(each, sourced.get(each.slot.key, ""), names.get(each.slot.key, ""), said, called) for each in judged
+    ]
 
 
-def _number(judged: Judged, sourced: Mapping[Key, str], observed: Mapping[Key, str]) -> ReportedNumber:
+def observed_metric(number: ReportedNumber) -> MeasuredMetric:
+    """Return what is known of the observed metric that a number shows."""
+    return MeasuredMetric(
+        name=number.metric,
+        aggregate=number.aggregate,
+        direction=number.direction,
+        kind=number.kind or UNNAMED.kind,
+        unit=number.unit,
+        observed=True,
+    )
+
+
+def _number(
+    judged: Judged, sourced: str, observed: str, said: Mapping[str, ObservedWish], called: Mapping[str, str]
+) -> ReportedNumber:
+    """Return what became of a number that shows the metric `sourced` of the source, or the one named `observed`."""
     slot = judged.slot
-    metric = sourced.get(slot.key) or observed.get(slot.key, "")
+    wish = None if sourced else said.get(observed) or said.get(slot.name)
+    refused = wish is not None and not wish.metric
+    if observed and not refused:
+        return _observed_number(judged, called.get(observed, observed), wish or _SILENT)
     left_out = f"more than {MOST_OBSERVED} numbers are metrics by what is reported" if judged.kind == "metric" else ""
+    reason = REFUSED if refused else left_out or judged.reason
+    return _as_reported(judged, metric=sourced, reason="" if sourced else reason)
+
+
+def _observed_number(judged: Judged, name: str, wish: ObservedWish) -> ReportedNumber:
+    meaning = judged.meaning or UNNAMED
+    return _as_reported(
+        judged,
+        metric=name,
+        observed=True,
+        kind=wish.kind or meaning.kind,
+        direction=wish.direction or meaning.direction,
+        aggregate=wish.aggregate,
+    )
+
+
+def _as_reported(judged: Judged, **became: Any) -> ReportedNumber:
+    slot = judged.slot
     return ReportedNumber(
         source=slot.source,
         template=slot.template,
@@ -88,10 +155,8 @@ def _number(judged: Judged, sourced: Mapping[Key, str], observed: Mapping[Key, s
         unit=slot.unit,
         decimals=slot.decimals,
         varies=judged.varies,
-        metric=metric,
-        observed=slot.key in observed,
-        reason="" if metric else left_out or judged.reason,
         logged=slot.exact,
+        **became,
     )
 
 
@@ -123,7 +188,7 @@ def _observed(
         if len(same) == 1 and "" not in same:
             names[key] = same.pop()
         elif len(set(names.values())) < MOST_OBSERVED:
-            name = _free(judged.slot, taken)
+            name = _free(judged.slot.name, taken, "logged" if judged.slot.exact else "printed")
             names[key] = name
             taken.add(name)
             for run, each in own.items():
@@ -138,13 +203,7 @@ def digits(slot: Slot) -> int:
     return ALL_DIGITS if slot.decimals is None else slot.decimals
 
 
-def _free(slot: Slot, taken: set[str]) -> str:
-    """Return the name of a slot, told apart from those of other metrics."""
-    if slot.name not in taken:
-        return slot.name
-    reported = f"{slot.name} ({'logged' if slot.exact else 'printed'})"
-    return (
-        reported
-        if reported not in taken
-        else next(numbered for number in range(2, len(taken) + 3) if (numbered := f"{reported} {number}") not in taken)
-    )
+def _free(name: str, taken: Collection[str], how: str = "printed") -> str:
+    """Return the name, told apart from those of other metrics."""
+    numbered = (f"{name} ({how}) {number}" for number in itertools.count(2))
+    return next(each for each in itertools.chain([name, f"{name} ({how})"], numbered) if each not in taken)

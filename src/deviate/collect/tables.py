@@ -132,7 +132,8 @@ class Tables:
         `measured_metrics`. `aggregates`, by metric, take the place of the experiment's.
         """
         table = self._database.execute(_AGGREGATES, {"tick": TICK_NAME}).df()
-        measured = measured_metrics(self.experiment, zip(table["metric"], table["source"], strict=True))
+        recorded = zip(table["metric"], table["source"], strict=True)
+        measured = measured_metrics(self.experiment, recorded, self.observation.metrics)
         chosen = [(metric, (aggregates or {}).get(metric.name, metric.aggregate)) for metric in measured]
         parts = [self._sample(table, metric, aggregate) for metric, aggregate in chosen]
         filled = [part for part in (*parts, _run_times(self.runs)) if len(part)]
@@ -186,7 +187,7 @@ def open_tables(
     taken = in_order((run for run in ended if run.completed or include_failed), experiment)
     with TemporaryDirectory() as spare, duckdb.connect() as database:
         files = record_tables(experiment, taken, Path(spare))
-        observation = observe(taken, files, Path(spare))
+        observation = observe(taken, files, Path(spare), experiment.observed)
         listed = _file_table(taken, files)
         database.register("files", listed)
         database.register("observed", _observed_rows(observation))

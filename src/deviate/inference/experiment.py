@@ -141,6 +141,7 @@ def experiment_facts(
             {variant.variant: variant.completed for variant in variants},
             results.lines_left_out,
             {name: each.get("libraries", {}) for name, each in results.environments.items()},
+            results.experiment.observed,
         ),
         representations=[
             known

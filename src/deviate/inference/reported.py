@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from deviate.collect.reported import ReportedNumber
+from deviate.experiment import ObservedWish
 from deviate.trackers.recognition import SENDERS
 
 
@@ -29,6 +30,8 @@ class Completeness(msgspec.Struct, frozen=True, kw_only=True):
     lines_left_out: int = 0
     #: Trackers that the program loaded and that left no file to read: what it reported to them alone is not known.
     unread_trackers: list[str] = []
+    #: Names that the user says something of, and that no run reported a number under.
+    missing: list[str] = []
 
 
 def completeness(
@@ -36,6 +39,7 @@ def completeness(
     compared: Mapping[str, int],
     lines_left_out: Mapping[str, int],
     libraries: Mapping[str, Collection[str]],
+    wishes: Sequence[ObservedWish] = (),
 ) -> list[Completeness]:
     """Return how much of what was reported is measured, by variant.
 
@@ -49,16 +53,28 @@ def completeness(
         By variant, printed lines that were not searched.
     libraries : mapping of str to collection of str
         By variant, packages that the program loaded, trackers among them.
+    wishes : sequence of ObservedWish
+        What the user says of numbers by their names.
     """
     return [
-        _completeness(variant, numbers, lines_left_out.get(variant, 0), libraries.get(variant, ()))
+        _completeness(variant, numbers, lines_left_out.get(variant, 0), libraries.get(variant, ()), wishes)
         for variant, numbers in reported.items()
         if compared.get(variant, 0) > 1 and numbers
     ]
 
 
+def missing_wishes(numbers: Iterable[ReportedNumber], wishes: Iterable[ObservedWish]) -> list[str]:
+    """Return the names in `wishes` under which no number was reported."""
+    reported = {name for each in numbers for name in (each.name, each.metric)}
+    return [wish.name for wish in wishes if reported.isdisjoint({wish.name, wish.rename} - {""})]
+
+
 def _completeness(
-    variant: str, numbers: Sequence[ReportedNumber], lines_left_out: int, libraries: Collection[str]
+    variant: str,
+    numbers: Sequence[ReportedNumber],
+    lines_left_out: int,
+    libraries: Collection[str],
+    wishes: Sequence[ObservedWish],
 ) -> Completeness:
     counted = _once(numbers)
     differing = [each for each in counted if each.varies]
@@ -73,6 +89,7 @@ def _completeness(
         left=left,
         lines_left_out=lines_left_out,
         unread_trackers=[name for name, source in SENDERS.items() if name in libraries and source not in sources],
+        missing=missing_wishes(numbers, wishes),
     )
 
 

@@ -27,6 +27,7 @@ from deviate.experiment import Draw, Metric, Run
 from deviate.factors import OBSERVED, SEEDED
 from deviate.preflight.causes import NOTHING, Cause, Conditions, Outcome, differ, value_difference
 from deviate.preflight.explanation import check_factor, explain_factor, with_explanation
+from deviate.preflight.printed import printed_numbers
 from deviate.preflight.search import Search
 from deviate.preflight.settled import Settled, drawn_in
 from deviate.preflight.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, open_trials
@@ -87,7 +88,7 @@ def audit(
     """
     check_limit(limit)
     check_factor(explain)
-    prepared = prepare_request(request, measured=False)
+    prepared = prepare_request(request)
     executor = executor or make_executor(request.executor, 1)
     suspects = find_suspects(prepared.target.project, prepared.findings.files)
     with open_trials(prepared, executor, ["audit"], [AS_IT_IS, CONTROL]) as trials:
@@ -137,6 +138,7 @@ class _Probing:
             notes=list(dict.fromkeys(self._notes(observed))),
             quick=quick,
             explanation=explain_factor(self.trials.source.explain, first, self.trials.source.folder.snapshot),
+            printed=printed_numbers([run.folder for run in first], experiment),
         )
 
     def _notes(self, observed: Sequence[Outcome]) -> Iterator[str]:

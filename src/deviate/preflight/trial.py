@@ -28,6 +28,7 @@ from deviate.replicate.snapshot.manifest import take
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked
 from deviate.replicate.workspace.run_files import Ended, Outcome
+from deviate.replicate.written_files import keep_written
 from deviate.study.request import Prepared
 
 #: Seconds a command is tried out where the user does not say.
@@ -110,6 +111,7 @@ def _trials(
         program=prepared.program,
         executor=executor.name,
         jobs=executor.jobs,
+        reports=True,
     )
     return Trials(source, executor, stop, skipped_edits(instrumented))
 
@@ -182,7 +184,7 @@ class Trial:
         return "completed" if ended.status == 0 else "failed"
 
     def outcome(self, ended: Ended) -> Outcome:
-        """Return what a run that ended like this is."""
+        """Return what a run that ended like this is; the text files that it wrote are kept as those of runs are."""
         outcome = run_outcome(
             ended,
             self.ready.folder,
@@ -191,6 +193,7 @@ class Trial:
             cwd=self.ready.launch.cwd,
             source=self.source.folder.snapshot,
             snapshot=self.source.snapshot,
-            warnings=[],
+            warnings=keep_written(self.ready.copy, self.ready.folder),
+            expects_python=bool(self.source.experiment.entry),
         )
         return without_secrets(outcome, self.source.experiment.command, self.source.environment)

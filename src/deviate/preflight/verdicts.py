@@ -27,6 +27,7 @@ from deviate.experiment import SCHEMA
 from deviate.factors import SEEDED
 from deviate.preflight.causes import Cause
 from deviate.preflight.explanation import Explanation
+from deviate.preflight.printed import PrintedNumber
 from deviate.preflight.trial import Ending
 
 #: ``varies``: another in each probe. ``pinned``: the same in each. ``absent``: nothing is drawn for it.
@@ -124,6 +125,8 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     causes: list[Cause] = []
     #: Which lines drew for the factor of ``--explain``; null where nobody asked.
     explanation: Explanation | None = None
+    #: Numbers that the program as it is reported in text and that no metric of the source shows; observed ones first.
+    printed: list[PrintedNumber] = []
 
     @property
     def failed(self) -> bool:

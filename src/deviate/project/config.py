@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -12,10 +12,14 @@ import msgspec
 import tomlkit
 
 from deviate.errors import BadConfig
-from deviate.experiment import Direction, Kind, Metric
+from deviate.experiment import Direction, Kind, Metric, ObservedWish
 from deviate.factors import SeededFactor
 
 FILE_NAME = "deviate.toml"
+
+#: What is written of a metric, and of a number in the output.
+METRIC_KEYS = ("name", "file", "line", "expression", "aggregate", "direction", "kind")
+OBSERVED_KEYS = ("name", "rename", "metric", "aggregate", "direction", "kind")
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -65,11 +69,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     #: None where the file lists no metric: then the analysis decides.
     metric: list[MetricEntry] | None = None
     draw: list[DrawEntry] = []
+    observed: list[ObservedWish] = []
     snapshot: SnapshotEntry = SnapshotEntry()
 
 
 #: Tables that may stand several times, and the others.
-_LISTED: dict[str, type[msgspec.Struct]] = {"metric": MetricEntry, "draw": DrawEntry}
+_LISTED: dict[str, type[msgspec.Struct]] = {"metric": MetricEntry, "draw": DrawEntry, "observed": ObservedWish}
 _STRUCTS: dict[str, type[Any]] = {**_LISTED, "main_loop": LoopEntry, "snapshot": SnapshotEntry}
 
 
@@ -113,25 +118,41 @@ def bad_entry(table: str, project: Path, problem: str, hint: str) -> BadConfig:
 
 def write_metrics(project: Path, entry: str, metrics: Sequence[Metric]) -> Path:
     """Put `entry` and the selected `metrics` into ``deviate.toml``, whose path is returned; what else it says stays."""
-    path = project / FILE_NAME
-    document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
-    document["entry"] = entry
     tables = tomlkit.aot()
     for metric in metrics:
         if metric.selected:
-            tables.append(_table(metric))
-    document["metric"] = tables
+            tables.append(_table(metric, METRIC_KEYS))
+    return _write(project, {"entry": entry, "metric": tables})
+
+
+def write_observed(project: Path, wishes: Sequence[ObservedWish]) -> Path:
+    """Put what is said of numbers in the output into ``deviate.toml``, whose path is returned; what else it says stays.
+
+    What the file says of other numbers stays, too.
+    """
+    own = read_config(project).observed
+    known = {name for wish in own for name in (wish.name, wish.rename)}
+    tables = tomlkit.aot()
+    for wish in [*own, *(wish for wish in wishes if wish.name not in known)]:
+        tables.append(_table(wish, OBSERVED_KEYS))
+    return _write(project, {"observed": tables})
+
+
+def _write(project: Path, values: Mapping[str, Any]) -> Path:
+    path = project / FILE_NAME
+    document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    document.update(values)
     aside = path.with_suffix(".toml.new")
     aside.write_text(tomlkit.dumps(document), encoding="utf-8")
     aside.replace(path)
     return path
 
 
-def _table(metric: Metric) -> tomlkit.items.Table:
+def _table(entry: Metric | ObservedWish, keys: Sequence[str]) -> tomlkit.items.Table:
     table = tomlkit.table()
-    for key in ("name", "file", "line", "expression", "aggregate", "direction", "kind"):
-        value = getattr(metric, key)
-        if value is not None:
+    for key in keys:
+        value = getattr(entry, key)
+        if value not in (None, ""):
             table[key] = value
     return table
 

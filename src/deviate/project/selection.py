@@ -13,7 +13,7 @@ import msgspec
 from deviate.analyse.findings import Findings
 from deviate.analyse.project import analyse_project
 from deviate.analyse.settings.arguments import words_after
-from deviate.errors import BadConfig, NoMetrics
+from deviate.errors import BadConfig
 from deviate.experiment import Capture, MainLoop, Metric
 from deviate.project.by_hand import listed_factors, parse_factors, set_factors
 from deviate.project.config import FILE_NAME, Config, LoopEntry, MetricEntry, bad_entry, read_config
@@ -63,20 +63,6 @@ def apply_config(findings: Findings, config: Config, project: Path) -> Findings:
         msgspec.structs.replace(metric, selected=False) for metric in findings.metrics if _key(metric) not in taken
     ]
     return msgspec.structs.replace(findings, metrics=[*listed, *others])
-
-
-def require_metrics(findings: Findings) -> Findings:
-    """Return `findings` if there is a metric to record; else `NoMetrics` says what was looked at."""
-    if any(metric.selected for metric in findings.metrics):
-        return findings
-    looked = f"{len(findings.files)} file{'s' if len(findings.files) != 1 else ''} ({', '.join(findings.files[:5])}"
-    more = ", …)" if len(findings.files) > 5 else ")"
-    raise NoMetrics(
-        f"no metric found in {findings.entry}: read {looked}{more}, "
-        f"rejected {len(findings.rejected)} reported values that are settings, counters or the like",
-        hint=f"`deviate extract {findings.entry} --all` lists them; add [[metric]] name, file, line, expression to "
-        f"{FILE_NAME}",
-    )
 
 
 def _refuse_equal_names(entries: Sequence[MetricEntry], project: Path) -> None:

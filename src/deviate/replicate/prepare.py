@@ -98,6 +98,8 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     weights_limit: int = LIMIT
     #: For each comparison of the source, whether its left side is the target.
     comparisons: list[bool] = []
+    #: True: it is noted from which lines of the program text is printed.
+    reports: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,8 @@ class Source:
     git: str | None = None
     #: Factor whose draws runs that are only looked at tell line by line; None: none.
     explain: str | None = None
+    #: Note from which lines text is printed, though the source shows a main loop.
+    reports: bool = False
 
     @property
     def inside(self) -> dict[str, bytes]:
@@ -195,6 +199,7 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
         predictions="none" if is_file(source.experiment.predictions) else source.experiment.predictions,
         weights="digest" if is_pattern(source.experiment.weights) else source.experiment.weights,
         comparisons=[comparison.target_first for comparison in source.experiment.comparisons],
+        reports=source.reports or source.experiment.main_loop is None,
     )
 
 

@@ -121,7 +121,7 @@ def read_results(
     with open_tables(folder, runs=runs, experiment=experiment) as tables:
         names = tables.names
         options = settle_options(options, (name for name, _ in names), partial=partial)
-        metrics = known_metrics(experiment, names, options)
+        metrics = known_metrics(experiment, names, options, tables.observation.metrics)
         every = tables.records() if records or options.reach else None
         frame = _frame(tables, options, metrics, every)
         identities = tables.identities()
@@ -157,10 +157,13 @@ def read_results(
 
 
 def known_metrics(
-    experiment: Experiment, names: list[tuple[str, int]], options: SampleOptions
+    experiment: Experiment,
+    names: list[tuple[str, int]],
+    options: SampleOptions,
+    observed: Mapping[str, MeasuredMetric] | None = None,
 ) -> dict[str, MeasuredMetric]:
     """Return what is known of each name that samples may have."""
-    metrics = [*measured_metrics(experiment, names), *reach_metrics(options.reach)]
+    metrics = [*measured_metrics(experiment, names, observed), *reach_metrics(options.reach)]
     return {metric.name: metric for metric in metrics}
 
 

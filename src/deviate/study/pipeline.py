@@ -31,7 +31,7 @@ def run(
     check_request(request)
     rule = settle_until(request)
     # What the source does not show, the first run may print.
-    prepared = prepare_request(request, measured=False, scripted=False)
+    prepared = prepare_request(request, scripted=False)
     if not prepared.controlled and request.variants == (DEFAULT_VARIANT,):
         request = msgspec.structs.replace(request, variants=("as-is",))
     rule = settle_metric(rule, prepared.findings) if rule else None

@@ -12,11 +12,19 @@ import msgspec
 
 from deviate.analyse.findings import Findings
 from deviate.errors import BadOption, EntryNotFound, EntrySyntax, NoScript
-from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS, Decided, Experiment, Until
+from deviate.experiment import (
+    DEFAULT_PREDICTIONS,
+    DEFAULT_RUNS,
+    DEFAULT_WEIGHTS,
+    Decided,
+    Experiment,
+    ObservedWish,
+    Until,
+)
 from deviate.factors import DEFAULT_VARIANT, parse_variants
 from deviate.project.config import read_config
 from deviate.project.import_path import file_digests
-from deviate.project.selection import extract, require_metrics
+from deviate.project.selection import extract
 from deviate.project.target import Target, find_target, unscripted_target
 from deviate.replicate.checkpoints import CAPTURED as WEIGHT_KINDS
 from deviate.replicate.checkpoints import SUFFIXES as WEIGHT_SUFFIXES
@@ -178,6 +186,8 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     controlled: bool = True
     predictions: str = DEFAULT_PREDICTIONS
     weights: str = DEFAULT_WEIGHTS
+    #: See `Experiment`.
+    observed: list[ObservedWish] = []
 
     def experiment(
         self,
@@ -207,21 +217,22 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             created=created.isoformat(timespec="seconds"),
             until=rule if isinstance(rule, Until) else None,
             decided=rule if isinstance(rule, Decided) else None,
+            observed=self.observed,
             options=self.options,
             notes=self.notes,
             variables=self.variables,
         )
 
 
-def prepare_request(request: Request, *, measured: bool = True, scripted: bool = True) -> Prepared:
-    """Find what a request is about and refuse what cannot be run, if `measured` also what reports no metric.
+def prepare_request(request: Request, *, scripted: bool = True) -> Prepared:
+    """Find what a request is about and refuse what cannot be run.
 
     Unless it must be `scripted`, the command may be any. Nothing is written.
 
     Raises
     ------
     BadInput
-        If the command, the entry, the configuration or the workspace is not as it must be, or there is no metric.
+        If the command, the entry, the configuration or the workspace is not as it must be.
     """
     notes: list[str] = []
     controlled = True
@@ -243,8 +254,6 @@ def prepare_request(request: Request, *, measured: bool = True, scripted: bool =
         if target.entry
         else Findings(entry="", main_loop=None, metrics=[])
     )
-    if measured:
-        require_metrics(findings)
     Workspace(target.project).check_usable()
     rules = snapshot_rules(request, target.project)
     sources = [target.entry, *findings.files] if target.entry else []
@@ -261,6 +270,7 @@ def prepare_request(request: Request, *, measured: bool = True, scripted: bool =
         controlled=controlled,
         predictions=request.predictions,
         weights=request.weights,
+        observed=read_config(target.project).observed,
     )
 
 

@@ -232,7 +232,8 @@ def _grow(folder: ExperimentFolder, proposal: Experiment, *, own_metrics: bool) 
     # Who asks for more runs than were made decides their number again.
     ruled = proposal if more or proposal.until or proposal.decided else existing
     metrics = existing.metrics if own_metrics else proposal.metrics
-    _plan(folder, proposal.planned, metrics=metrics, until=ruled.until, decided=ruled.decided)
+    rules = {"until": ruled.until, "decided": ruled.decided}
+    _plan(folder, proposal.planned, metrics=metrics, observed=proposal.observed, **rules)
 
 
 def plan_runs(folder: ExperimentFolder, planned: Mapping[str, int]) -> Experiment:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from made import make_experiment, make_run, metric
@@ -10,7 +11,7 @@ from deviate.collect.measured import measured_metrics
 from deviate.collect.mined import mined_run
 from deviate.collect.reported import reported_numbers
 from deviate.collect.tables import open_tables
-from deviate.experiment import Run
+from deviate.experiment import ObservedWish, Run
 
 TICK, STDOUT = -1, -2
 
@@ -74,7 +75,7 @@ def test_observed_values_are_records_with_the_iteration_that_printed_them(folder
 def test_observed_metrics_are_samples_that_say_so(folder):
     with open_tables(folder) as tables:
         samples = tables.samples()
-        loss, accuracy, *_ = measured_metrics(folder.read_experiment(), tables.names)
+        loss, accuracy, *_ = measured_metrics(folder.read_experiment(), tables.names, tables.observation.metrics)
     assert (loss.name, loss.observed, loss.source) == ("train loss", False, 0)
     assert (accuracy.name, accuracy.observed, accuracy.direction) == ("val acc", True, "higher")
     assert samples[samples["metric"] == "val acc"]["value"].tolist() == [
@@ -140,3 +141,43 @@ def test_mining_is_done_once_and_again_where_the_text_changed(folder, tmp_path):
 
 def test_nothing_printed_is_nothing_reported():
     assert reported_numbers({"control-0": []}, {"control-0": {}}) == []
+
+
+def wished(folder, *wishes):
+    experiment = folder.read_experiment()
+    folder.write_experiment(msgspec.structs.replace(experiment, observed=list(wishes)))
+    with open_tables(folder) as tables:
+        return tables.observation
+
+
+def test_an_observed_metric_is_called_and_read_as_the_user_says(folder):
+    wish = ObservedWish(name="val acc", rename="accuracy", aggregate="best", direction="lower", kind="loss")
+    metric = wished(folder, wish).metrics["accuracy"]
+    assert (metric.aggregate, metric.direction, metric.kind, metric.unit) == ("best", "lower", "loss", "%")
+
+
+def test_an_observed_metric_that_the_user_refuses_is_none(folder):
+    observation = wished(folder, ObservedWish(name="val acc", metric=False))
+    assert "val acc" not in observation.metrics
+    refused = [each.reason for each in observation.numbers["control"] if each.name == "val acc"]
+    assert refused == ["refused in deviate.toml"]
+
+
+def test_a_number_that_the_user_adds_is_a_metric(tmp_path):
+    experiment = make_experiment(tmp_path, [])
+    for index in range(2):
+        make_run(experiment, index, []).stdout_file.write_text(f"score {0.5 + index}\nparameters: 120\n")
+    assert "parameters" not in wished(experiment).metrics
+    assert "parameters" in wished(experiment, ObservedWish(name="parameters")).metrics
+
+
+def test_no_metric_is_renamed_to_the_name_of_another(folder):
+    assert "train loss (printed)" in wished(folder, ObservedWish(name="val acc", rename="train loss")).metrics
+
+
+def test_a_duration_is_a_metric_of_speed_by_its_unit(tmp_path):
+    experiment = make_experiment(tmp_path, [])
+    for index in range(2):
+        make_run(experiment, index, []).stdout_file.write_text(f"total: {1.5 + index} s\n")
+    metric = wished(experiment).metrics["total time"]
+    assert (metric.kind, metric.direction, metric.unit) == ("speed", "lower", "s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deviate.collect.reported import ReportedNumber
+from deviate.experiment import ObservedWish
 from deviate.inference.reported import completeness
 from deviate.report.text.reported import reported_sentences
 
@@ -93,3 +94,10 @@ def test_a_tracker_that_left_no_file_is_named():
     assert reported_sentences(known)[-1] == (
         "What it reported to mlflow alone is not among them: no file of the run holds it."
     )
+
+
+def test_a_number_that_the_user_names_and_that_was_not_reported_is_said():
+    wishes = [ObservedWish(name="acc", metric=False), ObservedWish(name="f1"), ObservedWish(name="x", rename="loss")]
+    (known,) = completeness({"control": [LOSS, ACCURACY]}, {"control": 2}, {}, {}, wishes)
+    assert known.missing == ["f1"]
+    assert "Named in deviate.toml under [[observed]], and not reported: f1." in reported_sentences(known)

@@ -9,6 +9,7 @@ from deviate.collect.fingerprints import DrawSource
 from deviate.collect.identity import Difference
 from deviate.preflight.causes import Cause
 from deviate.preflight.explanation import DrawingLine, Explanation
+from deviate.preflight.printed import PrintedNumber
 from deviate.preflight.verdicts import Audit, AuditedFactor, Probe, RepeatedDraws
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
 from deviate.report.text.explanation import explanation_answer
@@ -165,6 +166,10 @@ def test_an_explanation_says_where_probes_part_and_what_was_not_seen():
     assert list(explanation_answer(Explanation(factor="init", lines=[]))) == ["Nothing was seen to draw for `init`."]
 
 
+OBSERVED = PrintedNumber(name="f1", source="stdout", line="f1 ⟨n⟩", count=2, first=0.1, last=0.2, kind="quality")
+COUNTER = PrintedNumber(name="epoch", source="stdout", line="epoch ⟨n⟩", count=2, first=0, last=1, reason="counts")
+
+
 def verification(**changes):
     fields = {"verified": [YieldedMetric(name="loss", count=2, first=1.0, last=0.5)], "silent": ["acc"],
               "unforeseen": [], "ended": "completed", "seconds": 2.0, "iterations": 3}  # fmt: skip
@@ -184,6 +189,19 @@ def verification(**changes):
 def test_a_verification_says_how_the_program_ended_and_why_a_metric_is_silent(ended, iterations, texts):
     written = repr(verification_view(verification(ended=ended, iterations=iterations)).page().sections)
     assert [text for text in texts if text not in written] == []
+
+
+@pytest.mark.parametrize(
+    ("silent", "printed", "text"),
+    [(["acc"], [], "0 of 1 metric yielded values; the program"),
+     (["acc"], [OBSERVED], "0 of 1 metric yielded values; 1 more is seen in the output alone; the program"),
+     ([], [OBSERVED, OBSERVED], "No metric was found in the source; 2 are seen in the output alone; the program"),
+     ([], [COUNTER], "No metric was found in the source, nor in the output; the program")],
+)  # fmt: skip
+def test_what_is_seen_in_the_output_alone_is_counted(silent, printed, text):
+    made = verification(verified=[], silent=silent, printed=printed)
+    assert text in repr(verification_view(made).page().sections)
+    assert not made.measured or (printed and not silent)
 
 
 def test_names_of_run_time_are_listed_with_their_origin():

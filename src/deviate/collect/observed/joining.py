@@ -142,8 +142,9 @@ def _next_match(value: float, half: float, recorded: Floats, at: int) -> int:
 def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[Slot, str]:
     """Return the metric whose values each slot shows, by the slots that show one.
 
-    Several slots may show one metric (the output and a file). Where several metrics explain a slot, that with the
-    name of the slot is chosen, then the one that is least likely to agree by chance; of equal ones the first.
+    Several slots may show one metric (the output and a file). What `repeats` a metric shows it, whatever the chance.
+    Where several metrics explain a slot, that with the name of the slot is chosen, then the one that is least likely to
+    agree by chance; of equal ones the first.
     """
     joined: dict[Slot, str] = {}
     for one in series:
@@ -151,11 +152,22 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
         for metric, values in recorded.items():
             same_name = says_the_same(one.slot.name, metric)
             likely = chance(one, values)
-            if likely <= (MOST_CHANCE_NAMED if same_name else MOST_CHANCE):
+            if likely <= (MOST_CHANCE_NAMED if same_name else MOST_CHANCE) or repeats(one, metric, values):
                 candidates.append((not same_name, likely, metric))
         if candidates:
             joined[one.slot] = min(candidates, key=lambda candidate: candidate[:2])[2]
     return joined
+
+
+def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
+    """Whether a slot has the very words of a metric for its name, and shows each of its values.
+
+    Such a slot adds nothing to the metric, though its values may be too flat at their digits to tell it from others.
+    """
+    names = (series.slot.name, series.slot.words)
+    same = any(set(words_of(name)) == set(words_of(metric)) for name in names)
+    as_many = len(series.values) == len(recorded)
+    return same and as_many and any(_is_in_order(series, recorded * factor) for factor in FACTORS)
 
 
 def says_the_same(name: str, other: str) -> bool:

@@ -160,7 +160,7 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
             return "setting", "one value in all runs, and the name is of a setting"
         if is_metric:
             return "metric", "the name is of a metric, though it was equal in all runs"
-        return "constant", "one value in all runs"
+        return "constant", "one value in all runs" if len(seen.values) > 1 else "one value in the only run that has it"
     if _counts_evenly(seen):
         return "counter", "whole numbers in even steps"
     if is_metric or not seen.whole or _unit_costs(seen.slot):

@@ -99,6 +99,11 @@ class RunFolder:
         """Text files that the run wrote, by their paths in the project; absent where it wrote none."""
         return self.path / "written"
 
+    @property
+    def source(self) -> Path:
+        """The project as it was when the experiment was made."""
+        return ExperimentFolder(self.path.parents[1]).snapshot
+
     def record_files(self) -> list[Path]:
         """Return the record files of all processes, by name."""
         return sorted(self.path.glob("records-*.bin"))

@@ -26,6 +26,7 @@ from deviate.report.page import (
 )
 from deviate.report.pages.cells import columns, number, remark_blocks
 from deviate.report.pages.explanation import explanation_section
+from deviate.report.pages.printed import printed_blocks
 from deviate.report.text.preflight import (
     IMPLEMENTATION,
     PROBE_ENDS,
@@ -71,6 +72,7 @@ def _brief(audit: Audit) -> Iterator[Section]:
     yield explanation_section(audit.explanation)
     yield Section(slug="workers", blocks=_workers(audit))
     yield Section(slug="draws", blocks=_draws(audit))
+    yield Section(slug="printed", blocks=printed_blocks(audit.printed, brief=True))
     yield Section(slug="failures", blocks=_failures(audit, LINES_SHOWN))
     yield Section(slug="notes", blocks=_notes(audit, "Not recorded"))
 
@@ -82,6 +84,7 @@ def _full(audit: Audit) -> Iterator[Section]:
     yield Section(slug="sources", title="Sources of nondeterminism", blocks=[_sources(audit)])
     yield explanation_section(audit.explanation)
     yield Section(slug="seeds", title="Seeds and draws", blocks=[*_seeds(audit), *_draws(audit)])
+    yield Section(slug="printed", title="What it printed", blocks=printed_blocks(audit.printed))
     yield Section(slug="probes", title="Probes", blocks=[*_failures(audit), *_probes(audit)])
     yield Section(slug="notes", title="Not recorded", blocks=_notes(audit))
 

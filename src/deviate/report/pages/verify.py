@@ -22,7 +22,8 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.pages.cells import columns, number
-from deviate.report.text.preflight import origin_text, sample_text, silence, verification_answer
+from deviate.report.pages.printed import printed_blocks
+from deviate.report.text.preflight import origin_text, sample_text, silence, turned_text, verification_answer
 
 
 def verification_page(verification: Verification, reader: Reader) -> Page:
@@ -39,21 +40,25 @@ def verification_page(verification: Verification, reader: Reader) -> Page:
 
 def _brief(verification: Verification) -> Iterator[Section]:
     yield Section(slug="answer", blocks=[_answer(verification)])
-    yield Section(slug="metrics", blocks=[_metrics(verification)])
+    yield Section(slug="metrics", blocks=_metrics(verification))
     yield Section(slug="names", blocks=_names(verification))
+    yield Section(slug="printed", blocks=printed_blocks(verification.printed, brief=True))
+    yield Section(slug="loop", blocks=_loop(verification))
     yield Section(slug="problems", blocks=_problems(verification))
 
 
 def _full(verification: Verification) -> Iterator[Section]:
     yield Section(slug="answer", title="In short", blocks=[_answer(verification)])
     yield Section(slug="problems", title="What to mend", blocks=_problems(verification))
-    yield Section(slug="metrics", title="Metrics", blocks=[_metrics(verification)])
+    yield Section(slug="metrics", title="Metrics", blocks=_metrics(verification))
     yield Section(slug="names", title="Names known at run time only", blocks=_names(verification))
+    yield Section(slug="printed", title="What it printed", blocks=printed_blocks(verification.printed))
+    yield Section(slug="loop", title="Main loop", blocks=_loop(verification))
 
 
 def _paper(verification: Verification) -> Iterator[Section]:
     # Fonts of papers have no signs.
-    yield Section(slug="answer", blocks=[_answer(verification), _metrics(verification, signs=("", ""))])
+    yield Section(slug="answer", blocks=[_answer(verification), *_metrics(verification, signs=("", ""))])
     yield Section(slug="names", blocks=_names(verification))
 
 
@@ -61,10 +66,12 @@ def _answer(verification: Verification) -> Answer:
     return Answer(sentences=[verification_answer(verification)])
 
 
-def _metrics(verification: Verification, signs: tuple[str, str] = ("✓ ", "✗ ")) -> Table:
+def _metrics(verification: Verification, signs: tuple[str, str] = ("✓ ", "✗ ")) -> list[Block]:
+    if not (verification.verified or verification.silent):
+        return []
     good, bad = signs
     names = [each.metric for each in verification.unforeseen]
-    return Table(
+    table = Table(
         caption="Values of each metric",
         slug="metrics",
         columns=_columns("metric"),
@@ -85,6 +92,7 @@ def _metrics(verification: Verification, signs: tuple[str, str] = ("✓ ", "✗ 
             ),
         ],
     )
+    return [table]
 
 
 def _columns(first: str, *more: str) -> list[Column]:
@@ -107,6 +115,12 @@ def _names(verification: Verification) -> list[Block]:
     ]
     caption = "Names known at run time only"
     return [Table(caption=caption, slug="names", titled=True, columns=_columns("name", "metric"), rows=rows)]
+
+
+def _loop(verification: Verification) -> list[Block]:
+    if verification.turned is None:
+        return []
+    return [Sentences(about="Main loop", sentences=[turned_text(verification.turned)])]
 
 
 def _problems(verification: Verification) -> list[Block]:

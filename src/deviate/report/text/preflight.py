@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from deviate.collect.turned import TurnedLoop
 from deviate.preflight.causes import Cause, CauseKind
+from deviate.preflight.printed import PrintedNumber
 from deviate.preflight.trial import Ending
 from deviate.preflight.verdicts import Audit, AuditedFactor, Pin, Probe, RepeatedDraws, Verdict
 from deviate.preflight.verification import UnforeseenName, Verification, YieldedMetric
@@ -199,9 +201,16 @@ def audit_method(audit: Audit) -> str:
 
 
 def verification_answer(verification: Verification) -> str:
-    """Count the metrics that yielded values, and say how the program ended."""
+    """Count the metrics that yielded values, in the source and in the output, and say how the program ended."""
     came = len(verification.verified)
-    return f"{came} of {count(came + len(verification.silent), 'metric')} yielded values; {_ending(verification)}."
+    foreseen = came + len(verification.silent)
+    observed = sum(number.kind is not None for number in verification.printed)
+    further = f"{observed} more" if foreseen else f"{observed}"
+    seen = f"{further} {'is' if observed == 1 else 'are'} seen in the output alone; " if observed else ""
+    if not foreseen:
+        where = "" if observed else ", nor in the output"
+        return f"No metric was found in the source{where}; {seen}{_ending(verification)}."
+    return f"{came} of {count(foreseen, 'metric')} yielded values; {seen}{_ending(verification)}."
 
 
 def _ending(verification: Verification) -> str:
@@ -225,11 +234,35 @@ def silence(verification: Verification) -> str:
     return "never reported: the program ran to its end without it"
 
 
-def sample_text(metric: YieldedMetric | UnforeseenName, names: int = 0) -> str:
+def sample_text(metric: YieldedMetric | UnforeseenName | PrintedNumber, names: int = 0) -> str:
     """Show the first and the last value of a metric; of one with several names, how many it has."""
     if names > 1:
         return f"under {names} names, see below"
     return f"{metric.first:.6g}" if metric.count == 1 else f"{metric.first:.6g} … {metric.last:.6g}"
+
+
+def turned_text(loop: TurnedLoop) -> str:
+    """Say which loop goes round, and what counts its iterations."""
+    table = f'[main_loop] with file = "{loop.file}" and line = {loop.line}'
+    return (
+        f"The loop at {loop.file}:{loop.line} goes round, by the lines that print: it began anew at least "
+        f"{count(loop.rounds, 'time')}. Its iterations are counted once deviate.toml has {table}."
+    )
+
+
+def kind_text(number: PrintedNumber) -> str:
+    """Name the kind of an observed metric, and which values are better."""
+    return f"{number.kind}, {number.direction} is better" if number.direction else f"{number.kind}"
+
+
+def difference_text(number: PrintedNumber) -> str:
+    """Say whether two runs of the program as it is reported the same."""
+    return "differ" if number.varies else "equal"
+
+
+def other_text(number: PrintedNumber) -> str:
+    """Say what was reported, where, and why it is no metric."""
+    return f"{number.name} ({number.source}; {number.reason})"
 
 
 def origin_text(name: UnforeseenName) -> str:

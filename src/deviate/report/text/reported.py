@@ -12,11 +12,12 @@ NAMED = 6
 
 def reported_sentences(facts: Completeness) -> list[str]:
     """Say how many of the numbers that differed between runs are measured, and why others are not."""
+    missing = [missing_text(facts.missing)] if facts.missing else []
     left_out = count(facts.lines_left_out, "printed line")
     unread = [f"{left_out} of too many forms were not searched for numbers."] if facts.lines_left_out else []
     unread += [unread_text(facts.unread_trackers)] if facts.unread_trackers else []
     if not facts.differing:
-        return ["No number that this program reported differed between runs.", *unread]
+        return ["No number that this program reported differed between runs.", *missing, *unread]
     numbers = count(facts.differing, "number")
     sentences = [
         f"Of {numbers} that this program reported and that differed between runs, "
@@ -26,7 +27,12 @@ def reported_sentences(facts: Completeness) -> list[str]:
         sentences.append(f"Seen in the output alone, not in the source: {_named(facts.observed)}.")
     if facts.left:
         sentences.append(f"Not measured: {_named([left_number(each) for each in facts.left])}.")
-    return [*sentences, *unread]
+    return [*sentences, *missing, *unread]
+
+
+def missing_text(names: list[str]) -> str:
+    """Say that the user names numbers that were not reported."""
+    return f"Named in deviate.toml under [[observed]], and not reported: {_named(names)}."
 
 
 def unread_text(trackers: list[str]) -> str:

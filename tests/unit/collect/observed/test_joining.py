@@ -103,3 +103,12 @@ def test_one_final_value_needs_digits_or_the_name():
     assert not explains(printed([0.95], "{:.2f}"), np.array([0.95123]))
     series = printed([0.95], "{:.2f}", name="test accuracy")
     assert join([series], {"test_accuracy": np.array([0.95123])}) == {series.slot: "test_accuracy"}
+
+
+def test_a_flat_curve_of_the_very_same_name_is_the_metric():
+    recorded = np.array([0.9001, 0.9002, 0.9003])
+    flat = printed(recorded, "{:.2f}", name="val_acc")
+    assert join([flat], {"val acc": recorded}) == {flat.slot: "val acc"}
+    assert join([flat], {"acc": recorded}) == {}
+    assert join([flat], {"val acc": recorded[:2]}) == {}
+    assert join([flat], {"val acc": recorded + 0.1}) == {}

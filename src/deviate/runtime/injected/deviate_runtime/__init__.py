@@ -34,6 +34,7 @@ Environment variable ``DEVIATE_FIXED``
     ``weights``    what is kept of weights, where ``control`` is not null: ``none``, ``digest``, ``final`` (of what
                    the process ends with) or ``every:K`` (also after every K-th iteration of the main loop)
     ``weights_limit``  bytes of weights that a run keeps at most; null or absent: any number
+    ``reports``    true: it is noted from which lines of the program text is printed; absent: it is not
     ``comparisons``  ``[bool]``: for each comparison of the source, whether its left side is the target; the id of a
                    comparison is its index
 
@@ -54,9 +55,9 @@ Outputs
 ``weights-FRAMEWORK-NUMBER-PID-STAMP.safetensors``, ``weights-FRAMEWORK-NUMBER-afterITERATION-PID-STAMP.safetensors``
     Weights that were trained: see `weights`.
 ``events-PID-STAMP.jsonl``
-    ``start``, ``name``, ``seed``, ``draw``, ``fingerprint``, ``explained``, ``bit``, ``rank``, ``environment``,
-    ``switch``, ``nondeterministic`` (an operation without a deterministic form was called), ``note``, ``end``,
-    one JSON object a line.
+    ``start``, ``name``, ``seed``, ``draw``, ``fingerprint``, ``explained``, ``bit``, ``reports``, ``rank``,
+    ``environment``, ``switch``, ``nondeterministic`` (an operation without a deterministic form was called), ``note``,
+    ``end``, one JSON object a line.
 
 No failure in here ends or changes a training: it is noted as an event, or dropped where even that fails. No random
 number is drawn, no thread started, no signal handled, no reference to a value kept.

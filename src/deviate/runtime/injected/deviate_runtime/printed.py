@@ -27,18 +27,22 @@ class Printed:
         Called with an id and a number.
     """
 
-    __slots__ = ("record", "places", "noted")
+    __slots__ = ("record", "places", "streams", "noted")
 
     def __init__(self, folder, record):
         self.record = record
         self.noted = {STDOUT: 0, STDERR: 0}
         #: Functions that return how much was printed, by id; none where the output goes elsewhere.
         self.places = {}
+        #: Python's own streams that lead to them, by id.
+        self.streams = {}
         if leads_to(1, folder, FILES[STDOUT]):
             self.places[STDOUT] = size_of(sys.__stdout__)
+            self.streams[STDOUT] = sys.__stdout__
         if leads_to(2, folder, FILES[STDERR]):
             # Python writes each line to it at once.
             self.places[STDERR] = lambda: os.lseek(2, 0, os.SEEK_CUR)
+            self.streams[STDERR] = sys.__stderr__
 
     def look(self):
         """Record how much was printed, where that is more than at the last look."""

@@ -36,6 +36,7 @@ class Process:
         "rank",
         "recorder",
         "records",
+        "reports",
         "started",
         "streams",
         "weights",
@@ -51,6 +52,8 @@ class Process:
         #: None where nothing that models predict is captured.
         self.predictions = None
         self.weights = Weights(self)
+        #: None where it is not looked from which lines the program prints.
+        self.reports = None
         self.started = time.perf_counter()
         self.rank = rank.from_environment(os.environ)
         #: Children forked so far: a number that identifies each of them, the same in every run.
@@ -130,6 +133,8 @@ class Process:
         self.events.leave_to_parent()
         self.records.leave_to_parent()
         self.recorder.names.forget()
+        if self.reports is not None:
+            self.reports.forget()
         if self.predictions is not None:
             self.predictions.forget()
         self.weights.forget()
@@ -168,6 +173,8 @@ class Process:
             if self.rank is None:
                 self.learn_rank()
             self.records.report_losses()
+            if self.reports is not None:
+                self.reports.write()
             if self.predictions is not None:
                 self.predictions.finish()
             if self.streams is not None:

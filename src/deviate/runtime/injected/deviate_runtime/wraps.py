@@ -210,6 +210,10 @@ def install(process):
     """Put the functions into `builtins`."""
     wraps, recorder = make_wraps(process)
     process.recorder = recorder
+    if process.config.get("reports"):
+        from .reports import watch_reports
+
+        process.reports = watch_reports(process, recorder.printed)
     wraps["__dv_draw__"], wraps["__dv_side__"] = pass_function, pass_side
     if process.predictions is not None:
         from .predictions.comparisons import Comparisons
