@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from deviate.cli.files import write_output
+from deviate.cli.groups import groups_option
 from deviate.cli.output import format_named, json_option, output_options, show
 from deviate.cli.pairs import named_values
 from deviate.cli.samples import sample_arguments, sample_options
@@ -44,6 +45,13 @@ from deviate.errors import BadOption
     metavar="SHARE",
     help="The largest share of examples to which A may give another label than B, such as 5%; that it is kept must be "
     "shown.",
+)
+@groups_option("Check also the accuracy on groups of the evaluated examples")
+@click.option(
+    "--max-group-drop",
+    metavar="SHARE",
+    help="With --groups: how much lower the accuracy on each group may be, such as 2% (two of a hundred examples); "
+    "that it is kept must be shown. Without it, only a drop that is shown fails.",
 )
 @click.option("--alpha", default=0.05, show_default=True, help="Share of wrong claims, of each kind; one-sided.")
 @click.option(
@@ -101,6 +109,8 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
         "pairing": options["pairing"],
         "max_failures": _share("--max-failures", options["max_failures"]),
         "max_churn": _share("--max-churn", options["max_churn"]),
+        "groups": options["groups"],
+        "max_group_drop": _share("--max-group-drop", options["max_group_drop"]),
         "directions": named_values("--direction", options["directions"], str.lower, "'reward=higher'"),
         "matches": named_values("--match", options["matches"], str, "'test acc=val_acc'"),
         **sample_arguments(options),
