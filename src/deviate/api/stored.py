@@ -143,6 +143,7 @@ class StoredExperiment:
         curves: bool = True,
         groups: str | Sequence[str] = (),
         positive: str = "",
+        inputs: str = "",
     ) -> View[ExperimentFacts]:
         """Return all that is known about the experiment, as data that shows itself when it is printed.
 
@@ -160,9 +161,14 @@ class StoredExperiment:
             Files with groups of the evaluated examples, or columns of the file of predictions that each run writes.
         positive : str, optional
             The class that counts as positive in the rates of groups; by default the greater of two.
+        inputs : str, optional
+            A file or a folder with the inputs of the evaluated examples, shown on the flip list: an ``.npy``, a table,
+            or pictures and texts.
 
         Raises
         ------
+        BadOption
+            If the inputs cannot be read, or are not those of the evaluated examples.
         BadGroups
             If groups cannot be read, or are not those of the evaluated examples.
         """
@@ -176,7 +182,7 @@ class StoredExperiment:
 
         options = SampleOptions(aggregates=dict(aggregates or {}))
         chosen = read_group_options(groups, positive)
-        results = read_results(self.folder, options, records=curves, weights=True, groups=chosen)
+        results = read_results(self.folder, options, records=curves, weights=True, groups=chosen, inputs=inputs)
         facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
         return experiment_view(facts, results.records)
 

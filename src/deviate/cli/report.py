@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 @sample_options
 @click.option("--curves", is_flag=True, help="In the terminal: show how the median of each metric went, too.")
 @group_options
+@click.option(
+    "--inputs",
+    metavar="FILE|FOLDER",
+    default="",
+    help="Show inputs on the flip list: an .npy, a table (csv, tsv, jsonl, parquet, npz) or a folder of pictures or "
+    "texts, one for each evaluated example.",
+)
 @figure_options
 def command(
     name: str,
@@ -41,6 +48,7 @@ def command(
     figure_format: str | None,
     groups: tuple[str, ...],
     positive: str | None,
+    inputs: str,
     **samples: Any,
 ) -> None:
     """Say again how much the runs of experiment NAME differ."""
@@ -66,6 +74,7 @@ def command(
         records=needed,
         weights=True,
         groups=read_group_options(groups, positive),
+        inputs=inputs,
     )
     facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
     view = experiment_view(facts, results.records, curve_lines=curves)

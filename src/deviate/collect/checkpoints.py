@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from deviate.collect.integrity import DamagedError
 from deviate.collect.bfloat16 import widened
+from deviate.collect.integrity import DamagedError
 from deviate.collect.predictions import Array
 
 #: Entries of a checkpoint that are no weights, by their first name.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from deviate.collect.inputs import Shown
 from deviate.collect.matching import Match, Predictions
 from deviate.collect.predictions import Array, Frame
 from deviate.inference.groups import GroupFacts, group_facts
@@ -26,11 +27,14 @@ from deviate.measure.predictions import correctness
 from deviate.measure.spread import Spread, spread
 from deviate.measure.values import value_differences
 from deviate.results.order import main_first
-from deviate.results.predictions import Evaluation, Kept, class_name, main_evaluation
+from deviate.results.predictions import Evaluation, Kept, KnownInputs, class_name, main_evaluation
 from deviate.results.sample import Sample
 
 #: Examples on the flip list.
 FLIPS = 50
+
+#: Examples of it whose inputs are shown, where the user gives them.
+PICTURED = 20
 
 #: Evaluations of a variant whose predictions are measured.
 EVALUATIONS = 8
@@ -52,6 +56,9 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     #: The most frequent other label, and how many give it.
     other: str
     others: int
+    #: What is shown of its input, where the user gave inputs: words, and a picture as a ``data:`` address.
+    input: str = ""
+    picture: str = ""
 
 
 class ClassStability(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,14 +194,16 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
         by=None if predicted is None else predicted.by,
         left_out=0 if predicted is None else predicted.left_out,
         withheld=withheld,
-        labels=_labels(measured, seed, level) if measured is not None and measured.labels is not None else None,
+        labels=_labels(measured, evaluation.inputs, seed, level)
+        if measured is not None and measured.labels is not None
+        else None,
         values=_values(measured, level) if measured is not None and measured.values is not None else None,
         groups=group_facts(evaluation, level) if measured is not None and evaluation.groups else None,
         learning=learning_facts(evaluation.every, level) if measured is not None and evaluation.every else None,
     )
 
 
-def _labels(predicted: Predictions, seed: int, level: float) -> Labels:
+def _labels(predicted: Predictions, inputs: KnownInputs | None, seed: int, level: float) -> Labels:
     labels, targets = predicted.labels, predicted.targets
     assert labels is not None
     agreed, pairs = agreement(labels, targets), churn(labels, level)
@@ -202,7 +211,7 @@ def _labels(predicted: Predictions, seed: int, level: float) -> Labels:
         churn=pairs.mean,
         ambiguity=ambiguity(labels),
         unstable=float(agreed.unstable.mean()),
-        flips=_flips(agreed, predicted),
+        flips=_flips(agreed, predicted, inputs),
         matrix=pairs.matrix.tolist(),
         correctness=_correctness(labels, targets, agreed, predicted, seed, level) if targets is not None else None,
     )
@@ -230,7 +239,7 @@ def _correctness(
     )
 
 
-def _flips(agreed: Agreement, predicted: Predictions) -> list[Flip]:
+def _flips(agreed: Agreement, predicted: Predictions, inputs: KnownInputs | None) -> list[Flip]:
     numbers = predicted.keys if predicted.by == "index" or predicted.places is None else predicted.places
     unstable = [int(place) for place in agreed.order[:FLIPS] if agreed.unstable[place]]
     return [
@@ -241,8 +250,11 @@ def _flips(agreed: Agreement, predicted: Predictions) -> list[Flip]:
             agreeing=int(agreed.agreeing[place]),
             other=class_name(predicted, agreed.other[place]),
             others=int(agreed.others[place]),
+            input=shown.text,
+            picture=shown.picture,
         )
-        for place in unstable
+        for rank, place in enumerate(unstable)
+        for shown in [inputs.show(place) if inputs is not None and rank < PICTURED else Shown("")]
     ]
 
 

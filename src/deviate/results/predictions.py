@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 
 from deviate.collect.events import RuntimeNote
 from deviate.collect.groups import Groups
+from deviate.collect.inputs import Inputs, Shown
 from deviate.collect.matching import EveryPass, Predictions, Withheld, match_every, match_passes
 from deviate.collect.predictions import Array, EvaluationPass, Frame, RunPredictions, read_predictions
 from deviate.collect.runs import RunFiles
@@ -25,6 +26,18 @@ Recorded = Sequence[tuple[int, int, str, float]]
 
 #: A metric is the share of correct predictions of a pass, a percentage of it, or the share of wrong ones, to this.
 ROUNDING = 1e-4
+
+
+class KnownInputs(NamedTuple):
+    """The inputs of the examples of an evaluation."""
+
+    inputs: Inputs
+    #: The row of each example, shape (n_examples,).
+    rows: Array
+
+    def show(self, place: int) -> Shown:
+        """Return what is shown of the example at a place."""
+        return self.inputs.show(int(self.rows[place]))
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +62,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     #: Groups of the examples, where the user gave some, and the label that counts as positive in their rates.
     groups: list[Groups] = []
     positive: int | None = None
+    #: Inputs of the examples, where the user gave them.
+    inputs: KnownInputs | None = None
     #: Every pass at the point, where they were kept.
     every: EveryPass | Withheld | None = None
 

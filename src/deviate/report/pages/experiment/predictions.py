@@ -203,10 +203,12 @@ def _class_row(each: ClassStability) -> Row:
 
 
 def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool) -> Table:
+    shown = any(flip.input or flip.picture for flip in flips)
+    heads = ("number" if by_index else "position", "target", "most runs", "runs", "others", "runs")
     return Table(
         caption="Examples on which runs disagree most",
         slug="flips",
-        columns=columns("number" if by_index else "position", "target", "most runs", "runs", "others", "runs", words=0),
+        columns=columns(*heads, words=0, last="input" if shown else ""),
         rows=[
             Row(
                 cells=[
@@ -216,6 +218,7 @@ def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool) -> Table:
                     number(f"{flip.agreeing}/{runs}", flip.agreeing),
                     Cell(flip.other),
                     number(f"{flip.others}/{runs}", flip.others),
+                    *([Cell(flip.input, picture=flip.picture)] if shown else []),
                 ]
             )
             for flip in flips
