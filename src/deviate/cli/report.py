@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @click.command("report")
 @click.argument("name")
 @output_options(
-    "terminal, md, tex, json, html (a page with figures), csv (every record), summary (one row a metric) or groups "
-    "(one row a group and rate)."
+    "terminal, md, tex, json, html (a page with figures), csv (every record), summary (one row a metric), groups "
+    "(one row a group and rate) or weights (one row a layer and kept moment)."
 )
 @click.option("--metric", "metrics", multiple=True, help="Tell of this metric only, in tables and figures; repeatable.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
@@ -91,7 +91,12 @@ def experiment_writers(records: Any) -> dict[str, Writer]:
     from deviate.report.writers.experiment_json import experiment_json
     from deviate.report.writers.groups_csv import groups_csv
     from deviate.report.writers.registry import writers
+    from deviate.report.writers.weights_csv import weights_csv
 
     return writers(
-        json=experiment_json, csv=lambda facts: records_csv(facts, records), summary=summary_csv, groups=groups_csv
+        json=experiment_json,
+        csv=lambda facts: records_csv(facts, records),
+        summary=summary_csv,
+        groups=groups_csv,
+        weights=weights_csv,
     )

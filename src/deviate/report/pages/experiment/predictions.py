@@ -95,6 +95,8 @@ def weights(facts: ExperimentFacts, charts: Charts) -> Section | None:
     for each in facts.weights:
         about = each.variant if len(facts.variants) > 1 else ""
         blocks.append(Sentences(about=about, sentences=weight_sentences(each)))
+        if each.variant in charts.weights:
+            blocks.append(Drawing(figure=charts.weights[each.variant]))
         if each.layers:
             blocks.append(Fold(title="Layers", blocks=[_layer_table(each)], open=False))
         if each.moments:
