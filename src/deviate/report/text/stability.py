@@ -33,6 +33,13 @@ NOTHING_CAPTURED = (
     "`--predictions FILE` takes them from a file that each run writes."
 )
 
+#: What to say where scores were asked for, and the representations that come with them were not kept.
+NO_REPRESENTATIONS = (
+    "Representations are not compared: no two runs kept what enters the last linear layer for the same examples. It is "
+    "captured in calls of models of PyTorch and Keras; what JAX, `tf.function` or `torch.compile` compile keeps it to "
+    "itself."
+)
+
 
 def brief_stability(facts: Stability) -> list[str]:
     """Say in a few sentences how much predictions differ, or why that is not known."""

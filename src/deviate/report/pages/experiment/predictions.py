@@ -16,6 +16,7 @@ from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Senten
 from deviate.report.pages.cells import columns, number, plain_cell, points_cell, share_cell
 from deviate.report.pages.experiment.groups import group_tables
 from deviate.report.text.stability import (
+    NO_REPRESENTATIONS,
     NOTHING_CAPTURED,
     brief_stability,
     provenance,
@@ -86,6 +87,8 @@ def representations(facts: ExperimentFacts, charts: Charts) -> Section | None:
         )
         for each in facts.representations
     ]
+    if not blocks and facts.stabilities and facts.definition.predictions.partition(":")[0] == "scores":
+        blocks.append(Sentences(sentences=[NO_REPRESENTATIONS]))
     return Section(slug="representations", title="Representations", blocks=blocks) if blocks else None
 
 
