@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from deviate.collect.inputs import Shown
 from deviate.collect.matching import Match, Predictions
 from deviate.collect.predictions import Array, Frame
+from deviate.inference.flips import Flip, flip_list
 from deviate.inference.groups import GroupFacts, group_facts
 from deviate.inference.learning import LearningFacts, learning_facts
 from deviate.measure.abstention import abstention
@@ -30,35 +30,11 @@ from deviate.results.order import main_first
 from deviate.results.predictions import Evaluation, Kept, KnownInputs, class_name, main_evaluation
 from deviate.results.sample import Sample
 
-#: Examples on the flip list.
-FLIPS = 50
-
-#: Examples of it whose inputs are shown, where the user gives them.
-PICTURED = 20
-
 #: Evaluations of a variant whose predictions are measured.
 EVALUATIONS = 8
 
 #: Why nothing can be compared.
 ONE_RUN = "one run has nothing to differ from"
-
-
-class Flip(msgspec.Struct, frozen=True, kw_only=True):
-    """An example on which runs disagree."""
-
-    #: Number in the data set, where examples are known by it; else the position in the evaluation of the first run.
-    example: int
-    #: Empty without targets.
-    target: str
-    #: The label of most runs, and how many give it.
-    majority: str
-    agreeing: int
-    #: The most frequent other label, and how many give it.
-    other: str
-    others: int
-    #: What is shown of its input, where the user gave inputs: words, and a picture as a ``data:`` address.
-    input: str = ""
-    picture: str = ""
 
 
 class ClassStability(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +187,7 @@ def _labels(predicted: Predictions, inputs: KnownInputs | None, seed: int, level
         churn=pairs.mean,
         ambiguity=ambiguity(labels),
         unstable=float(agreed.unstable.mean()),
-        flips=_flips(agreed, predicted, inputs),
+        flips=flip_list(agreed, predicted, inputs),
         matrix=pairs.matrix.tolist(),
         correctness=_correctness(labels, targets, agreed, predicted, seed, level) if targets is not None else None,
     )
@@ -237,25 +213,6 @@ def _correctness(
         ],
         calibration=_calibration(targets, predicted, level),
     )
-
-
-def _flips(agreed: Agreement, predicted: Predictions, inputs: KnownInputs | None) -> list[Flip]:
-    numbers = predicted.keys if predicted.by == "index" or predicted.places is None else predicted.places
-    unstable = [int(place) for place in agreed.order[:FLIPS] if agreed.unstable[place]]
-    return [
-        Flip(
-            example=int(numbers[place]),
-            target="" if predicted.targets is None else class_name(predicted, predicted.targets[place]),
-            majority=class_name(predicted, agreed.majority[place]),
-            agreeing=int(agreed.agreeing[place]),
-            other=class_name(predicted, agreed.other[place]),
-            others=int(agreed.others[place]),
-            input=shown.text,
-            picture=shown.picture,
-        )
-        for rank, place in enumerate(unstable)
-        for shown in [inputs.show(place) if inputs is not None and rank < PICTURED else Shown("")]
-    ]
 
 
 def _classes(labels: Array, targets: Array, predicted: Predictions, level: float) -> list[ClassStability]:

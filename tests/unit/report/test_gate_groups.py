@@ -115,6 +115,14 @@ def test_groups_that_cannot_be_compared_do_not_pass():
     assert 'name="groups"' in gate_junit(gate)
 
 
+def test_sides_with_other_groups_for_the_same_examples_do_not_pass():
+    other = Groups("groups.csv", "index", (Grouping("half", ("first", "second"), np.arange(120) // 61),))
+    options = GateOptions(drops={"test acc": Drop(0.5)}, groups=("half",))
+    gate = check_side(side("new", SAME), side("old", BASE, groups=(other,)), options)
+    assert gate.groups.withheld == "the sides have other groups for the same examples"
+    assert not gate.passed
+
+
 def test_a_run_without_predictions_counts_as_lost():
     seven = made.predictions(7, examples=120, labels=SAME.labels[:7])
     a = structs.replace(side("new", seven), samples=side("new", SAME).samples, ended=8, completed=8)

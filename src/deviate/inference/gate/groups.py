@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from deviate.collect.groups import group_label
+from deviate.collect.groups import Grouping, group_label
 from deviate.collect.matching import Predictions, Withheld
 from deviate.collect.predictions import Array
 from deviate.errors import BadOption
@@ -88,12 +88,15 @@ def checked_groups(a: Side, b: Side, matches: Mapping[str, str], options: GateOp
     matched = matched_predictions(first, second, matches)
     if isinstance(matched, Withheld):
         return CheckedGroups(site=site_text(first), withheld=matched.reason)
+    groupings, others = (groupings_on(each, matched[0].keys) for each in (first, second))
+    if [_named(each) for each in groupings] != [_named(each) for each in others]:
+        return CheckedGroups(site=site_text(first), withheld="the sides have other groups for the same examples")
     drop = Drop(options.max_group_drop or 0.0)
     return CheckedGroups(
         site=site_text(first),
         groups=[
             _checked(grouping.name, name, grouping.members == member, matched, drop)
-            for grouping in groupings_on(first, matched[0].keys)
+            for grouping in groupings
             for member, name in enumerate(grouping.groups)
             if (grouping.members == member).any()
         ],
@@ -123,6 +126,11 @@ def _grouped(side: Side) -> Evaluation:
             "writes them to",
         )
     return found
+
+
+def _named(grouping: Grouping) -> tuple[str, list[str]]:
+    """Return the group of each example by name: numbers of groups follow from which groups a side has."""
+    return grouping.name, [grouping.groups[member] for member in grouping.members]
 
 
 def _checked(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.flips import Flip
 from deviate.inference.learning import LearningFacts
-from deviate.inference.stability import ClassStability, Correctness, Flip, Stability
+from deviate.inference.stability import ClassStability, Correctness, Stability
 from deviate.inference.weights import WeightFacts
 from deviate.measure.jackknife import Estimate
 from deviate.report.figures.experiment import Charts
