@@ -1,10 +1,11 @@
-"""Measure what capturing predictions costs: processor time with it over processor time without, in pairs.
+"""Measure what keeping predictions and weights costs: processor time with it over processor time without, in rounds.
 
-    python benchmarks/overhead/predictions.py [--pairs N] [FOLDER COMMAND]...
+    python benchmarks/overhead/predictions.py [--rounds N] [FOLDER COMMAND]...
 
-Both runs of a pair draw from the factors' streams and are instrumented alike; one has ``--predictions none``. Prints
-for each training the median ratio with its interval (95 %, from order statistics) and the files that were left behind,
-as one JSON object.
+A round has one run of each setting, in turn, each round beginning with another one. All runs draw from the factors'
+streams and are instrumented alike; what the others are divided by is the run of their round with ``--predictions
+none``. Prints for each training and setting the median ratio with its interval (95 %, from order statistics) and the
+files that were left behind, and the load of the machine, as one JSON object.
 """
 
 from __future__ import annotations
@@ -23,8 +24,18 @@ from costs import INJECTED
 from scipy.stats import binom
 from trainings import Training, prepare, time_command
 
-#: The most that the median may be.
+#: The most that the median may be with labels, which are kept by default.
 BAR = 1.02
+
+#: What is given to `deviate run`, and what the runtime is told by it.
+NOTHING = "--predictions none"
+SETTINGS = {
+    NOTHING: {"predictions": "none"},
+    "--predictions labels": {"predictions": "labels"},
+    "--predictions scores": {"predictions": "scores"},
+    "--predictions labels:every": {"predictions": "labels:every"},
+    "--predictions none --weights every:5": {"predictions": "none", "weights": "every:5", "weights_limit": 2**31},
+}
 
 EXAMPLES = (
     ("examples/digits_mlp", "python train.py"),
@@ -36,34 +47,51 @@ FACTORS = ("init", "shuffle", "augment", "layers", "other", "data")
 
 def main() -> None:
     """Measure, and print JSON."""
-    parser = argparse.ArgumentParser(description="Measure what capturing predictions costs.")
+    parser = argparse.ArgumentParser(description="Measure what keeping predictions and weights costs.")
     parser.add_argument("trainings", nargs="*", metavar="FOLDER COMMAND", help="trainings (default: three examples)")
-    parser.add_argument("--pairs", type=int, default=15, help="pairs of runs (default 15)")
+    parser.add_argument("--rounds", type=int, default=15, help="runs of each setting (default 15)")
     options = parser.parse_args()
-    pairs = list(zip(options.trainings[::2], options.trainings[1::2], strict=True)) or list(EXAMPLES)
+    trainings = list(zip(options.trainings[::2], options.trainings[1::2], strict=True)) or list(EXAMPLES)
     compileall.compile_dir(INJECTED, quiet=1)
     report = {"benchmark": "predictions", "bar": BAR, "trainings": {}}
     with tempfile.TemporaryDirectory() as name:
-        for project, command in pairs:
+        for project, command in trainings:
             training = prepare(Path(project).resolve(), command)
-            report["trainings"][f"{project}: {command}"] = compare(training, Path(name), options.pairs)
+            report["trainings"][f"{project}: {command}"] = compare(training, Path(name), options.rounds)
             print(json.dumps(report, indent=2), file=sys.stderr, flush=True)
     print(json.dumps(report, indent=2))
 
 
-def compare(training: Training, folder: Path, pairs: int) -> dict[str, object]:
-    """Return the ratios of processor times of `pairs` pairs, run one after the other in alternating order."""
-    run_once(training, folder, "labels")  # disk caches
-    ratios, files = [], []
-    for pair in range(pairs):
-        times = {}
-        for keep in ("none", "labels") if pair % 2 == 0 else ("labels", "none"):
-            times[keep], written = run_once(training, folder, keep)
-            files = written or files
-        ratios.append(times["labels"] / times["none"])
-        print(f"{ratios[-1]:.4f}", file=sys.stderr, flush=True)
-    low, high = interval(sorted(ratios))
-    return {"pairs": pairs, "median": statistics.median(ratios), "low": low, "high": high, "files": files}
+def compare(training: Training, folder: Path, rounds: int) -> dict[str, object]:
+    """Return the ratios of processor times of each setting over `rounds` rounds."""
+    names = list(SETTINGS)
+    for name in names:
+        run_once(training, folder, name)  # disk caches
+    times: dict[str, list[float]] = {name: [] for name in names}
+    files: dict[str, list[str]] = {}
+    loads = []
+    for first in range(rounds):
+        for place in range(len(names)):
+            name = names[(first + place) % len(names)]
+            seconds, files[name] = run_once(training, folder, name)
+            times[name].append(seconds)
+        loads.append(os.getloadavg()[0])
+        print(f"{first}: {', '.join(f'{times[name][-1] / times[NOTHING][-1]:.4f}' for name in names)}", file=sys.stderr)
+    return {
+        "rounds": rounds,
+        "load": {"median": statistics.median(loads), "low": min(loads), "high": max(loads)},
+        "seconds": statistics.median(times[NOTHING]),
+        "settings": {
+            name: {**summary(times[name], times[NOTHING]), "files": files[name]} for name in names if name != NOTHING
+        },
+    }
+
+
+def summary(times: list[float], plain: list[float]) -> dict[str, float]:
+    """Return the median of the ratios of each round, and its interval."""
+    ratios = sorted(time / other for time, other in zip(times, plain, strict=True))
+    low, high = interval(ratios)
+    return {"median": statistics.median(ratios), "low": low, "high": high}
 
 
 def interval(ratios: list[float]) -> tuple[float, float]:
@@ -72,8 +100,8 @@ def interval(ratios: list[float]) -> tuple[float, float]:
     return ratios[max(rank - 1, 0)], ratios[min(len(ratios) - rank, len(ratios) - 1)]
 
 
-def run_once(training: Training, folder: Path, keep: str) -> tuple[float, list[str]]:
-    """Run the training in a fresh copy of its project; return its processor time and the files of predictions."""
+def run_once(training: Training, folder: Path, setting: str) -> tuple[float, list[str]]:
+    """Run the training in a fresh copy of its project; return its processor time and the files that it kept."""
     copy, records = folder / "copy", folder / "run-records"
     for path in (copy, records):
         shutil.rmtree(path, ignore_errors=True)
@@ -84,14 +112,15 @@ def run_once(training: Training, folder: Path, keep: str) -> tuple[float, list[s
     order = {
         "schema": 1, "records": str(records), "original": str(training.project), "overlay": str(copy), "kept": [],
         "control": "streams", "seeds": dict.fromkeys(FACTORS, 1), "varying": list(FACTORS), "hold_impl": False,
-        "threads": 1, "metrics": training.metrics, "draws": [], "predictions": keep,
-        "comparisons": training.comparisons,
+        "threads": 1, "metrics": training.metrics, "draws": [],
+        "comparisons": training.comparisons, **SETTINGS[setting],
     }  # fmt: skip
     (folder / "runtime.json").write_text(json.dumps(order))
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     fixed = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(INJECTED), "DEVIATE_RUNTIME": str(folder / "runtime.json")}
     usage = time_command(training.words, copy, {**inherited, **fixed})
-    return usage.cpu_s, sorted(path.name.rpartition("-")[0] for path in records.glob("predictions-*.bin"))
+    kept = [*records.glob("predictions-*.bin"), *records.glob("weights-*")]
+    return usage.cpu_s, sorted(path.name.rpartition("-")[0] for path in kept)
 
 
 if __name__ == "__main__":

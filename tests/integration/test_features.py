@@ -25,6 +25,21 @@ def torchs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    require("tensorflow", "keras")
+    variables = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    with zygote(tmp_path_factory.mktemp("tensorflow"), "tensorflow", "keras", **variables) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def jax(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
+    require("jax", "keras")
+    with zygote(tmp_path_factory.mktemp("jax"), "jax", "keras", KERAS_BACKEND="jax") as started:
+        yield started
+
+
 def test_features_are_those_that_enter_the_last_layer(torchs: Zygote, tmp_path: Path) -> None:
     passes, own = [], []
     for seed in ("1", "2"):
@@ -50,3 +65,46 @@ def test_features_are_those_that_enter_the_last_layer(torchs: Zygote, tmp_path: 
     common = np.sort(passes[0].columns["index"][passes[0].feature_rows])
     whole = [each["features"][np.argsort(each["order"])][common] for each in own]
     assert mean_cka(matched.features).value == pytest.approx(mean_cka(whole).value, abs=1e-12)
+
+
+@pytest.mark.parametrize(("backend", "way"), [("tensorflow", "evaluate"), ("tensorflow", "loop"), ("jax", "evaluate")])
+def test_features_of_keras_are_those_that_enter_the_last_dense_layer(
+    request: pytest.FixtureRequest, tmp_path: Path, backend: str, way: str
+) -> None:
+    parent = request.getfixturevalue(backend)
+    passes, own = [], []
+    for seed in ("1", "2"):
+        words = (way, seed)
+        scores, none = run_predicted(parent, tmp_path / seed, "keras_features.py", words, ("scores", "none"))
+        assert scores.output == none.output
+        assert scores.own["features"].tobytes() == none.own["features"].tobytes()
+        (file,) = (tmp_path / seed / "scores" / "records").glob("predictions-*-last-*.bin")
+        passes.append(read_pass(file))
+        own.append(scores.own["features"])
+    kept = []
+    for known, seen in zip(passes, own, strict=True):
+        assert known.features is not None
+        assert known.feature_rows is not None
+        assert known.features.shape == (1000, 5)
+        kept.append(known.feature_rows)
+        assert known.features == pytest.approx(seen[known.feature_rows], abs=1e-6)
+    assert sorted(kept[0]) == sorted(kept[1])
+    matched = match_passes(["a", "b"], passes)
+    assert isinstance(matched, Predictions)
+    assert matched.features is not None
+    common = np.sort(kept[0])
+    expected = unbiased_cka(*(each[common] for each in own))
+    assert mean_cka(matched.features).value == pytest.approx(expected, abs=1e-6)
+    assert expected < 0.999
+
+
+def unbiased_cka(x: np.ndarray, y: np.ndarray) -> float:
+    """Compute linear CKA from whole matrices of products, as Song et al. (2012) write their HSIC_1."""
+
+    def hsic(k: np.ndarray, m: np.ndarray) -> float:
+        n, ones = len(k), np.ones(len(k))
+        total = (ones @ k @ ones) * (ones @ m @ ones) / ((n - 1) * (n - 2))
+        return float((np.trace(k @ m) + total - 2 / (n - 2) * (ones @ k @ m @ ones)) / (n * (n - 3)))
+
+    k, m = (products - np.diag(np.diag(products)) for products in (each.astype(float) @ each.T for each in (x, y)))
+    return hsic(k, m) / np.sqrt(hsic(k, k) * hsic(m, m))

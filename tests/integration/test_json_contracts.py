@@ -62,7 +62,7 @@ COMMANDS = {
     "deviate compare A B": ["compare", "a", "b", "--margin", "val acc=0.5", "--json"],
     "deviate compare A B C": ["compare", "a", "b", "c", "--margin", "val acc=0.5", "--json"],
     "deviate check": ["check", "a", "--against", "b", "--metric", "val acc", "--max-drop", "0.5", "--json"],
-    "deviate check --max-churn": [*CHECKED, "--max-churn", "90%", "--json"],
+    "deviate check --max-churn --groups": [*CHECKED, "--max-churn", "90%", "--groups", "half", "--json"],
     "deviate plan": ["plan", "a", "--difference", "0.5", "--precision", "0.2", "-n", "5", "--json"],
 }
 

@@ -9,6 +9,8 @@ import pytest
 from cli_tool import deviate
 from installed import require
 
+from deviate import api
+
 pytestmark = pytest.mark.slow
 
 TORCH = """
@@ -59,6 +61,9 @@ def test_weights_of_control_runs_are_equal_on_the_way_and_stored_once(
     files = sorted(tmp_path.glob(".deviate/experiments/*/runs/*/weights-*"))
     assert len(files) == 6
     assert {file.stat().st_nlink for file in files} == {2}
+    known = api.load("train")
+    assert known.load_weights(1, after=3)["weight"].shape == (1, 4)
+    assert sorted(set(known.weights()["tensor"])) == ["bias", "weight"]
     assert "--weights every:2" in deviate("report", "train", "--format", "json").json["reproduce"]["command"]
     next(file for file in files if "after1" in file.name).unlink()
     shown = deviate("report", "train", "--format", "json").json["weights"][0]

@@ -189,6 +189,7 @@ def check(
     against: str | StoredExperiment,
     drops: Mapping[str, float | str | Drop],
     *,
+    groups: str | Sequence[str] = (),
     aggregates: Mapping[str, str] | None = None,
     weak: Sequence[str] = (),
     reach: Sequence[str] = (),
@@ -205,6 +206,9 @@ def check(
     drops : mapping of str to float, str or Drop
         By metric, by how much the mean may be worse: ``{"val acc": 0.5, "loss": "2%", "auc": 0}``. With 0 only a drop
         that is shown fails.
+    groups : str or sequence of str, optional
+        As for `compare`: the accuracy on each group is checked as well; ``max_group_drop=0.02`` allows that of each to
+        be lower by two of a hundred examples.
     aggregates : mapping of str to str, optional
         Aggregates by metric, where they should differ from the experiments'.
     weak, reach, test_sizes : optional
@@ -228,7 +232,9 @@ def check(
     workspace, (checked, other) = _sides((a, against), project)
     allowed = {name: drop if isinstance(drop, Drop) else parse_drop(str(drop)) for name, drop in drops.items()}
     samples = read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes)
-    return gate_view(read_gate(workspace, checked, other, GateOptions(drops=allowed, samples=samples, **options)))
+    sources = (groups,) if isinstance(groups, str) else tuple(groups)
+    asked = GateOptions(drops=allowed, groups=sources, samples=samples, **options)
+    return gate_view(read_gate(workspace, checked, other, asked))
 
 
 def plan(

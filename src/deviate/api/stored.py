@@ -11,12 +11,14 @@ from deviate.replicate.workspace.folders import ExperimentFolder
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from deviate.experiment import Experiment
     from deviate.inference.experiment import ExperimentFacts
     from deviate.measure.curves import CurveBand, Parting
     from deviate.report.views import View
     from deviate.report.writers.notebook import Figures
+    from deviate.results.weights import RunWeights
 
 
 class StoredExperiment:
@@ -96,7 +98,7 @@ class StoredExperiment:
         ]
         return pd.DataFrame(rows, columns=["variant", "run", "name", "digest", "count"])
 
-    def predictions(self, *, metric: str | None = None) -> pd.DataFrame:
+    def predictions(self, *, metric: str | None = None, scores: bool = False) -> pd.DataFrame:
         """Return what the completed runs predicted, one row a run and example.
 
         Of each variant it is the evaluation that a report shows first; its examples are matched between the runs.
@@ -105,6 +107,9 @@ class StoredExperiment:
         ----------
         metric : str, optional
             The metric whose evaluation is wanted, by default the main one.
+        scores : bool, optional
+            Add a column for each class, ``score of CLASS``: its probability, where the scores of all classes were kept
+            (``predictions="scores"``).
 
         Returns
         -------
@@ -118,21 +123,67 @@ class StoredExperiment:
         BadOption
             With the metrics there are, if one is named that is not.
         """
-        from deviate.results.names import find_name
-        from deviate.results.order import main_first
-        from deviate.results.predictions import main_evaluation, prediction_table
+        from deviate.results.predictions import main_evaluations, prediction_table
         from deviate.results.results import read_results
 
         results = read_results(self.folder)
-        chosen = None if metric is None else find_name(metric, [name for name, _ in results.names])
-        mains = [
-            main_evaluation(
-                [each for each in evaluations if chosen in (None, each.metric)],
-                main_first(results.samples.get(variant, [])),
-            )
-            for variant, evaluations in results.evaluations.items()
-        ]
-        return prediction_table([each for each in mains if each is not None])
+        mains = main_evaluations(results.evaluations, results.samples, metric)
+        return prediction_table(mains, scores=scores)
+
+    def weights(self) -> pd.DataFrame:
+        """Return what is known of the weights that the completed runs kept, one row a run, moment and tensor.
+
+        Every number is read, for the digests. `load_weights` returns the numbers. No row where none were kept
+        (``weights="final"``, ``weights="every:5"`` or a pattern of checkpoints), or files are damaged.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``variant``, ``run``, ``iteration`` (from 0) and ``file`` (a checkpoint that the run wrote), both
+            missing for the final weights, ``tensor``, ``shape``, ``dtype`` and ``digest`` (of the bytes: equal ones
+            mean equal numbers).
+        """
+        from deviate.results.weights import weights_table
+
+        return weights_table(self._weights())
+
+    def load_weights(
+        self, run: int, variant: str | None = None, *, after: int | str | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Return the weights of a completed run by the names of their tensors.
+
+        Parameters
+        ----------
+        run : int
+            Its number in `weights`.
+        variant : str, optional
+            By default the only one there is, or ``algo+impl`` where there are several.
+        after : int or str, optional
+            An iteration, or a file that the run wrote, as in `weights`; by default the final weights.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Arrays that are read from the file as they are used, and cannot be written to; bfloat16 is widened to 32
+            bits.
+
+        Raises
+        ------
+        BadOption
+            With what was kept, where it is not what is asked for.
+        """
+        from deviate.results.choice import choose_variant
+        from deviate.results.weights import weights_of
+
+        known = self._weights()
+        chosen = choose_variant(self.folder, list(known), variant or "")
+        return weights_of(known[chosen], run, after)
+
+    def _weights(self) -> dict[str, dict[str, RunWeights]]:
+        from deviate.collect.runs import read_ended_runs
+        from deviate.results.weights import weights_by_variant
+
+        return weights_by_variant(read_ended_runs(self.folder))
 
     def report(
         self,
@@ -143,6 +194,7 @@ class StoredExperiment:
         curves: bool = True,
         groups: str | Sequence[str] = (),
         positive: str = "",
+        inputs: str = "",
     ) -> View[ExperimentFacts]:
         """Return all that is known about the experiment, as data that shows itself when it is printed.
 
@@ -160,9 +212,14 @@ class StoredExperiment:
             Files with groups of the evaluated examples, or columns of the file of predictions that each run writes.
         positive : str, optional
             The class that counts as positive in the rates of groups; by default the greater of two.
+        inputs : str, optional
+            A file or a folder with the inputs of the evaluated examples, shown on the flip list: an ``.npy``, a table,
+            or pictures and texts.
 
         Raises
         ------
+        BadOption
+            If the inputs cannot be read, or are not those of the evaluated examples.
         BadGroups
             If groups cannot be read, or are not those of the evaluated examples.
         """
@@ -176,7 +233,7 @@ class StoredExperiment:
 
         options = SampleOptions(aggregates=dict(aggregates or {}))
         chosen = read_group_options(groups, positive)
-        results = read_results(self.folder, options, records=curves, weights=True, groups=chosen)
+        results = read_results(self.folder, options, records=curves, weights=True, groups=chosen, inputs=inputs)
         facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
         return experiment_view(facts, results.records)
 
@@ -220,24 +277,12 @@ class StoredExperiment:
             ``runs_learnt``, ``runs_unforgettable``, ``first_learnt`` and ``first_learnt_sd`` (over the runs that
             learn it).
         """
-        import pandas as pd
-
-        from deviate.collect.matching import EveryPass
-        from deviate.inference.learning import forgetting_table
-        from deviate.results.order import main_first
-        from deviate.results.predictions import main_evaluation
+        from deviate.inference.learning import forgetting_tables
+        from deviate.results.predictions import main_evaluations
         from deviate.results.results import read_results
 
         results = read_results(self.folder)
-        tables = []
-        for variant, evaluations in results.evaluations.items():
-            main = main_evaluation(evaluations, main_first(results.samples.get(variant, [])))
-            every = main.every if main is not None else None
-            if isinstance(every, EveryPass) and every.predictions.targets is not None:
-                tables.append(forgetting_table(variant, every))
-        return (
-            pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["variant", "example", "target"])
-        )
+        return forgetting_tables(main_evaluations(results.evaluations, results.samples))
 
     def figures(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Figures:
         """Return every figure of the report as an Altair chart, by slug: ``figures()["curves-test-acc"]``."""

@@ -9,6 +9,7 @@ import click
 
 from deviate.cli.completion import experiment_sides
 from deviate.cli.files import write_output
+from deviate.cli.groups import groups_option
 from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
 from deviate.cli.pairs import named_values
 from deviate.cli.printing import examples
@@ -58,6 +59,13 @@ from deviate.errors import BadOption
     metavar="SHARE",
     help="Largest share of examples that A may label differently from B, such as 5%. A passes if the runs show that "
     "the share is smaller.",
+)
+@groups_option("Check also the accuracy on groups of the evaluated examples")
+@click.option(
+    "--max-group-drop",
+    metavar="SHARE",
+    help="With --groups: how much lower the accuracy on each group may be, such as 2% (two of a hundred examples). A "
+    "passes if the runs show that the drop is smaller. Without this option, a check fails only where a drop is shown.",
 )
 @click.option("--alpha", default=0.05, show_default=True, help="Probability of a wrong claim of each kind; one-sided.")
 @click.option(
@@ -123,6 +131,8 @@ def _options(options: dict[str, Any]) -> dict[str, Any]:
         "pairing": options["pairing"],
         "max_failures": _share("--max-failures", options["max_failures"]),
         "max_churn": _share("--max-churn", options["max_churn"]),
+        "groups": options["groups"],
+        "max_group_drop": _share("--max-group-drop", options["max_group_drop"]),
         "directions": named_values("--direction", options["directions"], str.lower, "'reward=higher'"),
         "matches": named_values("--match", options["matches"], str, "'test acc=val_acc'"),
         **sample_arguments(options),

@@ -30,14 +30,21 @@ if TYPE_CHECKING:
 )
 @click.argument("name", shell_complete=experiment_names)
 @output_options(
-    "terminal, md, tex, json, html (a page with figures), csv (every record), summary (one row a metric) or groups "
-    "(one row a group and rate)."
+    "terminal, md, tex, json, html (a page with figures), csv (every record), summary (one row a metric), groups "
+    "(one row a group and rate) or weights (one row a layer and kept moment)."
 )
 @click.option("--metric", "metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
 @sample_options
 @click.option("--curves", is_flag=True, help="Draw the median curve of each metric in the terminal, too.")
 @group_options
+@click.option(
+    "--inputs",
+    metavar="FILE|FOLDER",
+    default="",
+    help="Show inputs on the flip list: an .npy, a table (csv, tsv, jsonl, parquet, npz) or a folder of pictures or "
+    "texts, one for each evaluated example.",
+)
 @figure_options
 @verbose_option
 def command(
@@ -52,6 +59,7 @@ def command(
     groups: tuple[str, ...],
     positive: str | None,
     verbose: bool,
+    inputs: str,
     **samples: Any,
 ) -> None:
     """Report how much the runs of an experiment differ."""
@@ -77,6 +85,7 @@ def command(
         records=needed,
         weights=True,
         groups=read_group_options(groups, positive),
+        inputs=inputs,
     )
     facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
     view = experiment_view(facts, results.records, curve_lines=curves)
@@ -93,7 +102,12 @@ def experiment_writers(records: Any) -> dict[str, Writer]:
     from deviate.report.writers.experiment_json import experiment_json
     from deviate.report.writers.groups_csv import groups_csv
     from deviate.report.writers.registry import writers
+    from deviate.report.writers.weights_csv import weights_csv
 
     return writers(
-        json=experiment_json, csv=lambda facts: records_csv(facts, records), summary=summary_csv, groups=groups_csv
+        json=experiment_json,
+        csv=lambda facts: records_csv(facts, records),
+        summary=summary_csv,
+        groups=groups_csv,
+        weights=weights_csv,
     )

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from deviate.collect.bfloat16 import widened
 from deviate.collect.integrity import DamagedError
 from deviate.collect.predictions import Array
 
@@ -199,7 +200,7 @@ def _tensor(storage: Any, offset: int, size: tuple[int, ...], stride: tuple[int,
         raise ValueError("a tensor lies outside of its storage")
     values, steps = storage.values[offset:], tuple(step * storage.values.itemsize for step in stride)
     array = np.lib.stride_tricks.as_strided(values, size, steps, writeable=False)
-    return (array.astype(np.uint32) << np.uint32(16)).view(np.float32) if storage.is_bfloat16 else array
+    return widened(array) if storage.is_bfloat16 else array
 
 
 def _parameter(data: Any, *rest: Any) -> Any:

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from deviate.collect.matching import Match, Predictions, Withheld, places_of
-from deviate.collect.prediction_files import IDS, UnreadableError, plain_name, read_columns
-from deviate.collect.predictions import Array, digest_of
-
-#: Columns of examples' ids; pandas names that of its index so.
-ID_COLUMNS = IDS | {"unnamed0"}
+from deviate.collect.matching import Match, Predictions, Withheld
+from deviate.collect.prediction_files import UnreadableError, read_columns
+from deviate.collect.predictions import Array
+from deviate.collect.rows import match_rows, without_ids
 
 #: Groups of a column; a column with more different values is no column of groups.
 MOST_GROUPS = 100
@@ -111,20 +109,18 @@ def read_group_table(path: Path) -> GroupTable:
     columns = read_columns(path, names=["", *(str(number) for number in range(1, MOST_COLUMNS))])
     if len({np.shape(column) for column in columns.values()}) != 1 or np.ndim(next(iter(columns.values()))) != 1:
         raise UnreadableError(f"{path.name} has columns of other lengths than one entry an example")
-    ids = {name: column for name, column in columns.items() if plain_name(name) in ID_COLUMNS}
-    groups = {name: column for name, column in columns.items() if name not in ids}
+    groups, ids = without_ids(columns)
     if not groups:
         raise UnreadableError(f"{path.name} has no column of groups; its columns: {', '.join(columns) or 'none'}")
-    return GroupTable(path.name, groups, next(iter(ids.values()), None))
+    return GroupTable(path.name, groups, ids)
 
 
 def match_groups(table: GroupTable, predicted: Predictions) -> Groups | Withheld:
     """Match the rows of a table with the evaluated examples.
 
-    Rows and examples are matched by index or id where both have them, else by position: the table has as many rows as
-    examples were evaluated, and these are the whole data set, or come in one order in all runs.
+    Rows are matched as by `deviate.collect.rows.match_rows`.
     """
-    matched = _rows(table, predicted)
+    matched = match_rows(table.name, table.rows, table.ids, predicted)
     if isinstance(matched, Withheld):
         return matched
     by, rows = matched
@@ -137,36 +133,6 @@ def match_groups(table: GroupTable, predicted: Predictions) -> Groups | Withheld
             )
         groupings.append(grouping)
     return Groups(table.name, by, tuple(groupings))
-
-
-def _rows(table: GroupTable, predicted: Predictions) -> tuple[Match, Array] | Withheld:
-    ids, by = table.ids, predicted.by
-    numbered = ids if ids is not None and ids.dtype.kind in "iu" else None
-    if by == "index" and numbered is not None:
-        return _looked_up(table, numbered, predicted.keys, by)
-    if by == "digest" and predicted.has_ids and ids is not None:
-        return _looked_up(table, digest_of(ids), predicted.keys, by)
-    examples = len(predicted.keys)
-    if table.rows != examples or predicted.left_out:
-        known = "" if ids is None else ", and its ids are not what examples are known by"
-        return Withheld(f"{table.name} has {table.rows} rows, but {examples + predicted.left_out} examples{known}")
-    places = predicted.places if predicted.in_one_order else None
-    if by == "index" and (predicted.keys == np.arange(examples)).all():
-        places = predicted.keys
-    if places is None:
-        return Withheld("examples come in another order in each run, so rows cannot be matched by position")
-    if numbered is not None and (np.sort(numbered) == np.arange(examples)).all():
-        return _looked_up(table, numbered, places, "position")
-    return "position", places
-
-
-def _looked_up(table: GroupTable, ids: Array, wanted: Array, by: Match) -> tuple[Match, Array] | Withheld:
-    if len(np.unique(ids)) != len(ids):
-        return Withheld(f"{table.name} has several rows for one example")
-    missing = int((~np.isin(wanted, ids)).sum())
-    if missing:
-        return Withheld(f"{table.name} has no row for {missing} of the {len(wanted)} examples")
-    return by, places_of(wanted, ids)
 
 
 def _grouping(name: str, values: Array) -> Grouping | None:

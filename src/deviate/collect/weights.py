@@ -11,6 +11,7 @@ from urllib.parse import unquote
 import msgspec
 import numpy as np
 
+from deviate.collect.bfloat16 import widened
 from deviate.collect.checkpoints import read_checkpoint
 from deviate.collect.integrity import DamagedError, require_whole
 from deviate.collect.predictions import Array
@@ -151,6 +152,4 @@ def _array(data: Array, stored: Stored) -> Array:
     if not 0 <= start <= end <= len(data) or end - start != math.prod(stored.shape) * dtype.itemsize:
         raise ValueError(f"a tensor from {start} to {end} of {len(data)} bytes")
     array = data[start:end].view(dtype).reshape(stored.shape)
-    if stored.dtype == "BF16":
-        return (array.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    return array
+    return widened(array) if stored.dtype == "BF16" else array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from deviate.measure.forgetting import ForgettingSpread, forgetting_spread
 from deviate.measure.jackknife import Estimate
 from deviate.measure.predictions import correctness
 from deviate.measure.spread import Spread
-from deviate.results.predictions import class_name
+from deviate.results.predictions import Evaluation, class_name
 
 #: Why nothing is said of how predictions went.
 ONE_PASS = "one evaluation pass shows no course"
@@ -89,6 +90,16 @@ def learning_facts(every: EveryPass | Withheld, level: float) -> LearningFacts:
         parting=next((place for place, each in enumerate(passes) if each.churn.value), None),
         forgetting=None if targets is None else _forgotten(forgetting_of(labels, targets)),
     )
+
+
+def forgetting_tables(evaluations: Iterable[Evaluation]) -> pd.DataFrame:
+    """Return what runs forget in evaluations of which every pass was kept, one row an example of each."""
+    tables = [
+        forgetting_table(each.variant, each.every)
+        for each in evaluations
+        if isinstance(each.every, EveryPass) and each.every.predictions.targets is not None
+    ]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=["variant", "example", "target"])
 
 
 def forgetting_table(variant: str, every: EveryPass) -> pd.DataFrame:

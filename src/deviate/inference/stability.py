@@ -9,6 +9,7 @@ import numpy as np
 
 from deviate.collect.matching import Match, Predictions
 from deviate.collect.predictions import Array, Frame
+from deviate.inference.flips import Flip, flip_list
 from deviate.inference.groups import GroupFacts, group_facts
 from deviate.inference.learning import LearningFacts, learning_facts
 from deviate.measure.abstention import abstention
@@ -26,32 +27,14 @@ from deviate.measure.predictions import correctness
 from deviate.measure.spread import Spread, spread
 from deviate.measure.values import value_differences
 from deviate.results.order import main_first
-from deviate.results.predictions import Evaluation, Kept, class_name, main_evaluation
+from deviate.results.predictions import Evaluation, Kept, KnownInputs, class_name, main_evaluation
 from deviate.results.sample import Sample
-
-#: Examples on the flip list.
-FLIPS = 50
 
 #: Evaluations of a variant whose predictions are measured.
 EVALUATIONS = 8
 
 #: Why nothing can be compared.
 ONE_RUN = "one run has nothing to differ from"
-
-
-class Flip(msgspec.Struct, frozen=True, kw_only=True):
-    """An example on which runs disagree."""
-
-    #: Number in the data set, where examples are known by it; else the position in the evaluation of the first run.
-    example: int
-    #: Empty without targets.
-    target: str
-    #: The label of most runs, and how many give it.
-    majority: str
-    agreeing: int
-    #: The most frequent other label, and how many give it.
-    other: str
-    others: int
 
 
 class ClassStability(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,14 +170,16 @@ def stability(evaluation: Evaluation, seed: int, level: float) -> Stability:
         by=None if predicted is None else predicted.by,
         left_out=0 if predicted is None else predicted.left_out,
         withheld=withheld,
-        labels=_labels(measured, seed, level) if measured is not None and measured.labels is not None else None,
+        labels=_labels(measured, evaluation.inputs, seed, level)
+        if measured is not None and measured.labels is not None
+        else None,
         values=_values(measured, level) if measured is not None and measured.values is not None else None,
         groups=group_facts(evaluation, level) if measured is not None and evaluation.groups else None,
         learning=learning_facts(evaluation.every, level) if measured is not None and evaluation.every else None,
     )
 
 
-def _labels(predicted: Predictions, seed: int, level: float) -> Labels:
+def _labels(predicted: Predictions, inputs: KnownInputs | None, seed: int, level: float) -> Labels:
     labels, targets = predicted.labels, predicted.targets
     assert labels is not None
     agreed, pairs = agreement(labels, targets), churn(labels, level)
@@ -202,7 +187,7 @@ def _labels(predicted: Predictions, seed: int, level: float) -> Labels:
         churn=pairs.mean,
         ambiguity=ambiguity(labels),
         unstable=float(agreed.unstable.mean()),
-        flips=_flips(agreed, predicted),
+        flips=flip_list(agreed, predicted, inputs),
         matrix=pairs.matrix.tolist(),
         correctness=_correctness(labels, targets, agreed, predicted, seed, level) if targets is not None else None,
     )
@@ -228,22 +213,6 @@ def _correctness(
         ],
         calibration=_calibration(targets, predicted, level),
     )
-
-
-def _flips(agreed: Agreement, predicted: Predictions) -> list[Flip]:
-    numbers = predicted.keys if predicted.by == "index" or predicted.places is None else predicted.places
-    unstable = [int(place) for place in agreed.order[:FLIPS] if agreed.unstable[place]]
-    return [
-        Flip(
-            example=int(numbers[place]),
-            target="" if predicted.targets is None else class_name(predicted, predicted.targets[place]),
-            majority=class_name(predicted, agreed.majority[place]),
-            agreeing=int(agreed.agreeing[place]),
-            other=class_name(predicted, agreed.other[place]),
-            others=int(agreed.others[place]),
-        )
-        for place in unstable
-    ]
 
 
 def _classes(labels: Array, targets: Array, predicted: Predictions, level: float) -> list[ClassStability]:

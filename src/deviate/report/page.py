@@ -36,6 +36,8 @@ class Cell(msgspec.Struct, frozen=True):
     emphasis: Emphasis = "plain"
     #: A shorter text, for screens on which the column would otherwise be given up; empty: there is none.
     brief: str = ""
+    #: The ``data:`` address of a picture that pages show instead of the text.
+    picture: str = ""
 
     @property
     def inline(self) -> str:

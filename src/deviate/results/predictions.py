@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,10 +12,13 @@ import pandas as pd
 
 from deviate.collect.events import RuntimeNote
 from deviate.collect.groups import Groups
+from deviate.collect.inputs import Inputs, Shown
 from deviate.collect.matching import EveryPass, Predictions, Withheld, match_every, match_passes
 from deviate.collect.predictions import Array, EvaluationPass, Frame, RunPredictions, read_predictions
 from deviate.collect.runs import RunFiles
 from deviate.collect.tables import Tables
+from deviate.results.names import find_name
+from deviate.results.order import main_first
 from deviate.results.sample import Sample
 
 Kept = Literal["last", "best"]
@@ -25,6 +28,18 @@ Recorded = Sequence[tuple[int, int, str, float]]
 
 #: A metric is the share of correct predictions of a pass, a percentage of it, or the share of wrong ones, to this.
 ROUNDING = 1e-4
+
+
+class KnownInputs(NamedTuple):
+    """The inputs of the examples of an evaluation."""
+
+    inputs: Inputs
+    #: The row of each example, shape (n_examples,).
+    rows: Array
+
+    def show(self, place: int) -> Shown:
+        """Return what is shown of the example at a place."""
+        return self.inputs.show(int(self.rows[place]))
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +64,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     #: Groups of the examples, where the user gave some, and the label that counts as positive in their rates.
     groups: list[Groups] = []
     positive: int | None = None
+    #: Inputs of the examples, where the user gave them.
+    inputs: KnownInputs | None = None
     #: Every pass at the point, where they were kept.
     every: EveryPass | Withheld | None = None
 
@@ -187,24 +204,54 @@ def main_evaluation(evaluations: Sequence[Evaluation], metrics: Sequence[Sample]
     return next(iter([*matched, *evaluations]), None)
 
 
+def main_evaluations(
+    evaluations: Mapping[str, Sequence[Evaluation]], samples: Mapping[str, Sequence[Sample]], metric: str | None = None
+) -> list[Evaluation]:
+    """Return of each variant the evaluation that a reader asks for first, of a metric where one is named.
+
+    Raises
+    ------
+    BadOption
+        With the metrics there are, if one is named that is not.
+    """
+    known = dict.fromkeys(sample.name for several in samples.values() for sample in several)
+    chosen = None if metric is None else find_name(metric, list(known))
+    mains = [
+        main_evaluation(
+            [each for each in several if chosen in (None, each.metric)], main_first(samples.get(variant, []))
+        )
+        for variant, several in evaluations.items()
+    ]
+    return [each for each in mains if each is not None]
+
+
 def class_name(predicted: Predictions, label: int) -> str:
     """Return what the program calls a class: its name, or its number."""
     return predicted.classes[int(label)] if predicted.classes else str(int(label))
 
 
-def prediction_table(evaluations: Iterable[Evaluation]) -> pd.DataFrame:
+def prediction_table(evaluations: Iterable[Evaluation], *, scores: bool = False) -> pd.DataFrame:
     """Return the predictions of evaluations as a table, one row a run and example; unmatched ones have no rows.
 
-    Columns ``variant``, ``run``, ``example``, ``target``, ``prediction`` and ``score``.
+    Columns ``variant``, ``run``, ``example``, ``target``, ``prediction`` and ``score``; with `scores` one more for each
+    class, where they were kept.
     """
     parts = [
-        _rows(each, each.predictions, position)
+        pd.concat([_rows(each, each.predictions, position), _score_columns(each.predictions, position, scores)], axis=1)
         for each in evaluations
         if each.predictions is not None
         for position in range(len(each.predictions.runs))
     ]
     columns = ["variant", "run", "example", "target", "prediction", "score"]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def _score_columns(predicted: Predictions, position: int, wanted: bool) -> pd.DataFrame:
+    scores = predicted.scores if wanted else None
+    if scores is None:
+        return pd.DataFrame(index=range(len(predicted.keys)))
+    names = [f"score of {class_name(predicted, label)}" for label in range(scores.shape[2])]
+    return pd.DataFrame(scores[position], columns=names)
 
 
 def _rows(evaluation: Evaluation, predicted: Predictions, position: int) -> pd.DataFrame:

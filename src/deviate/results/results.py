@@ -34,6 +34,7 @@ from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
 from deviate.replicate.snapshot.survey import CHECKPOINT
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.results.groups import NO_GROUPS, GroupOptions, with_groups
+from deviate.results.inputs import with_inputs
 from deviate.results.options import DEFAULTS, SampleOptions, settle_options
 from deviate.results.predictions import Evaluation, damage_notes, evaluations_by_variant, runs_with_predictions
 from deviate.results.reach import reach_metrics, reach_samples
@@ -104,15 +105,18 @@ def read_results(
     weights: bool = False,
     partial: bool = False,
     groups: GroupOptions = NO_GROUPS,
+    inputs: str = "",
 ) -> Results:
     """Read the files of an experiment; with `records` every record as well, for learning curves, with `weights` these.
 
-    `partial` passes over options on metrics that have no records here: another experiment may have them.
+    `partial` passes over options on metrics that have no records here: another experiment may have them. `inputs` is a
+    file or folder of the inputs of the evaluated examples.
 
     Raises
     ------
     BadOption
-        If an aggregate is unknown, or an option names a metric that has no records.
+        If an aggregate is unknown, an option names a metric that has no records, or the inputs are not those of an
+        evaluation.
     BadGroups
         If the groups cannot be read, or fit no evaluation.
     """
@@ -131,6 +135,8 @@ def read_results(
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     samples = samples_by_variant(frame, ended, metrics, experiment, options)
+    evaluations = with_groups(evaluations, samples, runs, groups) if groups.sources else evaluations
+    evaluations = with_inputs(evaluations, samples, inputs) if inputs else evaluations
     return Results(
         experiment=experiment,
         runs=ended,
@@ -149,7 +155,7 @@ def read_results(
         options=options,
         records=every if records else None,
         version=version(DISTRIBUTION),
-        evaluations=with_groups(evaluations, samples, runs, groups) if groups.sources else evaluations,
+        evaluations=evaluations,
         reported=observation.numbers,
         lines_left_out=observation.left_out,
         weights=weights_by_variant(runs) if weights else {},

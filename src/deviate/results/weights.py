@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
+import numpy as np
+import pandas as pd
 
 from deviate.collect.checkpoints import NoCheckpointError
 from deviate.collect.integrity import DamagedError
 from deviate.collect.predictions import Array
 from deviate.collect.runs import RunFiles
 from deviate.collect.weights import Moment, read_weights
+from deviate.errors import BadOption
+
+#: Characters of a digest: equal ones mean equal numbers, as far as anybody can find others.
+DIGITS = 32
 
 
 class RunWeights(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,3 +46,71 @@ def _read(run: RunFiles) -> RunWeights:
     except (DamagedError, NoCheckpointError) as error:
         return RunWeights(reason=str(error))
     return RunWeights(layers=weights.final, moments=weights.moments)
+
+
+def weights_table(variants: Mapping[str, Mapping[str, RunWeights]]) -> pd.DataFrame:
+    """Return what is known of every tensor that runs kept, one row a run, moment and tensor.
+
+    Every number is read, for the digests. Columns ``variant``, ``run``, ``iteration`` and ``file`` (both missing for
+    the final weights), ``tensor``, ``shape``, ``dtype`` and ``digest``.
+    """
+    rows = [
+        (
+            variant,
+            run_index(name),
+            after if isinstance(after, int) else None,
+            after if isinstance(after, str) else None,
+            tensor,
+            array.shape,
+            str(array.dtype),
+            hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:DIGITS],
+        )
+        for variant, runs in variants.items()
+        for name, kept in runs.items()
+        for after, layers in _moments(kept)
+        for tensor, array in layers.items()
+    ]
+    names = ["variant", "run", "iteration", "file", "tensor", "shape", "dtype", "digest"]
+    return pd.DataFrame(rows, columns=names).astype({"iteration": "Int64"})
+
+
+def run_index(name: str) -> int:
+    """Return the number of a run among those of its variant, of its name.
+
+    Examples
+    --------
+    >>> run_index("algo+impl-3")
+    3
+    """
+    return int(name.rpartition("-")[2])
+
+
+def _moments(kept: RunWeights) -> Iterator[tuple[Moment | None, dict[str, Array]]]:
+    """Yield what was kept on the way, in the order of time, then the final weights."""
+    yield from kept.moments.items()
+    yield None, kept.layers
+
+
+def weights_of(runs: Mapping[str, RunWeights], run: int, after: Moment | None = None) -> dict[str, Array]:
+    """Return the weights of one of the runs of a variant, after an iteration or in a file, by default the final ones.
+
+    Raises
+    ------
+    BadOption
+        With what was kept, where it is not what is asked for.
+    """
+    by_index = {run_index(name): kept for name, kept in runs.items()}
+    if run not in by_index:
+        known = ", ".join(map(str, sorted(by_index)))
+        raise BadOption(f"no weights of run {run} were kept", hint=f"runs with weights: {known or 'none'}")
+    kept = by_index[run]
+    if kept.reason:
+        raise BadOption(f"the weights of run {run} cannot be read: {kept.reason}", hint="make the run again")
+    moments = dict(_moments(kept))
+    if after not in moments:
+        known = ", ".join(map(str, kept.moments))
+        raise BadOption(
+            f"run {run} kept no weights after {after}",
+            hint=f"kept are the final weights and those after: {known or 'none'}",
+        )
+    return moments[after]

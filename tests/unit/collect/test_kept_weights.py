@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from deviate.collect.integrity import DamagedError
 from deviate.collect.weights import read_weights
+from deviate.errors import BadOption
 from deviate.experiment import Run
 from deviate.inference.weights import weight_facts
 from deviate.replicate.checkpoints import LIMIT, share_weights
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.report.text.stability import weight_sentences
-from deviate.results.weights import RunWeights
+from deviate.results.weights import RunWeights, weights_of, weights_table
 
 INJECTED = Path(sys.modules["deviate"].__file__).parent / "runtime" / "injected"
 
@@ -124,3 +127,40 @@ def test_where_weights_part_is_said(runtime, tmp_path):
 def test_weights_that_are_no_numbers_are_not_compared():
     runs = {f"r-{run}": RunWeights(layers={"w": np.array([1.0, np.nan])}) for run in range(2)}
     assert weight_facts("algo", runs, 0.95).withheld == "some weights are infinite or no numbers"
+
+
+def kept_runs(runtime, tmp_path):
+    """Two runs of one variant that parted after the second iteration."""
+    found = {}
+    for index, first in enumerate((0.0, 0.5)):
+        folder = tmp_path / f"algo-{index}"
+        train(runtime, folder, first=first)
+        read = read_weights(run_of(folder, index))
+        found[f"algo-{index}"] = RunWeights(layers=read.final, moments=read.moments)
+    return found
+
+
+def test_the_table_has_a_row_for_each_tensor_and_moment(runtime, tmp_path):
+    table = weights_table({"algo": kept_runs(runtime, tmp_path)})
+    assert list(table.columns) == ["variant", "run", "iteration", "file", "tensor", "shape", "dtype", "digest"]
+    assert len(table) == 2 * 3 * 2
+    assert [None if at is pd.NA else at for at in table["iteration"][:6]] == [1, 1, 3, 3, None, None]
+    frozen, net = table[table["tensor"] == "frozen"], table[table["tensor"] == "net"]
+    assert frozen["digest"].nunique() == 1
+    assert net["digest"].nunique() == 6
+    assert net["digest"].iloc[0] == hashlib.sha256(np.full(3, 1.0).tobytes()).hexdigest()[:32]
+    assert set(frozen["shape"]) == {(64,)}
+    assert list(weights_table({}).columns) == list(table.columns)
+
+
+def test_weights_of_a_run_are_loaded_by_iteration_and_what_is_not_there_is_said(runtime, tmp_path):
+    runs = kept_runs(runtime, tmp_path)
+    assert weights_of(runs, 1)["net"].tolist() == [4.5] * 3
+    assert weights_of(runs, 1, 3)["net"].tolist() == [3.5] * 3
+    with pytest.raises(BadOption, match="no weights of run 7 were kept") as refused:
+        weights_of(runs, 7)
+    assert refused.value.hint == "runs with weights: 0, 1"
+    with pytest.raises(BadOption, match="run 0 kept no weights after 2"):
+        weights_of(runs, 0, 2)
+    with pytest.raises(BadOption, match="cannot be read: torn"):
+        weights_of({"algo-0": RunWeights(reason="torn")}, 0)

@@ -117,7 +117,21 @@ def test_sentences_hold_the_numbers():
     assert sentences[1].endswith("the other 20% depend on the run.")
 
 
-@pytest.mark.parametrize(("flips", "chance"), [(1, "may make as much"), (40, "more than independent errors on its 50")])
+def test_runs_that_agree_leave_nothing_to_depend_on_the_run():
+    same = np.stack([np.where(np.arange(10) == 3, 1 - TARGETS, TARGETS)] * 3)
+    sentences = stability_sentences(facts(predictions=predictions(labels=same)))
+    assert sentences[1] == "All runs are right on 90% of the examples and give the same wrong label on 10%."
+
+
+def test_no_class_varies_most_where_another_varies_as_much():
+    targets = np.repeat([0, 1], 50)
+    labels = np.stack([targets] * 3)
+    labels[0, [0, 50]] = [1, 0]  # one example of each class
+    known = predictions(targets=targets, labels=labels, keys=np.arange(100))
+    assert "varies most" not in " ".join(stability_sentences(facts(predictions=known)))
+
+
+@pytest.mark.parametrize(("flips", "chance"), [(2, "may make as much"), (40, "more than independent errors on its 50")])
 def test_the_class_that_varies_most_is_named_with_what_chance_may_make(flips, chance):
     targets = np.repeat([0, 1], 50)
     labels = np.stack([targets] * 6)

@@ -62,6 +62,14 @@ def test_a_full_report_has_classes_flips_and_ensembles():
     assert "The shares of correct labels are the values of test acc in every run." in text
 
 
+@pytest.mark.parametrize(("kept", "explained"), [("scores", True), ("scores:every", True), ("labels", False)])
+def test_scores_without_representations_are_explained(kept, explained):
+    made_results = results(made.evaluation(made.predictions(6)))
+    asked = structs.replace(made_results, experiment=structs.replace(made_results.experiment, predictions=kept))
+    text = text_of(experiment_page(cases.said(asked).facts, "full"), markdown.render_markdown)
+    assert ("no two runs kept what enters the last linear layer" in text) is explained
+
+
 def test_the_figures_are_charts_of_vega_lite():
     figures = [
         each

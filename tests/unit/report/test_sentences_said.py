@@ -47,6 +47,12 @@ def test_cvs_are_ranked_among_losses_and_resources_alone():
     )
 
 
+def test_equal_cvs_are_not_ranked():
+    losses = {"train loss": [1.0, 1.22, 0.78], "test loss": [2.0, 2.442, 1.558], "test acc": [10.0, 90.0, 50.0]}
+    (facts,) = cases.document({"algo+impl": losses}).variants
+    assert "Of the losses and resources" not in " ".join(facts.headline)
+
+
 def test_one_of_several_runs_with_a_value_and_times_that_are_equal():
     runs = cases.completed("algo+impl", 3, seconds=[2.0, 2.0, 2.0])
     _, facts, _ = told(values=[96.0, None, None], runs=runs)

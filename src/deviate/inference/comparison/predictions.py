@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from deviate.collect.groups import Grouping, group_label
-from deviate.collect.matching import Withheld, match_sides, places_of
+from deviate.collect.matching import Predictions, Withheld, match_sides, places_of
 from deviate.collect.predictions import Array
 from deviate.inference.comparison.side import Side
 from deviate.measure.churn_between import ChurnBetween, churn_between
@@ -66,19 +66,13 @@ def changed_predictions(a: Side, b: Side, matches: Mapping[str, str], level: flo
     if not a.evaluations or not b.evaluations:
         return None
     first, second = _main(a, list(matches)), _main(b, list(matches.values()))
-    facts = ChangedPredictions(metric=first.metric, site=f"{first.site.function}, {first.site.file}:{first.site.line}")
-    if first.predictions is None or second.predictions is None:
-        return msgspec.structs.replace(facts, withheld=first.withheld or second.withheld)
-    if (first.metric is None) != (second.metric is None) or (
-        first.metric is not None and matches.get(first.metric, first.metric) != second.metric
-    ):
-        return msgspec.structs.replace(facts, withheld="the predictions of the two sides belong to different metrics")
-    matched = match_sides(first.predictions, second.predictions)
+    facts = ChangedPredictions(metric=first.metric, site=site_text(first))
+    matched = matched_predictions(first, second, matches)
     if isinstance(matched, Withheld):
         return msgspec.structs.replace(facts, withheld=matched.reason)
     labels_a, labels_b = (side.labels for side in matched)
-    if labels_a is None or labels_b is None:
-        return msgspec.structs.replace(facts, withheld="the models predict values, not classes")
+    assert labels_a is not None
+    assert labels_b is not None
     return msgspec.structs.replace(
         facts,
         examples=len(matched[0].keys),
@@ -89,6 +83,30 @@ def changed_predictions(a: Side, b: Side, matches: Mapping[str, str], level: flo
             for changed in _changed_groups(grouping, labels_a, labels_b, matched[0].targets, level)
         ],
     )
+
+
+def matched_predictions(
+    a: Evaluation, b: Evaluation, matches: Mapping[str, str]
+) -> tuple[Predictions, Predictions] | Withheld:
+    """Return the predicted classes of two evaluations for the examples of both, or why they are not compared.
+
+    `matches` are metrics that are compared, with their names on side B.
+    """
+    if a.predictions is None or b.predictions is None:
+        return Withheld(a.withheld or b.withheld)
+    if (a.metric is None) != (b.metric is None) or (
+        a.metric is not None and matches.get(a.metric, a.metric) != b.metric
+    ):
+        return Withheld("the predictions of the two sides belong to different metrics")
+    matched = match_sides(a.predictions, b.predictions)
+    if not isinstance(matched, Withheld) and matched[0].labels is None:
+        return Withheld("the models predict values, not classes")
+    return matched
+
+
+def site_text(evaluation: Evaluation) -> str:
+    """Return where an evaluation is made: ``evaluate, train.py:88``."""
+    return f"{evaluation.site.function}, {evaluation.site.file}:{evaluation.site.line}"
 
 
 def groupings_on(evaluation: Evaluation, keys: Array) -> list[Grouping]:

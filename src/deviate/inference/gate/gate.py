@@ -15,16 +15,18 @@ from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
 from deviate.inference.comparison.looks import record_look
 from deviate.inference.comparison.match import Match, direction_of, match_metrics, settle_names
 from deviate.inference.comparison.options import ComparisonOptions
-from deviate.inference.comparison.pairing import pair_runs
+from deviate.inference.comparison.pairing import Pairing, pair_runs
 from deviate.inference.comparison.side import Side, read_sides
 from deviate.inference.drops import DROP_HINT
 from deviate.inference.gate.conditions import GateChurn, GateFailures, gate_churn, gate_failures
+from deviate.inference.gate.groups import GateGroups, checked_groups, gate_groups
 from deviate.inference.gate.looks import GateLook, gate_look, read_checks
 from deviate.inference.gate.metric import GateMetric, Question, gate_metric, tested
 from deviate.inference.gate.options import GateOptions, Inconclusive, check_options
-from deviate.inference.metric import measured_sample
+from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.looks import RecordedLooks
+from deviate.results.groups import GroupOptions
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +47,13 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     look: GateLook
     #: None where the user allowed no churn and so none is checked.
     churn: GateChurn | None = None
+    #: None where the user gave no groups.
+    groups: GateGroups | None = None
+
+    @property
+    def judged(self) -> list[GateMetric]:
+        """All that p-values are adjusted over: the metrics, and the accuracies on groups."""
+        return [*self.metrics, *(group.accuracy for group in (self.groups.groups if self.groups else []))]
 
 
 def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) -> Gate:
@@ -62,7 +71,7 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
     if not options.drops:
         raise BadOption("a check needs a metric", hint=f"{DROP_HINT}; `deviate report {a}` lists the metrics")
     check_options(options)
-    checked, other = read_sides(workspace, (a, against), options.samples)
+    checked, other = read_sides(workspace, (a, against), options.samples, GroupOptions(sources=options.groups))
     before = read_checks(workspace, checked, other)
     gate = check_side(checked, other, options, shlex.join(["deviate", "check", a, "--against", against]), before)
     unrecorded = record_look(workspace, checked, other, before)
@@ -87,20 +96,22 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before
     pairing = pair_runs(a, b, options.pairing)
     look = gate_look(a, b, before, questions, pairing, options)
     judged = msgspec.structs.replace(options, alpha=look.alpha)
-    tests = [tested(question, pairing, look.alpha) for question in questions]
-    adjusted = adjust([test.p_worse for test in tests], "holm")
     matches = [question.match for question in questions]
-    measured = [[measured_sample(sample, 1 - look.alpha) for sample in match] for match in matches]
-    metrics = [
-        gate_metric((a, b), each, question, test, p, judged)
-        for each, question, test, p in zip(measured, questions, tests, adjusted, strict=True)
-    ]
+    grouped = checked_groups(a, b, {match[0].name: match[1].name for match in matches}, options)
+    # One family: a false `worse` on a group fails the gate as one of a metric does.
+    family = [*questions, *(group.question for group in grouped.groups)] if grouped else questions
+    measured = [[measured_sample(sample, 1 - look.alpha) for sample in question.match] for question in family]
+    outcomes = _judge((a, b), family, measured, pairing, judged)
+    metrics, accuracies = outcomes[: len(questions)], outcomes[len(questions) :]
+    measured = measured[: len(questions)]
     failures = gate_failures(a, [match[0] for match in measured], judged)
     churn = gate_churn((a, b), matches, judged)
+    groups = gate_groups(grouped, accuracies, judged) if grouped else None
+    conditions = [failures, *(each for each in (churn, groups) if each is not None)]
     return Gate(
         a=a.label,
         b=b.label,
-        passed=all(metric.passed for metric in metrics) and failures.passed and (churn is None or churn.passed),
+        passed=all(each.passed for each in [*metrics, *conditions]),
         alpha=options.alpha,
         inconclusive=options.inconclusive,
         metrics=metrics,
@@ -109,7 +120,24 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before
         command=command,
         look=look,
         churn=churn,
+        groups=groups,
     )
+
+
+def _judge(
+    sides: tuple[Side, Side],
+    questions: Sequence[Question],
+    measured: Sequence[Sequence[MetricSpread]],
+    pairing: Pairing,
+    options: GateOptions,
+) -> list[GateMetric]:
+    """Judge several metrics as one family; the alpha of `options` is that of this look."""
+    tests = [tested(question, pairing, options.alpha) for question in questions]
+    adjusted = adjust([test.p_worse for test in tests], "holm")
+    return [
+        gate_metric(sides, each, question, test, p, options)
+        for each, question, test, p in zip(measured, questions, tests, adjusted, strict=True)
+    ]
 
 
 def _questions(a: Side, b: Side, options: GateOptions) -> list[Question]:

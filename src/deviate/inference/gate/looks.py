@@ -86,7 +86,7 @@ def _settled(
     options: GateOptions,
 ) -> int | None:
     """Return the first check that showed what this one asks, by the metrics alone."""
-    if not earlier or options.max_failures is not None or options.max_churn is not None:
+    if not earlier or options.max_failures is not None or options.max_churn is not None or options.groups:
         return None
     now = [tested(question, pairing, options.alpha) for question in questions]
     for number, (runs, level) in enumerate(zip(earlier, levels, strict=False), start=1):

@@ -37,6 +37,10 @@ class GateOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_failures: float | None = None
     #: The largest share of examples that A may label differently from B, in (0, 1); None: that is not checked.
     max_churn: float | None = None
+    #: Files of groups of examples, or columns of the file of predictions that each run writes.
+    groups: tuple[str, ...] = ()
+    #: How much lower the accuracy on each group may be, a share in (0, 1); None: only a drop that is shown fails.
+    max_group_drop: float | None = None
     #: How records become samples, on both sides.
     samples: SampleOptions = DEFAULTS
 
@@ -56,10 +60,13 @@ def check_options(options: GateOptions) -> None:
     for option, share, example in (
         ("--max-failures", options.max_failures, "10%"),
         ("--max-churn", options.max_churn, "5%"),
+        ("--max-group-drop", options.max_group_drop, "2%"),
     ):
         if share is not None and not 0 < share < 1:
             raise BadOption(
                 f"{option} must lie between 0 and 1 (0% and 100%), found {share:g}",
                 hint=f"type for example {option} {example}",
             )
+    if options.max_group_drop is not None and not options.groups:
+        raise BadOption("--max-group-drop is for groups of examples", hint="give --groups as well, or leave it out")
     check_directions(options.directions)

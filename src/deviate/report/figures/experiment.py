@@ -13,10 +13,11 @@ from deviate.report.figures.figure import Figure, unique
 from deviate.report.figures.learning_curves import curve_figures
 from deviate.report.figures.predictions import prediction_figures
 from deviate.report.figures.timeline import timeline_figures
+from deviate.report.figures.weights import weight_figures
 
 
 def experiment_figures(facts: ExperimentFacts, curves: Curves | None = None) -> list[Figure]:
-    """Return every figure of an experiment: distributions, learning curves, spread by factor, times, predictions.
+    """Return every figure: distributions, learning curves, spread by factor, times, predictions, weights.
 
     Within each kind figures are in the order of the metrics; a kind for which there are no facts is absent.
     """
@@ -30,6 +31,7 @@ def experiment_figures(facts: ExperimentFacts, curves: Curves | None = None) -> 
             *(figure for figure in distributions if figure.section == "time"),
             *timeline_figures(facts),
             *(figure for figures in prediction_figures(facts).values() for figure in figures),
+            *weight_figures(facts).values(),
         ]
     )
 
@@ -51,3 +53,8 @@ class Charts:
     def predictions(self) -> dict[str, list[Figure]]:
         """The figures of predictions, by variant."""
         return prediction_figures(self.facts)
+
+    @cached_property
+    def weights(self) -> dict[str, Figure]:
+        """The figure of weights, by variant."""
+        return weight_figures(self.facts)

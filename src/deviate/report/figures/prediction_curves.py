@@ -43,7 +43,7 @@ def _ensembles(facts: Stability, known: Correctness) -> Figure:
         section="predictions",
         title="Accuracy of several runs together",
         description="Bars: ± SD between ensembles of different runs, where there are enough.",
-        spec=_curve(points, "runs in an ensemble", "accuracy, %"),
+        spec=curve(points, "runs in an ensemble", "accuracy, %"),
     )
 
 
@@ -59,7 +59,7 @@ def _abstention(facts: Stability, known: Correctness) -> Figure:
         section="predictions",
         title="Answering only where runs agree",
         description=f"Of {count(len(facts.runs), 'run')}, so many must give the same label.",
-        spec=_curve(points, "runs that agree", "share, %"),
+        spec=curve(points, "runs that agree", "share, %"),
     )
 
 
@@ -74,7 +74,7 @@ def _course(facts: Stability, learning: LearningFacts) -> Figure:
         section="predictions",
         title="Share of examples that two runs label differently, by evaluation",
         description=f"{count(len(learning.runs), 'run')}; bars: confidence intervals.",
-        spec=_curve(points, "evaluation", "churn, %"),
+        spec=curve(points, "evaluation", "churn, %"),
     )
 
 
@@ -83,8 +83,8 @@ def _point(at: int, value: float, low: float | None = None, high: float | None =
     return {"at": at, **{name: None if share is None else 100 * share for name, share in shares.items()}}
 
 
-def _curve(points: Points, x_title: str, y_title: str) -> dict[str, Any]:
-    """Draw a line through points, one for each `what`, with bars from `low` to `high` where these are known."""
+def curve(points: Points, x_title: str, y_title: str) -> dict[str, Any]:
+    """Draw a line through points `at` and `value`, one for each `what`, with bars from `low` to `high` where known."""
     y = quantitative(domain(point[name] for point in points for name in ("low", "value", "high")), y_title)
     x = whole("at", x_title)
     at = {"x": {**x, "scale": {**x["scale"], "padding": PADDING}}, "y": number("value", **y)}

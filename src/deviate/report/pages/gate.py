@@ -18,9 +18,11 @@ from deviate.report.text.gate import (
     gate_methods,
     gate_reasons,
     gate_sentence,
+    group_sentences,
     last_digit,
     outcome_text,
 )
+from deviate.report.text.words import count
 
 
 def gate_page(gate: Gate, reader: Reader) -> Page:
@@ -29,7 +31,10 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
         return Page(title="", reader=reader, sections=[_screen(gate) if reader == "screen" else _brief(gate)])
     methods = Sentences(sentences=gate_methods(gate), about="Check." if reader == "paper" else "")
     if reader == "paper":
-        sections = [Section(slug="gate", blocks=[_table(gate)]), Section(slug="methods", blocks=[methods])]
+        sections = [
+            Section(slug="gate", blocks=[_table(gate), *_group_tables(gate)]),
+            Section(slug="methods", blocks=[methods]),
+        ]
     else:
         sections = [
             Section(slug="answer", title="In short", blocks=[Answer(sentences=[gate_sentence(gate)])]),
@@ -37,6 +42,7 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
             Section(
                 slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate), *_conditions(gate)]
             ),
+            *([Section(slug="groups", title="Group by group", blocks=_groups(gate))] if gate.groups else []),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
         ]
     return Page(title=f"{gate.a} against {gate.b}", reader=reader, sections=sections)
@@ -45,7 +51,8 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
 def _brief(gate: Gate) -> Section:
     outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
     return Section(
-        slug="answer", blocks=[*_reasons(gate), *_conditions(gate), *caveat_blocks(gate_caveats(gate)), outcome]
+        slug="answer",
+        blocks=[*_reasons(gate), *_conditions(gate), *_groups(gate), *caveat_blocks(gate_caveats(gate)), outcome],
     )
 
 
@@ -66,13 +73,26 @@ def _screen(gate: Gate) -> Section:
 
 
 def _reasons(gate: Gate) -> list[Block]:
+    return [_reason(metric, f"{metric.name} ({metric.aggregate})", gate.look.alpha) for metric in gate.metrics]
+
+
+def _reason(metric: GateMetric, title: str, alpha: float) -> Fold:
+    return Fold(
+        title=f"{title}: {outcome_text(metric)}",
+        blocks=[Sentences(sentences=gate_reasons(metric, alpha))],
+        emphasis="good" if metric.passed else "bad",
+    )
+
+
+def _groups(gate: Gate) -> list[Block]:
+    """Return all groups in a table, and the reasons for those that do not pass."""
+    if gate.groups is None:
+        return []
+    failing = [group.accuracy for group in gate.groups.groups if not group.accuracy.passed]
     return [
-        Fold(
-            title=f"{metric.name} ({metric.aggregate}): {outcome_text(metric)}",
-            blocks=[Sentences(sentences=gate_reasons(metric, gate.look.alpha))],
-            emphasis="good" if metric.passed else "bad",
-        )
-        for metric in gate.metrics
+        _condition("groups", group_sentences(gate), passed=gate.groups.passed),
+        *_group_tables(gate),
+        *(_reason(accuracy, accuracy.name, gate.look.alpha) for accuracy in failing),
     ]
 
 
@@ -91,25 +111,49 @@ def _condition(title: str, sentences: list[str], *, passed: bool) -> Fold:
 
 
 def _table(gate: Gate) -> Table:
-    level = show_level(1 - 2 * gate.look.alpha)
-    many = " (Holm)" if len(gate.metrics) > 1 else ""
-    heads = ("n", gate.a, gate.b, "max. drop", "limit", "distance", f"{level} CI", "p not worse", f"p worse{many}")
     return Table(
         caption=f"{gate.a} against {gate.b}: mean ± SD; distance: from the limit, positive where it is kept",
         slug=slug("gate", gate.a, gate.b),
-        columns=columns("metric", *heads, last="outcome"),
-        rows=[_row(metric, Numbers(gate.look.alpha)) for metric in gate.metrics],
+        columns=columns("metric", *_heads(gate), last="outcome"),
+        rows=[_row(_name(metric), metric, Numbers(gate.look.alpha)) for metric in gate.metrics],
     )
 
 
-def _row(metric: GateMetric, numbers: Numbers) -> Row:
-    place = last_digit(metric)
+def _group_tables(gate: Gate) -> list[Table]:
+    """Return the table of groups, where some are checked."""
+    if gate.groups is None or not gate.groups.groups:
+        return []
+    numbers = Numbers(gate.look.alpha)
+    table = Table(
+        caption=f"{gate.a} against {gate.b}: accuracy on groups of the evaluated examples, mean ± SD",
+        slug=slug("gate", gate.a, gate.b, "groups"),
+        columns=columns("group", *_heads(gate), last="outcome"),
+        rows=[
+            _row(Cell(group.label, remark=count(group.examples, "example")), group.accuracy, numbers)
+            for group in gate.groups.groups
+        ],
+    )
+    return [table]
+
+
+def _heads(gate: Gate) -> tuple[str, ...]:
+    level = show_level(1 - 2 * gate.look.alpha)
+    many = " (Holm)" if len(gate.judged) > 1 else ""
+    return ("n", gate.a, gate.b, "max. drop", "limit", "distance", f"{level} CI", "p not worse", f"p worse{many}")
+
+
+def _name(metric: GateMetric) -> Cell:
     name = metric.name if metric.name == metric.name_b else f"{metric.name} / {metric.name_b}"
     unit = f" ({metric.unit})" if metric.unit else ""
+    return Cell(f"{name}{unit}", remark=metric.aggregate)
+
+
+def _row(name: Cell, metric: GateMetric, numbers: Numbers) -> Row:
+    place = last_digit(metric)
     sides = ((metric.mean_a, metric.sd_a), (metric.mean_b, metric.sd_b))
     return Row(
         cells=[
-            Cell(f"{name}{unit}", remark=metric.aggregate),
+            name,
             number(f"{metric.n_a}, {metric.n_b}", metric.n_a),
             *(number(f"{show_signed(mean, place)} ± {show_signed(sd, place)}", mean) for mean, sd in sides),
             number(metric.max_drop, metric.drop.value),

@@ -26,6 +26,7 @@ def gate_sentence(gate: Gate) -> str:
     reasons = [f"{failing} of {count(len(gate.metrics), 'metric')}"] if failing else []
     reasons += [] if gate.failures.passed else ["the rate of failures"]
     reasons += ["the share of answers that change"] if gate.churn is not None and not gate.churn.passed else []
+    reasons += group_failures(gate)
     outcome = "passes" if gate.passed else f"does not pass: {listed(reasons)}"
     return f"{gate.a} against {gate.b} {outcome}."
 
@@ -60,6 +61,38 @@ def churn_sentences(gate: Gate) -> list[str]:
     kept = "kept" if gate.churn.passed else "not shown to be kept"
     upper = f"the share is at most {show_percent(gate.churn.upper)} ({level} one-sided limit)"
     return [*sentences, f"{allowed}, which is {kept}: {upper}."]
+
+
+def group_failures(gate: Gate) -> list[str]:
+    """Return what of the groups fails, as words of a list; nothing where they pass or none are checked."""
+    if gate.groups is None or gate.groups.passed:
+        return []
+    failing = sum(not group.accuracy.passed for group in gate.groups.groups)
+    return [f"{failing} of {count(len(gate.groups.groups), 'group')}"] if failing else ["the groups"]
+
+
+def group_sentences(gate: Gate) -> list[str]:
+    """Say on how many groups the accuracy passes, and where it fell most; nothing where no groups are checked."""
+    if gate.groups is None:
+        return []
+    if gate.groups.withheld:
+        return [f"The groups do not pass, as nothing is known of them: {gate.groups.withheld}."]
+    passing = sum(group.accuracy.passed for group in gate.groups.groups)
+    allowed = (
+        f"may be {show_percent(gate.groups.allowed)} of its examples lower" if gate.groups.allowed else "may not fall"
+    )
+    sentences = [f"The accuracy on each group {allowed}: {passing} of {count(len(gate.groups.groups), 'group')} pass."]
+    fallen = [group.accuracy for group in gate.groups.groups if (_fall(group.accuracy) or 0) > 0]
+    if fallen:
+        most = max(fallen, key=lambda accuracy: _fall(accuracy) or 0)
+        place = last_digit(most)
+        means = f"{show(most.mean_a, place)} against {show(most.mean_b, place)}"
+        sentences.append(f"Lowest beside the other side is the {most.name}: {means}.")
+    return sentences
+
+
+def _fall(accuracy: GateMetric) -> float | None:
+    return None if accuracy.mean_a is None or accuracy.mean_b is None else accuracy.mean_b - accuracy.mean_a
 
 
 def outcome_text(metric: GateMetric) -> str:
@@ -231,8 +264,9 @@ def _wide(metric: GateMetric, label: str) -> str:
 def gate_methods(gate: Gate) -> list[str]:
     """Say for a paper how it was checked."""
     tests = listed(list(dict.fromkeys(TESTS[metric.test].label for metric in gate.metrics)))
-    many = len(gate.metrics)
-    adjusted = f"; p-values of being worse are Holm-adjusted over {many} metrics" if many > 1 else ""
+    over = [count(len(gate.metrics), "metric")]
+    over += [count(len(gate.groups.groups), "group")] if gate.groups else []
+    adjusted = f"; p-values of being worse are Holm-adjusted over {listed(over)}" if len(gate.judged) > 1 else ""
     look = gate.look
     return [
         f"Each mean is tested against its limit by one-sided {tests} tests, each kind of claim at level "

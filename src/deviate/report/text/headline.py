@@ -120,15 +120,21 @@ def sd_basis(interval: Interval) -> str:
 
 
 def _extremes(metrics: Sequence[MetricSpread]) -> list[str]:
-    """Compare CVs where they mean something: a score that cannot exceed 100 % has a small one, however it varies."""
+    """Compare CVs where they mean something, and differ in the digits that are shown.
+
+    A score that cannot exceed 100 % has a small one, however it varies.
+    """
     unbounded = (metric for metric in metrics if metric.kind in ("loss", "resource"))
     ranked = by_cv(metric for metric in unbounded if metric.spread.cv is not None and not metric.spread.identical)
     if len(ranked) < 2:
         return []
     most, least = ranked[0], ranked[-1]
+    largest, smallest = show_percent(most.spread.cv), show_percent(least.spread.cv)
+    if largest == smallest:
+        return []
     return [
-        f"Of the losses and resources, {most.name} varies most relative to its mean (CV "
-        f"{show_percent(most.spread.cv)}) and {least.name} least (CV {show_percent(least.spread.cv)})."
+        f"Of the losses and resources, {most.name} varies most relative to its mean (CV {largest}) and {least.name} "
+        f"least (CV {smallest})."
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from deviate.collect.matching import Match
 from deviate.inference.groups import GroupFacts, GroupRate, GroupStability
@@ -31,6 +31,13 @@ ERRORS = {"fpr": "false positive rate", "fnr": "false negative rate"}
 NOTHING_CAPTURED = (
     "No predictions were captured: no evaluation of a model was recognised by a call, a comparison or a metric. "
     "`--predictions FILE` takes them from a file that each run writes."
+)
+
+#: What to say where scores were asked for, and the representations that come with them were not kept.
+NO_REPRESENTATIONS = (
+    "Representations are not compared: no two runs kept what enters the last linear layer for the same examples. It is "
+    "captured in calls of models of PyTorch and Keras; what JAX, `tf.function` or `torch.compile` compile keeps it to "
+    "itself."
 )
 
 
@@ -64,9 +71,10 @@ def _stable(labels: Labels) -> str:
     known = labels.correctness
     if known is None:
         return f"All runs agree on {show_percent(1 - labels.unstable)} of the examples."
+    depend = f"; the other {show_percent(labels.unstable)} depend on the run" if labels.unstable else ""
     return (
         f"All runs are right on {show_percent(known.stably_right)} of the examples and give the same wrong label on "
-        f"{show_percent(known.stably_wrong)}; the other {show_percent(labels.unstable)} depend on the run."
+        f"{show_percent(known.stably_wrong)}{depend}."
     )
 
 
@@ -75,7 +83,7 @@ def _classes(known: Correctness) -> Iterator[str]:
     if len(spreads) < 2 or len(spreads) != len(known.classes):
         return
     widest = max(spreads, key=lambda each: each.sd or 0.0)
-    if widest.sd:
+    if widest.sd and _is_largest(widest.sd, [each.sd or 0.0 for each in spreads]):
         yield f"Class {widest.name} varies most: the SD of its accuracy is {_wide(widest, widest.examples)}."
 
 
@@ -85,7 +93,8 @@ def _groups(facts: GroupFacts | None) -> Iterator[str]:
         return
     for rate in ("accuracy", max(ERRORS, key=lambda name: _widest(facts, name)[1])):
         group, sd = _widest(facts, rate)
-        if group is None or not sd:
+        sds = [group.rates[rate].sd or 0.0 for group in facts.groups if rate in group.rates]
+        if group is None or not sd or not _is_largest(sd, sds):
             continue
         if rate == "accuracy":
             wide = _wide(group.rates[rate], group.examples)
@@ -93,6 +102,11 @@ def _groups(facts: GroupFacts | None) -> Iterator[str]:
         else:
             wide = f"{points(sd)}{_times(group.rates[rate])}"
             yield f"The {ERRORS[rate]} varies most in group {group.label}: its SD is {wide}."
+
+
+def _is_largest(sd: float, sds: Sequence[float]) -> bool:
+    """Tell whether one SD alone is the largest in the digits that are shown."""
+    return sum(points(each) == points(sd) for each in sds) == 1
 
 
 def _widest(facts: GroupFacts, rate: str) -> tuple[GroupStability | None, float]:

@@ -10,8 +10,15 @@ from typing import Any
 import msgspec
 
 from deviate.inference.gate.gate import Gate
+from deviate.inference.gate.groups import GateGroup
 from deviate.inference.gate.metric import GateMetric
-from deviate.report.text.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons
+from deviate.report.text.gate import (
+    churn_sentences,
+    failure_sentences,
+    gate_caveats,
+    gate_reasons,
+    group_sentences,
+)
 from deviate.report.writers.comparison_json import changed_contract, comparability_contract
 from deviate.report.writers.json_values import fields, json_text
 
@@ -39,8 +46,18 @@ def gate_json(gate: Gate) -> str:
             "why": churn_sentences(gate),
         },
         "look": msgspec.to_builtins(gate.look),
+        "groups": gate.groups
+        and {
+            **fields(gate.groups, "site", "allowed", "withheld", "passed"),
+            "groups": [_group(group, gate.look.alpha) for group in gate.groups.groups],
+            "why": group_sentences(gate),
+        },
     }
     return json_text(contract)
+
+
+def _group(group: GateGroup, alpha: float) -> dict[str, Any]:
+    return {**fields(group, "column", "name", "examples"), "accuracy": _metric(group.accuracy, alpha)}
 
 
 def _metric(metric: GateMetric, alpha: float) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The outcome of a gate as JUnit XML, which GitLab, Jenkins and others show: a test case a metric or other condition.
 
-There is no standard; the elements and attributes used are those that the schema of Jenkins' xUnit plug-in and GitLab's
-parser have in common.
+Each group of examples is a metric. There is no standard; the elements and attributes used are those that the schema of
+Jenkins' xUnit plug-in and GitLab's parser have in common.
 """
 
 from __future__ import annotations
@@ -12,7 +12,13 @@ from xml.etree import ElementTree
 from deviate.inference.gate.gate import Gate
 from deviate.inference.gate.metric import GateMetric
 from deviate.report.escape import clean, encodable
-from deviate.report.text.gate import churn_sentences, failure_sentences, gate_caveats, gate_reasons
+from deviate.report.text.gate import (
+    churn_sentences,
+    failure_sentences,
+    gate_caveats,
+    gate_reasons,
+    group_sentences,
+)
 
 #: Characters that XML 1.0 cannot hold, not even escaped (section 2.2); controls are gone by `clean` already.
 _NO_XML = re.compile("[\ufffe\uffff]")
@@ -25,10 +31,10 @@ def gate_junit(gate: Gate) -> str:
     the gate, else it counts as skipped.
     """
     conditions = _conditions(gate)
-    failures = sum(not metric.passed for metric in gate.metrics) + sum(not passed for _, passed, _ in conditions)
-    skipped = sum(_skipped(metric) for metric in gate.metrics)
+    failures = sum(not metric.passed for metric in gate.judged) + sum(not passed for _, passed, _ in conditions)
+    skipped = sum(_skipped(metric) for metric in gate.judged)
     counts = {
-        "tests": str(len(gate.metrics) + len(conditions)),
+        "tests": str(len(gate.judged) + len(conditions)),
         "failures": str(failures),
         "errors": "0",
         "skipped": str(skipped),
@@ -37,7 +43,7 @@ def gate_junit(gate: Gate) -> str:
     suite = ElementTree.SubElement(
         root, "testsuite", {"name": _text(f"{gate.a} against {gate.b}"), **counts, "time": "0"}
     )
-    for metric in gate.metrics:
+    for metric in gate.judged:
         _case(suite, metric, gate)
     for name, passed, sentences in conditions:
         _condition(suite, name, sentences, gate, passed=passed)
@@ -72,6 +78,8 @@ def _conditions(gate: Gate) -> list[tuple[str, bool, list[str]]]:
         conditions.append(("failures", gate.failures.passed, failure_sentences(gate)))
     if gate.churn is not None:
         conditions.append(("churn", gate.churn.passed, churn_sentences(gate)))
+    if gate.groups is not None and gate.groups.withheld:
+        conditions.append(("groups", gate.groups.passed, group_sentences(gate)))
     return conditions
 
 

@@ -57,7 +57,14 @@ PAGE_WRITERS = (
 )
 
 #: Formats of facts have one suffix, whichever topic writes them.
-_FACT_SUFFIXES = {"json": ".json", "csv": ".csv", "summary": ".summary.csv", "groups": ".groups.csv", "junit": ".xml"}
+_FACT_SUFFIXES = {
+    "json": ".json",
+    "csv": ".csv",
+    "summary": ".summary.csv",
+    "groups": ".groups.csv",
+    "weights": ".weights.csv",
+    "junit": ".xml",
+}
 
 #: Other words for a format.
 _ALIASES = {
@@ -71,7 +78,7 @@ _ALIASES = {
 }
 
 #: Names in the order in which they are offered.
-_ORDER = ("terminal", "md", "tex", "json", "html", "csv", "summary", "groups", "junit")
+_ORDER = ("terminal", "md", "tex", "json", "html", "csv", "summary", "groups", "weights", "junit")
 
 DEFAULT_FORMAT = "terminal"
 

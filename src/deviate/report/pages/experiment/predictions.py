@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.flips import Flip
 from deviate.inference.learning import LearningFacts
-from deviate.inference.stability import ClassStability, Correctness, Flip, Stability
+from deviate.inference.stability import ClassStability, Correctness, Stability
 from deviate.inference.weights import WeightFacts
 from deviate.measure.jackknife import Estimate
 from deviate.report.figures.experiment import Charts
@@ -16,6 +17,7 @@ from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Senten
 from deviate.report.pages.cells import columns, number, plain_cell, points_cell, share_cell
 from deviate.report.pages.experiment.groups import group_tables
 from deviate.report.text.stability import (
+    NO_REPRESENTATIONS,
     NOTHING_CAPTURED,
     brief_stability,
     provenance,
@@ -86,6 +88,8 @@ def representations(facts: ExperimentFacts, charts: Charts) -> Section | None:
         )
         for each in facts.representations
     ]
+    if not blocks and facts.stabilities and facts.definition.predictions.partition(":")[0] == "scores":
+        blocks.append(Sentences(sentences=[NO_REPRESENTATIONS]))
     return Section(slug="representations", title="Representations", blocks=blocks) if blocks else None
 
 
@@ -95,6 +99,8 @@ def weights(facts: ExperimentFacts, charts: Charts) -> Section | None:
     for each in facts.weights:
         about = each.variant if len(facts.variants) > 1 else ""
         blocks.append(Sentences(about=about, sentences=weight_sentences(each)))
+        if each.variant in charts.weights:
+            blocks.append(Drawing(figure=charts.weights[each.variant]))
         if each.layers:
             blocks.append(Fold(title="Layers", blocks=[_layer_table(each)], open=False))
         if each.moments:
@@ -203,10 +209,12 @@ def _class_row(each: ClassStability) -> Row:
 
 
 def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool) -> Table:
+    shown = any(flip.input or flip.picture for flip in flips)
+    heads = ("number" if by_index else "position", "target", "most runs", "runs", "others", "runs")
     return Table(
         caption="Examples on which runs disagree most",
         slug="flips",
-        columns=columns("number" if by_index else "position", "target", "most runs", "runs", "others", "runs", words=0),
+        columns=columns(*heads, words=0, last="input" if shown else ""),
         rows=[
             Row(
                 cells=[
@@ -216,6 +224,7 @@ def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool) -> Table:
                     number(f"{flip.agreeing}/{runs}", flip.agreeing),
                     Cell(flip.other),
                     number(f"{flip.others}/{runs}", flip.others),
+                    *([Cell(flip.input, picture=flip.picture)] if shown else []),
                 ]
             )
             for flip in flips

@@ -99,17 +99,21 @@ class Process:
         """Return what is called after the outermost call of a module of PyTorch's, with all it was called with."""
         if self.predictions is None:
             return lambda module, args, kwargs, returned: None
-        from .predictions.torch import Models
+        from .predictions.torch.models import Models
 
         return Models(torch, self.predictions).look
 
     def after_layers(self):
-        """Return what is called after the outermost call of a layer of Keras, None where nothing is captured."""
-        if self.predictions is None:
-            return None
-        from .predictions.keras import keras_of
+        """Return what is called after the outermost call of a layer of Keras, and with what enters a dense layer.
 
-        return keras_of(self).called
+        They are None where nothing is captured.
+        """
+        if self.predictions is None:
+            return None, None
+        from .predictions.keras.models import keras_of
+
+        keras = keras_of(self)
+        return keras.called, None if self.predictions.last_input is None else keras.see
 
     def describe(self):
         """Return the start event."""

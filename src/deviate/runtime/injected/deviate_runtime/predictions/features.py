@@ -1,8 +1,9 @@
-"""What enters the last linear layer of a model of PyTorch in evaluation: how it represents some of the examples."""
+"""What enters the last linear layer of a model in evaluation: how it represents some of the examples."""
 
 import sys
 
 from ..streams.examples import mixed
+from .outputs import is_floating
 
 #: Examples of a pass that are kept: those whose identities have the smallest digests, the same ones in every run.
 MOST = 1000
@@ -17,20 +18,29 @@ class LastInput:
         self.input = None
 
     def see(self, module, args):
-        """Take down what a linear layer is called on in evaluation."""
-        if not module.training and len(args) == 1:
+        """Take down what a linear layer of PyTorch is called on in evaluation."""
+        if not module.training:
+            self.see_input(args)
+
+    def see_input(self, args):
+        """Take down what a linear layer is called on."""
+        if len(args) == 1:
             self.input = args[0]
 
-    def take(self, size):
-        """Return it and let it go; None where it has not one row an example."""
-        tensor, self.input = self.input, None
-        if tensor is None or tensor.dim() != 2 or len(tensor) != size or not tensor.is_floating_point():
-            return None
-        return tensor
+    def take(self):
+        """Return it and let it go."""
+        value, self.input = self.input, None
+        return value
+
+
+def features_of(value, size):
+    """Return an array or a tensor that has a row of features for each of `size` examples; None for anything else."""
+    shape = getattr(value, "shape", ())
+    return value if len(shape) == 2 and shape[0] == size and is_floating(value) else None
 
 
 class Features:
-    """The representations of some examples of a pass: as tensors, where they are, until the pass is over."""
+    """The representations of some examples of a pass: arrays or tensors, where they are, until the pass is over."""
 
     def __init__(self):
         self.name = None
@@ -41,8 +51,8 @@ class Features:
 
     def add(self, batch):
         """Take those of a batch."""
-        numpy, torch = sys.modules["numpy"], sys.modules["torch"]
-        tensor, batch.features = batch.features, None
+        numpy = sys.modules["numpy"]
+        values, batch.features = batch.features, None
         name = "index" if batch.index is not None else "digest"
         if self.is_over or getattr(batch, name) is None or self.name not in (None, name):
             self.stop()
@@ -52,16 +62,16 @@ class Features:
         places = numpy.arange(len(keys)) if self.limit is None else numpy.flatnonzero(keys < self.limit)
         if len(places):
             self.keys.append(keys[places])
-            self.parts.append(tensor.detach()[torch.from_numpy(places).to(tensor.device)])
+            self.parts.append(rows_at(numpy, values, places))
         if sum(map(len, self.keys)) > 2 * MOST:
-            self.trim(numpy, torch)
+            self.trim(numpy)
 
     def stop(self):
         """Take no more: not all examples are known, or several layers took turns."""
         self.is_over = True
         self.keys, self.parts = [], []
 
-    def trim(self, numpy, torch):
+    def trim(self, numpy):
         """Keep the examples with the smallest keys; of several calls on one, the last."""
         if len({part.shape[1] for part in self.parts}) != 1:
             self.stop()
@@ -69,25 +79,41 @@ class Features:
         joined = numpy.concatenate(self.keys)
         keys, last = numpy.unique(joined[::-1], return_index=True)
         places = (len(joined) - 1 - last)[:MOST]
-        tensor = torch.cat(self.parts)
         self.keys = [keys[:MOST]]
-        self.parts = [tensor[torch.from_numpy(places).to(tensor.device)]]
+        self.parts = [rows_at(numpy, joined_rows(numpy, self.parts), places)]
         self.limit = keys[MOST] if len(keys) > MOST else self.limit
 
     def columns(self, numpy, columns):
         """Return the columns ``features`` and ``feature_rows``, the examples that these are of."""
         if not self.keys or self.name not in columns:
             return {}
-        self.trim(numpy, sys.modules["torch"])
+        self.trim(numpy)
         if self.is_over:
             return {}
         known, first = numpy.unique(keys_of(numpy, self.name, columns[self.name]), return_index=True)
         found = numpy.isin(self.keys[0], known)
         rows = first[numpy.searchsorted(known, self.keys[0][found])]
-        values = self.parts[0].float().cpu().numpy()[found]
+        values = single_precision(numpy, self.parts[0])[found]
         return {"features": values, "feature_rows": rows} if len(rows) else {}
 
 
 def keys_of(numpy, name, column):
     """Return a number for each example that spreads over all of a data set."""
     return mixed(numpy, column.astype(numpy.uint64)) if name == "index" else column
+
+
+def rows_at(numpy, values, places):
+    """Return rows of an array, or of a tensor where it is."""
+    if type(values) is numpy.ndarray:
+        return values[places]
+    return values.detach()[sys.modules["torch"].from_numpy(places).to(values.device)]
+
+
+def joined_rows(numpy, parts):
+    """Return arrays or tensors one below the other."""
+    return numpy.concatenate(parts) if type(parts[0]) is numpy.ndarray else sys.modules["torch"].cat(parts)
+
+
+def single_precision(numpy, values):
+    """Return an array or a tensor as an array of 32-bit numbers."""
+    return values.astype(numpy.float32) if type(values) is numpy.ndarray else values.float().cpu().numpy()

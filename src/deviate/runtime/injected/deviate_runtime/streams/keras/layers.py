@@ -9,6 +9,9 @@ from ...patching import replaces
 from ..boundaries import bind, iterate
 from .random import purpose
 
+#: The module whose layers multiply by a matrix.
+DENSE = "keras.src.layers.core.dense"
+
 
 def patch_layer(module, streams):
     """Have layers called for their purpose and, in Keras 3, built for `init`."""
@@ -22,10 +25,12 @@ def wrap_call(cls, streams):
     """Have a layer's call draw for `layers`, or for `augment` where it transforms data."""
     plain = cls.__call__
     factors = {}
-    called = streams.process.after_layers()
+    called, see_input = streams.process.after_layers()
 
     @replaces(cls, "__call__")
     def __call__(self, *args, **kwargs):
+        if see_input is not None and type(self).__module__ == DENSE:
+            see_input(args)
         factor = factors.get(type(self)) or factors.setdefault(type(self), purpose(self) or LAYERS)
         current = streams.current
         if current == factor or current in (AUGMENT, DATA) or in_thread(streams):

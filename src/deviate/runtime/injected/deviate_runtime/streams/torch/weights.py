@@ -63,6 +63,9 @@ class Weights:
         Optimizers that were seen, by identity.
     ends : dict
         Digest of the weights that each optimizer left, by its number.
+    names : dict
+        By number of an optimizer, the names of its parameters by their identities: a function that trains may let its
+        model go before its optimizer.
     """
 
     def __init__(self, torch, streams):
@@ -80,6 +83,7 @@ class Weights:
         self.number = 0
         self.digest = 0
         self.ends = {}
+        self.names = {}
         for gone in getattr(self, "alive", {}).values():
             gone.detach()
         self.alive = {}
@@ -119,6 +123,8 @@ class Weights:
         gone = weakref.finalize(optimizer, self.leave, number, id(optimizer), groups)
         gone.atexit = False
         self.alive[number] = gone
+        if self.streams.process.weights.is_kept:
+            self.learn_names(number, groups)
 
     def leave(self, number, identity, groups):
         """Look at the weights that an optimizer leaves."""
@@ -129,7 +135,8 @@ class Weights:
             if weights.takes_digests:
                 self.ends[number] = digest_of(self.torch, groups)
             if weights.is_kept:
-                weights.write("torch-%d" % number, self.named(groups))
+                weights.write("torch-%d" % number, self.named(number, groups))
+            self.names.pop(number, None)
         except Exception as error:
             self.streams.process.events.note("weights-unread", repr(error), "weights")
 
@@ -139,17 +146,24 @@ class Weights:
             kept = gone.peek()
             try:
                 if kept is not None:
-                    self.streams.process.weights.write("torch-%d" % number, self.named(kept[2][2]), iteration)
+                    self.streams.process.weights.write("torch-%d" % number, self.named(number, kept[2][2]), iteration)
             except Exception as error:
                 self.streams.process.events.note("weights-unread", repr(error), "weights")
 
-    def named(self, groups):
-        """Return the tensors of an optimizer by the names that the models have for them, else by their place."""
-        names = {}
+    def learn_names(self, number, groups):
+        """Return the names that models have for the parameters of an optimizer, those known before among them."""
+        own = {id(parameter) for group in groups for parameter in group["params"]}
+        names = self.names.setdefault(number, {})
         for model in self.streams.models.values():
             alive = model()
             for name, parameter in alive.named_parameters() if alive is not None else ():
-                names.setdefault(id(parameter), name)
+                if id(parameter) in own:
+                    names.setdefault(id(parameter), name)
+        return names
+
+    def named(self, number, groups):
+        """Return the tensors of an optimizer by the names that the models have for them, else by their place."""
+        names = self.learn_names(number, groups)
         return [
             as_tensor(names.get(id(parameter), "%d.%d" % (index, position)), local(parameter))
             for index, group in enumerate(groups)

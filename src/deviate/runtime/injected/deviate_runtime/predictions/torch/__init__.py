@@ -1,0 +1,1 @@
+"""PyTorch: what its models return in evaluation, and the batches of its loaders."""

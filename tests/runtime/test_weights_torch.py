@@ -1,0 +1,46 @@
+"""Weights of PyTorch are kept by the names that the model has for them, wherever the training is written."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+from installed import require
+from programs import Run
+
+pytestmark = pytest.mark.slow
+
+STEPS = """
+model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x = torch.ones(8, 4)
+for epoch in range(4):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    print("epoch", epoch, "loss", loss.item())
+"""
+IN_A_FUNCTION = "import torch\ntorch.manual_seed(0)\ndef main():\n" + STEPS.replace("\n", "\n    ") + "\nmain()\n"
+IN_THE_MODULE = "import torch\ntorch.manual_seed(0)\n" + STEPS
+NAMES = ["0.bias", "0.weight", "2.bias", "2.weight"]
+
+
+def names_in(path: Path) -> list[str]:
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    return sorted(json.loads(data[8 : 8 + length]))
+
+
+@pytest.mark.parametrize("source", [IN_A_FUNCTION, IN_THE_MODULE], ids=["function", "module"])
+def test_weights_have_their_names_also_where_a_function_lets_the_model_go_first(
+    run: Run, tmp_path: Path, source: str
+) -> None:
+    require("torch")
+    plain = run(source, runtime=False)
+    outcome = run(source, control="observe", weights="final")
+    assert outcome.stdout == plain.stdout
+    (file,) = (tmp_path / "records").glob("weights-torch-1-*.safetensors")
+    assert names_in(file) == NAMES
