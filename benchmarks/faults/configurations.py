@@ -88,6 +88,8 @@ OPTIONS: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "--entry": (("train.py",), ("other.py", ".", "/dev/null", "data")),
     "--until": (("loss ±10%", "acc sd ±90%"), ("nothing ±1", "loss ±-1", "±", "loss ±1e400")),
     "--project": ((".",), ("..", "data", "gone")),
+    "--predictions": (("none", "labels", "scores", "labels:every", "pred.csv"), ("every", "", "labels:2", "../x.csv")),
+    "--weights": (("none", "digest", "final", "every:2", "*.pt"), ("every:0", "every:x", "", "../*.pt", "[")),
 }  # fmt: skip
 
 FLAGS = ("--strict", "--json", "--discard-work", "--retry-failed", "--anyway")

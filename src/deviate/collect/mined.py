@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from deviate.collect.derived import derived_table, stamp_of
 from deviate.collect.identity import numbers
+from deviate.collect.integrity import text_damage
 from deviate.collect.marks import NO_MARKS, Marks, read_marks
 from deviate.collect.observed.slots import Slot, SlotSeries, mine_log
 from deviate.collect.observed.structured import read_file
@@ -20,10 +21,10 @@ from deviate.collect.processes import run_processes
 from deviate.replicate.workspace.folders import RunFolder
 
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
-VERSION = "2"
+VERSION = "3"
 
-#: Keys of the file's metadata: the slots, and the number of lines that were left out.
-SLOTS, LEFT_OUT = b"deviate slots", b"deviate lines left out"
+#: Keys of the file's metadata: the slots, the number of lines that were left out, and the files.
+SLOTS, LEFT_OUT, DAMAGED = b"deviate slots", b"deviate lines left out", b"deviate files damaged"
 
 
 class RunSeries(NamedTuple):
@@ -39,6 +40,8 @@ class MinedRun(NamedTuple):
 
     series: list[RunSeries]
     left_out: int
+    #: How files differ from what they were when the run ended; they are not searched.
+    damaged: list[str]
 
 
 def mined_run(folder: RunFolder, spare: Path) -> MinedRun:
@@ -46,7 +49,7 @@ def mined_run(folder: RunFolder, spare: Path) -> MinedRun:
 
     `spare` is the folder to write to where this reader may not write into the run's.
     """
-    files = [*text_files(folder), *folder.record_files(), *folder.event_files()]
+    files = [*folder.text_files(), *folder.record_files(), *folder.event_files()]
     path = derived_table(
         folder.reported_file,
         stamp_of(files, VERSION),
@@ -56,24 +59,19 @@ def mined_run(folder: RunFolder, spare: Path) -> MinedRun:
     return _read(path)
 
 
-def text_files(folder: RunFolder) -> list[Path]:
-    """Return the files of a run that hold what it reported in text."""
-    written = sorted(path for path in folder.written.rglob("*") if path.is_file())
-    return [path for path in (folder.stdout_file, folder.stderr_file, *written) if path.is_file()]
-
-
 def _mined(folder: RunFolder) -> MinedRun:
     marks = read_marks(run_processes(folder))
     series: list[RunSeries] = []
     left_out = 0
-    for path in text_files(folder):
+    damaged = text_damage(folder, folder.read_outcome())
+    for path in (each for each in folder.text_files() if each not in damaged):
         if path.parent == folder.path:
             mined, marked = mine_log(path.read_bytes(), path.stem), marks[path.stem]
         else:
             mined, marked = read_file(path, str(path.relative_to(folder.written))), NO_MARKS
         series += [_placed(each, marked) for each in mined.series]
         left_out += mined.left_out
-    return MinedRun(series, left_out)
+    return MinedRun(series, left_out, list(damaged.values()))
 
 
 def _placed(series: SlotSeries, marks: Marks) -> RunSeries:
@@ -91,8 +89,8 @@ def _as_table(run: MinedRun) -> pa.Table:
         "iteration": _joined([each.iterations for each in mined], np.int64),
         "seconds": _joined([each.seconds for each in mined], np.float64),
     }
-    slots = msgspec.json.encode([each.series.slot for each in mined])
-    return pa.table(columns).replace_schema_metadata({SLOTS: slots, LEFT_OUT: str(run.left_out)})
+    slots, damaged = msgspec.json.encode([each.series.slot for each in mined]), msgspec.json.encode(run.damaged)
+    return pa.table(columns).replace_schema_metadata({SLOTS: slots, LEFT_OUT: str(run.left_out), DAMAGED: damaged})
 
 
 def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
@@ -112,4 +110,4 @@ def _read(path: Path) -> MinedRun:
         )
         for slot, part in zip(slots, parts, strict=True)
     ]
-    return MinedRun(series, int(metadata[LEFT_OUT]))
+    return MinedRun(series, int(metadata[LEFT_OUT]), msgspec.json.decode(metadata[DAMAGED], type=list[str]))

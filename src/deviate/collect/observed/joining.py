@@ -62,6 +62,12 @@ def chance(series: SlotSeries, recorded: Floats) -> float:
     return min(_chance_of(series, recorded * factor) for factor in FACTORS)
 
 
+def shows(series: SlotSeries, recorded: Floats) -> bool:
+    """Whether a slot has each of the recorded values, rounded as printed, and no others."""
+    whole = len(series.values) == len(recorded) and bool(np.isfinite(series.values).any())
+    return whole and any(_is_in_order(series, recorded * factor) for factor in FACTORS)
+
+
 def _chance_of(series: SlotSeries, recorded: Floats) -> float:
     if not _is_in_order(series, recorded):
         return 1.0
@@ -128,7 +134,8 @@ def _next_match(value: float, half: float, recorded: Floats, at: int) -> int:
 def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[Slot, str]:
     """Return the metric whose values each slot shows, by the slots that show one.
 
-    Several slots may show one metric (the output and a file). Where several metrics explain a slot, that with the
+    Several slots may show one metric (the output and a file). A slot with the name of a metric may have too few digits to
+    rule out chance: there it is enough that it shows each of the metric's values. Where several metrics explain a slot, that with the
     name of the slot is chosen, then the one that is least likely to agree by chance; of equal ones the first.
     """
     joined: dict[Slot, str] = {}
@@ -137,7 +144,7 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
         for metric, values in recorded.items():
             same_name = says_the_same(one.slot.name, metric)
             likely = chance(one, values)
-            if likely <= (MOST_CHANCE_NAMED if same_name else MOST_CHANCE):
+            if likely <= (MOST_CHANCE_NAMED if same_name else MOST_CHANCE) or (same_name and shows(one, values)):
                 candidates.append((not same_name, likely, metric))
         if candidates:
             joined[one.slot] = min(candidates, key=lambda candidate: candidate[:2])[2]

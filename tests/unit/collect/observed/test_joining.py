@@ -86,3 +86,11 @@ def test_one_final_value_needs_digits_or_the_name():
     assert not explains(printed([0.95], "{:.2f}"), np.array([0.95123]))
     series = printed([0.95], "{:.2f}", name="test accuracy")
     assert join([series], {"test_accuracy": np.array([0.95123])}) == {series.slot: "test_accuracy"}
+
+
+def test_a_slot_with_the_name_of_a_metric_needs_no_digits_where_it_shows_every_value():
+    values = np.array([0.3, 0.4, np.nan, 0.9])
+    series = printed(values, "{:.0f}")
+    assert not explains(series, values)
+    assert join([series], {"mean loss": values}) == {series.slot: "mean loss"}
+    assert join([series], {"mean loss": values + 0.4, "score": values, "loss": values[:3]}) == {}
