@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from configurations import command, warm
+from forks import command, warm
 from harness import finish, judged_end
 
 NAMES = [
