@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
 from harness import SECONDS, judged_end
 
 from deviate.cli import main as main_of_the_tool
@@ -30,20 +32,22 @@ def warm() -> None:
         importlib.import_module(f"deviate.{module}")
 
 
-def command(project: Path, words: list[str], environment: dict[str, str]) -> Ended:
-    """Type a command, in a process that has the libraries already: starting them takes longer than such a training."""
+def command(project: Path, words: list[str], environment: dict[str, str], memory: int | None = None) -> Ended:
+    """Type a command; it may take so many bytes of memory more than this process has."""
 
     def call() -> None:
+        if memory is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + memory,) * 2)
         sys.argv = ["deviate", *words]
         main_of_the_tool()
 
     return forked(call, project, {**environment, "PWD": str(project)})
 
 
-def typed(project: Path, words: list[str], environment: dict[str, str]) -> dict[str, Any]:
+def typed(project: Path, words: list[str], environment: dict[str, str], memory: int | None = None) -> dict[str, Any]:
     """Type a command, and judge how it ended."""
     began = time.perf_counter()
-    ended = command(project, words, environment)
+    ended = command(project, words, environment, memory)
     return judged_end(ended.status, ended.printed, ended.errors, began, late=ended.late)
 
 

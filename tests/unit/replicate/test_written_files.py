@@ -9,6 +9,7 @@ import pytest
 from deviate.experiment import Run
 from deviate.replicate import written_files
 from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.run_files import Completed
 from deviate.replicate.written_files import keep_written
 
 
@@ -69,3 +70,12 @@ def test_what_is_too_large_is_left_out_and_said(prepared, monkeypatch, limit, va
     (said,) = keep_written(copy, folder)
     assert said == "Text files that it wrote and that are too many or too large to be searched for metrics: 1."
     assert kept(folder) == ["small.txt"]
+
+
+def test_a_name_in_no_encoding_is_kept_in_one(prepared):
+    copy, folder = prepared
+    (copy / os.fsdecode(b"\xff.csv")).write_text("epoch,loss\n0,1.5\n")
+    assert keep_written(copy, folder) == []
+    assert kept(folder) == ["\\xff.csv"]
+    folder.write_outcome(Completed(seconds=1.0))
+    assert "written/\\xff.csv" in folder.read_outcome().files

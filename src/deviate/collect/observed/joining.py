@@ -134,9 +134,9 @@ def _next_match(value: float, half: float, recorded: Floats, at: int) -> int:
 def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[Slot, str]:
     """Return the metric whose values each slot shows, by the slots that show one.
 
-    Several slots may show one metric (the output and a file). A slot with the name of a metric may have too few digits to
-    rule out chance: there it is enough that it shows each of the metric's values. Where several metrics explain a slot, that with the
-    name of the slot is chosen, then the one that is least likely to agree by chance; of equal ones the first.
+    Several slots may show one metric (the output and a file). Where several metrics explain a slot, that with the name
+    of the slot is chosen, then the one that is least likely to agree by chance; of equal ones the first. A slot may
+    have too few digits to rule out chance: under the name of a metric, showing each of its values is enough.
     """
     joined: dict[Slot, str] = {}
     for one in series:
