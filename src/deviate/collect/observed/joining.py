@@ -154,12 +154,17 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
 def says_the_same(name: str, other: str) -> bool:
     """Whether two names mean one metric: of the same part of the data, and one in the words of the other.
 
+    Words that name no kind of metric must be the same.
+
     Examples
     --------
     >>> says_the_same("val acc", "val_acc"), says_the_same("Loss", "train loss"), says_the_same("loss", "accuracy")
     (True, True, False)
+    >>> says_the_same("epochs", "Epochs"), says_the_same("epochs", "total epochs")
+    (True, False)
     """
     words, others = set(words_of(name)), set(words_of(other))
     splits = {split_of(name), split_of(other)} - {""}
     shared = {word for word in words & others if meaning_of(word) is not None}
-    return len(splits) < 2 and bool(shared) and (words <= others or others <= words)
+    related = bool(shared) and (words <= others or others <= words)
+    return len(splits) < 2 and (related or (bool(words) and words == others))
