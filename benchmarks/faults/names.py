@@ -94,13 +94,12 @@ with open("answers.csv", "w", newline="") as file:
 FIRST = ("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\\input{x}", "\x1b[31mred\x1b[0m", "[a](b)", "=1+1",
          "a|b", "](http://x)", "$x$", "<img src=x onerror=alert(1)>", "\x1b]0;title\x07x")  # fmt: skip
 
-#: Words of commands on what was run, with their formats; `GROUPS` stands for options with the names of columns.
+#: Words of commands on what was run, with their formats; `GROUPS` and `METRIC` stand for options with names.
 RUN_COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "report of runs": ("report a GROUPS", (*PAGES, "csv", "json", "summary", "groups")),
     "comparison of runs": ("compare a b GROUPS", (*PAGES, "csv", "json")),
-    "check of runs": ("check a --against b --max-drop 1", (*PAGES, "json", "junit")),
+    "check of runs": ("check a --against b METRIC --max-drop 1", (*PAGES, "json", "junit")),
     "show runs": ("show a", ("",)),
-    "logs": ("logs a 0", ("",)),
 }
 
 
@@ -171,7 +170,9 @@ def judged_run(name: str, words: str, kind: str, hostile: Path, plain: Path) -> 
     for project in (hostile, plain):
         names = json.loads((project / "names.json").read_text())
         given = [word for column in names[3:5] for word in ("--groups", column)]
-        line = [each for word in words.split() for each in (given if word == "GROUPS" else [word])]
+        metric = [f"--metric={observed(project)}", "--direction", f"{observed(project)}=higher"]
+        options = {"GROUPS": given, "METRIC": metric}
+        line = [each for word in words.split() for each in options.get(word, [word])]
         texts.append(made(project, [*line, *(["--format", kind] if kind else [])]))
     (text, row), (reference, _) = texts
     return {
@@ -180,6 +181,19 @@ def judged_run(name: str, words: str, kind: str, hostile: Path, plain: Path) -> 
         **row,
         "problem": row["problem"] or wrong_run(text, reference, kind, hostile),
     }
+
+
+def observed(project: Path) -> str:
+    """Return the longest name of the metrics that were found in print: one that has to be neutralized."""
+    report, _ = made(project, ["report", "a", "--format", "json"])
+    return max(
+        (
+            each["name"]
+            for each in json.loads(report)["variants"][0]["metrics"]
+            if not each["name"].startswith("time per")
+        ),
+        key=len,
+    )
 
 
 def wrong_run(text: str, reference: str, kind: str, project: Path) -> str:

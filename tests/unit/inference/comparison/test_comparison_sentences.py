@@ -119,6 +119,16 @@ def test_equal_means_and_ties():
     assert "ties" not in why(compared(standard(6), standard(6, 8)))
 
 
+def test_runs_far_from_the_others_are_said_before_the_means():
+    (headline,) = comparison_headline(compared([*(90 + standard(7)), 10.0], 90 + standard(8, 8)))
+    far = "1 run of A lies far from the others: mean and SD describe no typical run; the median is 90"
+    assert headline.index(far) < headline.index("(mean ± SD")
+    assert "far from" not in headline.replace(far, "")
+    both = comparison_headline(compared([*(90 + standard(9)), 10.0, 11.0], [*(90 + standard(9, 9)), 9.0]))[0]
+    assert "2 runs of A lie far" in both
+    assert "1 run of B lies far" in both
+
+
 def test_a_shown_difference_that_is_short_of_what_matters_is_said_to_be():
     shown = why(compared(standard(40), standard(40)[::-1] + 0.5))
     assert "CI 53%" not in shown
