@@ -6,7 +6,8 @@ Prints a table on standard error and one JSON object on standard output::
 
 Each case is a real command in a project of its own: closed and full outputs, numbers that are slips, odd projects,
 damaged workspaces, hostile files to import. It must end within its time and memory, with an exit status of the contract
-and without a traceback, and what it imports must be what the file holds.
+and without a traceback, and what it imports must be what the file holds. Imports run in forks of this process, which
+has imported the libraries; all others are processes of their own.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from harness import RUN, Case, finish, in_turn
+from forks import forked, typed, warm
+from harness import MEMORY, RUN, Case, finish, judged_case, make_project, run_case
 from hostile import import_cases, sparse
 
 
@@ -29,9 +32,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", help="cases whose group or name holds this word")
     options = parser.parse_args()
+    warm()
+    chosen = [case for case in cases() if options.only in f"{case.group}, {case.name}"]
     with tempfile.TemporaryDirectory() as folder:
-        rows = in_turn(Path(folder), cases(), options.only)
+        rows = [
+            (import_case if case.group == "import" else run_case)(Path(folder) / str(index), case)
+            for index, case in enumerate(chosen)
+        ]
     finish(rows, **vars(options))
+
+
+def import_case(project: Path, case: Case) -> dict[str, Any]:
+    """Run one case in a fork of this process, with as much memory more as a command may take."""
+    make_project(project)
+    case.harm(project)
+    ended = typed(project, shlex.split(case.words), {}, memory=MEMORY)
+
+    def check() -> str:
+        # What reads starts threads, after which nothing may fork.
+        checked = forked(lambda: print(case.check(project), end=""), project, {})
+        return checked.errors or checked.printed
+
+    return judged_case(case, ended, check)
 
 
 def cases() -> Iterator[Case]:

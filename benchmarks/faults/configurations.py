@@ -5,33 +5,28 @@ Prints a table on standard error and one JSON object on standard output::
     python benchmarks/faults/configurations.py [--times N] [--seed N] > configurations.json
 
 A training of plain Python reports some numbers and writes the same numbers into a file of its own. The command must end
-with a status of the contract, without a traceback, and name no more runs than were made; every number that Deviate
-recorded must be the one that the training wrote. Of each fourth the same command is typed again: no number may change.
+with a status of the contract and without a traceback. Each number that Deviate recorded must be the one that the
+training wrote, and each number that it saw in print alone the one that was printed. Every fourth command is typed
+again: no number may change. The commands run in forks of this process, which has imported the libraries.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib
 import json
 import math
-import os
 import random
+import re
 import shlex
-import signal
 import sys
 import tempfile
-import time
-import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from harness import SECONDS, finish, judged_end
+from forks import forked, typed, warm
+from harness import finish
 
 import deviate as package
-from deviate.cli import main as main_of_the_tool
 
 #: Share of the commands that have right options only; their trainings and settings may be wrong all the same.
 RIGHT = 0.7
@@ -88,6 +83,8 @@ OPTIONS: dict[str, tuple[tuple[object, ...], tuple[object, ...]]] = {
     "--entry": (("train.py",), ("other.py", ".", "/dev/null", "data")),
     "--until": (("loss ±10%", "acc sd ±90%"), ("nothing ±1", "loss ±-1", "±", "loss ±1e400")),
     "--project": ((".",), ("..", "data", "gone")),
+    "--predictions": (("none", "labels", "scores", "labels:every", "pred.csv"), ("every", "", "labels:2", "../x.csv")),
+    "--weights": (("none", "digest", "final", "every:2", "*.pt"), ("every:0", "every:x", "", "../*.pt", "[")),
 }  # fmt: skip
 
 FLAGS = ("--strict", "--json", "--discard-work", "--retry-failed", "--anyway")
@@ -159,11 +156,11 @@ def case(folder: Path, index: int, seed: int) -> dict[str, Any]:
     right = rng.random() < RIGHT
     command = [sys.executable if right else rng.choice([sys.executable, sys.executable, "python", "/gone"]), "train.py"]
     words = ["run", *options(rng, right=right), "--", *command]
-    ended = typed(project, words, truth)
+    ended = typed(project, words, {TRUTH: str(truth)})
     problem = ended["problem"] or wrong(project, truth)
     if not problem and ended["status"] != 2 and not index % 4:
         before = recorded(project)
-        again = typed(project, words, truth)
+        again = typed(project, words, {TRUTH: str(truth)})
         problem = again["problem"] and f"typed again: {again['problem']}"
         after = recorded(project)
         lost = [key for key, values in before.items() if key[-1] and not same(after.get(key, []), values)]
@@ -174,84 +171,12 @@ def case(folder: Path, index: int, seed: int) -> dict[str, Any]:
     return row
 
 
-def typed(project: Path, words: list[str], truth: Path) -> dict[str, Any]:
-    """Type a command, and judge how it ended."""
-    began = time.perf_counter()
-    ended = command(project, words, {TRUTH: str(truth)})
-    return judged_end(ended.status, ended.printed, ended.errors, began, late=ended.late)
-
-
-def command(project: Path, words: list[str], environment: dict[str, str]) -> Ended:
-    """Type a command, in a process that has the libraries already: starting them takes longer than such a training."""
-
-    def call() -> None:
-        sys.argv = ["deviate", *words]
-        main_of_the_tool()
-
-    return forked(call, project, {**environment, "PWD": str(project)})
-
-
-class Ended(NamedTuple):
-    """How a forked process ended."""
-
-    status: int
-    printed: str
-    errors: str
-    late: bool
-
-
-def forked(call: Callable[[], None], folder: Path, environment: dict[str, str]) -> Ended:
-    """Call a function in a child of this process, at most for a while."""
-    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
-        child = os.fork()
-        if not child:
-            os.setsid()
-            os.chdir(folder)
-            os.environ.update(environment)
-            for file, descriptor in ((printed, 1), (errors, 2)):
-                os.dup2(file.fileno(), descriptor)
-            os._exit(status_of(call))
-        status, late = waited(child)
-        for file in (printed, errors):
-            file.seek(0)
-        return Ended(status, printed.read().decode(errors="replace"), errors.read().decode(errors="replace"), late)
-
-
-def status_of(call: Callable[[], None]) -> int:
-    """Call a function as a program, and return its exit status."""
-    status = 0
-    try:
-        call()
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(bool(end.code))
-    except BaseException:
-        traceback.print_exc()
-        status = 1
-    with contextlib.suppress(Exception):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    return status
-
-
-def waited(child: int) -> tuple[int, bool]:
-    """Wait for a child; return its exit status, and whether it had to be killed."""
-    deadline = time.monotonic() + SECONDS
-    while True:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status), False
-        if time.monotonic() > deadline:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return -9, True
-        time.sleep(0.02)
-
-
-Key = tuple[str, str, str, bool]
+#: Experiment, run, metric, whether it was seen in print alone, whether the run completed.
+Key = tuple[str, str, str, bool, bool]
 
 
 def recorded(project: Path) -> dict[Key, list[float]]:
-    """Return the values by experiment, run, metric and whether the run completed, read in a process of its own."""
+    """Return the values of each metric in each run, read in a process of its own."""
     ended = forked(lambda: print(json.dumps([[*key, values] for key, values in read(project).items()])), project, {})
     if ended.status:
         raise RuntimeError(ended.errors)
@@ -266,23 +191,26 @@ def read(project: Path) -> dict[Key, list[float]]:
             continue
         for name in package.names(place):
             stored = package.load(name, project=place)
+            sourced = {metric.name for metric in stored.folder.read_experiment().metrics}
             complete = {run.run.folder for run in stored.folder.completed_runs()}
             table = stored.records(include_failed=True)
             for (variant, run, metric), rows in table.groupby(["variant", "run", "metric"], sort=False):
                 folder = f"{variant}-{run}"
-                found[name, folder, metric, folder in complete] = rows["value"].tolist()
+                found[name, folder, metric, metric not in sourced, folder in complete] = rows["value"].tolist()
     return found
 
 
 def wrong(project: Path, truth: Path) -> str:
-    """Say which recorded numbers are not those that the training wrote."""
-    for (experiment, run, metric, complete), values in recorded(project).items():
+    """Say which recorded numbers are not those that the training wrote, or printed where they were seen in print."""
+    source = (project / "train.py").read_text()
+    for (experiment, run, metric, observed, complete), values in recorded(project).items():
         word = metric.split()[-1]
         if word not in ("loss", "acc"):
             continue
         if not (truth / run).exists():
             return f"WRONG NUMBER: {metric} of {run}, which wrote none: {values[:5]}"
         written = [json.loads(line)[word] for line in (truth / run).read_text().splitlines()]
+        written = printed(source, word, written) if observed else written
         # A run that was ended reported its last value before it could write it.
         expected = written if complete else written[: len(values)]
         ends = len(values) - len(written) in ((0,) if complete else (0, 1))
@@ -291,17 +219,17 @@ def wrong(project: Path, truth: Path) -> str:
     return ""
 
 
+def printed(source: str, word: str, written: list[float]) -> list[float]:
+    """Return numbers as the report of a training prints them; of a line that is overwritten, the last stays."""
+    form = re.search(rf"{{{word}:([^}}]*)}}|{word}=%([^%,\"]*)", source)
+    shown = [float(format(number, form[1] or form[2])) for number in written] if form else written
+    return shown[-1:] if "\\r" in source else shown
+
+
 def same(values: list[float], others: list[float]) -> bool:
     """Tell whether two lists of numbers are equal, NaN included."""
     pairs = zip(values, others, strict=False)
     return len(values) == len(others) and all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in pairs)
-
-
-def warm() -> None:
-    """Import what a command imports, before the first fork."""
-    for module in ("cli.run", "api", "study.runs", "report.views", "report.writers.registry", "collect.tables",
-                   "inference.experiment", "report.pages.experiment.page"):  # fmt: skip
-        importlib.import_module(f"deviate.{module}")
 
 
 def main() -> None:

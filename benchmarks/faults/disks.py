@@ -7,12 +7,14 @@ Prints a table on standard error and one JSON object on standard output; it need
 A project with two experiments lies on a file system in memory. Full disk: so many KiB are left, for the project or for
 the folder of temporary files. Read-only: the project, the experiments or the folder of the output, before the command
 or in the middle of its runs. The command must end with a message, and what was stored before must read as before. Then
-the cause is taken away, and the same command must do all of its work.
+the cause is taken away, and the same command must do all of its work. Commands run in forks of this process, which has
+imported the libraries; those whose disk is made read-only in the middle of their runs are processes of their own.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import shutil
 import subprocess
@@ -25,7 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import RUN, SECONDS, TABLE, can_mount, deviate, finish, make_project, mounted, start, tool, values, wait
+from forks import forked, typed, warm
+from harness import RUN, TABLE, can_mount, finish, make_project, mounted, start, values, wait
 
 PYTHON = shlex.quote(sys.executable)
 
@@ -64,14 +67,14 @@ def written(*names: str) -> Callable[[Path], str]:
 def imported(name: str) -> Callable[[Path], str]:
     """Check that the table is whole in the experiment."""
     truth = {"acc": [float(line.split(",")[1]) for line in TABLE.split()[1:]]}
-    return lambda project: "" if values(project, name) == truth else f"WRONG NUMBER: {values(project, name)}"
+    return lambda project: "" if read(project, name) == truth else f"WRONG NUMBER: {read(project, name)}"
 
 
 def completed(runs: int) -> Callable[[Path], str]:
     """Check that all runs of the experiment `train` have their three values."""
 
     def check(project: Path) -> str:
-        stored = values(project, "train")["loss"]
+        stored = read(project, "train")["loss"]
         return "" if len(stored) == runs and None not in stored else f"runs lost: {stored}"
 
     return check
@@ -102,6 +105,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", help="cases whose group or name holds this word")
     options = parser.parse_args()
+    warm()
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         if not can_mount(base):
@@ -137,7 +141,8 @@ def prepare(project: Path) -> None:
     make_project(project)
     (project / "out").mkdir()
     for words in (RUN, "import table.csv --name old", "import table.csv --name old2"):
-        subprocess.run(tool(words), cwd=project, shell=True, check=True, capture_output=True, timeout=SECONDS)
+        if problem := deviate(project, words)["problem"]:
+            sys.exit(f"{words}: {problem}")
 
 
 def copied(template: Path, project: Path) -> Path:
@@ -149,10 +154,24 @@ def copied(template: Path, project: Path) -> Path:
 def stored(project: Path) -> dict[str, dict[str, list[float | None]]]:
     """Return all values that must stay: of a run experiment the first two runs, of the imported ones all."""
     return {
-        "train": {"loss": values(project, "train")["loss"][:2]},
-        "old": values(project, "old"),
-        "old2": values(project, "old2"),
+        "train": {"loss": read(project, "train")["loss"][:2]},
+        "old": read(project, "old"),
+        "old2": read(project, "old2"),
     }
+
+
+def read(project: Path, name: str) -> dict[str, list[float | None]]:
+    """Return the values that an experiment has, read in a process that ends: what reads starts threads."""
+    ended = forked(lambda: print(json.dumps(values(project, name))), project, {})
+    if ended.status:
+        raise RuntimeError(ended.errors)
+    found: dict[str, list[float | None]] = json.loads(ended.printed)
+    return found
+
+
+def deviate(project: Path, words: str, **environment: str) -> dict[str, Any]:
+    """Type a command in a fork of this process."""
+    return typed(project, shlex.split(words), environment)
 
 
 def judged(
@@ -173,7 +192,7 @@ def again(project: Path, stage: Stage) -> str:
     words = stage.words.replace("run ", "run --retry-failed ", 1) if stage.words.startswith("run ") else stage.words
     if "import table.csv --name t" in words:
         words += " --replace"
-    ended = deviate(project, f"{words} >/dev/null")
+    ended = deviate(project, words)
     if ended["problem"] or ended["status"]:
         return f"the same command afterwards: {ended['problem'] or ended['message']}"
     return stage.check(project)

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,9 +60,13 @@ def run_case(project: Path, case: Case) -> dict[str, Any]:
     if case.after_run:
         deviate(project, RUN)
     case.harm(project)
-    ended = deviate(project, case.words)
+    return judged_case(case, deviate(project, case.words), lambda: case.check(project))
+
+
+def judged_case(case: Case, ended: dict[str, Any], check: Callable[[], str]) -> dict[str, Any]:
+    """Judge how the command of a case ended, and what it left where it ended well."""
     problem = "" if ended["status"] in case.statuses else f"status {ended['status']}, not {case.statuses}"
-    problem = ended["problem"] or problem or (case.check(project) if ended["status"] == 0 else "")
+    problem = ended["problem"] or problem or (check() if ended["status"] == 0 else "")
     return {"group": case.group, "name": case.name, **ended, "problem": problem}
 
 
@@ -166,9 +170,3 @@ def finish(rows: Sequence[dict[str, Any]], **options: object) -> None:
             print(f"{row['group']}, {row['name']}: {row['problem']}  {row['message']}", file=sys.stderr)
     print(json.dumps({**options, "rows": rows}))
     sys.exit(any(row["problem"] for row in rows))
-
-
-def in_turn(base: Path, cases: Iterable[Case], only: str) -> list[dict[str, Any]]:
-    """Run each case whose group or name holds the word `only`, in a project of its own."""
-    chosen = [case for case in cases if only in f"{case.group}, {case.name}"]
-    return [run_case(base / str(index), case) for index, case in enumerate(chosen)]

@@ -6,7 +6,10 @@ Prints a table on standard error and one JSON object on standard output::
 
 Two experiments are imported whose metrics have these names, and two of as many metrics with plain names. Each output
 must have no character that commands a terminal, and the structure of the one with plain names: the same HTML elements,
-the same rows of tables. CSV begins no formula, JSON holds the names as they are, XML parses, and LaTeX compiles.
+the same rows of tables. CSV begins no formula, JSON holds the names as they are, XML parses, and LaTeX compiles. Two
+more pairs are run: their program prints the names, writes them as the head of a table and the name of a file, and uses
+them for classes and groups. What it reports is found in print, so their numbers of rows may differ: no kind of HTML
+element may come of a name. Commands run in forks of this process.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import unicodedata
@@ -27,7 +31,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from configurations import command, warm
+from forks import command, warm
 from harness import finish, judged_end
 
 NAMES = [
@@ -60,6 +64,45 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
+#: Reports names that its source does not have: printed, as the head of a table, of a file, of classes and groups.
+TRAIN = """\
+import csv, json, os, random, sys
+
+names = json.load(open("names.json"))
+path = names[0].replace("/", "") + ".csv"
+table = csv.writer(open(path, "w", newline=""))
+table.writerow(names)
+strange = open(os.fsdecode(b"\\xff\\xfe") + ".csv", "w")
+strange.write("epoch,kept\\n")
+for epoch in range(3):
+    values = [random.random() for name in names]
+    table.writerow(values)
+    strange.write(f"{epoch},{random.random()}\\n")
+    for name, value in zip(names, values):
+        sys.stdout.write(f"{name}: {value / 2:.5f}\\n")
+        sys.stderr.write(json.dumps({name: value / 3}) + "\\n")
+classes = names[:3]
+with open("answers.csv", "w", newline="") as file:
+    rows = csv.writer(file)
+    rows.writerow(["index", "prediction", "target", *names[3:7]])
+    for index in range(24):
+        groups = [names[(index + at) % 2 + 9] for at in range(4)]
+        rows.writerow([index, random.choice(classes), classes[index % 3], *groups])
+"""
+
+#: Places of the names that are given first: file and classes, then columns of groups, then the groups themselves.
+FIRST = ("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\\input{x}", "\x1b[31mred\x1b[0m", "[a](b)", "=1+1",
+         "a|b", "](http://x)", "$x$", "<img src=x onerror=alert(1)>", "\x1b]0;title\x07x")  # fmt: skip
+
+#: Words of commands on what was run, with their formats; `GROUPS` and `METRIC` stand for options with names.
+RUN_COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "report of runs": ("report a GROUPS", (*PAGES, "csv", "json", "summary", "groups")),
+    "comparison of runs": ("compare a b GROUPS", (*PAGES, "csv", "json")),
+    "check of runs": ("check a --against b METRIC --max-drop 1 --inconclusive pass", (*PAGES, "json", "junit")),
+    "show runs": ("show a", ("",)),
+}
+
+
 class Elements(HTMLParser):
     """Count the elements of a page with the names of their attributes."""
 
@@ -83,7 +126,13 @@ def main() -> None:
         for name, (words, formats) in COMMANDS.items():
             for kind in formats:
                 rows.append(judged(name, words, kind, hostile, plain))
-    finish(rows, names=len(NAMES), outputs=sum(len(formats) for _, formats in COMMANDS.values()))
+        hostile, plain = Path(folder) / "hostile runs", Path(folder) / "plain runs"
+        rows += [*run(hostile, [*FIRST, *NAMES]), *run(plain, [*PLAIN, *(f"other {at}" for at in range(len(FIRST)))])]
+        for name, (words, formats) in RUN_COMMANDS.items():
+            for kind in formats:
+                rows.append(judged_run(name, words, kind, hostile, plain))
+    outputs = sum(len(formats) for _, formats in [*COMMANDS.values(), *RUN_COMMANDS.values()])
+    finish(rows, names=len({*NAMES, *FIRST}), outputs=outputs)
 
 
 def imported(project: Path, names: list[str]) -> list[dict[str, Any]]:
@@ -100,6 +149,72 @@ def imported(project: Path, names: list[str]) -> list[dict[str, Any]]:
         _, row = made(project, ["import", f"{experiment}.json", "--name", experiment, *directions])
         rows.append({"group": "import", "name": f"{project.name} {experiment}", **row})
     return rows
+
+
+def run(project: Path, names: list[str]) -> list[dict[str, Any]]:
+    """Run two experiments whose program reports these names."""
+    project.mkdir()
+    (project / "train.py").write_text(TRAIN)
+    (project / "names.json").write_text(json.dumps(names))
+    rows = []
+    for experiment in "ab":
+        words = ["run", "-n", "3", "--name", experiment, "--predictions", "answers.csv"]
+        _, row = made(project, [*words, "--", sys.executable, "train.py"])
+        rows.append({"group": "run", "name": f"{project.name} {experiment}", **row})
+    return rows
+
+
+def judged_run(name: str, words: str, kind: str, hostile: Path, plain: Path) -> dict[str, Any]:
+    """Make one output of runs; say what is wrong with that of hostile names."""
+    texts = []
+    for project in (hostile, plain):
+        names = json.loads((project / "names.json").read_text())
+        given = [word for column in names[3:5] for word in ("--groups", column)]
+        metric = [f"--metric={observed(project)}", "--direction", f"{observed(project)}=higher"]
+        options = {"GROUPS": given, "METRIC": metric}
+        line = [each for word in words.split() for each in options.get(word, [word])]
+        texts.append(made(project, [*line, *(["--format", kind] if kind else [])]))
+    (text, row), (reference, _) = texts
+    return {
+        "group": name,
+        "name": kind or "terminal",
+        **row,
+        "problem": row["problem"] or wrong_run(text, reference, kind, hostile),
+    }
+
+
+def observed(project: Path) -> str:
+    """Return the longest name of the metrics that were found in print: one that has to be neutralized."""
+    report, _ = made(project, ["report", "a", "--format", "json"])
+    return max(
+        (
+            each["name"]
+            for each in json.loads(report)["variants"][0]["metrics"]
+            if not each["name"].startswith("time per")
+        ),
+        key=len,
+    )
+
+
+def wrong_run(text: str, reference: str, kind: str, project: Path) -> str:
+    """Say what is wrong with an output about names that were found in print."""
+    hidden = hidden_characters(text, kind)
+    strange = set(Elements(text).counts) - set(Elements(reference).counts) if kind == "html" else set()
+    tags = re.search(r"(?<![\\`])<(script|img)", re.sub(r"`[^`\n]*`", "", text)) if kind == "md" else None
+    checks: dict[str, Callable[[], str]] = {
+        "csv": lambda: formulas(text), "summary": lambda: formulas(text), "groups": lambda: formulas(text),
+        "json": lambda: loaded(text), "junit": lambda: "" if ElementTree.fromstring(text) is not None else "no XML",
+        "tex": lambda: compiled(text, project),
+    }  # fmt: skip
+    odd = f"elements that come of names: {strange}" if strange else f"HTML in Markdown: {tags[0]}" if tags else ""
+    return hidden or odd or checks.get(kind, lambda: "")()
+
+
+def hidden_characters(text: str, kind: str) -> str:
+    """Name characters in an output that command a terminal."""
+    shown = text.replace("\t", "") if kind == "html" else text
+    hidden = sorted({repr(each) for each in shown if each != "\n" and unicodedata.category(each) in HIDDEN})
+    return f"characters that command: {', '.join(hidden)}" if hidden else ""
 
 
 def judged(name: str, words: str, kind: str, hostile: Path, plain: Path) -> dict[str, Any]:
@@ -129,10 +244,8 @@ def made(project: Path, words: list[str]) -> tuple[str, dict[str, Any]]:
 
 def wrong(text: str, reference: str, kind: str, project: Path, of: str) -> str:
     """Say what is wrong with an output."""
-    shown = text.replace("\t", "") if kind == "html" else text
-    hidden = sorted({repr(each) for each in shown if each != "\n" and unicodedata.category(each) in HIDDEN})
-    if hidden:
-        return f"characters that command: {', '.join(hidden)}"
+    if hidden := hidden_characters(text, kind):
+        return hidden
     checks: dict[str, Callable[[], str]] = {
         "html": lambda: "" if Elements(text).counts == Elements(reference).counts else elements(text, reference),
         "csv": lambda: formulas(text),

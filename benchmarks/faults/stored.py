@@ -1,43 +1,122 @@
-"""Damage every stored file of an experiment, and see whether a report gives another number than before.
+"""Damage every stored file of a workspace, and see whether a number is another than before.
 
 Prints a table on standard error and one JSON object on standard output::
 
-    python benchmarks/faults/stored.py [--times N] > stored.json
+    python benchmarks/faults/stored.py [--times N] [--only WORD] > stored.json
 
-Three runs of ``examples/digits_mlp`` are made. Each file that a report reads is cut at N random places and has one bit
-flipped at N others; after each of these the whole report is made as JSON and set against the one made before.
+The workspace has every kind of file that Deviate stores: records, text that was printed and written, predictions of
+every pass, weights of every iteration and those of checkpoints, tables that are derived from them, an imported
+experiment, a recorded look. A file of a kind that is neither damaged nor listed as never read ends the benchmark. Each
+is cut at N random places and has one bit flipped at N others. After each of these all that the file serves is read as
+commands read it, without starting one. After a few of them the command itself is typed in a fork of this process, and
+once for each command in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import hashlib
 import json
 import random
-import subprocess
+import re
+import shlex
+import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
+import pandas as pd
+from forks import forked, typed, warm
+from harness import deviate
+
 from deviate.errors import DeviateError
 from deviate.inference.experiment import experiment_facts
+from deviate.replicate.snapshot.manifest import read_snapshot, require_whole
+from deviate.replicate.snapshot.own_files import read_written
+from deviate.replicate.workspace.files import read_json
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.report.writers.experiment_json import experiment_contract
 from deviate.results.results import read_results
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "digits_mlp"
+#: Reports in every way: from the source, in print alone, in a table of its own, on both streams; predicts, and saves.
+TRAIN = """\
+import csv, sys, torch
+from torch.utils.data import DataLoader, TensorDataset
 
-#: Files that a report reads, below the folder of the experiment; those of the second run stand for all runs.
-FILES = ("experiment.json", "snapshot.json", "runs/*-1/*.json", "runs/*-1/*.jsonl", "runs/*-1/*.bin",
-         "runs/*-1/*.parquet")  # fmt: skip
+x = torch.randn(48, 6, generator=torch.Generator().manual_seed(0))
+y = (x[:, 0] + x[:, 1] > 0).long()
+train = DataLoader(TensorDataset(x[:32], y[:32]), batch_size=8, shuffle=True)
+test = DataLoader(TensorDataset(x[32:], y[32:]), batch_size=16)
+model = torch.nn.Sequential(torch.nn.Linear(6, 4), torch.nn.Dropout(0.3), torch.nn.Linear(4, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
+history = open("history.csv", "w")
+print("epoch,norm", file=history)
+answers = {}
+for epoch in range(3):
+    model.train()
+    for a, b in train:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(a), b)
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    correct = 0
+    with torch.no_grad():
+        for a, b in test:
+            answers[epoch] = model(a).argmax(1)
+            correct += (answers[epoch] == b).sum().item()
+    acc = 100 * correct / 16
+    print(f"epoch {epoch} loss {loss.item():.4f} acc {acc:.2f}")
+    seen = {"largest weight": model[0].weight.abs().max().item()}
+    sys.stdout.write("".join(f"{name} {value}\\n" for name, value in seen.items()))
+    sys.stderr.write("".join(f"mean {name} {value / 2}\\n" for name, value in seen.items()))
+    history.write("%d,%s\\n" % (epoch, str(model[2].weight.norm().item())))
+    torch.save(model.state_dict(), f"epoch{epoch}.pt")
+with open("answers.csv", "w") as file:
+    rows = zip(range(16), answers[2].tolist(), y[32:].tolist())
+    csv.writer(file).writerows([("index", "prediction", "target"), *rows])
+"""
+
+#: Kinds of files that no command reads again; all others are damaged.
+NEVER_READ = {
+    "lock": "its content means nothing",
+    ".gitignore": "read by git",
+    "experiments/*/report.md": "an output",
+    "experiments/*/runs/*/work/": "the run's own files",
+}
+
+#: What came of a damage. The last two must not be.
+OUTCOMES = ("refused", "left out and named", "same numbers", "WRONG NUMBER", "TRACEBACK")
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
-#: What came of a damage. The last of them is the one that must not be.
-OUTCOMES = ("refused", "run left out", "same report", "WRONG NUMBER")
+#: Damages of each file and kind after which the command itself is typed.
+TYPED = 2
+
+#: What is read of an experiment, by name and by what each entry is of.
+Numbers = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """Files of one kind, for which one of them stands."""
+
+    name: str
+    path: Path
+    #: Reads what the file serves; raises an error of Deviate where it refuses.
+    read: Callable[[], Numbers]
+    #: The command that does the same.
+    words: str
 
 
 def main() -> None:
@@ -45,44 +124,159 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="kinds of files whose name holds this word")
     options = parser.parse_args()
     started = time.perf_counter()
+    warm()
     with tempfile.TemporaryDirectory() as name:
-        folder = make_runs(Path(name))
-        rng = random.Random(options.seed)
-        rows = [row for pattern in FILES for path in sorted(folder.path.glob(pattern))
-                for row in damage(path, folder, rng, options.times)]  # fmt: skip
-    print(f"| file | damage | {' | '.join(OUTCOMES)} |\n|---|---|{'---:|' * len(OUTCOMES)}", file=sys.stderr)
+        project = Path(name)
+        make_workspace(project)
+        rows, commands = [], set()
+        for kind in list(kinds(project)):
+            if options.only in kind.name:
+                first = kind.words.split()[0] not in commands
+                commands.add(kind.words.split()[0])
+                rows += damaged(project, kind, options.times, options.seed, own_process=first)
+                print(rows[-2:], f"{time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+    heads = (*OUTCOMES, "typed")
+    print(f"| file | damage | {' | '.join(heads)} |\n|---|---|{'---:|' * len(heads)}", file=sys.stderr)
     for row in rows:
-        counts = " | ".join(str(row[outcome]) for outcome in OUTCOMES)
+        counts = " | ".join(str(row[head]) for head in heads)
         print(f"| {row['file']} | {row['damage']} | {counts} |", file=sys.stderr)
     print(json.dumps({**vars(options), "seconds": round(time.perf_counter() - started, 1), "rows": rows}))
-    sys.exit(any(row["WRONG NUMBER"] for row in rows))
+    sys.exit(any(row[outcome] for row in rows for outcome in OUTCOMES[-2:]) or any(row["problems"] for row in rows))
 
 
-def make_runs(project: Path) -> ExperimentFolder:
-    """Make three short runs in a copy of the example."""
-    (project / "train.py").write_bytes((EXAMPLE / "train.py").read_bytes())
-    command = [sys.executable, "train.py", "--epochs", "2"]
-    subprocess.run(
-        [sys.executable, "-m", "deviate", "run", "-n", "3", "--name", "e", "--", *command],
-        cwd=project, check=True, capture_output=True,
-    )  # fmt: skip
-    return Workspace(project).find_experiment("e")
+def make_workspace(project: Path) -> None:
+    """Make every kind of stored file."""
+    (project / "train.py").write_text(TRAIN)
+    (project / "table.csv").write_text("seed,acc\n" + "".join(f"{seed},{0.9 + seed / 100}\n" for seed in range(6)))
+    python = f"-- {sys.executable} train.py"
+    for words in (
+        f"run -n 2 --name every --weights every:1 --predictions labels:every {python}",
+        f"run -n 2 --name files --weights '*.pt' --predictions answers.csv {python}",
+        "import table.csv --name a", "import table.csv --name b", "compare a b", "report a -o a.html",
+    ):  # fmt: skip
+        ended = deviate(project, words)
+        if ended["problem"] or ended["status"]:
+            sys.exit(f"{words}: {ended}")
 
 
-def damage(path: Path, folder: ExperimentFolder, rng: random.Random, times: int) -> list[dict[str, Any]]:
+def kinds(project: Path) -> Iterator[Kind]:
+    """Yield each kind of stored file once; a kind that nothing here reads ends the benchmark."""
+    root, seen = Workspace(project).path, set()
+    for path in sorted(each for each in root.rglob("*") if each.is_file()):
+        place = path.relative_to(root).as_posix()
+        name = re.sub(r"-\d+-\d{6,}", "-*", re.sub(r"runs/([^/]+)-\d+/", "runs/*/", place))
+        general = re.sub(r"experiments/[^/]+/", "experiments/*/", name)
+        read = not any(general.startswith(each) for each in NEVER_READ)
+        if read and general not in seen and path.stat().st_size:
+            seen.add(general)
+            yield Kind(re.sub(r"looks/.*", "looks/*.json", name), path, *reader(project, path, place))
+
+
+def reader(project: Path, path: Path, place: str) -> tuple[Callable[[], Numbers], str]:
+    """Return what reads a file, and the command that does."""
+    top, *rest = place.split("/")
+    if top == "looks":
+        return lambda: {"looks": msgspec.to_builtins(read_json(path, RecordedLooks))}, "compare a b --format json"
+    if top == "written":
+        return lambda: {"lines": sorted(read_written(project))}, f"run -n 2 --name every -- {sys.executable} train.py"
+    if top != "experiments":
+        sys.exit(f"nothing here reads {place}")
+    folder = Workspace(project).experiment(rest[0])
+    if rest[1] == "snapshot":
+        return lambda: snapshot(folder), f"run -n 3 --name {rest[0]} -- {sys.executable} train.py"
+    return lambda: numbers(folder), f"report {rest[0]} --format json"
+
+
+def snapshot(folder: ExperimentFolder) -> Numbers:
+    """Look whether runs could be made of the experiment's copy of the project."""
+    require_whole(read_snapshot(folder), folder)
+    return {}
+
+
+def numbers(folder: ExperimentFolder) -> Numbers:
+    """Return all that is read of an experiment, number by number, and the report as programs read it."""
+    results = read_results(folder, records=True, weights=True)
+    found: Numbers = {"status": {(run.variant, run.index): run.status for run in results.runs}}
+    found["samples"] = {
+        (sample.name, run): value
+        for samples in results.samples.values()
+        for sample in samples
+        for run, value in zip(sample.runs, sample.values, strict=True)
+    }
+    records: pd.DataFrame = results.records
+    found["records"] = {key: digest(part[["iteration", "elapsed_s", "value"]].to_numpy())
+                        for key, part in records.groupby(["run", "metric"])}  # fmt: skip
+    found["predictions"] = {
+        (each.site.line, each.kept, run): digest(each.predictions.labels[at])
+        for evaluations in results.evaluations.values()
+        for each in evaluations
+        if each.predictions is not None and each.predictions.labels is not None
+        for at, run in enumerate(each.predictions.runs)
+    }
+    found["weights"] = {
+        (run, moment, layer): digest(values)
+        for runs in results.weights.values()
+        for run, each in runs.items()
+        for moment, layers in [("final", each.layers), *each.moments.items()]
+        for layer, values in layers.items()
+    }
+    contract = experiment_contract(experiment_facts(results, NOW))
+    found["report"] = json.dumps(contract, default=str)
+    return found
+
+
+def digest(values: Any) -> str:
+    """Return what stands for an array."""
+    array = np.ascontiguousarray(values)
+    return f"{array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}"
+
+
+def damaged(project: Path, kind: Kind, times: int, seed: int, *, own_process: bool) -> list[dict[str, Any]]:
     """Damage one file in both ways, and count what came of it; the file is as it was afterwards."""
-    whole, data = report(folder), path.read_bytes()
-    rows = []
+    # What reads starts threads, after which nothing may fork: it has a process of its own.
+    ended = forked(lambda: print(json.dumps(counted(kind, times, seed))), project, {}, seconds=3600)
+    if ended.status:
+        sys.exit(ended.errors)
+    print(ended.errors, end="", file=sys.stderr)
+    rows: list[dict[str, Any]] = json.loads(ended.printed)
+    problems = list(problems_typed(project, kind, seed, own_process=own_process))
+    return [{**row, "typed": TYPED, "problems": problems} for row in rows]
+
+
+def counted(kind: Kind, times: int, seed: int) -> list[dict[str, Any]]:
+    """Count what comes of each damage."""
+    data, whole, rows = kind.path.read_bytes(), kind.read(), []
     for how, harm in (("cut", cut), ("one bit flipped", flipped)):
         counts: Counter[str] = Counter()
+        rng = random.Random(f"{seed} {kind.name} {how}")
         for _ in range(times):
-            path.write_bytes(harm(data, rng))
-            counts[outcome(folder, whole)] += 1
-        path.write_bytes(data)
-        rows.append({"file": path.name, "damage": how, **{each: counts[each] for each in OUTCOMES}})
+            kind.path.write_bytes(harm(data, rng))
+            counts[outcome(kind, whole)] += 1
+        kind.path.write_bytes(data)
+        if kind.read() != whole:
+            raise RuntimeError(f"{kind.name} was put back, and something is lost")
+        rows.append({"file": kind.name, "damage": how, **{each: counts[each] for each in OUTCOMES}})
     return rows
+
+
+def problems_typed(project: Path, kind: Kind, seed: int, *, own_process: bool) -> Iterator[str]:
+    """Type the command after damages; yield what is wrong with how it ended. The workspace is put back."""
+    data, rng = kind.path.read_bytes(), random.Random(f"{seed} {kind.name}")
+    for index in range(2 * TYPED):
+        kept = project.with_name(f"{project.name}-kept")
+        shutil.copytree(project / ".deviate", kept, symlinks=True)
+        kind.path.write_bytes((cut, flipped)[index % 2](data, rng))
+        if own_process and not index:
+            ended = deviate(project, kind.words)
+        else:
+            ended = typed(project, shlex.split(kind.words), {})
+        shutil.rmtree(project / ".deviate")
+        kept.rename(project / ".deviate")
+        if ended["problem"]:
+            yield f"{kind.words}: {ended['problem']}"
 
 
 def cut(data: bytes, rng: random.Random) -> bytes:
@@ -96,25 +290,24 @@ def flipped(data: bytes, rng: random.Random) -> bytes:
     return data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
 
 
-def outcome(folder: ExperimentFolder, whole: dict[str, Any]) -> str:
-    """Say what a report is after a damage; anything but an error of Deviate's own ends the benchmark."""
+def outcome(kind: Kind, whole: Numbers) -> str:
+    """Say what came of a damage."""
     try:
-        found = report(folder)
+        found = kind.read()
     except DeviateError:
         return "refused"
+    except Exception:
+        traceback.print_exc()
+        return "TRACEBACK"
     if found == whole:
-        return "same report"
-    (before,), (after,) = whole["variants"], found["variants"]
-    left_out = [run["status"] for run in after["runs"]] == ["completed", "failed", "completed"]
-    kept = [[each["values"][0], each["values"][2]] for each in before["metrics"]]
-    same = sorted(kept) == sorted(each["values"] for each in after["metrics"])
-    return "run left out" if left_out and same else "WRONG NUMBER"
-
-
-def report(folder: ExperimentFolder) -> dict[str, Any]:
-    """Return the report as programs read it."""
-    contract = experiment_contract(experiment_facts(read_results(folder), NOW))
-    return json.loads(json.dumps(contract, default=str))
+        return "same numbers"
+    if "report" not in found:
+        # A line of the list that was damaged matches no file; nothing else reads it.
+        kept = set(found.get("lines", ())) & set(whole.get("lines", ()))
+        return "left out and named" if "lines" in found and kept < set(whole["lines"]) else "WRONG NUMBER"
+    others = all(whole[part].get(key) == value for part in ("samples", "records", "predictions", "weights")
+                 for key, value in found[part].items())  # fmt: skip
+    return "left out and named" if others and kind.path.name in found["report"] else "WRONG NUMBER"
 
 
 if __name__ == "__main__":

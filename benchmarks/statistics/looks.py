@@ -76,7 +76,7 @@ def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
     text = [
         "### False alarms over all looks (%)", table(["data", "sides", "rule"], columns, rows),
         "### Runs that looking saves, normal values",
-        table(["SDs", "rule"], ["runs a side, one look", "mean runs", "mean runs, no difference", "power"], cells),
+        table(["SDs", "rule"], ["runs per recipe, one look", "mean runs", "mean runs, no difference", "power"], cells),
         "### False alarms of sides that `--until` ended (%)",
         table(["data", "first look, `--max`", "sides", "rule"], NEEDED, ends),
     ]  # fmt: skip

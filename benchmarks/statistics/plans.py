@@ -61,7 +61,7 @@ def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
             text = f"{percent(row[plan][0])} ({row[plan][1]:.0f})"
             cells.setdefault((row["data"], row["case"], plan), []).append(text)
     heads = ["SD known", *(f"pilot of {n}" for n in PILOTS[1:])]
-    title = "### Power that is reached (%), where 80 % is planned, and mean number of runs a side"
+    title = "### Power that is reached (%), where 80 % is planned, and mean number of runs per recipe"
     return f"{title}\n\n{table(['data', 'planned for', 'plan'], heads, cells)}", rows
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from deviate.replicate.workspace.files import FileSum, file_sum
 from deviate.replicate.workspace.folders import PREDICTIONS, WEIGHTS, RunFolder
 from deviate.replicate.workspace.run_files import Outcome
@@ -14,15 +16,29 @@ class DamagedError(ValueError):
 def damage(folder: RunFolder, outcome: Outcome) -> str:
     """Say how records and events of an ended run differ from what its outcome says of them; empty where they are whole.
 
-    What a process appended that outlived its run is no damage: the file begins as it did. Predictions and
-    weights have their own look: without them the metrics are as good.
+    What a process appended that outlived its run is no damage: the file begins as it did. Predictions, weights and text
+    are checked where they are read: without them the metrics of the source are as good.
     """
     differences = (
         file_damage(folder, name, stored)
         for name, stored in outcome.files.items()
-        if not name.startswith((PREDICTIONS, WEIGHTS))
+        if not (name.startswith((PREDICTIONS, WEIGHTS)) or _is_text(folder, name))
     )
     return "; ".join(difference for difference in differences if difference)
+
+
+def text_damage(folder: RunFolder, outcome: Outcome | None) -> dict[Path, str]:
+    """Say how text that a run reported differs from what its outcome says of it, by file; whole ones are not in it."""
+    stored = {} if outcome is None else outcome.files
+    differences = {
+        folder.path / name: file_damage(folder, name, each) for name, each in stored.items() if _is_text(folder, name)
+    }
+    return {path: difference for path, difference in differences.items() if difference}
+
+
+def _is_text(folder: RunFolder, name: str) -> bool:
+    path = folder.path / name
+    return path in (folder.stdout_file, folder.stderr_file) or path.is_relative_to(folder.written)
 
 
 def file_damage(folder: RunFolder, name: str, stored: FileSum) -> str:

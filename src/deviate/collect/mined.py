@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from deviate.collect.derived import derived_table, stamp_of
 from deviate.collect.identity import numbers
+from deviate.collect.integrity import text_damage
 from deviate.collect.logged import logged_series
 from deviate.collect.marks import NO_MARKS, Marks, read_timeline
 from deviate.collect.observed.slots import Slot, SlotSeries, mine_log
@@ -26,8 +27,8 @@ from deviate.trackers.recognition import goes_with_metrics, tracker_of
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
 VERSION = "3"
 
-#: Keys of the file's metadata: the slots, and the number of lines that were left out.
-SLOTS, LEFT_OUT = b"deviate slots", b"deviate lines left out"
+#: Keys of the file's metadata: the slots, the number of lines that were left out, and the files.
+SLOTS, LEFT_OUT, DAMAGED = b"deviate slots", b"deviate lines left out", b"deviate files damaged"
 
 
 class RunSeries(NamedTuple):
@@ -46,6 +47,8 @@ class MinedRun(NamedTuple):
 
     series: list[RunSeries]
     left_out: int
+    #: How files differ from what they were when the run ended; they are not searched.
+    damaged: list[str]
 
 
 def mined_run(folder: RunFolder, spare: Path) -> MinedRun:
@@ -53,7 +56,7 @@ def mined_run(folder: RunFolder, spare: Path) -> MinedRun:
 
     `spare` is the folder to write to where this reader may not write into the run's.
     """
-    files = [*reporting_files(folder), *folder.record_files(), *folder.event_files()]
+    files = [*folder.text_files(), *folder.record_files(), *folder.event_files()]
     path = derived_table(
         folder.reported_file,
         stamp_of(files, VERSION),
@@ -63,16 +66,11 @@ def mined_run(folder: RunFolder, spare: Path) -> MinedRun:
     return _read(path)
 
 
-def reporting_files(folder: RunFolder) -> list[Path]:
-    """Return the files of a run that hold what it reported."""
-    written = sorted(path for path in folder.written.rglob("*") if path.is_file() and not goes_with_metrics(path))
-    return [path for path in (folder.stdout_file, folder.stderr_file, *written) if path.is_file()]
-
-
 def _mined(folder: RunFolder) -> MinedRun:
     members = run_processes(folder)
     timeline = read_timeline(members)
-    files = reporting_files(folder)
+    damaged = text_damage(folder, folder.read_outcome())
+    files = [path for path in folder.text_files() if path not in damaged and not goes_with_metrics(path)]
     printed = [path for path in files if path.parent == folder.path]
     written = [path for path in files if path.parent != folder.path]
     trackers = {path: tracker for path in written if (tracker := tracker_of(path)) is not None}
@@ -84,7 +82,7 @@ def _mined(folder: RunFolder) -> MinedRun:
     if all(marks is NO_MARKS for marks in timeline.marks.values()):
         series = _in_passes(series, members, folder)
     logged = [RunSeries(each.series, *timeline.clock.at(each.moments, each.steps)) for each in logged_series(trackers)]
-    return MinedRun([*series, *logged], sum(found.left_out for found, _ in mined))
+    return MinedRun([*series, *logged], sum(found.left_out for found, _ in mined), list(damaged.values()))
 
 
 def _in_passes(series: list[RunSeries], members: list[Process], folder: RunFolder) -> list[RunSeries]:
@@ -109,8 +107,8 @@ def _as_table(run: MinedRun) -> pa.Table:
         "iteration": _joined([each.iterations for each in mined], np.int64),
         "seconds": _joined([each.seconds for each in mined], np.float64),
     }
-    slots = msgspec.json.encode([each.series.slot for each in mined])
-    return pa.table(columns).replace_schema_metadata({SLOTS: slots, LEFT_OUT: str(run.left_out)})
+    slots, damaged = msgspec.json.encode([each.series.slot for each in mined]), msgspec.json.encode(run.damaged)
+    return pa.table(columns).replace_schema_metadata({SLOTS: slots, LEFT_OUT: str(run.left_out), DAMAGED: damaged})
 
 
 def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
@@ -130,4 +128,4 @@ def _read(path: Path) -> MinedRun:
         )
         for slot, part in zip(slots, parts, strict=True)
     ]
-    return MinedRun(series, int(metadata[LEFT_OUT]))
+    return MinedRun(series, int(metadata[LEFT_OUT]), msgspec.json.decode(metadata[DAMAGED], type=list[str]))

@@ -42,11 +42,15 @@ class Observation:
         The values of observed metrics, run by run.
     left_out : dict of str to int
         By variant, lines with numbers that were not searched: their templates came after too many others.
+    damaged : dict of str to list of str
+        By run, how its text differs from what it was when the run ended; it is not searched.
     """
 
     numbers: dict[str, list[ReportedNumber]]
     series: list[ObservedSeries]
     left_out: dict[str, int]
+    #: How files of a run differ from what they were when it ended, by run.
+    damaged: dict[str, list[str]]
     #: By completed run and name, the values of the other metrics, which were read to tell which are observed.
     recorded: dict[str, RunValues]
 
@@ -110,7 +114,8 @@ def observe(
         for each, metric in _observed(by_variant[run.variant][run.name].series, numbers[run.variant])
     ]
     left_out = {variant: sum(each.left_out for each in mined.values()) for variant, mined in by_variant.items()}
-    return Observation(numbers, series, left_out, recorded)
+    damaged = {run: each.damaged for mined in by_variant.values() for run, each in mined.items() if each.damaged}
+    return Observation(numbers, series, left_out, damaged, recorded)
 
 
 def reports_metric(folder: RunFolder) -> bool:

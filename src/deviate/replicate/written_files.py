@@ -43,7 +43,8 @@ def keep_written(copy: Path, folder: RunFolder) -> list[str]:
         if each.size <= MAX_BYTES and total <= MAX_TOTAL:
             kept.append(each.path)
     for path in kept:
-        target = folder.written / path
+        # Results are stored as UTF-8, which a name on disk need not be.
+        target = folder.written / os.fsencode(path).decode("utf-8", "backslashreplace")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(copy / path, target)
     left = len(written) - len(kept)

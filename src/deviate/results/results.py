@@ -148,7 +148,12 @@ def read_results(
         operations=warned_operations(runs),
         identities=identities,
         switches=switches(runs),
-        notes=[*_setup_notes(experiment, read_snapshot(folder)), *notes(runs), *damage_notes(predicted)],
+        notes=[
+            *_setup_notes(experiment, read_snapshot(folder)),
+            *notes(runs),
+            *damage_notes(predicted),
+            *_text_notes(observation.damaged),
+        ],
         environments=_environments(run for run in runs if run.completed),
         environment={key: _text(value) for key, value in first.items()},
         differences=environment_differences(runs),
@@ -214,6 +219,15 @@ def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote
     more = f" and {len(absent) - ABSENT_NAMED} more" if len(absent) > ABSENT_NAMED else ""
     message = f"Left out of the runs: {', '.join(absent[:ABSENT_NAMED])}{more}. --include PATH brings it."
     return [*skipped, *([RuntimeNote(slug="left-out", message=message)] if absent else [])]
+
+
+def _text_notes(damaged: Mapping[str, list[str]]) -> list[RuntimeNote]:
+    """Say which text was not searched, so that its runs have no value of the metrics that are seen in it alone."""
+    return [
+        RuntimeNote(slug="text-damaged", message=f"Text that is not searched for metrics: {reason}.", runs=[run])
+        for run, reasons in damaged.items()
+        for reason in reasons
+    ]
 
 
 def _environments(runs: Iterable[RunFiles]) -> dict[str, dict[str, Any]]:

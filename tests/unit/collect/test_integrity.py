@@ -83,15 +83,50 @@ def test_a_description_that_was_damaged_is_refused_or_says_the_same(tmp_path, ha
 
 
 @pytest.mark.parametrize("harm", [flipped, cut])
-@pytest.mark.parametrize("name", ["records.parquet", "records.parquet.json"])
+@pytest.mark.parametrize(
+    "name", [f"{table}{end}" for table in ("records.parquet", "reported.parquet") for end in ("", ".json")]
+)
 def test_a_derived_file_that_was_damaged_is_made_again(tmp_path, harm, name):
-    folder, runs = experiment(tmp_path)
+    folder, runs = reporting(tmp_path)
     whole = values(folder)
     path, rng = runs[1].path / name, random.Random(0)
     data = path.read_bytes()
-    for _ in range(TIMES):
+    for _ in range(TIMES // 2):
         path.write_bytes(harm(data, rng))
         assert values(folder) == whole
+
+
+def reporting(project):
+    """Return an experiment with what three runs reported in text: one number is printed, one written to a file."""
+    folder, runs = experiment(project)
+    for run in runs:
+        rng = random.Random(run.run.index)
+        run.stdout_file.write_text("".join(f"epoch {epoch} val loss {rng.random():.4f}\n" for epoch in range(4)))
+        run.written.mkdir()
+        rows = [f"{epoch},{rng.random():.4f}\n" for epoch in range(4)]
+        (run.written / "log.csv").write_text("epoch,f1\n" + "".join(rows))
+        run.write_outcome(run.read_outcome())
+    return folder, runs
+
+
+@pytest.mark.parametrize("harm", [flipped, cut])
+@pytest.mark.parametrize(("name", "metric"), [("stdout.log", "val loss"), ("written/log.csv", "f1")])
+def test_text_that_was_damaged_gives_no_number_and_is_named(tmp_path, harm, name, metric):
+    folder, runs = reporting(tmp_path)
+    whole, _ = values(folder)
+    assert {"val loss", "f1"} <= set(whole)
+    path, rng = runs[1].path / name, random.Random(0)
+    data = path.read_bytes()
+    expected = {**whole, metric: {run: whole[metric][run] for run in (0, 2)}}
+    for _ in range(TIMES // 3):
+        path.write_bytes(harm(data, rng))
+        assert values(folder) == (expected, {})
+    (note,) = [each for each in read_results(folder).notes if each.slug == "text-damaged"]
+    assert (name in note.message, note.runs) == (True, ["control-1"])
+    path.unlink()
+    assert values(folder) == (expected, {})
+    path.write_bytes(data)
+    assert values(folder) == (whole, {})
 
 
 def test_a_description_that_is_gone_is_named(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from deviate.experiment import Run
 from deviate.replicate import written_files
 from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.run_files import Completed
 from deviate.replicate.written_files import keep_written
 from deviate.trackers.crc32c import masked_crc32c
 
@@ -104,3 +105,12 @@ def test_files_of_trackers_are_kept_whatever_they_are_called(prepared):
         "runs/Nov22/events.out.tfevents.1.host",
         "wandb/offline-run-1/run-1.wandb",
     ]
+
+
+def test_a_name_in_no_encoding_is_kept_in_one(prepared):
+    copy, folder = prepared
+    (copy / os.fsdecode(b"\xff.csv")).write_text("epoch,loss\n0,1.5\n")
+    assert keep_written(copy, folder) == []
+    assert kept(folder) == ["\\xff.csv"]
+    folder.write_outcome(Completed(seconds=1.0))
+    assert "written/\\xff.csv" in folder.read_outcome().files

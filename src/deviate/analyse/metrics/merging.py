@@ -104,13 +104,19 @@ def _joined(first: Finding, second: Finding, equal: bool) -> Finding:
         best.aliases.append(f"{other.name!r} ({other.report.sink})")
     if (equal or _is_plain(best)) and "{" not in other.name:
         namesake = max((best, other), key=_telling)
-        best.name, best.verdict = namesake.name, replace(best.verdict, meaning=namesake.verdict.meaning)
+        best.name, best.verdict = _name_for(best, namesake), replace(best.verdict, meaning=namesake.verdict.meaning)
     best.aliases.extend(other.aliases)
     best.split = best.split or other.split
     best.confidence = max(first.confidence, second.confidence)
     best.aside = first.aside and second.aside
     best.alarm = first.alarm and second.alarm
     return best
+
+
+def _name_for(best: Finding, namesake: Finding) -> str:
+    """Return the name of `namesake` for `best`; where only `best` is reported in a loop, without a word for its end."""
+    ended = bool(enclosing_loops(best.report.nesting)) and not enclosing_loops(namesake.report.nesting)
+    return (_ENDED.sub("", namesake.name, count=1) if ended else namesake.name) or best.name
 
 
 def _worth(finding: Finding) -> tuple[int, ...]:
@@ -136,6 +142,9 @@ def _is_plain(finding: Finding) -> bool:
 def _letters(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
+
+#: How names of what a loop ended with begin.
+_ENDED = re.compile(r"^(final(ly)?|last)\b\W*", re.IGNORECASE)
 
 #: Names given names are followed this far.
 MAX_DEPTH = 6

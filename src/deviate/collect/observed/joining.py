@@ -63,6 +63,12 @@ def chance(series: SlotSeries, recorded: Floats) -> float:
     return min(_chance_of(series, recorded * factor) for factor in FACTORS)
 
 
+def shows(series: SlotSeries, recorded: Floats) -> bool:
+    """Whether a slot has each of the recorded values, rounded as printed, and no others."""
+    whole = len(series.values) == len(recorded) and bool(np.isfinite(series.values).any())
+    return whole and any(_is_in_order(series, recorded * factor) for factor in FACTORS)
+
+
 def _chance_of(series: SlotSeries, recorded: Floats) -> float:
     if not _is_in_order(series, recorded):
         return 1.0
@@ -142,9 +148,9 @@ def _next_match(value: float, half: float, recorded: Floats, at: int) -> int:
 def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[Slot, str]:
     """Return the metric whose values each slot shows, by the slots that show one.
 
-    Several slots may show one metric (the output and a file). What `repeats` a metric shows it, whatever the chance.
-    Where several metrics explain a slot, that with the name of the slot is chosen, then the one that is least likely to
-    agree by chance; of equal ones the first.
+    Several slots may show one metric (the output and a file). Where several metrics explain a slot, that with the name
+    of the slot is chosen, then the one that is least likely to agree by chance; of equal ones the first. A slot may
+    have too few digits to rule out chance: under the name of a metric, showing each of its values is enough.
     """
     joined: dict[Slot, str] = {}
     for one in series:
@@ -152,33 +158,27 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
         for metric, values in recorded.items():
             same_name = says_the_same(one.slot.name, metric)
             likely = chance(one, values)
-            if likely <= (MOST_CHANCE_NAMED if same_name else MOST_CHANCE) or repeats(one, metric, values):
+            if likely <= (MOST_CHANCE_NAMED if same_name else MOST_CHANCE) or (same_name and shows(one, values)):
                 candidates.append((not same_name, likely, metric))
         if candidates:
             joined[one.slot] = min(candidates, key=lambda candidate: candidate[:2])[2]
     return joined
 
 
-def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
-    """Whether a slot has the very words of a metric for its name, and shows each of its values.
-
-    Such a slot adds nothing to the metric, though its values may be too flat at their digits to tell it from others.
-    """
-    names = (series.slot.name, series.slot.words)
-    same = any(set(words_of(name)) == set(words_of(metric)) for name in names)
-    as_many = len(series.values) == len(recorded)
-    return same and as_many and any(_is_in_order(series, recorded * factor) for factor in FACTORS)
-
-
 def says_the_same(name: str, other: str) -> bool:
     """Whether two names mean one metric: of the same part of the data, and one in the words of the other.
+
+    Words that name no kind of metric must be the same.
 
     Examples
     --------
     >>> says_the_same("val acc", "val_acc"), says_the_same("Loss", "train loss"), says_the_same("loss", "accuracy")
     (True, True, False)
+    >>> says_the_same("epochs", "Epochs"), says_the_same("epochs", "total epochs")
+    (True, False)
     """
     words, others = set(words_of(name)), set(words_of(other))
     splits = {split_of(name), split_of(other)} - {""}
     shared = {word for word in words & others if meaning_of(word) is not None}
-    return len(splits) < 2 and bool(shared) and (words <= others or others <= words)
+    related = bool(shared) and (words <= others or others <= words)
+    return len(splits) < 2 and (related or (bool(words) and words == others))

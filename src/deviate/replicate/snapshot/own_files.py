@@ -32,7 +32,7 @@ def stamp(size: int, mtime_ns: int) -> str:
 def read_written(project: Path) -> frozenset[str]:
     """Return the SHA-256 and the stamp of every file that Deviate wrote into `project`.
 
-    A file that was edited since has others.
+    A file that was edited since has others. What was damaged of this list matches no file.
     """
     path = Workspace(project).written_file
-    return frozenset(path.read_text(encoding="ascii").split()) if path.is_file() else frozenset()
+    return frozenset(path.read_text(encoding="ascii", errors="replace").split()) if path.is_file() else frozenset()

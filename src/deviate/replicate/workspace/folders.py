@@ -120,9 +120,15 @@ class RunFolder:
         """Return the files of weights, of all processes or written by the run itself, by name."""
         return sorted(path for path in self.path.glob(f"{WEIGHTS}*") if path.suffix != ".tmp")
 
+    def text_files(self) -> list[Path]:
+        """Return the files of what the run reported in text: its output, and what it wrote."""
+        written = sorted(path for path in self.written.rglob("*") if path.is_file())
+        return [path for path in (self.stdout_file, self.stderr_file, *written) if path.is_file()]
+
     def result_files(self) -> list[Path]:
-        """Return all files of what the run recorded."""
-        return [*self.record_files(), *self.event_files(), *self.prediction_files(), *self.weight_files()]
+        """Return all files of what the run recorded and reported."""
+        recorded = [*self.record_files(), *self.event_files(), *self.prediction_files(), *self.weight_files()]
+        return [*recorded, *self.text_files()]
 
     def read_info(self) -> RunInfo | None:
         """Return how the run was started; None where it was not."""
@@ -151,7 +157,7 @@ class RunFolder:
 
     def write_outcome(self, outcome: Outcome) -> None:
         """Store how the run ended, with what its files hold; from then on the run is done and never made again."""
-        files = {path.name: file_sum(path) for path in self.result_files()}
+        files = {path.relative_to(self.path).as_posix(): file_sum(path) for path in self.result_files()}
         write_json(self.outcome_file, msgspec.structs.replace(outcome, files=files), durable=True)
 
     @property

@@ -38,7 +38,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
     ended: str = ""
     #: What a reader of the results has to know, such as a linked input that the run wrote to.
     warnings: list[str] = []
-    #: Records and events by name of the file, as they were when the run ended; empty where that was not noted.
+    #: What the run recorded and reported in text, by path in its folder, as it was when the run ended; empty where that
+    #: was not noted.
     files: dict[str, FileSum] = {}
 
 

@@ -63,6 +63,15 @@ def test_a_result_that_a_program_ends_with_is_a_metric(tmp_path):
     assert set(selected(analyse(tmp_path, train=looped(report, "import sys\n")))) == {"final loss"}
 
 
+@pytest.mark.parametrize(("name", "taken"), [("final loss", "loss"), ("Last test loss", "test loss"), ("gap", "gap")])
+def test_a_name_for_the_end_of_a_loop_is_none_for_what_is_reported_in_it(tmp_path, name, taken):
+    """The loop reports every tenth value, and the last one is another than the final one."""
+    report = "value = loss.item()\nif i % 10 == 0:\n    print(f'{value:.4f}')"
+    (metric,) = selected(analyse(tmp_path, train=f"{looped(report)}\nprint(f'{name}: {{value:.4f}}')\n")).values()
+    assert metric.name == taken
+    assert metric.line <= len(looped(report).splitlines())
+
+
 @pytest.mark.parametrize("test", ["i % 10 == 0", "rank == 0", "loss.item() < 1"])
 def test_conditions_of_progress_of_rank_and_of_results_switch_nothing_on(tmp_path, test):
     report = f"if {test}:\n    wandb.log({{'gap': loss.item()}})\nprint(f'gap {{loss.item():.3f}}')"

@@ -112,3 +112,11 @@ def test_a_flat_curve_of_the_very_same_name_is_the_metric():
     assert join([flat], {"acc": recorded}) == {}
     assert join([flat], {"val acc": recorded[:2]}) == {}
     assert join([flat], {"val acc": recorded + 0.1}) == {}
+
+
+def test_a_slot_with_the_name_of_a_metric_needs_no_digits_where_it_shows_every_value():
+    values = np.array([0.3, 0.4, np.nan, 0.9])
+    series = printed(values, "{:.0f}")
+    assert not explains(series, values)
+    assert join([series], {"mean loss": values}) == {series.slot: "mean loss"}
+    assert join([series], {"mean loss": values + 0.4, "score": values, "loss": values[:3]}) == {}

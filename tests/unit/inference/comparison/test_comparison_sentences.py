@@ -1,5 +1,7 @@
 """What a comparison says, and under which condition."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from compared_sides import prints, side, side_metric, sides
@@ -72,10 +74,17 @@ def test_skewed_values_are_doubted_by_the_figures_of_the_simulation():
         compared(standard(6), standard(20, 6))
     )
     assert "in simulations" not in why(compared(standard(11), standard(20, 12)))
-    noisier = "The SDs differ by a factor of 2 or more: in simulations of skewed values that gave 7 to 18% false alarms"
-    assert f"{noisier} at a level of 5%, and more where some runs collapse." in why(
-        compared(standard(8), 2.1 * standard(8, 8))
-    )
+
+
+def test_unequal_sds_are_doubted_by_the_figures_of_the_table():
+    document = (Path(__file__).parents[4] / "docs" / "statistics.md").read_text()
+    table = document.partition("### False alarms, first SD 3 times as large (%)")[2].partition("###")[0]
+    rows = [line.split("|") for line in table.splitlines() if "skewed" in line and "**Welch t**" in line]
+    figures = [float(cell) for row in rows for cell in row[3:-1]]
+    assert len(figures) == 8
+    text = why(compared(standard(8), 2.1 * standard(8, 8)))
+    assert f"false alarms at a level of 5% were {min(figures):.0f} to {max(figures):.0f}%, and more where" in text
+    assert "one SD 3 times the other" not in why(compared(standard(8), 1.1 * standard(8, 8)))
 
 
 @pytest.mark.parametrize(("n", "alpha", "said"), [(14, 0.05, True), (15, 0.05, False), (14, 0.1, False)])
@@ -108,6 +117,16 @@ def test_equal_means_and_ties():
     tied = why(compared([90.0, 91.0, 92.0, 90.0, 91.0, 93.0], [90.0, 91.0, 91.0, 90.0, 92.0, 92.5]))
     assert ", ties counted half)" in tied
     assert "ties" not in why(compared(standard(6), standard(6, 8)))
+
+
+def test_runs_far_from_the_others_are_said_before_the_means():
+    (headline,) = comparison_headline(compared([*(90 + standard(7)), 10.0], 90 + standard(8, 8)))
+    far = "1 run of A lies far from the others: mean and SD describe no typical run; the median is 90"
+    assert headline.index(far) < headline.index("(mean ± SD")
+    assert "far from" not in headline.replace(far, "")
+    both = comparison_headline(compared([*(90 + standard(9)), 10.0, 11.0], [*(90 + standard(9, 9)), 9.0]))[0]
+    assert "2 runs of A lie far" in both
+    assert "1 run of B lies far" in both
 
 
 def test_a_shown_difference_that_is_short_of_what_matters_is_said_to_be():

@@ -68,7 +68,18 @@ def _main(pair: PairComparison, metric: MetricComparison, comparison: Comparison
     tested = metric.verdict != "too few runs" and metric.p_adjusted is not None
     p = Numbers(pair.alpha).equal_p(metric.p_adjusted, comparison.correction, metric.family)
     basis = f"mean ± SD, {a.n} and {count(b.n, 'run')}{f'; {p}{limit_text(pair, comparison)}' if tested else ''}"
-    return f"{metric.name} ({metric.aggregate}): {_verdict(pair, metric)}. {means} ({basis})."
+    sentences = [_verdict(pair, metric), *_far(pair, metric, place), f"{means} ({basis})"]
+    return f"{metric.name} ({metric.aggregate}): {'. '.join(sentences)}."
+
+
+def _far(pair: PairComparison, metric: MetricComparison, place: int | None) -> list[str]:
+    """Say before any mean which runs lie far from the others of their side; nothing where none does."""
+    return [
+        f"{count(len(side.far), 'run')} of {label} {'lies' if len(side.far) == 1 else 'lie'} far from the others: mean "
+        f"and SD describe no typical run; the median is {show_signed(side.spread.median, place)}"
+        for label, side in ((pair.a, metric.a), (pair.b, metric.b))
+        if side.far
+    ]
 
 
 def _mean(spread: Spread, place: int | None) -> str:

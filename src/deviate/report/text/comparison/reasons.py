@@ -239,8 +239,8 @@ def _doubts(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     ratio = contrast.sd_ratio.value
     if ratio is not None and max(ratio, 1 / ratio) >= UNEQUAL_SDS:
         yield (
-            "The SDs differ by a factor of 2 or more: in simulations of skewed values that gave 7 to 18% false alarms "
-            "at a level of 5%, and more where some runs collapse."
+            "The SDs differ by a factor of 2 or more: in simulations of skewed values, one SD 3 times the other, false "
+            "alarms at a level of 5% were 4 to 17%, and more where some runs collapse."
         )
 
 

@@ -1,0 +1,109 @@
+"""Call the tool in forks of a process that has its libraries already: starting them takes longer than most commands.
+
+A fork has file descriptors, a folder and an environment of its own, as a process has; what it did not do is import.
+Nothing that starts threads, such as a database, may be used in the process that forks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+from harness import SECONDS, judged_end
+
+from deviate.cli import main as main_of_the_tool
+
+
+def warm() -> None:
+    """Import what a command imports, before the first fork."""
+    for module in ("cli.run", "api", "study.runs", "report.views", "report.writers.registry", "collect.tables",
+                   "inference.experiment", "report.pages.experiment.page"):  # fmt: skip
+        importlib.import_module(f"deviate.{module}")
+
+
+def command(project: Path, words: list[str], environment: dict[str, str], memory: int | None = None) -> Ended:
+    """Type a command; it may take so many bytes of memory more than this process has."""
+
+    def call() -> None:
+        if memory is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + memory,) * 2)
+        sys.argv = ["deviate", *words]
+        main_of_the_tool()
+
+    return forked(call, project, {**environment, "PWD": str(project)})
+
+
+def typed(project: Path, words: list[str], environment: dict[str, str], memory: int | None = None) -> dict[str, Any]:
+    """Type a command, and judge how it ended."""
+    began = time.perf_counter()
+    ended = command(project, words, environment, memory)
+    return judged_end(ended.status, ended.printed, ended.errors, began, late=ended.late)
+
+
+class Ended(NamedTuple):
+    """How a forked process ended."""
+
+    status: int
+    printed: str
+    errors: str
+    late: bool
+
+
+def forked(call: Callable[[], None], folder: Path, environment: dict[str, str], seconds: float = SECONDS) -> Ended:
+    """Call a function in a child of this process, at most for so many seconds."""
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
+        child = os.fork()
+        if not child:
+            os.setsid()
+            os.chdir(folder)
+            os.environ.update(environment)
+            # It remembers the folder of the process that forked.
+            tempfile.tempdir = None
+            for file, descriptor in ((printed, 1), (errors, 2)):
+                os.dup2(file.fileno(), descriptor)
+            os._exit(status_of(call))
+        status, late = waited(child, seconds)
+        for file in (printed, errors):
+            file.seek(0)
+        return Ended(status, printed.read().decode(errors="replace"), errors.read().decode(errors="replace"), late)
+
+
+def status_of(call: Callable[[], None]) -> int:
+    """Call a function as a program, and return its exit status."""
+    status = 0
+    try:
+        call()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(bool(end.code))
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return status
+
+
+def waited(child: int, seconds: float) -> tuple[int, bool]:
+    """Wait for a child; return its exit status, and whether it had to be killed."""
+    deadline = time.monotonic() + seconds
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status), False
+        if time.monotonic() > deadline:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return -9, True
+        time.sleep(0.02)
