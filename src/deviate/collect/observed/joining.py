@@ -63,12 +63,6 @@ def chance(series: SlotSeries, recorded: Floats) -> float:
     return min(_chance_of(series, recorded * factor) for factor in FACTORS)
 
 
-def shows(series: SlotSeries, recorded: Floats) -> bool:
-    """Whether a slot has each of the recorded values, rounded as printed, and no others."""
-    whole = len(series.values) == len(recorded) and bool(np.isfinite(series.values).any())
-    return whole and any(_is_in_order(series, recorded * factor) for factor in FACTORS)
-
-
 def _chance_of(series: SlotSeries, recorded: Floats) -> float:
     if not _is_in_order(series, recorded):
         return 1.0
@@ -149,8 +143,8 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
     """Return the metric whose values each slot shows, by the slots that show one.
 
     Several slots may show one metric (the output and a file). Where several metrics explain a slot, that with the name
-    of the slot is chosen, then the one that is least likely to agree by chance; of equal ones the first. A slot may
-    have too few digits to rule out chance: under the name of a metric, showing each of its values is enough.
+    of the slot is chosen, then the one that is least likely to agree by chance; of equal ones the first. What
+    `repeats` a metric shows it, whatever the chance.
     """
     joined: dict[Slot, str] = {}
     for one in series:
@@ -158,11 +152,22 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
         for metric, values in recorded.items():
             same_name = says_the_same(one.slot.name, metric)
             likely = chance(one, values)
-            if likely <= (MOST_CHANCE_NAMED if same_name else MOST_CHANCE) or (same_name and shows(one, values)):
+            if likely <= (MOST_CHANCE_NAMED if same_name else MOST_CHANCE) or repeats(one, metric, values):
                 candidates.append((not same_name, likely, metric))
         if candidates:
             joined[one.slot] = min(candidates, key=lambda candidate: candidate[:2])[2]
     return joined
+
+
+def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
+    """Whether a slot has the very words of a metric for its name, and shows each of its values.
+
+    Such a slot adds nothing to the metric, though its values may be too flat at their digits to tell it from others.
+    """
+    names = (series.slot.name, series.slot.words)
+    same = any(set(words_of(name)) == set(words_of(metric)) for name in names)
+    whole = len(series.values) == len(recorded) and bool(np.isfinite(series.values).any())
+    return same and whole and any(_is_in_order(series, recorded * factor) for factor in FACTORS)
 
 
 def says_the_same(name: str, other: str) -> bool:

@@ -118,5 +118,5 @@ def test_a_slot_with_the_name_of_a_metric_needs_no_digits_where_it_shows_every_v
     values = np.array([0.3, 0.4, np.nan, 0.9])
     series = printed(values, "{:.0f}")
     assert not explains(series, values)
-    assert join([series], {"mean loss": values}) == {series.slot: "mean loss"}
+    assert join([series], {"Loss": values}) == {series.slot: "Loss"}
     assert join([series], {"mean loss": values + 0.4, "score": values, "loss": values[:3]}) == {}
