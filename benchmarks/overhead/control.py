@@ -10,8 +10,8 @@ machine meets all of them; after M minutes no further pair is begun.
 
 MARK is a regular expression of the line that ends an epoch. Where it is written the process's clock is read from
 outside, so that one run tells what an epoch costs, from its first mark to its last, and what is paid once: everything
-else. Pairs whose runs differ in their number of epochs, as training that stops early does, count for the costs of each
-arm and for no ratio of whole processes. Prints a table on standard error and one JSON object with the same figures on
+else. Training that stops early makes runs of unequal length; the ratio of whole processes is that at the bare program's
+number of epochs. Prints a table on standard error and one JSON object with the same figures on
 standard output; intervals are of the median, from order statistics, with at least 95 %.
 """
 
@@ -232,7 +232,6 @@ def times_of(output: bytes, looks: Sequence[tuple[int, float]], mark: re.Pattern
 def figures_of(bare: Sequence[Cost], under: Sequence[Cost]) -> dict[str, Any]:
     """Return the figures of one training."""
     pairs = list(zip(bare, under, strict=True))
-    equal = [(a, b) for a, b in pairs if len(a.marks) == len(b.marks)]
     fixed, epoch = [b.fixed - a.fixed for a, b in pairs], [b.epoch / a.epoch for a, b in pairs]
     hour = [1 + (b.fixed - a.fixed + (b.epoch / a.epoch - 1) * (HOUR - a.fixed)) / HOUR for a, b in pairs]
     return {
@@ -243,8 +242,8 @@ def figures_of(bare: Sequence[Cost], under: Sequence[Cost]) -> dict[str, Any]:
             "fixed_s": statistics.median(cost.fixed for cost in bare),
             "epoch_s": statistics.median(cost.epoch for cost in bare),
         },
-        "equal_pairs": len(equal),
-        "process_ratio": summary([b.total / a.total for a, b in equal]) if equal else None,
+        "equal_pairs": sum(len(a.marks) == len(b.marks) for a, b in pairs),
+        "process_ratio": summary([(b.fixed + b.epoch * len(a.marks)) / a.total for a, b in pairs]),
         "fixed_more_s": summary(fixed),
         "epoch_ratio": summary(epoch),
         "hour_ratio": summary(hour),
@@ -269,10 +268,7 @@ def print_figures(name: str, figures: dict[str, Any]) -> None:
     )
     for key in ("process_ratio", "fixed_more_s", "epoch_ratio", "hour_ratio"):
         row = figures[key]
-        if row is not None:
-            print(
-                f"  {key:<16}{row['median']:>8.4f} ({row['low']:.4f} to {row['high']:.4f})", file=sys.stderr, flush=True
-            )
+        print(f"  {key:<16}{row['median']:>8.4f} ({row['low']:.4f} to {row['high']:.4f})", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
