@@ -29,10 +29,10 @@ SKETCH = 64
 #: Points of the program that are looked at.
 MAX_SITES = 32
 
-#: Seconds between two writings at most, and where no main loop says when.
+#: Seconds after which what changed is written, whatever writing costs.
 INTERVAL = 2.0
 
-#: Share of the time that writing takes at most, unless the last one was `INTERVAL` seconds ago: an epoch may be short.
+#: Share of the time that writing may take before: an epoch may be as short as a writing.
 SHARE = 0.005
 
 #: The slug of notes on evaluations that are not captured.

@@ -107,7 +107,7 @@ class Streams:
         self.current = factor
         if not self.controls or self.suspended:
             return
-        for generator in self.all_generators() if self.made else self.generators:
+        for generator in self.all_generators():
             try:
                 generator.switch(factor)
             except Exception as error:
