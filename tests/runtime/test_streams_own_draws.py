@@ -51,7 +51,7 @@ for epoch in range(3):
 
 def test_items_that_draw_nothing_need_no_switch(run: Run) -> None:
     """Draws and fingerprints are those of a switch for each item."""
-    seeds = {factor: 7 for factor in FACTORS}
+    seeds = dict.fromkeys(FACTORS, 7)
     each, once = (run(EPOCHS, "program.py", *how, control="streams", seeds=seeds) for how in ((), ("once",)))
     assert each.stdout == once.stdout
     assert each.of("fingerprint") == once.of("fingerprint") != []
