@@ -1,16 +1,17 @@
 """Measure what a run under Deviate costs beside the bare program: processor time, at the start and in each epoch.
 
-    python benchmarks/overhead/control.py [--pairs N] [--variant V] [FOLDER COMMAND MARK]...
+    python benchmarks/overhead/control.py [--pairs N] [--minutes M] [--variant V] [FOLDER COMMAND MARK]...
 
 Without trainings, three examples as they ship and at more epochs. A run is prepared as `deviate run` prepares it: the
 instrumented copy, the runtime, a stream for each factor, capture of predictions, digests of weights. The bare program
 has the same environment less the runtime: the same threads, on the same core, the same hash seed. The two of a pair
-follow each other, in an order that changes from pair to pair.
+follow each other, in an order that changes from pair to pair. The trainings take turns, so that another load of the
+machine meets all of them; after M minutes no further pair is begun.
 
 MARK is a regular expression of the line that ends an epoch. Where it is written the process's clock is read from
 outside, so that one run tells what an epoch costs, from its first mark to its last, and what is paid once: everything
-else. Pairs whose runs differ in their number of epochs, as training that stops early does, count for the costs of each
-arm and for no ratio of whole processes. Prints a table on standard error and one JSON object with the same figures on
+else. Training that stops early makes runs of unequal length; the ratio of whole processes is that at the bare program's
+number of epochs. Prints a table on standard error and one JSON object with the same figures on
 standard output; intervals are of the median, from order statistics, with at least 95 %.
 """
 
@@ -100,6 +101,7 @@ def main() -> None:
         "trainings", nargs="*", metavar="FOLDER COMMAND MARK", help="trainings (default: three examples)"
     )
     parser.add_argument("--pairs", type=int, default=30, help="pairs of runs (default 30)")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="minutes to measure (default no limit)")
     parser.add_argument("--variant", default=DEFAULT_VARIANT, help=f"what varies (default {DEFAULT_VARIANT})")
     options = parser.parse_args()
     if len(options.trainings) % 3:
@@ -114,30 +116,43 @@ def main() -> None:
         "variant": options.variant,
         "trainings": {},
     }
-    for folder, command, mark in trainings:
-        figures = measure(Path(folder).resolve(), command, mark, options.variant, options.pairs)
-        report["trainings"][f"{folder}: {command}"] = figures
-        print_figures(f"{folder}: {command}", figures)
+    for name, pairs in measure(trainings, options.variant, options.pairs, 60 * options.minutes).items():
+        figures = report["trainings"][name] = figures_of(*zip(*pairs, strict=True))
+        print_figures(name, figures)
     print(json.dumps(report, indent=2))
 
 
-def measure(project: Path, command: str, mark: str, variant: str, pairs: int) -> dict[str, Any]:
-    """Return the costs of both arms and the ratios of `pairs` pairs."""
-    order = random.Random(0)
-    costs: dict[str, list[Cost]] = {arm: [] for arm in ARMS}
-    with tempfile.TemporaryDirectory() as name:
-        copy = Path(name) / project.name
-        shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".deviate", "__pycache__", ".venv"))
-        source = prepare(copy, command.split(), variant)
+def measure(
+    trainings: Sequence[tuple[str, str, str]], variant: str, pairs: int, seconds: float
+) -> dict[str, list[tuple[Cost, Cost]]]:
+    """Return the costs of both arms in `pairs` pairs of each training, or in as many as fit into `seconds`."""
+    order, started = random.Random(0), time.monotonic()
+    measured: dict[str, list[tuple[Cost, Cost]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        sources = {}
+        for number, (project, command, mark) in enumerate(trainings):
+            copy = Path(folder) / str(number) / Path(project).name
+            shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".deviate", "__pycache__", ".venv"))
+            sources[f"{project}: {command}"] = prepare(copy, command.split(), variant), re.compile(mark)
         for pair in range(-1, pairs):  # The first one fills the disk's caches.
-            layout = {"PADDING": "." * order.randrange(4096)}
-            for arm in order.sample(ARMS, 2):
-                cost = run_once(source, variant, max(pair, 0), arm, layout, re.compile(mark))
+            for name, (source, ends_epoch) in sources.items():
+                if time.monotonic() - started > seconds:
+                    return measured
+                costs = run_pair(source, variant, max(pair, 0), order, ends_epoch)
                 if pair >= 0:
-                    costs[arm].append(cost)
-            if pair >= 0:
-                print(*(str(costs[arm][-1]) for arm in ARMS), sep="  |  ", file=sys.stderr)
-    return figures_of(costs["bare"], costs["deviate"])
+                    measured.setdefault(name, []).append(costs)
+                    load = os.getloadavg()[0]
+                    print(f"{name}, load {load:.0f}:", *map(str, costs), sep="  |  ", file=sys.stderr, flush=True)
+    return measured
+
+
+def run_pair(
+    source: Source, variant: str, index: int, order: random.Random, mark: re.Pattern[str]
+) -> tuple[Cost, Cost]:
+    """Return the costs of both arms, which run in an order that is drawn."""
+    layout = {"PADDING": "." * order.randrange(4096)}
+    costs = {arm: run_once(source, variant, index, arm, layout, mark) for arm in order.sample(ARMS, 2)}
+    return costs["bare"], costs["deviate"]
 
 
 def prepare(project: Path, words: list[str], variant: str) -> Source:
@@ -217,7 +232,6 @@ def times_of(output: bytes, looks: Sequence[tuple[int, float]], mark: re.Pattern
 def figures_of(bare: Sequence[Cost], under: Sequence[Cost]) -> dict[str, Any]:
     """Return the figures of one training."""
     pairs = list(zip(bare, under, strict=True))
-    equal = [(a, b) for a, b in pairs if len(a.marks) == len(b.marks)]
     fixed, epoch = [b.fixed - a.fixed for a, b in pairs], [b.epoch / a.epoch for a, b in pairs]
     hour = [1 + (b.fixed - a.fixed + (b.epoch / a.epoch - 1) * (HOUR - a.fixed)) / HOUR for a, b in pairs]
     return {
@@ -228,8 +242,8 @@ def figures_of(bare: Sequence[Cost], under: Sequence[Cost]) -> dict[str, Any]:
             "fixed_s": statistics.median(cost.fixed for cost in bare),
             "epoch_s": statistics.median(cost.epoch for cost in bare),
         },
-        "equal_pairs": len(equal),
-        "process_ratio": summary([b.total / a.total for a, b in equal]) if equal else None,
+        "equal_pairs": sum(len(a.marks) == len(b.marks) for a, b in pairs),
+        "process_ratio": summary([(b.fixed + b.epoch * len(a.marks)) / a.total for a, b in pairs]),
         "fixed_more_s": summary(fixed),
         "epoch_ratio": summary(epoch),
         "hour_ratio": summary(hour),
@@ -254,10 +268,7 @@ def print_figures(name: str, figures: dict[str, Any]) -> None:
     )
     for key in ("process_ratio", "fixed_more_s", "epoch_ratio", "hour_ratio"):
         row = figures[key]
-        if row is not None:
-            print(
-                f"  {key:<16}{row['median']:>8.4f} ({row['low']:.4f} to {row['high']:.4f})", file=sys.stderr, flush=True
-            )
+        print(f"  {key:<16}{row['median']:>8.4f} ({row['low']:.4f} to {row['high']:.4f})", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

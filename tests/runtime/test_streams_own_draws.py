@@ -30,3 +30,28 @@ def test_an_undecided_draw_is_of_the_boundary_that_the_program_is_in(run: Run, v
 def test_undecided_draws_are_noted_for_what_they_draw_for(run: Run) -> None:
     noted = [(event["site"], event["factor"]) for event in drawn(run, "").of("draw")]
     assert noted == [(0, "augment"), (1, "augment"), (2, "other"), (1, "other")]
+
+
+EPOCHS = """
+import random
+import sys
+import deviate_runtime
+from deviate_runtime.streams.boundaries import iterate
+streams = deviate_runtime.process.streams
+kept = random.random
+def items():
+    order = random.sample(range(99), 3)
+    for position in range(50):
+        yield order
+for epoch in range(3):
+    print([*iterate(streams, "shuffle", items(), once=sys.argv[1:] == ["once"])][-1])
+    print(random.gauss(0, 1), random.choice("abcdef"), random.getrandbits(70), kept())
+"""
+
+
+def test_items_that_draw_nothing_need_no_switch(run: Run) -> None:
+    """Draws and fingerprints are those of a switch for each item."""
+    seeds = dict.fromkeys(FACTORS, 7)
+    each, once = (run(EPOCHS, "program.py", *how, control="streams", seeds=seeds) for how in ((), ("once",)))
+    assert each.stdout == once.stdout
+    assert each.of("fingerprint") == once.of("fingerprint") != []

@@ -16,6 +16,7 @@ from deviate.analyse.draws.receipts import received_as
 from deviate.analyse.draws.roles import Role, Roles
 from deviate.analyse.draws.serving import Serving, ServingFinder
 from deviate.analyse.draws.shapes import builds_model, gives_shapes
+from deviate.analyse.draws.steps import StepFinder
 from deviate.analyse.draws.tables import PERMUTATIONS, SEEDING
 from deviate.analyse.draws.uses import UseFinder
 from deviate.analyse.flow.callgraph import CallGraph
@@ -102,6 +103,7 @@ class Classifier:
         parents = Parents()
         self.use_finder = UseFinder(flow, moments, parents)
         self.destinations = DestinationFinder(flow, moments, parents)
+        self.steps = StepFinder(self.destinations)
         self._callers: dict[Unit, list[Unit]] | None = None
 
     def role(self, drawn: Drawn) -> Role:
@@ -231,6 +233,11 @@ class Classifier:
         name = received_as(self.destinations, drawn)
         return Role("shuffle", f"the training receives it as {name}, anew while it trains") if name else None
 
+    def by_step(self, drawn: Drawn) -> Role | None:
+        """Tell what an example is made or picked by that alone is given to a step anew."""
+        name = self.steps.made(drawn) or self.steps.picked(drawn)
+        return Role("shuffle", f"a step of the training learns from {name}, anew each time") if name else None
+
     def may_make_data_anew(self, drawn: Drawn, role: Role) -> bool:
         """Whether a draw makes examples by what its function is, and that may run before the training and in it.
 
@@ -297,6 +304,7 @@ RULES = (
     Rule("picking", Classifier.by_picking),
     Rule("destination", Classifier.by_destination),
     Rule("receipt", Classifier.by_receipt),
+    Rule("step", Classifier.by_step),
 )
 
 

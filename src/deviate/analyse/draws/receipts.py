@@ -42,7 +42,7 @@ def _serves_only_steps(finder: DestinationFinder, drawn: Drawn) -> bool:
     """Whether a function makes something out of nothing, and not before the training: a generator runs later."""
     sites = finder.flow.program.callers(finder.flow, drawn.unit)
     is_early = not drawn.unit.yields and any(finder.moments.moment(site) == "before" for site in sites)
-    return not is_early and not any(_is_given_examples(site.node) for site in sites)
+    return not is_early and not any(is_given_examples(site.node) for site in sites)
 
 
 class _Walk(Walk):
@@ -56,7 +56,7 @@ class _Walk(Walk):
         self.is_refuted = False
 
     def _called(self, call: ast.Call, scope: Scope) -> None:
-        self.is_refuted |= _is_given_examples(call)
+        self.is_refuted |= is_given_examples(call)
         super()._called(call, scope)
 
     def _assigned(self, target: ast.expr, scope: Scope) -> None:
@@ -85,7 +85,7 @@ def _is_example(name: str) -> bool:
     return bool(_EXAMPLES.search(name)) and not _UNLIKE.search(name)
 
 
-def _is_given_examples(call: ast.Call) -> bool:
+def is_given_examples(call: ast.Call) -> bool:
     """Whether a call is given examples, by the names of its arguments."""
     names = [
         part.attr if isinstance(part, ast.Attribute) else part.id

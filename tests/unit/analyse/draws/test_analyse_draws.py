@@ -9,10 +9,11 @@ from analysed_projects import analyse, looped
 from drawing_projects import PROJECTS as DRAWING
 from making_projects import PROJECTS as MAKING
 from receiving_projects import PROJECTS as RECEIVING
+from stepping_projects import PROJECTS as STEPPING
 
 from deviate.analyse.findings import Findings
 
-PROJECTS = {**DRAWING, **MAKING, **RECEIVING}
+PROJECTS = {**DRAWING, **MAKING, **RECEIVING, **STEPPING}
 _TOLD = re.compile(r"!(\w+)")
 
 

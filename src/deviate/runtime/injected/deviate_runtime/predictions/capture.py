@@ -29,8 +29,11 @@ SKETCH = 64
 #: Points of the program that are looked at.
 MAX_SITES = 32
 
-#: Seconds between two writings where no main loop says when.
+#: Seconds after which what changed is written, whatever writing costs.
 INTERVAL = 2.0
+
+#: Share of the time that writing may take before: an epoch may be as short as a writing.
+SHARE = 0.005
 
 #: The slug of notes on evaluations that are not captured.
 UNSEEN = "predictions-unseen"
@@ -69,6 +72,8 @@ class Predictions:
         self.evaluating = self.training = False
         self.unseen = {}
         self.written_at = time.perf_counter()
+        #: Seconds that the last writing took.
+        self.writing = 0.0
 
     @property
     def wanted(self):
@@ -115,7 +120,8 @@ class Predictions:
         """End passes as the main loop goes on, and write them."""
         self.current = None
         self.end_passes()
-        self.write()
+        if time.perf_counter() - self.written_at >= min(self.writing / SHARE, INTERVAL):
+            self.write()
 
     def add(self, batch, frame, series=None, part=""):
         """Add a batch to the pass of the point at which the program is.
@@ -215,7 +221,8 @@ class Predictions:
         numpy = sys.modules["numpy"]
         point = known.point
         content = content_of(numpy, columns)
-        point.look(numpy.unique(content)[:SKETCH].tolist())
+        if not point.has_returned:
+            point.look(numpy.unique(content)[:SKETCH].tolist())
         goodness = goodness_of(columns)
         header = {
             "site": self.describe(point.chain[0]),
@@ -234,7 +241,7 @@ class Predictions:
         columns.update(known.features.columns(numpy, columns))
         if "index" in columns:
             columns.pop("digest", None)
-        point.keep(Kept(header, compact(numpy, columns, self.keep_scores)), goodness)
+        point.keep(Kept(header, columns), goodness)
 
     def describe(self, frame):
         """Return a frame of the program as the files have it."""
@@ -254,7 +261,13 @@ class Predictions:
 
     def write(self):
         """Write the passes that changed."""
+        began = time.perf_counter()
+        self.write_points()
         self.written_at = time.perf_counter()
+        self.writing = self.written_at - began
+
+    def write_points(self):
+        """Write each point's passes that changed."""
         events = self.process.events
         for point in self.points.values():
             if point.every is not None and point.every.waiting:
@@ -267,6 +280,9 @@ class Predictions:
                 try:
                     if kept is not None:
                         kept.is_written = True
+                        if not kept.is_compact:
+                            kept.columns = compact(sys.modules["numpy"], kept.columns, self.keep_scores)
+                            kept.is_compact = True
                         write_pass(path, dict(kept.header, kept=kind), kept.columns)
                     else:
                         os.unlink(path)  # the last pass is the best one now

@@ -166,14 +166,14 @@ class Point:
 
 
 class Kept:
-    """A pass as it is written."""
+    """A pass that is written, unless the next one takes its place before; compact once it was."""
 
-    __slots__ = ("header", "columns", "is_written")
+    __slots__ = ("header", "columns", "is_compact", "is_written")
 
     def __init__(self, header, columns):
         self.header = header
         self.columns = columns
-        self.is_written = False
+        self.is_compact = self.is_written = False
 
 
 def differ(column, other):

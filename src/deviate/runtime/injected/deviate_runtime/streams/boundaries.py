@@ -43,16 +43,18 @@ def drawing(streams, factor, function, within=OUTSIDE):
     return at_boundary
 
 
-def iterate(streams, factor, iterator):
-    """Yield what `iterator` does, each item drawn for `factor`."""
+def iterate(streams, factor, iterator, once=False):
+    """Yield what `iterator` does, each item drawn for `factor`; `once`: making the first item draws, and no other."""
+    draws = True
     while True:
-        before = streams.enter(factor)
+        before = streams.enter(factor) if draws else streams.pass_by(factor)
         try:
             item = next(iterator)
         except StopIteration:
             return
         finally:
             streams.leave(before)
+        draws = not once
         yield item
 
 

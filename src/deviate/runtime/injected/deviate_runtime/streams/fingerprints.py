@@ -10,7 +10,6 @@ seeded with: from equal seeds the same numbers are drawn, as far as both runs dr
 """
 
 import operator
-import threading
 import zlib
 
 from ..factors import INIT, SHUFFLE
@@ -95,19 +94,13 @@ class Fingerprints:
 
     def look(self):
         """Sample the current factor, which may never give way to another one: then no switch would."""
-        if threading.get_ident() != self.streams.thread:
-            return
-        current = self.streams.current
-        try:
-            self.sample(current)
-        except Exception as error:
-            self.streams.process.events.note("draws-not-seen", "%s: %r" % (current, error), current)
+        if self.streams.is_first_thread():
+            self.streams.sample(self.streams.current)
 
     def sample(self, factor):
         """Update the digest of `factor`, which gives way to another one, if this switch is one to be sampled."""
-        fingerprint = self.of(factor)
-        fingerprint.samples += 1
-        count = fingerprint.samples
+        fingerprint = self.factors.get(factor) or self.of(factor)
+        count = fingerprint.samples = fingerprint.samples + 1
         if not self.streams.controls or count <= SAMPLES or not count & (count - 1):
             self.update(factor, fingerprint)
 

@@ -49,9 +49,11 @@ class Generator:
 
     def switch(self, factor):
         """Keep the state of one factor and go on with that of another."""
-        if self.at != factor:
-            state = self.state(factor)
-            self.states[self.at] = self.live()
+        at = self.at
+        if at != factor:
+            states = self.states
+            state = states[factor] if factor in states else self.state(factor)
+            states[at] = self.live()
             self.put(state)
             self.at = factor
 

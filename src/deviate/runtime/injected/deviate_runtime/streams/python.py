@@ -13,7 +13,9 @@ def patch_random(random, streams):
     """Have the module's generator, and those made from its class, draw from the factors' streams."""
     if hasattr(random.seed, "_deviate"):
         return
-    module_generator = Switched(random, streams, random._inst)
+    # Python 3.7 draws whole numbers otherwise where its own method of C is not hidden.
+    kind = Shared if sys.version_info >= (3, 8) else Switched
+    module_generator = kind(random, streams, random._inst)
     wrap_class(random, streams)
     module_generator.start()
     wrap_functions(random, streams, module_generator)
@@ -37,6 +39,8 @@ class Switched(Generator):
         self.plain_seed = getattr(random.Random.seed, "__wrapped__", random.Random.seed)
         self.namespace = vars(instance)
         self.current = instance
+        #: What hides the two methods, by name; empty as long as nothing does.
+        self.hiding = {}
 
     def hide(self):
         """Have the instance draw from the current state."""
@@ -47,7 +51,8 @@ class Switched(Generator):
         def getrandbits(k):
             return self.current.getrandbits(k)
 
-        self.namespace.update(random=random, getrandbits=getrandbits)
+        self.hiding = {"random": random, "getrandbits": getrandbits}
+        self.namespace.update(self.hiding)
 
     def live(self):
         # `gauss` makes two numbers at once and keeps the second among the instance's attributes.
@@ -55,7 +60,7 @@ class Switched(Generator):
         return self.current
 
     def put(self, state):
-        if "getrandbits" not in self.namespace:
+        if not self.hiding:
             self.hide()
         self.current = state
         self.namespace["gauss_next"] = vars(state).get("gauss_next")
@@ -77,11 +82,21 @@ class Switched(Generator):
         return copied
 
     def owns(self, owner, function):
-        hidden = (self.namespace.get("random"), self.namespace.get("getrandbits"))
-        return getattr(owner, "__dict__", None) is self.namespace or function in hidden
+        return getattr(owner, "__dict__", None) is self.namespace or function in self.hiding.values()
 
     def mark(self, state):
         return hash(get_state(state)) & 0xFFFFFFFF
+
+
+class Shared(Switched):
+    """The generator of the module. A program keeps functions of the module's, and no attribute of the instance.
+
+    So `random.choice` and its like draw by the methods of C of the current state itself.
+    """
+
+    def put(self, state):
+        super().put(state)
+        self.namespace["random"], self.namespace["getrandbits"] = state.random, state.getrandbits
 
 
 class MadeRandom(Made, Switched):
@@ -111,7 +126,7 @@ def wrap_functions(random, streams, generator):
         return streams.reseed("random.seed", a, [generator], plain, sys._getframe(1))
 
     for name in ("random", "getrandbits", "getstate", "setstate"):
-        setattr(random, name, getattr(random._inst, name))
+        setattr(random, name, generator.hiding.get(name) or getattr(random._inst, name))
 
 
 def wrap_class(random, streams):

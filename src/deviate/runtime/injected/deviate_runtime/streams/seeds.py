@@ -79,6 +79,9 @@ def program_frame(streams, frame):
 def replace_everywhere(plain, function, library):
     """Replace `plain` by `function` in the modules of `library` that have imported it by name."""
     name = plain.__name__
-    for known, module in list(sys.modules.items()):
-        if known.partition(".")[0] == library and vars(module).get(name) is plain:
-            setattr(module, name, function)
+    # No pairs: thousands of tuples bring the next full garbage collection nearer, which takes a tenth of a second.
+    for known in list(sys.modules):
+        if known == library or known.startswith(library + "."):
+            module = sys.modules.get(known)
+            if module is not None and vars(module).get(name) is plain:
+                setattr(module, name, function)

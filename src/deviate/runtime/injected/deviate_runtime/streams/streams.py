@@ -2,7 +2,7 @@
 
 import functools
 import os
-import threading
+from threading import get_ident
 
 from ..factors import DATA, OTHER, SEED
 from ..words import command_words
@@ -50,7 +50,7 @@ class Streams:
         self.counts = {}
         #: Calls that seed, with their lines, that an event was written of.
         self.reported = set()
-        self.thread = threading.get_ident()
+        self.thread = get_ident()
         #: How deep the program is in `torch.random.fork_rng`: states handed back there stand for factors, too.
         self.forks = 0
         #: True while states of unknown factors are used again: nothing is switched.
@@ -77,6 +77,14 @@ class Streams:
         if self.current != before:
             self.switch(before)
 
+    def pass_by(self, factor):
+        """Sample as a switch to `factor` and back does, where nothing draws between; return what to `leave` to."""
+        before = self.current
+        if before != factor and get_ident() == self.thread:
+            self.sample(before)
+            self.sample(factor)
+        return before
+
     def enter_import(self, of_library):
         """Begin to import a module in the midst of a boundary, which it does not draw for; return what to leave to."""
         before = self.enter(OTHER), self.importing
@@ -90,16 +98,12 @@ class Streams:
 
     def switch(self, factor):
         """Put every generator into the state of `factor`; other threads than the program's first one switch nothing."""
-        if not self.is_first_thread():
+        if get_ident() != self.thread:
             self.process.events.note(
                 "thread-not-switched", "draws of a thread are not told apart from those of the program", "thread"
             )
             return
-        before = self.current
-        try:
-            self.fingerprints.sample(before)
-        except Exception as error:
-            self.process.events.note("draws-not-seen", "%s: %r" % (before, error), before)
+        self.sample(self.current)
         self.current = factor
         if not self.controls or self.suspended:
             return
@@ -111,6 +115,13 @@ class Streams:
                 self.process.events.note(
                     "factor-not-switched", "%s to %s: %r" % (generator.name, factor, error), (generator.name, factor)
                 )
+
+    def sample(self, factor):
+        """Take what was drawn for a factor, which gives way to another one, into its fingerprint."""
+        try:
+            self.fingerprints.sample(factor)
+        except Exception as error:
+            self.process.events.note("draws-not-seen", "%s: %r" % (factor, error), factor)
 
     def call(*words, **named):
         """Return what a function returns, all its draws made for a factor: `call(streams, factor, function, …)`.
@@ -141,7 +152,7 @@ class Streams:
 
     def is_first_thread(self):
         """Tell whether this is the thread in which boundaries count: the program's first one."""
-        return threading.get_ident() == self.thread
+        return get_ident() == self.thread
 
     def all_generators(self):
         """Return all generators that are switched."""
@@ -229,7 +240,7 @@ class Streams:
         """Give a child process draws of its own, the same in every run of the same seeds."""
         self.lineage = (self.process.rank or 0, "child", *identity)
         self.counts = {}
-        self.thread = threading.get_ident()
+        self.thread = get_ident()
         self.fingerprints.forget()
 
     def is_reporting(self):

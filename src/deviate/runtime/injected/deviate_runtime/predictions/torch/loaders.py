@@ -5,7 +5,7 @@ import weakref
 
 from ...patching import replaces
 from ...streams.examples import len_of
-from ..outputs import is_floating
+from ..outputs import is_floating, is_tensor
 from ..targets import flat
 from .nests import TARGETS, tensors_in
 
@@ -39,12 +39,14 @@ class Loaders:
     def add(self, iterator, batch, index):
         """Take a batch of an iterator down."""
         own = iterator.__dict__
-        if "_deviate_series" not in own:
+        known = own.get("_deviate_series")
+        if known is None:
             self.series += 1
-            own["_deviate_series"] = self.series
+            known = own["_deviate_series"] = self.series, part_of(iterator._dataset)
         self.count += 1
-        self.loaded.append(Loaded(self.count, own["_deviate_series"], part_of(iterator._dataset), index, batch))
-        del self.loaded[:-AHEAD]
+        self.loaded.append(Loaded(self.count, known, index, batch))
+        if len(self.loaded) > AHEAD:
+            del self.loaded[0]
 
     def latest_series(self):
         """Return the series of the batch that was yielded last."""
@@ -67,7 +69,7 @@ class Loaders:
 
     def end(self, iterator):
         """Take down that an iterator is over."""
-        series = iterator.__dict__.pop("_deviate_series", None)
+        series, _ = iterator.__dict__.pop("_deviate_series", (None, ""))
         for each in self.loaded:
             each.is_over = each.is_over or each.series == series
 
@@ -82,19 +84,18 @@ class Loaded:
 
     __slots__ = ("number", "series", "part", "index", "tensors", "sizes", "singles", "is_used", "is_over")
 
-    def __init__(self, number, series, part, index, batch):
-        named = list(named_tensors(batch))
-        tensors = [tensor for _, tensor in named]
+    def __init__(self, number, known, index, batch):
+        torch = sys.modules["torch"]
+        named = plain_tensors(torch, batch) or list(named_tensors(batch))
         self.number = number
-        self.series = series
-        self.part = part
+        self.series, self.part = known
         self.index = index
         self.is_used = self.is_over = False
         self.tensors = [(name, weakref.ref(tensor)) for name, tensor in named]
         # `len` of a tensor is a function of Python's, which takes longer than all else here.
-        self.sizes = {shape[0] for shape in (tensor.shape for tensor in tensors) if shape}
+        self.sizes = {shape[0] for shape in [tensor.shape for _, tensor in named] if shape}
         #: A program that moves its batches to a device may hold what it moved only.
-        self.singles = self.read_singles() if sys.modules["torch"].cuda.is_initialized() else None
+        self.singles = self.read_singles() if torch.cuda.is_initialized() else None
 
     def alive(self):
         """Return the tensors that are still there."""
@@ -137,6 +138,12 @@ def named_tensors(batch):
             yield from ((name, tensor) for tensor in tensors_in(value))
     else:
         yield from (("", tensor) for tensor in tensors_in(batch))
+
+
+def plain_tensors(torch, batch):
+    """Return the tensors of the usual batch, a list or tuple of them, with empty names; None for any other batch."""
+    is_usual = type(batch) in (list, tuple) and all(is_tensor(torch, each) for each in batch)
+    return [("", each) for each in batch] if is_usual else None
 
 
 def is_single(tensor):

@@ -85,7 +85,8 @@ def patch_arrays(module, streams):
 
     @replaces(cls, name)
     def batches(self, *args, **kwargs):
-        return iterate(streams, SHUFFLE, plain(self, *args, **kwargs))
+        once = getattr(self, "_shuffle", "batch") != "batch"
+        return iterate(streams, SHUFFLE, plain(self, *args, **kwargs), once)
 
 
 def patch_sequences(module, streams):

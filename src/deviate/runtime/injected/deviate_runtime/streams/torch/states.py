@@ -15,16 +15,17 @@ class Switched(Generator):
     def __init__(self, streams, item, cls, device=None, key=None):
         super().__init__(streams, key)
         self.cls = cls
+        self.get, self.set = cls.get_state, cls.set_state
         self.device = device
         self.find = lambda: item
 
     def live(self):
-        return self.cls.get_state(self.find())
+        return self.get(self.find())
 
     def put(self, state):
         item = self.find()
         if item is not None:
-            self.cls.set_state(item, state)
+            self.set(item, state)
 
     def fresh(self, seed):
         generator = self.cls() if self.device is None else self.cls(device=self.device)
