@@ -78,7 +78,7 @@ def _compiled_names(compiled: CallSite) -> Iterator[str]:
     if isinstance(metrics, ast.Dict):
         for output, value in zip(metrics.keys, metrics.values, strict=True):
             own = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
-            if isinstance(output, ast.Constant):
+            if isinstance(output, ast.Constant) and isinstance(output.value, str):
                 yield from (f"{output.value}_{name}" for name in filter(None, map(_metric_name, own)))
     if isinstance(metrics, (ast.List, ast.Tuple)):
         yield from filter(None, map(_metric_name, metrics.elts))
