@@ -18,6 +18,7 @@ from deviate.replicate.events import (
     RunEnded,
     RunProgress,
     RunStarted,
+    StepEnded,
 )
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
@@ -68,6 +69,8 @@ class Progress:
                     self._say(Text(f"{event.run.folder} started ({event.number} of {event.total})"))
             case RunProgress():
                 self.going[event.run] = event
+            case StepEnded():
+                self._step(event)
             case RunEnded():
                 self._end(event)
             case OpenedAnew():
@@ -94,13 +97,20 @@ class Progress:
         if self.console.is_terminal:
             self.live.update(self._table())
 
+    def _step(self, event: StepEnded) -> None:
+        if not isinstance(event.outcome, Completed):
+            how = f"{event.outcome.status}: {clean(event.outcome.reason)}"
+            self._say(Text.assemble(("✗", "red"), f" {event.run.folder}  {clean(event.step)}: {how}"))
+
     def _end(self, event: RunEnded) -> None:
         self.going.pop(event.run, None)
         self.ended += 1
         seconds = event.outcome.seconds or 0.0
-        self.durations.append(seconds)
+        if event.trained:
+            self.durations.append(seconds)
         mark, style = MARKS.get(event.outcome.status, ("✗", "red"))
-        line = Text.assemble((mark, style), f" {event.run.folder}  {show_duration(seconds)}")
+        what = show_duration(seconds) if event.trained else "evaluated"
+        line = Text.assemble((mark, style), f" {event.run.folder}  {what}")
         if isinstance(event.outcome, Completed):
             line.append(f"  {_values(event.values)}", style="dim")
         else:
@@ -149,7 +159,8 @@ def _latest(latest: RunProgress | RunStarted) -> str:
     if isinstance(latest, RunStarted):
         return "starting"
     iteration = "" if latest.iteration is None else f"iteration {latest.iteration}  "
-    return iteration + _values(latest.values)
+    step = f"{clean(latest.step)}  " if latest.step else ""
+    return step + iteration + _values(latest.values)
 
 
 def _values(values: dict[str, float]) -> str:

@@ -94,6 +94,13 @@ REPORT_FILE = "report.md"
     help="Keep of the weights that each run ends with none, a digest, or them all (final); with every:K those after "
     "every K-th iteration too; or the files that each run writes and GLOB matches (safetensors, pt, npz, h5, keras).",
 )
+@click.option(
+    "--then",
+    multiple=True,
+    metavar="'COMMAND'",
+    help="Run this in the folder of each run after its training, such as 'python evaluate.py'; what it reports are "
+    "further metrics. With --name NAME and no COMMAND behind -- the runs that are there are evaluated. Repeatable.",
+)
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
 @click.option(
     "--anyway",
@@ -128,11 +135,11 @@ def command(as_json: bool, **options: Any) -> int:
 
 
 def exit_status(facts: ExperimentFacts) -> int:
-    """Return 1 if a run did not complete or what ``--until`` asks for was not reached, else 0."""
+    """Return 1 if a run or an evaluation did not complete, or what ``--until`` asks for was not reached; else 0."""
     lost = any(run.status != "completed" for variant in facts.variants for run in variant.runs)
     # Where all values are equal there is no width to be reached, and nothing went wrong.
     wide = any(not each.stopped.met and each.stopped.half_width is not None for each in facts.variants if each.stopped)
-    return int(lost or wide)
+    return int(lost or wide or any(each.evaluated < each.runs for each in facts.evaluations))
 
 
 def _write_report(view: View[ExperimentFacts], folder: ExperimentFolder) -> Path:

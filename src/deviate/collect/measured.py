@@ -57,8 +57,11 @@ def measured_metrics(experiment: Experiment, recorded: Iterable[tuple[str, int]]
 
     `recorded` are names in the records with the position of the metric they belong to, -1 for none.
     """
-    pairs = sorted(set(recorded), key=lambda pair: (pair[1] < 0, abs(pair[1]), pair[0]))
-    measured = {name: _measured(name, source, experiment.metrics) for name, source in reversed(pairs)}
+    pairs, metrics = (
+        sorted(set(recorded), key=lambda pair: (pair[1] < 0, abs(pair[1]), pair[0])),
+        experiment.all_metrics,
+    )
+    measured = {name: _measured(name, source, metrics) for name, source in reversed(pairs)}
     return [*reversed(measured.values()), *TIMES]
 
 
@@ -68,7 +71,7 @@ def missing_metrics(experiment: Experiment, recorded: Iterable[tuple[str, int]])
     names, sources = {name for name, _ in pairs}, {source for _, source in pairs}
     return [
         metric
-        for position, metric in enumerate(experiment.metrics)
+        for position, metric in enumerate(experiment.all_metrics)
         if metric.selected and position not in sources and metric.name not in names
     ]
 

@@ -82,6 +82,15 @@ def run_outcome(
     return Completed(**common)
 
 
+def without_set_up(outcome: Outcome) -> Outcome:
+    """Return the outcome of a run whose set-up ended with `outcome`, so that it was not trained."""
+    if isinstance(outcome, Completed):
+        return outcome
+    return msgspec.structs.replace(
+        outcome, seconds=0.0, reason=f"its set-up did not complete: {outcome.reason}", files={}
+    )
+
+
 def without_secrets(outcome: Outcome, words: Sequence[str], environment: Mapping[str, str]) -> Outcome:
     """Return an outcome in whose texts stars stand for the secrets of the command and of its environment."""
     if isinstance(outcome, Completed):

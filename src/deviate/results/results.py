@@ -33,6 +33,7 @@ from deviate.experiment import Experiment
 from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
 from deviate.replicate.snapshot.survey import CHECKPOINT
 from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.results.evaluated import EvaluationResult, evaluation_results
 from deviate.results.groups import NO_GROUPS, GroupOptions, with_groups
 from deviate.results.options import DEFAULTS, SampleOptions, settle_options
 from deviate.results.predictions import Evaluation, damage_notes, evaluations_by_variant, runs_with_predictions
@@ -85,6 +86,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: dict[str, list[Evaluation]] = {}
     #: Weights that completed runs ended with, by variant and run; empty where they were not read.
     weights: dict[str, dict[str, RunWeights]] = {}
+    #: What became of the commands that evaluate runs after their training.
+    evaluated: list[EvaluationResult] = []
 
     @property
     def variants(self) -> list[str]:
@@ -127,7 +130,8 @@ def read_results(
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
-        observation = tables.observation
+        evaluated = evaluation_results(experiment, runs, tables.repeats(options.aggregates))
+        reported, left_out = tables.reported, tables.observation.left_out
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     samples = samples_by_variant(frame, ended, metrics, experiment, options)
@@ -150,9 +154,10 @@ def read_results(
         records=every if records else None,
         version=version(DISTRIBUTION),
         evaluations=with_groups(evaluations, samples, runs, groups) if groups.sources else evaluations,
-        reported=observation.numbers,
-        lines_left_out=observation.left_out,
+        reported=reported,
+        lines_left_out=left_out,
         weights=weights_by_variant(runs) if weights else {},
+        evaluated=evaluated,
     )
 
 
@@ -197,7 +202,8 @@ def _frame(
 
 def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote]:
     """Say what was not wrapped, and what runs do not find although the project has it."""
-    skipped = [RuntimeNote(slug="not-instrumented-value", message=note) for note in experiment.notes]
+    noted = [*experiment.notes, *(step.prefix + note for step in experiment.steps for note in step.notes)]
+    skipped = [RuntimeNote(slug="not-instrumented-value", message=note) for note in noted]
     if experiment.imported:
         skipped += [RuntimeNote(slug="imported", message=note) for note in experiment.imported.notes]
     absent = [f"{item.path} ({item.reason})" for item in snapshot.left_out if item.reason == CHECKPOINT]

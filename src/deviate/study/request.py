@@ -27,6 +27,7 @@ from deviate.replicate.predictions import CAPTURED, SUFFIXES, is_file
 from deviate.replicate.snapshot.manifest import Snapshot, describe
 from deviate.replicate.snapshot.rules import SnapshotRules
 from deviate.replicate.workspace.folders import Workspace
+from deviate.study.steps import ReadStep, asked_steps, read_steps
 
 #: Runs of a variant, each with a folder of its own, and runs side by side, at most: more is a slip of the finger.
 MOST_RUNS = 100_000
@@ -69,6 +70,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     until: str | None = None
     #: Runs of a variant at most, with `until`.
     most: int | None = None
+    #: Commands that are run in the folder of each run after its training.
+    then: tuple[str, ...] = ()
+
+    @property
+    def trains(self) -> bool:
+        """Whether a command is given; without one, the runs of a named experiment are evaluated."""
+        return bool(self.command) or self.name is None
 
 
 def check_request(request: Request) -> None:
@@ -79,7 +87,7 @@ def check_request(request: Request) -> None:
     BadOption
         Naming the option, what it must be and what it is.
     """
-    if not request.command:
+    if not request.command and request.trains:
         raise BadOption("no command to train with", hint="type it after --: deviate run -n 8 -- python train.py")
     if request.runs < 1:
         raise BadOption(f"-n must be at least 1, found {request.runs}", hint="type -n 10 for a first look")
@@ -178,6 +186,13 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     controlled: bool = True
     predictions: str = DEFAULT_PREDICTIONS
     weights: str = DEFAULT_WEIGHTS
+    #: Commands beside the training.
+    steps: list[ReadStep] = []
+
+    @property
+    def evaluated(self) -> list[str]:
+        """Names of the metrics of its evaluations, as far as their source shows them."""
+        return [each.step.prefix + metric.name for each in self.steps for metric in each.step.metrics]
 
     def experiment(
         self,
@@ -210,7 +225,23 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             options=self.options,
             notes=self.notes,
             variables=self.variables,
+            steps=[each.step for each in self.steps if not each.step.is_evaluation],
         )
+
+
+def with_steps(prepared: Prepared, request: Request) -> Prepared:
+    """Return what is known of a request with the commands beside the training, read from their source.
+
+    Raises
+    ------
+    BadInput
+        If one of them is not as it must be.
+    """
+    target, training = prepared.target, prepared.findings.files
+    steps = read_steps(asked_steps(request.then, target.project), target.project, target.folder, training)
+    beside = sorted({file for each in steps for file in each.step.own})
+    snapshot = msgspec.structs.replace(prepared.snapshot, beside=beside)
+    return msgspec.structs.replace(prepared, steps=steps, snapshot=snapshot)
 
 
 def prepare_request(request: Request, *, measured: bool = True, scripted: bool = True) -> Prepared:

@@ -94,7 +94,8 @@ def _identity(experiment: Experiment) -> tuple[object, ...]:
     recorded = (captures, (loop.file, loop.span) if loop else None)
     # What the analysis tells of draws is not in it: an experiment keeps the factors that it began with.
     factors = sorted((draw.file, draw.line, draw.call, draw.factor) for draw in experiment.draws if draw.by_hand)
-    return (*_job(experiment), factors, recorded)
+    set_up = [step.command for step in experiment.steps if step.when == "setup"]
+    return (*_job(experiment), set_up, factors, recorded)
 
 
 def _job(experiment: Experiment) -> tuple[object, ...]:
@@ -119,7 +120,8 @@ def _changed(folder: ExperimentFolder, proposal: Experiment, snapshot: Snapshot)
 
 def _changes(folder: ExperimentFolder, snapshot: Snapshot) -> list[Change]:
     """Return what differs from the experiment's copy; what its own runs write is an output, wherever it appears."""
-    taken = read_snapshot(folder)
+    beside = [file for step in folder.read_experiment().steps for file in step.own]
+    taken = msgspec.structs.replace(read_snapshot(folder), beside=beside)
     differing, known = changes(taken, snapshot), {item.path for item in taken.items}
     new = [change.path for change in differing if change.decides and change.how == "new" and change.path not in known]
     copies = [overlay_path(run, taken) for run in folder.completed_runs() if run.work.is_dir()] if new else []
@@ -196,6 +198,8 @@ def _differences(
         yield "other metrics or another main loop"
     if _identity(existing)[-2] != _identity(proposal)[-2]:
         yield f"other factors of draws, as {FILE_NAME} or --factor sets them"
+    if _identity(existing)[-3] != _identity(proposal)[-3]:
+        yield f"another [setup] in {FILE_NAME}"
 
 
 def _free_name(workspace: Workspace, entry: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 
 import msgspec
@@ -24,6 +24,7 @@ from deviate.study.events import FactorsSeen, StudyEvent, with_ordered_values
 from deviate.study.request import Request
 from deviate.study.resume import plan_runs, requested_runs
 from deviate.study.rounds import until_enough
+from deviate.study.steps import step_overlay
 
 #: Errors by which a training ends that misses a module or a file, or whose source cannot be read.
 _MISSING = re.compile(
@@ -61,7 +62,7 @@ def make_runs(
                 _require_beginning(folder, event.run, event.outcome)
             if isinstance(event, RunEnded) and isinstance(event.outcome, Completed):
                 _require_records(folder, event.run)
-                if not seen and (factors := factors_seen(folder, event.run)) is not None:
+                if event.trained and not seen and (factors := factors_seen(folder, event.run)) is not None:
                     seen = True
                     yield factors
 
@@ -74,10 +75,25 @@ def _rounds(
     changed: Sequence[str],
     referee: Referee | None,
 ) -> Generator[StudyEvent, None, None]:
+    jobs = request.jobs or latest_jobs(folder)
+    make = run_maker(request, command, folder, jobs, changed)
+    planned = requested_runs(request)
+    if rule is None:
+        return make(planned)
+    if isinstance(rule, Until):
+        return until_enough(make, folder, rule, list(planned), jobs)
+    assert referee is not None  # `study.pipeline.run` refuses the request without one
+    return until_decided(make, folder, rule, jobs, referee)
+
+
+def run_maker(
+    request: Request, command: Sequence[str], folder: ExperimentFolder, jobs: int, changed: Sequence[str] = ()
+) -> Callable[..., Generator[Event, None, None]]:
+    """Return what makes the runs planned that are not made yet, and evaluates those that are not evaluated yet."""
     experiment = folder.read_experiment()
     instrumented = instrument_experiment(folder.snapshot, experiment)
     overlay = {file: result.data for file, result in instrumented.items()}
-    jobs = request.jobs or _latest_jobs(folder)
+    step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
     executor = make_executor(request.executor, jobs)
 
     def make(planned: Mapping[str, int], first: bool = True) -> Generator[Event, None, None]:
@@ -89,16 +105,11 @@ def _rounds(
             warnings=_marks(changed),
         )
         asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
-        with closing(replicate(asked, folder, overlay, executor, options=options)) as events:
+        stream = replicate(asked, folder, overlay, executor, step_overlays=step_overlays, options=options)
+        with closing(stream) as events:
             yield from (with_ordered_values(event, experiment) for event in events)
 
-    planned = requested_runs(request)
-    if rule is None:
-        return make(planned)
-    if isinstance(rule, Until):
-        return until_enough(make, folder, rule, list(planned), jobs)
-    assert referee is not None  # `study.pipeline.run` refuses the request without one
-    return until_decided(make, folder, rule, jobs, referee)
+    return make
 
 
 def _marks(changed: Sequence[str]) -> tuple[str, ...]:
@@ -110,7 +121,7 @@ def _marks(changed: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _latest_jobs(folder: ExperimentFolder) -> int:
+def latest_jobs(folder: ExperimentFolder) -> int:
     """Return how many runs went on side by side so far: with another number each gets another share of the cores."""
     infos = [info for run in folder.runs() if run.is_done and (info := run.read_info()) is not None]
     return max(infos, key=lambda info: info.started).jobs if infos else 1

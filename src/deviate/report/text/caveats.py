@@ -13,6 +13,7 @@ from deviate.inference.variant import SdPrecision, VariantFacts
 from deviate.report.numbers import show_level
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.decided import decided_caveats
+from deviate.report.text.evaluations import evaluation_caveats
 from deviate.report.text.footnotes import weak_footnotes
 from deviate.report.text.promises import promise_caveats
 from deviate.report.text.until import until_caveats
@@ -23,6 +24,7 @@ def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
     """List all caveats: those on each variant, then those on the experiment; warnings before notes."""
     caveats = [
         *_merged([list(_variant(variant, facts)) for variant in facts.variants]),
+        *evaluation_caveats(facts.evaluations),
         *_differences(facts),
         *_runtime(facts),
         *_operations(facts),
@@ -48,7 +50,7 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
     """Yield the caveats on the runs of one variant."""
     yield from _unfinished(variant)
     yield from _warned_by_runs(variant)
-    yield from _not_recorded(variant, facts.definition.metrics)
+    yield from _not_recorded(variant, facts.definition.all_metrics)
     yield from _weak(variant)
     yield from _excluded(variant)
     yield from _far(variant)

@@ -60,6 +60,7 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
             {**fields(each, *each.__struct_fields__), "sentences": reported_sentences(each)} for each in facts.reported
         ],
         "representations": [fields(each, *each.__struct_fields__) for each in facts.representations],
+        "evaluations": [fields(each, *each.__struct_fields__) for each in facts.evaluations],
     }
 
 
