@@ -71,6 +71,8 @@ REPORT_FILE = "report.md"
     help="Where runs are started.",
 )
 @click.option("--timeout", type=float, metavar="SECONDS", help="End a run that takes longer.")
+@click.option("--stall", type=float, metavar="SECONDS", help="End a run that records and prints nothing for so long.")
+@click.option("--memory", type=float, metavar="GIB", help="End a run whose processes hold more memory together.")
 @click.option("--seed", default=0, show_default=True, help="All seeds of all runs derive from this one.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Bring files into the runs that are left out otherwise.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out of the runs.")
@@ -102,6 +104,7 @@ REPORT_FILE = "report.md"
     "further metrics. With --name NAME and no COMMAND behind -- the runs that are there are evaluated. Repeatable.",
 )
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
+@click.option("--even-so", is_flag=True, help="Go on where the first two runs of a variant fail alike.")
 @click.option(
     "--anyway",
     is_flag=True,

@@ -30,7 +30,7 @@ from deviate.replicate.steps import NO_COPY, StepSource, has_copy, new_folder, p
 from deviate.replicate.workspace.files import sync_file
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import read_progress
-from deviate.replicate.workspace.run_files import Completed, Ended, Failed, Outcome, TimedOut
+from deviate.replicate.workspace.run_files import Completed, Ended, Failed, Outcome
 from deviate.replicate.written_files import keep_written
 
 #: Seconds between two looks at the runs, and between two reports of one run's progress.
@@ -46,6 +46,10 @@ class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Seconds a run may take.
     timeout: float | None = None
+    #: Seconds a run may neither record nor print anything.
+    stall: float | None = None
+    #: GiB of memory that the processes of a run may hold together.
+    memory: float | None = None
     #: Make runs again that failed, ran for too long or were not instrumented.
     retry_failed: bool = False
     #: Of a fresh experiment, let the first run end before others start: if nothing was recorded the caller stops here.
@@ -129,6 +133,8 @@ def _source(
         jobs=executor.jobs,
         strict=options.strict,
         timeout=options.timeout,
+        stall=options.stall,
+        memory=None if options.memory is None else options.memory * 2**30,
         git=describe_commit(folder.project),
     )
 
@@ -293,8 +299,9 @@ class _Stage:
             return Failed(seconds=self.clock() - active.started, reason="it is gone, and nothing tells how it ended")
         source = self._source(active.part)
         outcome = without_secrets(self._plain(active, ended), source.experiment.command, source.environment)
-        if isinstance(outcome, TimedOut):
-            return msgspec.structs.replace(outcome, hint=f"allow more than --timeout {self.options.timeout:g}")
+        limit = {"timeout": self.options.timeout, "stall": self.options.stall, "memory": self.options.memory}
+        if not isinstance(outcome, Completed) and ended.cause in limit:
+            return msgspec.structs.replace(outcome, hint=f"allow more than --{ended.cause} {limit[ended.cause]:g}")
         return outcome
 
     def _source(self, part: Part) -> Source:

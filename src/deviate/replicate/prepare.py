@@ -129,6 +129,9 @@ class Source:
     strict: bool = False
     #: Seconds a run may take; None: as long as it likes.
     timeout: float | None = None
+    #: Seconds without a record or output, and bytes of memory; None: no limit.
+    stall: float | None = None
+    memory: float | None = None
     #: The project's commit, see `describe_commit`.
     git: str | None = None
     #: Factor whose draws runs that are only looked at tell line by line; None: none.
@@ -251,6 +254,8 @@ def _launch(
         runtime_file=folder.runtime_file,
         ended_file=folder.ended_file,
         timeout=source.timeout,
+        stall=source.stall,
+        memory=source.memory,
     )
 
 

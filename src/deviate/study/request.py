@@ -50,6 +50,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     #: Where runs are started, by its word in `deviate.replicate.executors.registry`.
     executor: str = DEFAULT_EXECUTOR
     timeout: float | None = None
+    #: Seconds after which a run is ended that neither records nor prints anything.
+    stall: float | None = None
+    #: GiB of memory that the processes of a run may hold together.
+    memory: float | None = None
+    #: Go on where failures repeat, and train what would come out equal.
+    even_so: bool = False
     seed: int = 0
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -100,8 +106,14 @@ def check_request(request: Request) -> None:
     if request.jobs is not None and request.jobs < 1:
         raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
     check_executor(request.executor)
-    if request.timeout is not None and not request.timeout > 0:
-        raise BadOption(f"--timeout must be above 0 seconds, found {request.timeout:g}", hint="leave it out for none")
+    limits = (
+        ("timeout", request.timeout, "seconds"),
+        ("stall", request.stall, "seconds"),
+        ("memory", request.memory, "GiB"),
+    )
+    for name, value, unit in limits:
+        if value is not None and not value > 0:
+            raise BadOption(f"--{name} must be above 0 {unit}, found {value:g}", hint="leave it out for none")
     parse_variants(request.variants)
     _check_predictions(request.predictions)
     _check_weights(request.weights)
@@ -147,7 +159,10 @@ def option_words(request: Request) -> list[str]:
         "--project": request.project,
         "-j": request.jobs,
         "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
-        "--timeout": None if request.timeout is None else f"{request.timeout:g}",
+        **{
+            f"--{name}": None if value is None else f"{value:g}"
+            for name, value in (("timeout", request.timeout), ("stall", request.stall), ("memory", request.memory))
+        },
         "--predictions": None if request.predictions == DEFAULT_PREDICTIONS else request.predictions,
         "--weights": None if request.weights == DEFAULT_WEIGHTS else request.weights,
     }

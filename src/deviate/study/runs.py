@@ -10,14 +10,15 @@ import msgspec
 
 from deviate.collect.observation import reports_metric
 from deviate.collect.runs import read_run
-from deviate.errors import FirstRunFailed, NothingRecorded
-from deviate.experiment import Decided, Run, Until
+from deviate.errors import FailedAlike, FirstRunFailed, NothingRecorded
+from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_experiment
 from deviate.replicate.events import Event, RunEnded
 from deviate.replicate.executors.registry import make_executor
 from deviate.replicate.loop import ReplicateOptions, replicate
-from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed
 from deviate.study.decided import Referee, until_decided
 from deviate.study.events import FactorsSeen, StudyEvent, with_ordered_values
@@ -51,6 +52,8 @@ def make_runs(
     NothingRecorded
         After the first run, where it completed and neither recorded a value nor printed a metric: the others would not
         either.
+    FailedAlike
+        After the second run of a variant and later, where all of them failed with the same error in the same iteration.
     FirstRunFailed
         After the first run, where something that the training needs is missing: it would be in the others, too.
     """
@@ -60,6 +63,8 @@ def make_runs(
             yield event
             if isinstance(event, RunEnded) and isinstance(event.outcome, Failed):
                 _require_beginning(folder, event.run, event.outcome)
+                if not request.even_so:
+                    _require_other_ends(folder, event.run, event.outcome)
             if isinstance(event, RunEnded) and isinstance(event.outcome, Completed):
                 _require_records(folder, event.run)
                 if event.trained and not seen and (factors := factors_seen(folder, event.run)) is not None:
@@ -99,6 +104,8 @@ def run_maker(
     def make(planned: Mapping[str, int], first: bool = True) -> Generator[Event, None, None]:
         options = ReplicateOptions(
             timeout=request.timeout,
+            stall=request.stall,
+            memory=request.memory,
             retry_failed=request.retry_failed and first,
             keep_work=not request.discard_work,
             strict=request.strict,
@@ -151,6 +158,31 @@ def _require_beginning(folder: ExperimentFolder, failed: Run, outcome: Failed) -
         or f"`deviate logs {name} {run}` shows all that it printed; once it is there, type the same command with "
         "--retry-failed",
     )
+
+
+def _require_other_ends(folder: ExperimentFolder, failed: Run, outcome: Failed) -> None:
+    """Refuse to go on with a variant whose runs have all failed alike; failures that vary are an outcome."""
+    experiment = folder.read_experiment()
+    done = [run for run in folder.runs() if run.is_done and run.run.variant == failed.variant]
+    waiting = experiment.planned.get(failed.variant, 0) - len(done)
+    if len(done) < 2 or waiting < 1 or any(_end(run, experiment) != _end(done[0], experiment) for run in done):
+        return
+    name, run = folder.name, failed.folder
+    raise FailedAlike(
+        f"all {len(done)} runs of {failed.variant} failed alike, and {waiting} more would as well: {outcome.reason}",
+        hint=outcome.hint
+        or f"`deviate logs {name} {run}` shows what it printed; then type the same command with --retry-failed, or "
+        "with --even-so to start the others all the same",
+    )
+
+
+def _end(run: RunFolder, experiment: Experiment) -> tuple[object, ...]:
+    """Return with which error and in which iteration a run failed; another end is like no other."""
+    outcome = run.read_outcome()
+    if not isinstance(outcome, Failed):
+        return (run.run.folder,)
+    iteration, _ = read_progress(run, [metric.name for metric in experiment.metrics])
+    return (outcome.exit_code, outcome.signal, outcome.stderr[-1:] or outcome.hint, iteration)
 
 
 def factors_seen(folder: ExperimentFolder, run: Run) -> FactorsSeen | None:

@@ -10,7 +10,7 @@ import msgspec
 from deviate.experiment import SCHEMA, Status
 from deviate.replicate.workspace.files import FileSum
 
-Cause = Literal["timeout", "cancel"]
+Cause = Literal["timeout", "cancel", "stall", "memory"]
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
