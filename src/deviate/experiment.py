@@ -291,6 +291,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     decided: Decided | None = None
     #: Commands beside the training, in the folder of each run.
     steps: list[Step] = []
+    #: By variant, runs that were asked for and not made, because each would have drawn what the first one drew.
+    needless: dict[str, int] = {}
 
     @property
     def evaluations(self) -> list[Step]:

@@ -17,6 +17,7 @@ from deviate.replicate.events import (
     LeftoverEnded,
     RunEnded,
     RunProgress,
+    RunShared,
     RunStarted,
     StepEnded,
 )
@@ -69,6 +70,14 @@ class Progress:
                     self._say(Text(f"{event.run.folder} started ({event.number} of {event.total})"))
             case RunProgress():
                 self.going[event.run] = event
+            case RunShared():
+                self.total = max(self.total - 1, self.ended)
+                how = (
+                    f"as {event.twin.folder}, which draws the same"
+                    if event.twin
+                    else "not trained: it draws nothing else"
+                )
+                self._say(Text(f"= {event.run.folder}  {how}", style="dim"))
             case StepEnded():
                 self._step(event)
             case RunEnded():
@@ -84,6 +93,8 @@ class Progress:
                     self.console.print(Text(clean(line)), highlight=False, soft_wrap=True)
             case FactorsSeen():
                 self._say(Text(_factors(event), style="dim"))
+                for line in _alike(event):
+                    self.console.print(Text(line), highlight=False, soft_wrap=True)
             case Looked():
                 line = progress_line(event.variant, event.look, event.until)
                 self.console.print(Text(clean(line), style="bold"), highlight=False, soft_wrap=True)
@@ -153,6 +164,14 @@ def _going_on(event: GoesOn) -> Iterator[str]:
 def _factors(event: FactorsSeen) -> str:
     absent = f"; none for {', '.join(event.absent)}" if event.absent else ""
     return f"  random draws for {', '.join(event.present) or 'nothing'}{absent}"
+
+
+def _alike(event: FactorsSeen) -> Iterator[str]:
+    for noisy, held in event.alike:
+        yield (
+            f"  {noisy} and {held} are likely to come out equal: threads are pinned and no GPU was used; --skip-alike "
+            "trains one of them"
+        )
 
 
 def _latest(latest: RunProgress | RunStarted) -> str:

@@ -104,7 +104,16 @@ REPORT_FILE = "report.md"
     "further metrics. With --name NAME and no COMMAND behind -- the runs that are there are evaluated. Repeatable.",
 )
 @click.option("--retry-failed", is_flag=True, help="Make failed and timed-out runs again.")
-@click.option("--even-so", is_flag=True, help="Go on where the first two runs of a variant fail alike.")
+@click.option(
+    "--even-so",
+    is_flag=True,
+    help="Train each run, also where another draws the same, and go on where the first runs of a variant fail alike.",
+)
+@click.option(
+    "--skip-alike",
+    is_flag=True,
+    help="Train once what differs in the implementation alone, where threads are pinned and no GPU is used.",
+)
 @click.option(
     "--anyway",
     is_flag=True,

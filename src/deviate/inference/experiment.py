@@ -120,7 +120,7 @@ def experiment_facts(
         differences=results.differences,
         across=spread_across(variants, level),
         enough_runs=sd_precision(FEW_RUNS, level),
-        timeline=timeline_of(run for variant in variants for run in variant.runs),
+        timeline=timeline_of(run for variant in variants for run in variant.runs if not run.same_as),
         metrics_chosen=chosen,
         metrics_measured=list(dict.fromkeys(sample.name for each in results.samples.values() for sample in each)),
         version=results.version,
@@ -202,7 +202,8 @@ def run_command(experiment: Experiment) -> str:
     """
     variables = [f"{name}={shlex.quote(value)}" for name, value in experiment.variables.items()]
     options = [*experiment.options, "--seed", str(experiment.seed)]
-    planned, until = experiment.planned, experiment.until
+    until = experiment.until
+    planned = {name: runs + experiment.needless.get(name, 0) for name, runs in experiment.planned.items()}
     if until is not None:
         planned = dict.fromkeys(planned, until.least)
         options = ["--until", until.text, "--max", str(until.most), *options]

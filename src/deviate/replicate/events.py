@@ -59,4 +59,12 @@ class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
     trained: bool = True
 
 
-Event = LeftoverEnded | RunStarted | RunProgress | StepEnded | RunEnded
+class RunShared(msgspec.Struct, frozen=True, kw_only=True):
+    """A run is not trained: it draws what another one draws."""
+
+    run: Run
+    #: The run whose training serves both; None where nothing is to be learnt from another run.
+    twin: Run | None
+
+
+Event = LeftoverEnded | RunStarted | RunProgress | StepEnded | RunEnded | RunShared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -12,6 +12,9 @@ from deviate.experiment import Run, Step
 from deviate.replicate.prepare import Ready
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.run_files import Completed, Outcome
+
+#: Returns the run whose training serves a run, too: itself where it is to be trained, None where it is not needed.
+TwinOf = Callable[[Run], Run | None]
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):

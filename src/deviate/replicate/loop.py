@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 import msgspec
 
 from deviate.errors import WorkspaceUnusable
-from deviate.experiment import Experiment
+from deviate.experiment import Experiment, Run
 from deviate.replicate.checkpoints import keep_checkpoints, share_weights
 from deviate.replicate.environment.command import find_program
-from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress, RunStarted, StepEnded
+from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress, RunShared, RunStarted, StepEnded
 from deviate.replicate.executors.executor import Executor, Handle
 from deviate.replicate.interrupts import StopRequests, listening
-from deviate.replicate.jobs import Job, Part, evaluating_job, training_job
+from deviate.replicate.jobs import Job, Part, TwinOf, evaluating_job, training_job
 from deviate.replicate.outcomes import run_outcome, without_secrets, without_set_up
 from deviate.replicate.predictions import keep_file
 from deviate.replicate.prepare import Ready, Source, clear_removed, discard_work, prepare_run
 from deviate.replicate.schedule import schedule
+from deviate.replicate.shared import share_run, share_steps
 from deviate.replicate.snapshot.git import describe_commit
 from deviate.replicate.snapshot.link_watch import State, pinned_warnings, state, watched_paths, written_to
 from deviate.replicate.snapshot.manifest import read_snapshot
@@ -69,6 +70,7 @@ def replicate(
     executor: Executor,
     *,
     step_overlays: Mapping[str, Mapping[str, bytes]] | None = None,
+    twin: TwinOf = lambda run: run,
     options: ReplicateOptions | None = None,
     environment: Mapping[str, str] | None = None,
     clock: Callable[[], float] = time.monotonic,
@@ -80,9 +82,9 @@ def replicate(
     the tool was killed. The caller holds the workspace's lock.
 
     The experiment's snapshot was taken. `overlay` are instrumented files by their path relative to the project,
-    `step_overlays` those of the commands beside the training, by name of the step; `environment` is the user's, by
-    default this process's; `clock` returns seconds. Close the iterator to stop: what runs then is ended and counts as
-    cancelled.
+    `step_overlays` those of the commands beside the training, by name of the step; `twin` says which run's training
+    serves another one, too; `environment` is the user's, by default this process's; `clock` returns seconds. Close the
+    iterator to stop: what runs then is ended and counts as cancelled.
 
     Raises
     ------
@@ -99,7 +101,7 @@ def replicate(
     steps = {
         step.name: step_source(source, step, (step_overlays or {}).get(step.name, {})) for step in experiment.steps
     }
-    stage = _Stage(source, steps, executor, options, clock)
+    stage = _Stage(source, steps, executor, options, twin, clock)
     with listening() as stop:
         try:
             yield from stage.recover()
@@ -160,6 +162,7 @@ class _Stage:
     steps: Mapping[str, StepSource]
     executor: Executor
     options: ReplicateOptions
+    twin: TwinOf
     clock: Callable[[], float]
     #: By the index of their slots.
     active: dict[int, _Active] = field(default_factory=dict)
@@ -180,7 +183,7 @@ class _Stage:
                     yield LeftoverEnded(run=run.run, processes=count)
         done = {run.run: run for run in folder.runs() if self._stays(run)}
         for run in done.values():
-            completed = isinstance(run.read_outcome(), Completed)
+            completed = isinstance(run.read_outcome(), Completed) and not _is_shared(run)
             job = evaluating_job(run, steps, retry_failed=self.options.retry_failed) if completed else None
             if job is not None:
                 self.todo.append(job)
@@ -198,10 +201,34 @@ class _Stage:
         """Start runs wherever there is room, until all have ended or the user has asked to stop."""
         while self.active or (self.todo and not stop.count):
             while not stop.count and (index := self._free_slot()) is not None:
-                yield from self._start(self.todo.popleft(), index)
+                job = yield from self._take()
+                if job is None:
+                    break
+                yield from self._start(job, index)
             yield from self._look(stop)
             if self.active:
                 self.executor.wait(LOOK_EVERY)
+        share_steps(self.source.folder)
+
+    def _take(self) -> Generator[Event, None, Job | None]:
+        """Take the next job; runs that share the training of another one wait for it, and are made of its files."""
+        for job in list(self.todo):
+            twin = self.twin(job.run) if job.trains else job.run
+            if twin is not None and twin != job.run and self._is_ahead(twin):
+                continue
+            self.todo.remove(job)
+            outcome = self.source.folder.run(twin).read_outcome() if twin else None
+            if twin == job.run or (twin is not None and not isinstance(outcome, Completed)):
+                return job
+            self.total -= 1
+            if twin is not None and outcome is not None:
+                share_run(self.source.folder, job.run, twin, outcome, self.source.experiment.seed)
+            yield RunShared(run=job.run, twin=twin)
+        return None
+
+    def _is_ahead(self, run: Run) -> bool:
+        """Tell whether a run goes on, or is still to be made."""
+        return any(job.run == run for job in (*self.todo, *(active.job for active in self.active.values())))
 
     def _free_slot(self) -> int | None:
         """Return the index of a slot for the next run; None where it has to wait, or there is no next run."""
@@ -359,6 +386,11 @@ class _Stage:
                     # A full disk must not keep the other trainings from being ended; the run is made again.
                     self.active.pop(index, None)
             self.executor.wait(LOOK_EVERY)
+
+
+def _is_shared(run: RunFolder) -> bool:
+    info = run.read_info()
+    return info is not None and bool(info.same_as)
 
 
 def note_start(ready: Ready, handle: Handle) -> None:

@@ -56,6 +56,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     memory: float | None = None
     #: Go on where failures repeat, and train what would come out equal.
     even_so: bool = False
+    #: Share trainings, too, where variants differ in the implementation alone and nothing of it was seen to vary.
+    skip_alike: bool = False
     seed: int = 0
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -174,7 +176,8 @@ def option_words(request: Request) -> list[str]:
     }
     words = [word for name, value in single.items() if value is not None for word in (name, str(value))]
     words += [word for name, values in several.items() for value in values for word in (name, value)]
-    return [*words, *(["--strict"] if request.strict else [])]
+    flags = {"--strict": request.strict, "--skip-alike": request.skip_alike}
+    return [*words, *(name for name, given in flags.items() if given)]
 
 
 #: What a user has to know of a command whose source was not read.

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from deviate.errors import NameTaken
-from deviate.experiment import Decided, Experiment, Until
+from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import parse_variants
 from deviate.instrument.project import instrument_experiment, skipped_edits
 from deviate.project.config import FILE_NAME
@@ -242,6 +242,20 @@ def _grow(folder: ExperimentFolder, proposal: Experiment, *, own_metrics: bool) 
 def plan_runs(folder: ExperimentFolder, planned: Mapping[str, int]) -> Experiment:
     """Plan more runs of an experiment; those planned already stay, and of the variants not named none are added."""
     return msgspec.structs.replace(_plan(folder, planned), planned=dict(planned))
+
+
+def note_needless(folder: ExperimentFolder, planned: Mapping[str, int], runs: Sequence[Run]) -> None:
+    """Plan no more the `runs` that nothing is to be learnt from, and note how many there were of each variant."""
+    existing = folder.read_experiment()
+    spared = {name: sum(run.variant == name for run in runs) for name in planned}
+    needless = {**existing.needless, **spared}
+    noted = msgspec.structs.replace(
+        existing,
+        planned={name: runs - spared.get(name, 0) for name, runs in existing.planned.items()},
+        needless={name: runs for name, runs in needless.items() if runs},
+    )
+    if noted != existing:
+        folder.write_experiment(noted)
 
 
 def _plan(folder: ExperimentFolder, planned: Mapping[str, int], **changes: object) -> Experiment:

@@ -14,7 +14,7 @@ from deviate.errors import FailedAlike, FirstRunFailed, NothingRecorded
 from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_experiment
-from deviate.replicate.events import Event, RunEnded
+from deviate.replicate.events import Event, RunEnded, RunShared
 from deviate.replicate.executors.registry import make_executor
 from deviate.replicate.loop import ReplicateOptions, replicate
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
@@ -23,8 +23,10 @@ from deviate.replicate.workspace.run_files import Completed, Failed
 from deviate.study.decided import Referee, until_decided
 from deviate.study.events import FactorsSeen, StudyEvent, with_ordered_values
 from deviate.study.request import Request
-from deviate.study.resume import plan_runs, requested_runs
+from deviate.study.resume import note_needless, plan_runs, requested_runs
 from deviate.study.rounds import until_enough
+from deviate.study.sharing import Sharing, likely_alike
+from deviate.study.sharing import seen as seen_in
 from deviate.study.steps import step_overlay
 
 #: Errors by which a training ends that misses a module or a file, or whose source cannot be read.
@@ -69,7 +71,7 @@ def make_runs(
                 _require_records(folder, event.run)
                 if event.trained and not seen and (factors := factors_seen(folder, event.run)) is not None:
                     seen = True
-                    yield factors
+                    yield factors if request.skip_alike else msgspec.structs.replace(factors, alike=_alike(folder))
 
 
 def _rounds(
@@ -112,11 +114,28 @@ def run_maker(
             warnings=_marks(changed),
         )
         asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
-        stream = replicate(asked, folder, overlay, executor, step_overlays=step_overlays, options=options)
+        sharing = Sharing(folder, folder.read_experiment().planned, skip_alike=request.skip_alike)
+        stream = replicate(
+            asked, folder, overlay, executor, step_overlays=step_overlays,
+            # Rounds of --until are of as many runs as they were planned with.
+            twin=_itself if request.even_so or request.until else sharing.twin, options=options,
+        )  # fmt: skip
+        needless = []
         with closing(stream) as events:
-            yield from (with_ordered_values(event, experiment) for event in events)
+            for event in events:
+                needless += [event.run] if isinstance(event, RunShared) and event.twin is None else []
+                yield with_ordered_values(event, experiment)
+        note_needless(folder, planned, needless)
 
     return make
+
+
+def _itself(run: Run) -> Run:
+    return run
+
+
+def _alike(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    return likely_alike(folder.read_experiment().planned, seen_in(folder))
 
 
 def _marks(changed: Sequence[str]) -> tuple[str, ...]:

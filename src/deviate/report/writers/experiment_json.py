@@ -120,7 +120,7 @@ def _run(run: RunResult) -> dict[str, Any]:
         **fields(run, "index", "status", "seconds", "seeds"),
         "fingerprints": {name: fingerprint.digest for name, fingerprint in run.prints.items()},
         **fields(run, "name", "reason", "stderr_tail", "warnings", "threads", "cores", "platform", "bit", "started"),
-        **fields(run, "host", "slot"),
+        **fields(run, "host", "slot", "same_as"),
     }
 
 
