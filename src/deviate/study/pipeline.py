@@ -72,7 +72,7 @@ def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda ev
         If there is nothing to evaluate with, the results were imported, or a file was edited that the training and an
         evaluation read.
     """
-    workspace = Workspace.nearest(request.here or Path.cwd())
+    workspace = Workspace.nearest(request.project or request.here or Path.cwd())
     folder = workspace.find_experiment(request.name or "")
     experiment = folder.read_experiment()
     if experiment.imported is not None:
