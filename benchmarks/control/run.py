@@ -183,7 +183,20 @@ def run_variants(
     place = where / stands_in
     vary = [word for variant in ("control", "as-is", *factors) for word in ("--vary", variant)]
     began = time.monotonic()
-    command = ["run", "--name", "field", "-n", "2", "--timeout", str(RUN_LIMIT_S), "--json", *vary, "--", *words]
+    command = [
+        "run",
+        "--name",
+        "field",
+        "-n",
+        "2",
+        "--timeout",
+        str(RUN_LIMIT_S),
+        "--json",
+        "--even-so",
+        *vary,
+        "--",
+        *words,
+    ]
     finished = deviate(command, place, environment)
     seconds = round(time.monotonic() - began)
     (folder / "run.json").write_text(finished.stdout)

@@ -22,6 +22,7 @@
      ├── SystemRefused             system-refused; exit status 1: a file or a process that the system refused
      ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
      ├── FirstRunFailed            first-run-failed; exit status 1: the job ran and could not begin
+     ├── FailedAlike               failed-alike; exit status 1: the job ran, and runs failed in the same way
      └── MetricNotRecorded         metric-not-recorded; exit status 1: nor one of the requested metric
 
 Each slug has an entry in ``docs/messages.md``: what it means and what to do.
@@ -184,6 +185,12 @@ class FirstRunFailed(DeviateError):  # noqa: N818
     """The first run failed before it recorded anything, for a reason that each further run would have."""
 
     slug = "first-run-failed"
+
+
+class FailedAlike(DeviateError):  # noqa: N818
+    """The runs of a variant all failed with the same error at the same place, as each further one would."""
+
+    slug = "failed-alike"
 
 
 class MetricNotRecorded(DeviateError):  # noqa: N818

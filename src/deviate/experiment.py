@@ -212,6 +212,54 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.metric} decided against {self.against}".lstrip()
 
 
+When = Literal["setup", "evaluate", "cleanup"]
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A command beside the training, in the folder of each run: before it, after it has completed, or at the end."""
+
+    #: ``setup``, ``cleanup``, or the name of the evaluation.
+    name: str
+    when: When = "evaluate"
+    command: list[str]
+    #: The Python script it starts, relative to the project; empty where none is known: then its output alone is read.
+    entry: str = ""
+    #: How often it is run in each run's folder.
+    repeat: int = 1
+    #: Threads for its libraries; None: as many as the training has.
+    threads: int | None = None
+    #: ``cpu``, or the GPUs it sees, as CUDA_VISIBLE_DEVICES has them; None: as the training.
+    device: str | None = None
+    #: Variables of its environment beside those of the training.
+    environment: dict[str, str] = {}
+    #: The interpreter in place of the command's ``python``; empty: that of the command.
+    python: str = ""
+    metrics: list[Metric] = []
+    main_loop: MainLoop | None = None
+    draws: list[Draw] = []
+    #: Digests of the files of the project that it was read from, by path.
+    sources: dict[str, str] = {}
+    #: Those of them that the training does not read.
+    own: list[str] = []
+    #: What could not be instrumented, and why.
+    notes: list[str] = []
+
+    @property
+    def is_evaluation(self) -> bool:
+        """Whether its metrics are metrics of the experiment."""
+        return self.when == "evaluate"
+
+    @property
+    def is_command_alone(self) -> bool:
+        """Whether ``--then`` with its command says all of it."""
+        return self.repeat == 1 and not (self.threads or self.device is not None or self.environment or self.python)
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its metrics begin with."""
+        return f"{self.name}: "
+
+
 class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     """A named command with its metrics, as it was when its snapshot was taken."""
 
@@ -258,3 +306,38 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     decided: Decided | None = None
     #: What the user says of numbers that runs report in text.
     observed: list[ObservedWish] = []
+    #: Commands beside the training, in the folder of each run.
+    steps: list[Step] = []
+    #: By variant, runs that were asked for and not made, because each would have drawn what the first one drew.
+    needless: dict[str, int] = {}
+
+    @property
+    def evaluations(self) -> list[Step]:
+        """The steps whose metrics are metrics of the experiment."""
+        return [step for step in self.steps if step.is_evaluation]
+
+    @property
+    def all_metrics(self) -> list[Metric]:
+        """The metrics of the training, then those of the evaluations under the names that they have in results."""
+        return [
+            *self.metrics,
+            *(
+                msgspec.structs.replace(metric, name=step.prefix + metric.name)
+                for step in self.evaluations
+                for metric in step.metrics
+            ),
+        ]
+
+    def of_step(self, step: Step) -> Experiment:
+        """Return the experiment as a step sees it: with its command and what its source reports and draws."""
+        return msgspec.structs.replace(
+            self,
+            command=step.command,
+            entry=step.entry,
+            metrics=step.metrics,
+            main_loop=step.main_loop,
+            draws=step.draws,
+            comparisons=[],
+            predictions="none",
+            weights="none",
+        )

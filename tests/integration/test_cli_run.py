@@ -173,6 +173,40 @@ def test_a_project_that_misses_a_module_stops_after_its_first_run(project):
     assert deviate("run", "-n", "2", *COMMAND).status == 0
 
 
+#: Fails in its second iteration.
+FAIL = TRAIN + "    if epoch == 1:\n        raise RuntimeError('no room')\n"
+
+
+def started(project):
+    return sorted(path.name for path in (project / ".deviate/experiments/train/runs").iterdir())
+
+
+def test_runs_that_fail_alike_end_after_two_and_go_on_where_that_is_asked_for(project):
+    (project / "train.py").write_text(FAIL)
+    done = deviate("run", "-n", "4", *COMMAND)
+    assert done.status == 1
+    assert "all 2 runs of algo+impl failed alike, and 2 more would as well" in done.err
+    assert done.err.count("--even-so") == 1
+    assert started(project) == ["algo+impl-0", "algo+impl-1"]
+    assert deviate("run", "-n", "4", "--even-so", "--json", *COMMAND).json["variants"][0]["failures"]["failed"] == 4
+
+
+def test_failures_at_different_places_are_an_outcome(project):
+    varied = FAIL.replace("if epoch == 1", "if epoch == int('work/' in __file__ and 'impl-0' in __file__)")
+    (project / "train.py").write_text(varied)
+    done = deviate("run", "-n", "3", "--json", *COMMAND)
+    assert done.json["variants"][0]["failures"]["failed"] == 3
+
+
+def test_a_run_that_falls_silent_has_failed_with_the_reason(project):
+    (project / "train.py").write_text(TRAIN + "import time\ntime.sleep(60)\n")
+    done = deviate("run", "-n", "1", "--stall", "2", "--json", *COMMAND)
+    (run,) = done.json["variants"][0]["runs"]
+    assert run["status"] == "failed"
+    assert "neither recorded nor printed anything for longer than allowed" in run["reason"]
+    assert run["warnings"][-1] == "allow more than --stall 2"
+
+
 def test_a_project_that_reaches_into_the_folders_above_it_runs(tmp_path, monkeypatch):
     for folder in ("shared", "programs/other"):
         (tmp_path / folder).mkdir(parents=True)

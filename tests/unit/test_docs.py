@@ -21,7 +21,7 @@ from deviate.cli.report import experiment_writers
 from deviate.contrast.verdict import Verdict
 from deviate.experiment import ObservedWish
 from deviate.factors import FACTORS, VARIANTS
-from deviate.project.config import Config, DrawEntry, LoopEntry, MetricEntry, SnapshotEntry
+from deviate.project.config import Config, DrawEntry, EvaluateEntry, LoopEntry, MetricEntry, SnapshotEntry
 
 ROOT = Path(__file__).parents[2]
 BESIDE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
@@ -70,7 +70,9 @@ def test_every_option_has_help():
         assert not without, name
 
 
-@pytest.mark.parametrize("struct", [Config, MetricEntry, DrawEntry, ObservedWish, LoopEntry, SnapshotEntry])
+@pytest.mark.parametrize(
+    "struct", [Config, MetricEntry, DrawEntry, ObservedWish, LoopEntry, SnapshotEntry, EvaluateEntry]
+)
 def test_every_configuration_key_is_documented(struct):
     text = (ROOT / "docs" / "configuration.md").read_text()
     missing = [key for key in struct.__struct_fields__ if not re.search(rf"\b{key}\b\]* ?(=|$|\])", text, re.M)]

@@ -17,7 +17,9 @@ from deviate.replicate.events import (
     LeftoverEnded,
     RunEnded,
     RunProgress,
+    RunShared,
     RunStarted,
+    StepEnded,
 )
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
@@ -68,6 +70,16 @@ class Progress:
                     self._say(Text(f"{event.run.folder} started ({event.number} of {event.total})"))
             case RunProgress():
                 self.going[event.run] = event
+            case RunShared():
+                self.total = max(self.total - 1, self.ended)
+                how = (
+                    f"as {event.twin.folder}, which draws the same"
+                    if event.twin
+                    else "not trained: it draws nothing else"
+                )
+                self._say(Text(f"= {event.run.folder}  {how}", style="dim"))
+            case StepEnded():
+                self._step(event)
             case RunEnded():
                 self._end(event)
             case OpenedAnew():
@@ -81,6 +93,8 @@ class Progress:
                     self.console.print(Text(clean(line)), highlight=False, soft_wrap=True)
             case FactorsSeen():
                 self._say(Text(_factors(event), style="dim"))
+                for line in _alike(event):
+                    self.console.print(Text(line), highlight=False, soft_wrap=True)
             case Looked():
                 line = progress_line(event.variant, event.look, event.until)
                 self.console.print(Text(clean(line), style="bold"), highlight=False, soft_wrap=True)
@@ -94,13 +108,20 @@ class Progress:
         if self.console.is_terminal:
             self.live.update(self._table())
 
+    def _step(self, event: StepEnded) -> None:
+        if not isinstance(event.outcome, Completed):
+            how = f"{event.outcome.status}: {clean(event.outcome.reason)}"
+            self._say(Text.assemble(("✗", "red"), f" {event.run.folder}  {clean(event.step)}: {how}"))
+
     def _end(self, event: RunEnded) -> None:
         self.going.pop(event.run, None)
         self.ended += 1
         seconds = event.outcome.seconds or 0.0
-        self.durations.append(seconds)
+        if event.trained:
+            self.durations.append(seconds)
         mark, style = MARKS.get(event.outcome.status, ("✗", "red"))
-        line = Text.assemble((mark, style), f" {event.run.folder}  {show_duration(seconds)}")
+        what = show_duration(seconds) if event.trained else "evaluated"
+        line = Text.assemble((mark, style), f" {event.run.folder}  {what}")
         if isinstance(event.outcome, Completed):
             line.append(f"  {_values(event.values)}", style="dim")
         else:
@@ -145,11 +166,20 @@ def _factors(event: FactorsSeen) -> str:
     return f"  random draws for {', '.join(event.present) or 'nothing'}{absent}"
 
 
+def _alike(event: FactorsSeen) -> Iterator[str]:
+    for noisy, held in event.alike:
+        yield (
+            f"  {noisy} and {held} are likely to come out equal: threads are pinned and no GPU was used; --skip-alike "
+            "trains one of them"
+        )
+
+
 def _latest(latest: RunProgress | RunStarted) -> str:
     if isinstance(latest, RunStarted):
         return "starting"
     iteration = "" if latest.iteration is None else f"iteration {latest.iteration}  "
-    return iteration + _values(latest.values)
+    step = f"{clean(latest.step)}  " if latest.step else ""
+    return step + iteration + _values(latest.values)
 
 
 def _values(values: dict[str, float]) -> str:

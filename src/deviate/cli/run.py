@@ -83,6 +83,8 @@ REPORT_FILE = "report.md"
     help="Where runs are made.",
 )
 @click.option("--timeout", type=float, metavar="SECONDS", help="End a run after this time.")
+@click.option("--stall", type=float, metavar="SECONDS", help="End a run that records and prints nothing for this time.")
+@click.option("--memory", type=float, metavar="GIB", help="End a run whose processes use more memory in all.")
 @click.option("--seed", default=0, show_default=True, help="Seed from which the seeds of all runs are derived.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Copy files into the runs that are left out otherwise.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out of the runs.")
@@ -110,7 +112,24 @@ REPORT_FILE = "report.md"
     help="Keep the final weights of each run (final), only their digest, or none. every:K keeps those after every K-th "
     "iteration too. GLOB keeps the weight files that each run writes (safetensors, pt, npz, h5, keras).",
 )
+@click.option(
+    "--then",
+    multiple=True,
+    metavar="'COMMAND'",
+    help="Run this in the folder of each run after its training, such as 'python evaluate.py'; what it reports become "
+    "further metrics. With --name NAME and no COMMAND, evaluate the runs that are there. Repeatable.",
+)
 @click.option("--retry-failed", is_flag=True, help="Repeat runs that failed or timed out.")
+@click.option(
+    "--even-so",
+    is_flag=True,
+    help="Train each run, also where another draws the same, and go on where the first runs of a variant fail alike.",
+)
+@click.option(
+    "--skip-alike",
+    is_flag=True,
+    help="Train once what differs in the implementation alone, where threads are pinned and no GPU is used.",
+)
 @click.option(
     "--anyway",
     is_flag=True,
@@ -148,11 +167,11 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
 
 
 def exit_status(facts: ExperimentFacts) -> int:
-    """Return 1 if a run did not complete or what ``--until`` asks for was not reached, else 0."""
+    """Return 1 if a run or an evaluation did not complete, or what ``--until`` asks for was not reached; else 0."""
     lost = any(run.status != "completed" for variant in facts.variants for run in variant.runs)
     # Where all values are equal there is no width to be reached, and nothing went wrong.
     wide = any(not each.stopped.met and each.stopped.half_width is not None for each in facts.variants if each.stopped)
-    return int(lost or wide)
+    return int(lost or wide or any(each.evaluated < each.runs for each in facts.evaluations))
 
 
 def _write_report(view: View[ExperimentFacts], folder: ExperimentFolder) -> Path:

@@ -60,9 +60,9 @@ def measured_metrics(
     observed metrics by name.
     """
     pairs = sorted(set(recorded), key=lambda pair: (pair[1] < 0, abs(pair[1]), pair[0]))
-    known = observed or {}
+    known, metrics = observed or {}, experiment.all_metrics
     measured = {
-        name: known[name] if source == OBSERVED else _measured(name, source, experiment.metrics)
+        name: known[name] if source == OBSERVED else _measured(name, source, metrics)
         for name, source in reversed(pairs)
     }
     return [*reversed(measured.values()), *TIMES]
@@ -74,7 +74,7 @@ def missing_metrics(experiment: Experiment, recorded: Iterable[tuple[str, int]])
     names, sources = {name for name, _ in pairs}, {source for _, source in pairs}
     return [
         metric
-        for position, metric in enumerate(experiment.metrics)
+        for position, metric in enumerate(experiment.all_metrics)
         if metric.selected and position not in sources and metric.name not in names
     ]
 

@@ -28,6 +28,8 @@ class ObservedSeries:
     place: int
     metric: str
     mined: RunSeries
+    #: Of an evaluation, the how many-th time it was run, from 0.
+    repeat: int = 0
 
 
 @dataclass(frozen=True, eq=False)

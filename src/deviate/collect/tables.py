@@ -19,9 +19,11 @@ import pandas as pd
 from deviate.collect.aggregates import pick
 from deviate.collect.agreement import identities, record_tables, recorded_names
 from deviate.collect.columns import TICK_NAME
+from deviate.collect.evaluated import Evaluated, read_evaluated
 from deviate.collect.identity import Identity
 from deviate.collect.measured import OBSERVED, TIME_PER_ITERATION, TIME_PER_RUN, MeasuredMetric, measured_metrics
-from deviate.collect.observation import Observation, observe
+from deviate.collect.observation import Observation, ObservedSeries, observe
+from deviate.collect.reported import ReportedNumber
 from deviate.collect.runs import RunFiles, in_order, read_ended_runs
 from deviate.experiment import Experiment
 from deviate.replicate.workspace.folders import ExperimentFolder
@@ -35,10 +37,12 @@ LAST_VALUES = -2
 # One row a record, in the order each run wrote them.
 _VIEW = """
 CREATE VIEW record AS
-SELECT files.variant, files.run, files.place, metric::VARCHAR AS metric, source, iteration, elapsed_s, value,
-       process::VARCHAR AS process, file_row_number AS position
+SELECT files.variant, files.run, files.place, files.prefix || metric::VARCHAR AS metric,
+       source + CASE WHEN source < 0 THEN 0 ELSE files.first END AS source, iteration, elapsed_s, value,
+       process::VARCHAR AS process, file_row_number AS position, files.repeat
 FROM read_parquet({files}, filename = true, file_row_number = true) AS stored
 JOIN files ON stored.filename = files.filename
+WHERE files.prefix = '' OR metric <> '{tick}'
 UNION ALL SELECT * FROM observed
 """
 
@@ -47,26 +51,27 @@ _AGGREGATES = """
 SELECT variant, run, metric, max(source) AS source,
        arg_max(value, position) AS last, avg(value) AS mean,
        max(value) FILTER (NOT isnan(value)) AS max, min(value) FILTER (NOT isnan(value)) AS min
-FROM record WHERE metric <> $tick GROUP BY place, variant, run, metric ORDER BY place, metric
+FROM record WHERE metric <> $tick GROUP BY place, variant, run, metric, repeat ORDER BY place, metric, repeat
 """
 
 _AT = """
 SELECT variant, run, metric, arg_max(value, position) AS value
-FROM record WHERE metric = $metric AND iteration = $iteration GROUP BY place, variant, run, metric ORDER BY place
+FROM record WHERE metric = $metric AND iteration = $iteration
+GROUP BY place, variant, run, metric, repeat ORDER BY place, repeat
 """
 
 # Trapezia between the iterations that reported, of each the last value; NaN of a run that diverged stays NaN.
 _AREA = """
 WITH points AS (
-    SELECT place, variant, run, iteration, arg_max(value, position) AS value
-    FROM record WHERE metric = $metric GROUP BY place, variant, run, iteration
+    SELECT place, variant, run, repeat, iteration, arg_max(value, position) AS value
+    FROM record WHERE metric = $metric GROUP BY place, variant, run, repeat, iteration
 ), steps AS (
-    SELECT place, variant, run, value,
+    SELECT place, variant, run, repeat, value,
            iteration - lag(iteration) OVER curve AS width, lag(value) OVER curve AS before
-    FROM points WINDOW curve AS (PARTITION BY place ORDER BY iteration)
+    FROM points WINDOW curve AS (PARTITION BY place, repeat ORDER BY iteration)
 )
 SELECT variant, run, coalesce(sum((value + before) / 2 * width) / sum(width), any_value(value)) AS value
-FROM steps GROUP BY place, variant, run ORDER BY place
+FROM steps GROUP BY place, variant, run, repeat ORDER BY place, repeat
 """
 
 _VALUES_AT = """
@@ -102,6 +107,8 @@ class Tables:
     runs: list[RunFiles]
     #: What runs were seen to report.
     observation: Observation
+    #: What their evaluations recorded, pass by pass.
+    evaluated: list[Evaluated]
     _files: list[Path]
     _database: duckdb.DuckDBPyConnection
 
@@ -112,14 +119,38 @@ class Tables:
         (since the run's first process started) and ``value``.
         """
         return self._database.execute(
-            f"SELECT {', '.join(RECORD_COLUMNS)} FROM record WHERE metric <> $tick ORDER BY place, position",
+            f"SELECT {', '.join(RECORD_COLUMNS)} FROM record WHERE metric <> $tick ORDER BY place, repeat, position",
             {"tick": TICK_NAME},
         ).df()
 
     @cached_property
+    def observed(self) -> dict[str, MeasuredMetric]:
+        """What is known of the observed metrics, by name: of the training, and of evaluations."""
+        evaluated = {name: metric for each in self.evaluated for name, metric in each.observed.items()}
+        return {**evaluated, **self.observation.metrics}
+
+    @cached_property
     def names(self) -> list[tuple[str, int]]:
         """The names of metrics that have records, see `recorded_names`; observed ones come last."""
-        return [*self._recorded, *self.observation.names]
+        later = [(each.step.prefix, each.offset, recorded_names(each.files)) for each in self.evaluated]
+        observed = [(each.metric, OBSERVED) for passed in self.evaluated for each in passed.series]
+        return [
+            *self._recorded,
+            *(
+                (prefix + name, source + offset if source >= 0 else source)
+                for prefix, offset, names in later
+                for name, source in names
+            ),
+            *self.observation.names,
+            *dict.fromkeys(observed),
+        ]
+
+    @property
+    def reported(self) -> dict[str, list[ReportedNumber]]:
+        """Every number that runs reported in text, by variant; of evaluations those of the first pass."""
+        parts = [self.observation.numbers, *(each.numbers for each in self.evaluated if not each.repeat)]
+        variants = dict.fromkeys(variant for part in parts for variant in part)
+        return {variant: [each for part in parts for each in part.get(variant, [])] for variant in variants}
 
     @cached_property
     def _recorded(self) -> list[tuple[str, int]]:
@@ -129,11 +160,19 @@ class Tables:
         """Return one number per run and metric, times included; a run without a record of a metric has no row for it.
 
         Columns ``variant``, ``run``, ``metric``, ``aggregate`` and ``value``; the metrics in the order of
-        `measured_metrics`. `aggregates`, by metric, take the place of the experiment's.
+        `measured_metrics`. `aggregates`, by metric, take the place of the experiment's. Where an evaluation was run
+        several times, the number is the mean of those of its passes.
         """
+        table = self.repeats(aggregates)
+        if all(step.repeat == 1 for step in self.experiment.evaluations):
+            return table
+        return table.groupby(list(SAMPLE_COLUMNS[:-1]), sort=False)["value"].agg(_mean).reset_index()
+
+    def repeats(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
+        """Return the same table as `samples`, but one number per run, metric and pass of an evaluation."""
         table = self._database.execute(_AGGREGATES, {"tick": TICK_NAME}).df()
         recorded = zip(table["metric"], table["source"], strict=True)
-        measured = measured_metrics(self.experiment, recorded, self.observation.metrics)
+        measured = measured_metrics(self.experiment, recorded, self.observed)
         chosen = [(metric, (aggregates or {}).get(metric.name, metric.aggregate)) for metric in measured]
         parts = [self._sample(table, metric, aggregate) for metric, aggregate in chosen]
         filled = [part for part in (*parts, _run_times(self.runs)) if len(part)]
@@ -188,11 +227,19 @@ def open_tables(
     with TemporaryDirectory() as spare, duckdb.connect() as database:
         files = record_tables(experiment, taken, Path(spare))
         observation = observe(taken, files, Path(spare), experiment.observed)
-        listed = _file_table(taken, files)
+        evaluated = read_evaluated(experiment, taken, Path(spare))
+        listed = _file_table(taken, files, evaluated)
         database.register("files", listed)
-        database.register("observed", _observed_rows(observation))
-        database.execute(_VIEW.format(files=_sql_list(listed["filename"])) if files else _EMPTY_VIEW)
-        yield Tables(experiment, taken, observation, files, database)
+        series = [*observation.series, *(each for passed in evaluated for each in passed.series)]
+        database.register("observed", _observed_rows(series))
+        view = _VIEW.format(files=_sql_list(listed["filename"]), tick=TICK_NAME) if files else _EMPTY_VIEW
+        database.execute(view)
+        yield Tables(experiment, taken, observation, evaluated, files, database)
+
+
+def _mean(values: pd.Series) -> float:
+    """Return the mean; of equal values this value, without a rounding."""
+    return float(values.iloc[0] if (values == values.iloc[0]).all() else values.mean(skipna=False))
 
 
 def _labelled(rows: pd.DataFrame, metric: str, aggregate: str) -> pd.DataFrame:
@@ -214,7 +261,7 @@ def _no_samples() -> pd.DataFrame:
     )
 
 
-def _observed_rows(observation: Observation) -> pd.DataFrame:
+def _observed_rows(series: Sequence[ObservedSeries]) -> pd.DataFrame:
     """Return the values of observed metrics with the columns of the view of records."""
     parts = [
         pd.DataFrame(
@@ -229,9 +276,10 @@ def _observed_rows(observation: Observation) -> pd.DataFrame:
                 "value": each.mined.series.values,
                 "process": "",
                 "position": np.arange(len(each.mined.iterations)),
+                "repeat": each.repeat,
             }
         )
-        for each in observation.series
+        for each in series
     ]
     return pd.concat(parts, ignore_index=True) if parts else _NOTHING_OBSERVED
 
@@ -242,7 +290,7 @@ _NOTHING_OBSERVED = pd.DataFrame(
         "variant": pd.Series(dtype=str), "run": pd.Series(dtype="int64"), "place": pd.Series(dtype="int64"),
         "metric": pd.Series(dtype=str), "source": pd.Series(dtype="int32"), "iteration": pd.Series(dtype="int32"),
         "elapsed_s": pd.Series(dtype="float64"), "value": pd.Series(dtype="float64"), "process": pd.Series(dtype=str),
-        "position": pd.Series(dtype="int64"),
+        "position": pd.Series(dtype="int64"), "repeat": pd.Series(dtype="int64"),
     }
 )  # fmt: skip
 
@@ -250,16 +298,22 @@ _EMPTY_VIEW = """
 CREATE VIEW record AS
 SELECT ''::VARCHAR AS variant, 0::BIGINT AS run, 0::BIGINT AS place, ''::VARCHAR AS metric, 0::INTEGER AS source,
        0::INTEGER AS iteration, 0::DOUBLE AS elapsed_s, 0::DOUBLE AS value, ''::VARCHAR AS process,
-       0::BIGINT AS position
+       0::BIGINT AS position, 0::BIGINT AS repeat
 WHERE false
 """
 
 
-def _file_table(runs: Sequence[RunFiles], files: Sequence[Path]) -> pd.DataFrame:
+def _file_table(runs: Sequence[RunFiles], files: Sequence[Path], evaluated: Iterable[Evaluated]) -> pd.DataFrame:
     rows = [
-        (str(file), run.variant, run.index, place) for place, (run, file) in enumerate(zip(runs, files, strict=True))
+        (str(file), run.variant, run.index, place, "", 0, 0)
+        for place, (run, file) in enumerate(zip(runs, files, strict=True))
     ]
-    return pd.DataFrame(rows, columns=["filename", "variant", "run", "place"])
+    rows += [
+        (str(file), run.variant, run.index, place, each.step.prefix, each.offset, each.repeat)
+        for each in evaluated
+        for run, place, file in zip(each.runs, each.places, each.files, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["filename", "variant", "run", "place", "prefix", "first", "repeat"])
 
 
 def _sql_list(words: pd.Series) -> str:

@@ -13,6 +13,7 @@ from deviate.collect.measured import with_times
 from deviate.collect.warned import WarnedOperation
 from deviate.experiment import SCHEMA, Experiment
 from deviate.factors import GROUPS
+from deviate.inference.evaluations import EvaluationFacts, evaluation_facts
 from deviate.inference.metric import metric_spreads
 from deviate.inference.order import ordered
 from deviate.inference.reported import Completeness, completeness
@@ -84,6 +85,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True, kw_only=True):
     reported: list[Completeness] = []
     #: How alike runs represent the same examples, by variant, where that was kept.
     representations: list[RepresentationFacts] = []
+    #: Commands that were run after each training.
+    evaluations: list[EvaluationFacts] = []
 
 
 def experiment_facts(
@@ -117,7 +120,7 @@ def experiment_facts(
         differences=results.differences,
         across=spread_across(variants, level),
         enough_runs=sd_precision(FEW_RUNS, level),
-        timeline=timeline_of(run for variant in variants for run in variant.runs),
+        timeline=timeline_of(run for variant in variants for run in variant.runs if not run.same_as),
         metrics_chosen=chosen,
         metrics_measured=list(dict.fromkeys(sample.name for each in results.samples.values() for sample in each)),
         version=results.version,
@@ -148,6 +151,7 @@ def experiment_facts(
             for name, evaluations in results.evaluations.items()
             if (known := representation_facts(evaluations, results.samples.get(name, []), level)) is not None
         ],
+        evaluations=evaluation_facts(results.evaluated),
     )
 
 
@@ -202,10 +206,14 @@ def run_command(experiment: Experiment) -> str:
     """
     variables = [f"{name}={shlex.quote(value)}" for name, value in experiment.variables.items()]
     options = [*experiment.options, "--seed", str(experiment.seed)]
-    planned, until = experiment.planned, experiment.until
+    until = experiment.until
+    planned = {name: runs + experiment.needless.get(name, 0) for name, runs in experiment.planned.items()}
     if until is not None:
         planned = dict.fromkeys(planned, until.least)
         options = ["--until", until.text, "--max", str(until.most), *options]
+    # Of other evaluations deviate.toml says more than their command.
+    typed = (step for step in experiment.evaluations if step.is_command_alone)
+    options += [word for step in typed for word in ("--then", shlex.join(step.command))]
     lines = []
     for runs in dict.fromkeys(planned.values()):
         names = _short([name for name in planned if planned[name] == runs])

@@ -1,4 +1,4 @@
-"""``deviate.toml``: the user's last word on entry, metrics, draws, main loop and what a run's folder holds."""
+"""``deviate.toml``: the user's last word on what is measured, what a run's folder holds and what is run in it."""
 
 from __future__ import annotations
 
@@ -61,6 +61,28 @@ class SnapshotEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     link: list[str] = []
 
 
+class EvaluateEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[evaluate]]`` table: a command that is run in the folder of each run after its training."""
+
+    command: str
+    #: None: after the script.
+    name: str | None = None
+    #: How often it is run for each run.
+    repeat: int = 1
+    threads: int | None = None
+    #: ``cpu``, or GPUs as CUDA_VISIBLE_DEVICES has them.
+    device: str | None = None
+    environment: dict[str, str] = {}
+    #: The interpreter in place of the command's first word.
+    python: str = ""
+
+
+class CommandEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[setup]`` or ``[cleanup]`` table: a command before or after all else in the folder of each run."""
+
+    command: str
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole ``deviate.toml``; everything in it is optional."""
 
@@ -71,11 +93,25 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     draw: list[DrawEntry] = []
     observed: list[ObservedWish] = []
     snapshot: SnapshotEntry = SnapshotEntry()
+    evaluate: list[EvaluateEntry] = []
+    setup: CommandEntry | None = None
+    cleanup: CommandEntry | None = None
 
 
 #: Tables that may stand several times, and the others.
-_LISTED: dict[str, type[msgspec.Struct]] = {"metric": MetricEntry, "draw": DrawEntry, "observed": ObservedWish}
-_STRUCTS: dict[str, type[Any]] = {**_LISTED, "main_loop": LoopEntry, "snapshot": SnapshotEntry}
+_LISTED: dict[str, type[msgspec.Struct]] = {
+    "metric": MetricEntry,
+    "draw": DrawEntry,
+    "observed": ObservedWish,
+    "evaluate": EvaluateEntry,
+}
+_STRUCTS: dict[str, type[Any]] = {
+    **_LISTED,
+    "main_loop": LoopEntry,
+    "snapshot": SnapshotEntry,
+    "setup": CommandEntry,
+    "cleanup": CommandEntry,
+}
 
 
 def read_config(project: Path) -> Config:

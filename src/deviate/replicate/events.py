@@ -35,15 +35,36 @@ class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
     iteration: int | None
     #: The latest value of each metric.
     values: dict[str, float]
+    #: Name of the command beside the training that goes on; empty while the training does.
+    step: str = ""
+
+
+class StepEnded(msgspec.Struct, frozen=True, kw_only=True):
+    """A command beside the training ended, and its outcome is stored."""
+
+    run: Run
+    step: str
+    repeat: int
+    outcome: Outcome
 
 
 class RunEnded(msgspec.Struct, frozen=True, kw_only=True):
-    """A run ended, and its outcome is stored."""
+    """All that was to be done of a run has ended, and its outcome is stored."""
 
     run: Run
     outcome: Outcome
-    #: The last value of each metric.
+    #: The last value of each metric, those of its evaluations too.
     values: dict[str, float] = {}
+    #: False where it was trained before, and evaluated now.
+    trained: bool = True
 
 
-Event = LeftoverEnded | RunStarted | RunProgress | RunEnded
+class RunShared(msgspec.Struct, frozen=True, kw_only=True):
+    """A run is not trained: it draws what another one draws."""
+
+    run: Run
+    #: The run whose training serves both; None where nothing is to be learnt from another run.
+    twin: Run | None
+
+
+Event = LeftoverEnded | RunStarted | RunProgress | StepEnded | RunEnded | RunShared

@@ -36,6 +36,12 @@ _TAIL_BYTES = 64 * 1024
 
 #: What messages about files put around a path, or a path that begins with a slash or a dot.
 _PATHS = (re.compile(r"['\"]([^'\"\n]{1,500})['\"]"), re.compile(r"(?<![\w./])((?:\.{0,2}/)[\w./@+-]{1,500})"))
+#: What a command did that was ended for it.
+_LIMITS: dict[str | None, str] = {
+    "stall": "it neither recorded nor printed anything for longer than allowed",
+    "memory": "its processes held more memory than allowed",
+}
+
 _MODULE = re.compile(r"No module named '([\w.]+)")
 
 
@@ -63,6 +69,8 @@ def run_outcome(
         return Cancelled(**how, reason="you stopped it")
     if ended.cause == "timeout":
         return TimedOut(**how, reason=f"it ran for longer than allowed and was ended after {ended.seconds:.1f} s")
+    if ended.cause in _LIMITS:
+        return Failed(**how, reason=f"{_LIMITS[ended.cause]} and was ended after {ended.seconds:.1f} s")
     if ended.status != 0:
         hint = missing_path_hint(lines, copy=copy, cwd=cwd, snapshot=snapshot)
         return Failed(**how, reason=_failure(ended.status, lines), hint=hint)
@@ -80,6 +88,15 @@ def run_outcome(
             hint="free the disk or lift the limit, then run the same command with --retry-failed",
         )
     return Completed(**common)
+
+
+def without_set_up(outcome: Outcome) -> Outcome:
+    """Return the outcome of a run whose set-up ended with `outcome`, so that it was not trained."""
+    if isinstance(outcome, Completed):
+        return outcome
+    return msgspec.structs.replace(
+        outcome, seconds=0.0, reason=f"its set-up did not complete: {outcome.reason}", files={}
+    )
 
 
 def without_secrets(outcome: Outcome, words: Sequence[str], environment: Mapping[str, str]) -> Outcome:

@@ -131,6 +131,9 @@ class Source:
     strict: bool = False
     #: Seconds a run may take; None: as long as it likes.
     timeout: float | None = None
+    #: Seconds without a record or output, and bytes of memory; None: no limit.
+    stall: float | None = None
+    memory: float | None = None
     #: The project's commit, see `describe_commit`.
     git: str | None = None
     #: Factor whose draws runs that are only looked at tell line by line; None: none.
@@ -155,17 +158,29 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     `offered` is its room. Under ``as-is`` without other runs beside it nothing is held or set.
     """
     variant = OBSERVED if run.variant == OBSERVED.name else parse_variant(run.variant)
-    slot = offered if variant.controlled or source.jobs > 1 else Slot(index=offered.index)
     folder = source.folder.run(run)
     discard(folder.path)
     folder.path.mkdir(parents=True)
     copy = make_copy(source.snapshot, source.folder.snapshot, folder, source.inside)
+    seeds = run_seeds(variant, source.experiment.seed, run.index)
+    return make_ready(source, variant, folder, copy, given_slot(source, variant, offered), seeds=seeds)
+
+
+def given_slot(source: Source, variant: Variant, offered: Slot) -> Slot:
+    """Return the room that a command under `variant` is held to."""
+    return offered if variant.controlled or source.jobs > 1 else Slot(index=offered.index)
+
+
+def make_ready(
+    source: Source, variant: Variant, folder: RunFolder, copy: Path, slot: Slot, *, seeds: dict[str, int] | None
+) -> Ready:
+    """Write what the runtime has to do into `folder`; `copy` is the run's copy of the project."""
     threads = thread_count(slot.threads, source.environment)
-    machine = _platform(variant, run.index, threads)
-    order = _order(source, variant, folder, copy, machine.threads if machine else threads)
+    machine = _platform(variant, folder.run.index, threads)
+    order = _order(source, variant, folder, copy, machine.threads if machine else threads, seeds)
     write_json(folder.runtime_file, order)
     launch = _launch(source, folder, copy, slot, order, machine)
-    info = _info(source, run, launch, order, machine)
+    info = _info(source, folder.run, launch, order, machine)
     folder.write_info(info)
     return Ready(folder, launch, info, copy)
 
@@ -178,7 +193,14 @@ def _platform(variant: Variant, index: int, threads: int | None) -> Platform | N
     return machines[index % len(machines)]
 
 
-def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, threads: int | None) -> RuntimeOrder:
+def _order(
+    source: Source,
+    variant: Variant,
+    folder: RunFolder,
+    copy: Path,
+    threads: int | None,
+    seeds: dict[str, int] | None,
+) -> RuntimeOrder:
     return RuntimeOrder(
         records=str(folder.path),
         original=source.snapshot.project,
@@ -187,7 +209,7 @@ def _order(source: Source, variant: Variant, folder: RunFolder, copy: Path, thre
         outside=write_outside(folder, source.overlay),
         read=sorted(os.path.realpath(file) for file in source.experiment.outside),
         control="streams" if variant.controlled else "observe" if variant.observed else None,
-        seeds=run_seeds(variant, source.experiment.seed, folder.run.index),
+        seeds=seeds,
         varying=[factor for factor in FACTORS if factor in variant.varying],
         hold_impl=variant.controlled and IMPLEMENTATION not in variant.varying,
         strict=source.strict,
@@ -237,6 +259,8 @@ def _launch(
         runtime_file=folder.runtime_file,
         ended_file=folder.ended_file,
         timeout=source.timeout,
+        stall=source.stall,
+        memory=source.memory,
     )
 
 

@@ -10,18 +10,24 @@ from deviate.errors import BadOption
 def same_name(name: str, names: Sequence[str]) -> str | None:
     """Return the one of `names` that is meant: the very same, or the only one that differs in case alone.
 
+    A metric of an evaluation, ``evaluate: accuracy``, may be named without the evaluation where that leaves no doubt.
+
     Examples
     --------
     >>> same_name("test accuracy", ["Test accuracy", "loss"])
     'Test accuracy'
     >>> same_name("Loss", ["loss", "Loss"])
     'Loss'
+    >>> same_name("accuracy", ["evaluate: accuracy", "loss"])
+    'evaluate: accuracy'
     >>> same_name("LOSS", ["loss", "Loss"]) is None
     True
     """
     if name in names:
         return name
-    alike = {other for other in names if other.casefold() == name.casefold()}
+    alike = {other for other in names if other.casefold() == name.casefold()} or {
+        other for other in names if other.rpartition(": ")[2].casefold() == name.casefold()
+    }
     return alike.pop() if len(alike) == 1 else None
 
 

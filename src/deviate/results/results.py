@@ -33,6 +33,7 @@ from deviate.experiment import Experiment
 from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
 from deviate.replicate.snapshot.survey import CHECKPOINT
 from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.results.evaluated import EvaluationResult, evaluation_results
 from deviate.results.groups import NO_GROUPS, GroupOptions, with_groups
 from deviate.results.inputs import with_inputs
 from deviate.results.options import DEFAULTS, SampleOptions, settle_options
@@ -86,6 +87,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: dict[str, list[Evaluation]] = {}
     #: Weights that completed runs ended with, by variant and run; empty where they were not read.
     weights: dict[str, dict[str, RunWeights]] = {}
+    #: What became of the commands that evaluate runs after their training.
+    evaluated: list[EvaluationResult] = []
 
     @property
     def variants(self) -> list[str]:
@@ -125,13 +128,14 @@ def read_results(
     with open_tables(folder, runs=runs, experiment=experiment) as tables:
         names = tables.names
         options = settle_options(options, (name for name, _ in names), partial=partial)
-        metrics = known_metrics(experiment, names, options, tables.observation.metrics)
+        metrics = known_metrics(experiment, names, options, tables.observed)
         every = tables.records() if records or options.reach else None
         frame = _frame(tables, options, metrics, every)
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
-        observation = tables.observation
+        evaluated = evaluation_results(experiment, runs, tables.repeats(options.aggregates))
+        reported, observation = tables.reported, tables.observation
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     samples = samples_by_variant(frame, ended, metrics, experiment, options)
@@ -161,9 +165,10 @@ def read_results(
         records=every if records else None,
         version=version(DISTRIBUTION),
         evaluations=evaluations,
-        reported=observation.numbers,
+        reported=reported,
         lines_left_out=observation.left_out,
         weights=weights_by_variant(runs) if weights else {},
+        evaluated=evaluated,
     )
 
 
@@ -211,7 +216,8 @@ def _frame(
 
 def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote]:
     """Say what was not wrapped, and what runs do not find although the project has it."""
-    skipped = [RuntimeNote(slug="not-instrumented-value", message=note) for note in experiment.notes]
+    noted = [*experiment.notes, *(step.prefix + note for step in experiment.steps for note in step.notes)]
+    skipped = [RuntimeNote(slug="not-instrumented-value", message=note) for note in noted]
     if experiment.imported:
         skipped += [RuntimeNote(slug="imported", message=note) for note in experiment.imported.notes]
     absent = [f"{item.path} ({item.reason})" for item in snapshot.left_out if item.reason == CHECKPOINT]

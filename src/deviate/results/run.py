@@ -40,6 +40,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
     #: Index among the runs that went on side by side, from 0; None: not known.
     slot: int | None = None
+    #: The run whose training this is, too; empty where it has its own.
+    same_as: str = ""
 
     @property
     def name(self) -> str:
@@ -72,4 +74,5 @@ def run_result(run: RunFiles) -> RunResult:
         started=info.started if info else "",
         host=info.host if info else "",
         slot=info.slot if info else None,
+        same_as=info.same_as if info else "",
     )

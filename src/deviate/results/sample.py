@@ -165,7 +165,7 @@ def _sample(
 
 
 def _site(metric: MeasuredMetric, experiment: Experiment) -> str:
-    reported = None if metric.source is None else experiment.metrics[metric.source]
+    reported = None if metric.source is None else experiment.all_metrics[metric.source]
     return f"{reported.file}:{reported.line}" if reported and reported.file else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -136,11 +137,11 @@ def _with_most(until: Until, most: int | None) -> Until:
     return msgspec.structs.replace(until, most=most)
 
 
-def settle_metric(rule: Until | Decided, findings: Findings) -> Until | Decided:
+def settle_metric(rule: Until | Decided, findings: Findings, evaluated: Sequence[str] = ()) -> Until | Decided:
     """Write the metric as the program does; refuse one that no run can report, as far as that is known before one has.
 
     Names that are made while the program runs (keys of a mapping, of a framework's log) are not known before; with
-    those the first run tells, see `settle_recorded`.
+    those the first run tells, see `settle_recorded`. `evaluated` are the names of metrics of evaluations.
 
     Raises
     ------
@@ -148,7 +149,7 @@ def settle_metric(rule: Until | Decided, findings: Findings) -> Until | Decided:
         With the names found.
     """
     selected = [metric for metric in findings.metrics if metric.selected]
-    names = with_times(metric.name for metric in selected)
+    names = with_times([*(metric.name for metric in selected), *evaluated])
     unforeseen = any(
         metric.capture.how in ("mapping", "framework") or metric.capture.label or metric.capture.key
         for metric in selected

@@ -37,6 +37,8 @@ class FactorsSeen(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
     present: list[str]
     absent: list[str]
+    #: Pairs of variants whose runs are likely to come out equal.
+    alike: list[tuple[str, str]] = []
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):

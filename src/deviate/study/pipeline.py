@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
 import msgspec
 
+from deviate.analyse.project import analyse_project
 from deviate.errors import BadOption
 from deviate.experiment import Decided
 from deviate.factors import DEFAULT_VARIANT
@@ -16,9 +18,10 @@ from deviate.replicate.workspace.lock import locked
 from deviate.study.criterion import settle_metric, settle_until
 from deviate.study.decided import Referee
 from deviate.study.events import GoesOn, OpenedAnew, StudyEvent
-from deviate.study.request import Request, check_request, prepare_request
+from deviate.study.request import Request, check_request, prepare_request, with_steps
 from deviate.study.resume import open_experiment
-from deviate.study.runs import make_runs
+from deviate.study.runs import latest_jobs, make_runs, run_maker
+from deviate.study.steps import ReadStep, asked_steps, read_steps, require_as_trained, take_steps
 
 
 def run(
@@ -29,12 +32,15 @@ def run(
     `referee` compares, where the request asks for runs until a comparison is decided.
     """
     check_request(request)
+    if not request.trains:
+        return evaluate(request, observe)
     rule = settle_until(request)
     # What the source does not show, the first run may print.
     prepared = prepare_request(request, scripted=False)
     if not prepared.controlled and request.variants == (DEFAULT_VARIANT,):
         request = msgspec.structs.replace(request, variants=("as-is",))
-    rule = settle_metric(rule, prepared.findings) if rule else None
+    prepared = with_steps(prepared, request)
+    rule = settle_metric(rule, prepared.findings, prepared.evaluated) if rule else None
     workspace = Workspace(prepared.target.project)
     if isinstance(rule, Decided):
         if referee is None:
@@ -46,11 +52,45 @@ def run(
     with locked(workspace, ["deviate", "run", "--", *mask_words(prepared.target.command)]):
         opened = open_experiment(request, prepared, workspace, datetime.now().astimezone(), rule)
         folder = opened.folder
+        take_steps(folder, prepared.steps)
         if opened.other:
             observe(OpenedAnew(name=folder.name, other=opened.other))
         if opened.aside or opened.changed:
             aside = [change.text for change in opened.aside]
             observe(GoesOn(name=folder.name, aside=aside, changed=opened.changed))
         for event in make_runs(request, prepared.target.command, folder, rule, opened.changed, referee):
+            observe(event)
+    return folder
+
+
+def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda event: None) -> ExperimentFolder:
+    """Evaluate the runs of a named experiment that are there already; nothing is trained.
+
+    Raises
+    ------
+    BadOption
+        If there is nothing to evaluate with, the results were imported, or a file was edited that the training and an
+        evaluation read.
+    """
+    workspace = Workspace.nearest(request.project or request.here or Path.cwd())
+    folder = workspace.find_experiment(request.name or "")
+    experiment = folder.read_experiment()
+    if experiment.imported is not None:
+        raise BadOption(f"the results of {folder.name!r} were imported", hint="only runs made by deviate run are kept")
+    asked = [step for step in asked_steps(request.then, workspace.project) if step.is_evaluation]
+    if not asked:
+        raise BadOption(
+            "no command to train with, and none to evaluate with",
+            hint=f"type it after --, or evaluate the runs of {folder.name!r}: --then 'python evaluate.py'",
+        )
+    project = workspace.project
+    training = analyse_project(project, project / experiment.entry).files if experiment.entry else []
+    steps = read_steps(asked, project, experiment.folder, training)
+    if not request.anyway:
+        require_as_trained(folder, steps)
+    around = [ReadStep(step=step) for step in experiment.steps if not step.is_evaluation]
+    with locked(workspace, ["deviate", "run", "--name", folder.name]):
+        take_steps(folder, [*around, *steps])
+        for event in run_maker(request, experiment.command, folder, request.jobs or latest_jobs(folder))({}):
             observe(event)
     return folder

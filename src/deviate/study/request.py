@@ -35,6 +35,7 @@ from deviate.replicate.predictions import CAPTURED, SUFFIXES, is_file
 from deviate.replicate.snapshot.manifest import Snapshot, describe
 from deviate.replicate.snapshot.rules import SnapshotRules
 from deviate.replicate.workspace.folders import Workspace
+from deviate.study.steps import ReadStep, asked_steps, read_steps
 
 #: Runs of a variant, each with a folder of its own, and runs side by side, at most: more is a slip of the finger.
 MOST_RUNS = 100_000
@@ -57,6 +58,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     #: Where runs are started, by its word in `deviate.replicate.executors.registry`.
     executor: str = DEFAULT_EXECUTOR
     timeout: float | None = None
+    #: Seconds after which a run is ended that neither records nor prints anything.
+    stall: float | None = None
+    #: GiB of memory that the processes of a run may hold together.
+    memory: float | None = None
+    #: Go on where failures repeat, and train what would come out equal.
+    even_so: bool = False
+    #: Share trainings, too, where variants differ in the implementation alone and nothing of it was seen to vary.
+    skip_alike: bool = False
     seed: int = 0
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -77,6 +86,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     until: str | None = None
     #: Runs of a variant at most, with `until`.
     most: int | None = None
+    #: Commands that are run in the folder of each run after its training.
+    then: tuple[str, ...] = ()
+
+    @property
+    def trains(self) -> bool:
+        """Whether a command is given; without one, the runs of a named experiment are evaluated."""
+        return bool(self.command) or self.name is None
 
 
 def check_request(request: Request) -> None:
@@ -87,7 +103,7 @@ def check_request(request: Request) -> None:
     BadOption
         Naming the option, what it must be and what it is.
     """
-    if not request.command:
+    if not request.command and request.trains:
         raise BadOption("no command to train with", hint="type it after --: deviate run -n 8 -- python train.py")
     if request.runs < 1:
         raise BadOption(f"-n must be at least 1, found {request.runs}", hint="type -n 10 for a first look")
@@ -100,8 +116,14 @@ def check_request(request: Request) -> None:
     if request.jobs is not None and request.jobs < 1:
         raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
     check_executor(request.executor)
-    if request.timeout is not None and not request.timeout > 0:
-        raise BadOption(f"--timeout must be above 0 seconds, found {request.timeout:g}", hint="leave it out for none")
+    limits = (
+        ("timeout", request.timeout, "seconds"),
+        ("stall", request.stall, "seconds"),
+        ("memory", request.memory, "GiB"),
+    )
+    for name, value, unit in limits:
+        if value is not None and not value > 0:
+            raise BadOption(f"--{name} must be above 0 {unit}, found {value:g}", hint="leave it out for none")
     parse_variants(request.variants)
     _check_predictions(request.predictions)
     _check_weights(request.weights)
@@ -147,7 +169,10 @@ def option_words(request: Request) -> list[str]:
         "--project": request.project,
         "-j": request.jobs,
         "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
-        "--timeout": None if request.timeout is None else f"{request.timeout:g}",
+        **{
+            f"--{name}": None if value is None else f"{value:g}"
+            for name, value in (("timeout", request.timeout), ("stall", request.stall), ("memory", request.memory))
+        },
         "--predictions": None if request.predictions == DEFAULT_PREDICTIONS else request.predictions,
         "--weights": None if request.weights == DEFAULT_WEIGHTS else request.weights,
     }
@@ -159,7 +184,8 @@ def option_words(request: Request) -> list[str]:
     }
     words = [word for name, value in single.items() if value is not None for word in (name, str(value))]
     words += [word for name, values in several.items() for value in values for word in (name, value)]
-    return [*words, *(["--strict"] if request.strict else [])]
+    flags = {"--strict": request.strict, "--skip-alike": request.skip_alike}
+    return [*words, *(name for name, given in flags.items() if given)]
 
 
 #: What a user has to know of a command whose source was not read.
@@ -188,6 +214,13 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     weights: str = DEFAULT_WEIGHTS
     #: See `Experiment`.
     observed: list[ObservedWish] = []
+    #: Commands beside the training.
+    steps: list[ReadStep] = []
+
+    @property
+    def evaluated(self) -> list[str]:
+        """Names of the metrics of its evaluations, as far as their source shows them."""
+        return [each.step.prefix + metric.name for each in self.steps for metric in each.step.metrics]
 
     def experiment(
         self,
@@ -221,7 +254,23 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             options=self.options,
             notes=self.notes,
             variables=self.variables,
+            steps=[each.step for each in self.steps if not each.step.is_evaluation],
         )
+
+
+def with_steps(prepared: Prepared, request: Request) -> Prepared:
+    """Return what is known of a request with the commands beside the training, read from their source.
+
+    Raises
+    ------
+    BadInput
+        If one of them is not as it must be.
+    """
+    target, training = prepared.target, prepared.findings.files
+    steps = read_steps(asked_steps(request.then, target.project), target.project, target.folder, training)
+    beside = sorted({file for each in steps for file in each.step.own})
+    snapshot = msgspec.structs.replace(prepared.snapshot, beside=beside)
+    return msgspec.structs.replace(prepared, steps=steps, snapshot=snapshot)
 
 
 def prepare_request(request: Request, *, scripted: bool = True) -> Prepared:

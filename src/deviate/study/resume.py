@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 import msgspec
 
 from deviate.errors import NameTaken
-from deviate.experiment import Decided, Experiment, Until
+from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import parse_variants
 from deviate.instrument.project import instrument_experiment, skipped_edits
 from deviate.project.config import FILE_NAME
@@ -94,7 +94,8 @@ def _identity(experiment: Experiment) -> tuple[object, ...]:
     recorded = (captures, (loop.file, loop.span) if loop else None)
     # What the analysis tells of draws is not in it: an experiment keeps the factors that it began with.
     factors = sorted((draw.file, draw.line, draw.call, draw.factor) for draw in experiment.draws if draw.by_hand)
-    return (*_job(experiment), factors, recorded)
+    set_up = [step.command for step in experiment.steps if step.when == "setup"]
+    return (*_job(experiment), set_up, factors, recorded)
 
 
 def _job(experiment: Experiment) -> tuple[object, ...]:
@@ -119,7 +120,8 @@ def _changed(folder: ExperimentFolder, proposal: Experiment, snapshot: Snapshot)
 
 def _changes(folder: ExperimentFolder, snapshot: Snapshot) -> list[Change]:
     """Return what differs from the experiment's copy; what its own runs write is an output, wherever it appears."""
-    taken = read_snapshot(folder)
+    beside = [file for step in folder.read_experiment().steps for file in step.own]
+    taken = msgspec.structs.replace(read_snapshot(folder), beside=beside)
     differing, known = changes(taken, snapshot), {item.path for item in taken.items}
     new = [change.path for change in differing if change.decides and change.how == "new" and change.path not in known]
     copies = [overlay_path(run, taken) for run in folder.completed_runs() if run.work.is_dir()] if new else []
@@ -196,6 +198,8 @@ def _differences(
         yield "other metrics or another main loop"
     if _identity(existing)[-2] != _identity(proposal)[-2]:
         yield f"other factors of draws, as {FILE_NAME} or --factor sets them"
+    if _identity(existing)[-3] != _identity(proposal)[-3]:
+        yield f"another [setup] in {FILE_NAME}"
 
 
 def _free_name(workspace: Workspace, entry: str) -> str:
@@ -239,6 +243,20 @@ def _grow(folder: ExperimentFolder, proposal: Experiment, *, own_metrics: bool) 
 def plan_runs(folder: ExperimentFolder, planned: Mapping[str, int]) -> Experiment:
     """Plan more runs of an experiment; those planned already stay, and of the variants not named none are added."""
     return msgspec.structs.replace(_plan(folder, planned), planned=dict(planned))
+
+
+def note_needless(folder: ExperimentFolder, planned: Mapping[str, int], runs: Sequence[Run]) -> None:
+    """Plan no more the `runs` that nothing is to be learnt from, and note how many there were of each variant."""
+    existing = folder.read_experiment()
+    spared = {name: sum(run.variant == name for run in runs) for name in planned}
+    needless = {**existing.needless, **spared}
+    noted = msgspec.structs.replace(
+        existing,
+        planned={name: runs - spared.get(name, 0) for name, runs in existing.planned.items()},
+        needless={name: runs for name, runs in needless.items() if runs},
+    )
+    if noted != existing:
+        folder.write_experiment(noted)
 
 
 def _plan(folder: ExperimentFolder, planned: Mapping[str, int], **changes: object) -> Experiment:

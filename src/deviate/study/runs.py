@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 
 import msgspec
 
 from deviate.collect.observation import reports_metric
 from deviate.collect.runs import read_run
-from deviate.errors import FirstRunFailed, NothingRecorded
-from deviate.experiment import Decided, Run, Until
+from deviate.errors import FailedAlike, FirstRunFailed, NothingRecorded
+from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_experiment
-from deviate.replicate.events import Event, RunEnded
+from deviate.replicate.events import Event, RunEnded, RunShared
 from deviate.replicate.executors.registry import make_executor
 from deviate.replicate.loop import ReplicateOptions, replicate
-from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed
 from deviate.study.decided import Referee, until_decided
 from deviate.study.events import FactorsSeen, StudyEvent, with_ordered_values
 from deviate.study.request import Request
-from deviate.study.resume import plan_runs, requested_runs
+from deviate.study.resume import note_needless, plan_runs, requested_runs
 from deviate.study.rounds import until_enough
+from deviate.study.sharing import Sharing, likely_alike
+from deviate.study.sharing import seen as seen_in
+from deviate.study.steps import step_overlay
 
 #: Errors by which a training ends that misses a module or a file, or whose source cannot be read.
 _MISSING = re.compile(
@@ -50,6 +54,8 @@ def make_runs(
     NothingRecorded
         After the first run, where it completed and neither recorded a value nor printed a metric: the others would not
         either.
+    FailedAlike
+        After the second run of a variant and later, where all of them failed with the same error in the same iteration.
     FirstRunFailed
         After the first run, where something that the training needs is missing: it would be in the others, too.
     """
@@ -59,11 +65,13 @@ def make_runs(
             yield event
             if isinstance(event, RunEnded) and isinstance(event.outcome, Failed):
                 _require_beginning(folder, event.run, event.outcome)
+                if not request.even_so:
+                    _require_other_ends(folder, event.run, event.outcome)
             if isinstance(event, RunEnded) and isinstance(event.outcome, Completed):
                 _require_records(folder, event.run)
-                if not seen and (factors := factors_seen(folder, event.run)) is not None:
+                if event.trained and not seen and (factors := factors_seen(folder, event.run)) is not None:
                     seen = True
-                    yield factors
+                    yield factors if request.skip_alike else msgspec.structs.replace(factors, alike=_alike(folder))
 
 
 def _rounds(
@@ -74,24 +82,8 @@ def _rounds(
     changed: Sequence[str],
     referee: Referee | None,
 ) -> Generator[StudyEvent, None, None]:
-    experiment = folder.read_experiment()
-    instrumented = instrument_experiment(folder.snapshot, experiment)
-    overlay = {file: result.data for file, result in instrumented.items()}
-    jobs = request.jobs or _latest_jobs(folder)
-    executor = make_executor(request.executor, jobs)
-
-    def make(planned: Mapping[str, int], first: bool = True) -> Generator[Event, None, None]:
-        options = ReplicateOptions(
-            timeout=request.timeout,
-            retry_failed=request.retry_failed and first,
-            keep_work=not request.discard_work,
-            strict=request.strict,
-            warnings=_marks(changed),
-        )
-        asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
-        with closing(replicate(asked, folder, overlay, executor, options=options)) as events:
-            yield from (with_ordered_values(event, experiment) for event in events)
-
+    jobs = request.jobs or latest_jobs(folder)
+    make = run_maker(request, command, folder, jobs, changed)
     planned = requested_runs(request)
     if rule is None:
         return make(planned)
@@ -99,6 +91,51 @@ def _rounds(
         return until_enough(make, folder, rule, list(planned), jobs)
     assert referee is not None  # `study.pipeline.run` refuses the request without one
     return until_decided(make, folder, rule, jobs, referee)
+
+
+def run_maker(
+    request: Request, command: Sequence[str], folder: ExperimentFolder, jobs: int, changed: Sequence[str] = ()
+) -> Callable[..., Generator[Event, None, None]]:
+    """Return what makes the runs planned that are not made yet, and evaluates those that are not evaluated yet."""
+    experiment = folder.read_experiment()
+    instrumented = instrument_experiment(folder.snapshot, experiment)
+    overlay = {file: result.data for file, result in instrumented.items()}
+    step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
+    executor = make_executor(request.executor, jobs)
+
+    def make(planned: Mapping[str, int], first: bool = True) -> Generator[Event, None, None]:
+        options = ReplicateOptions(
+            timeout=request.timeout,
+            stall=request.stall,
+            memory=request.memory,
+            retry_failed=request.retry_failed and first,
+            keep_work=not request.discard_work,
+            strict=request.strict,
+            warnings=_marks(changed),
+        )
+        asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
+        sharing = Sharing(folder, folder.read_experiment().planned, skip_alike=request.skip_alike)
+        stream = replicate(
+            asked, folder, overlay, executor, step_overlays=step_overlays,
+            # Rounds of --until are of as many runs as they were planned with.
+            twin=_itself if request.even_so or request.until else sharing.twin, options=options,
+        )  # fmt: skip
+        needless = []
+        with closing(stream) as events:
+            for event in events:
+                needless += [event.run] if isinstance(event, RunShared) and event.twin is None else []
+                yield with_ordered_values(event, experiment)
+        note_needless(folder, planned, needless)
+
+    return make
+
+
+def _itself(run: Run) -> Run:
+    return run
+
+
+def _alike(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    return likely_alike(folder.read_experiment().planned, seen_in(folder))
 
 
 def _marks(changed: Sequence[str]) -> tuple[str, ...]:
@@ -110,7 +147,7 @@ def _marks(changed: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _latest_jobs(folder: ExperimentFolder) -> int:
+def latest_jobs(folder: ExperimentFolder) -> int:
     """Return how many runs went on side by side so far: with another number each gets another share of the cores."""
     infos = [info for run in folder.runs() if run.is_done and (info := run.read_info()) is not None]
     return max(infos, key=lambda info: info.started).jobs if infos else 1
@@ -140,6 +177,31 @@ def _require_beginning(folder: ExperimentFolder, failed: Run, outcome: Failed) -
         or f"`deviate logs {name} {run}` shows all that it printed; once it is there, type the same command with "
         "--retry-failed",
     )
+
+
+def _require_other_ends(folder: ExperimentFolder, failed: Run, outcome: Failed) -> None:
+    """Refuse to go on with a variant whose runs have all failed alike; failures that vary are an outcome."""
+    experiment = folder.read_experiment()
+    done = [run for run in folder.runs() if run.is_done and run.run.variant == failed.variant]
+    waiting = experiment.planned.get(failed.variant, 0) - len(done)
+    if len(done) < 2 or waiting < 1 or any(_end(run, experiment) != _end(done[0], experiment) for run in done):
+        return
+    name, run = folder.name, failed.folder
+    raise FailedAlike(
+        f"all {len(done)} runs of {failed.variant} failed alike, and {waiting} more would as well: {outcome.reason}",
+        hint=outcome.hint
+        or f"`deviate logs {name} {run}` shows what it printed; then type the same command with --retry-failed, or "
+        "with --even-so to start the others all the same",
+    )
+
+
+def _end(run: RunFolder, experiment: Experiment) -> tuple[object, ...]:
+    """Return with which error and in which iteration a run failed; another end is like no other."""
+    outcome = run.read_outcome()
+    if not isinstance(outcome, Failed):
+        return (run.run.folder,)
+    iteration, _ = read_progress(run, [metric.name for metric in experiment.metrics])
+    return (outcome.exit_code, outcome.signal, outcome.stderr[-1:] or outcome.hint, iteration)
 
 
 def factors_seen(folder: ExperimentFolder, run: Run) -> FactorsSeen | None:

@@ -9,9 +9,9 @@ from msgspec import structs
 from scripted import Clock, ScriptedExecutor, ScriptedTraining, write_training
 
 from deviate.errors import CommandNotFound, WorkspaceUnusable
-from deviate.experiment import Capture, Experiment, Metric, Run
+from deviate.experiment import Capture, Experiment, Metric, Run, Step
 from deviate.factors import parse_variant, run_seeds
-from deviate.replicate.events import LeftoverEnded, RunEnded, RunProgress, RunStarted
+from deviate.replicate.events import LeftoverEnded, RunEnded, RunProgress, RunShared, RunStarted
 from deviate.replicate.executors.executor import Handle
 from deviate.replicate.loop import ReplicateOptions, end_leftover, replicate
 from deviate.replicate.schedule import schedule
@@ -90,6 +90,64 @@ def test_the_same_call_again_makes_nothing_and_more_runs_are_added(folder, clock
     assert len(schedule(experiment(runs=5).planned, done, 7)) == 2
     events = make(folder, clock, works(clock), runs=5)[1]
     assert set(ended(events)) == {"control-3", "control-4"}
+
+
+STEPS = [
+    Step(name="setup", when="setup", command=["true"]),
+    Step(name="evaluate", command=["sh", "evaluate.sh"], repeat=2),
+    Step(name="cleanup", when="cleanup", command=["true"]),
+]
+
+
+def launched(executor):
+    return [str(each.runtime_file.parent.relative_to(each.runtime_file.parents[-1])).split("/runs/")[1]
+            for each in executor.launches]  # fmt: skip
+
+
+def test_the_commands_of_a_run_follow_one_another_in_its_folder(folder, clock):
+    executor, events = make(folder, clock, works(clock), runs=1, steps=STEPS)
+    said = list(events)
+    names = ("steps/setup-0", "", "steps/evaluate-0", "steps/evaluate-1", "steps/cleanup-0")
+    assert launched(executor) == [f"control-0/{name}".rstrip("/") for name in names]
+    assert len({launch.cwd for launch in executor.launches}) == 1
+    assert isinstance(said[-1], RunEnded)
+    # Its time is that of the training alone.
+    assert said[-1].outcome.seconds < 2
+
+
+def test_an_evaluation_that_was_interrupted_is_made_again_and_the_training_is_not(folder, clock):
+    executor, events = make(folder, clock, works(clock), runs=1, steps=STEPS)
+    for event in events:
+        if isinstance(event, RunProgress) and event.step == "evaluate":
+            break
+    events.close()
+    (run,) = folder.runs()
+    assert isinstance(run.read_outcome(), Completed)
+    assert isinstance(run.step("evaluate").read_outcome(), Cancelled)
+    executor, events = make(folder, clock, works(clock), runs=1, steps=STEPS)
+    said = list(events)
+    assert "control-0" not in launched(executor)
+    assert launched(executor)[1:3] == ["control-0/steps/evaluate-0", "control-0/steps/evaluate-1"]
+    assert not said[-1].trained
+    assert list(make(folder, clock, works(clock), runs=1, steps=STEPS)[1]) == []
+
+
+def test_a_run_is_made_of_the_files_of_another_one_once_that_has_ended(folder, clock):
+    def twin(run):
+        return Run(variant="control", index=run.index)
+
+    wanted = experiment(variants=["algo", "control"], runs=2)
+    folder.write_experiment(wanted)
+    executor = ScriptedExecutor(clock, works(clock, values={0: [0.5]}), jobs=2)
+    said = list(replicate(wanted, folder, {}, executor, twin=twin, environment={"PATH": os.defpath}, clock=clock))
+    assert sorted(launched(executor)) == ["control-0", "control-1"]
+    shared = [event.run.folder for event in said if isinstance(event, RunShared)]
+    assert sorted(shared) == ["algo-0", "algo-1"]
+    for index in (0, 1):
+        own, other = (folder.run(Run(variant=name, index=index)) for name in ("algo", "control"))
+        assert own.read_info().same_as == f"control-{index}"
+        assert own.read_outcome() == other.read_outcome()
+        assert not own.work.exists()
 
 
 def test_each_run_is_told_its_seed_and_its_room(folder, clock):

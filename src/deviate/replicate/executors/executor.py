@@ -40,6 +40,10 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     ended_file: Path
     #: Seconds the command may take; None: as long as it likes.
     timeout: float | None = None
+    #: Seconds it may neither record nor print anything; None: as long as it likes.
+    stall: float | None = None
+    #: Bytes of memory that its processes may hold together; None: as many as there are.
+    memory: float | None = None
 
 
 class Handle(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from deviate.replicate.environment.hardware import usable_cores, visible_gpus
 from deviate.replicate.executors.executor import Handle, Launch, Slot
-from deviate.replicate.executors.processes import end_processes, find_processes, name_process, send
+from deviate.replicate.executors.processes import end_processes, find_processes, name_process, resident, send
 from deviate.replicate.executors.supervise import Supervisor
 
 
@@ -59,6 +59,10 @@ class LocalTraining:
     def has_followers(self) -> bool:
         """Tell whether something that the command started still runs."""
         return any(process.pid != self._process.pid for process in find_processes(self._handle))
+
+    def memory(self) -> int:
+        """Return the bytes of memory that the command and all it started hold; shared ones count for each."""
+        return resident(find_processes(self._handle))
 
 
 def _group(pid: int) -> int | None:

@@ -75,6 +75,15 @@ def end_processes(processes: Iterable[psutil.Process], grace: float = GRACE) -> 
     return len(listed)
 
 
+def resident(processes: Iterable[psutil.Process]) -> int:
+    """Return the bytes of resident memory of `processes` together; what they share counts for each."""
+    total = 0
+    for process in processes:
+        with suppress(psutil.Error):
+            total += process.memory_info().rss
+    return total
+
+
 def send(processes: Iterable[psutil.Process], number: int) -> None:
     """Send a signal to each of `processes` that is still there."""
     for process in processes:

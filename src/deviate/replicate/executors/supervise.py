@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from deviate.replicate.executors.executor import Handle, Launch
+from deviate.replicate.executors.limits import Limit, Memory, Silence
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.run_files import Cause, Ended
 
@@ -18,6 +19,9 @@ STEPS: dict[Cause, tuple[tuple[int, float], ...]] = {
     # As if the user had pressed Ctrl-C in the training's own terminal.
     "cancel": ((signal.SIGINT, 5.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 10.0)),
     "timeout": ((signal.SIGTERM, 10.0), (signal.SIGKILL, 10.0)),
+    "stall": ((signal.SIGTERM, 10.0), (signal.SIGKILL, 10.0)),
+    # There is no time for more: the machine may be out of memory.
+    "memory": ((signal.SIGKILL, 10.0),),
 }
 
 #: Seconds for what the command started to end by itself after the command, and then after being asked to.
@@ -37,17 +41,21 @@ class Training(Protocol):
     def has_followers(self) -> bool:
         """Tell whether something that the command started still runs."""
 
+    def memory(self) -> int:
+        """Return the bytes of memory that the command and all it started hold; shared ones count for each."""
+
 
 class Watch:
     """One training that goes on.
 
-    It was started at `now`, in seconds of any clock, and is ended after `timeout` seconds.
+    It was started at `now`, in seconds of any clock, and is ended after `timeout` seconds, or by one of `limits`.
     """
 
-    def __init__(self, training: Training, now: float, timeout: float | None) -> None:
+    def __init__(self, training: Training, now: float, timeout: float | None, limits: Sequence[Limit] = ()) -> None:
         self._training = training
         self._started = now
         self._timeout = timeout
+        self._limits = limits
         self._cause: Cause | None = None
         self._step = -1
         self._deadline = 0.0
@@ -88,6 +96,8 @@ class Watch:
             self._cause = "cancel"
         elif self._timeout is not None and self.seconds(now) >= self._timeout:
             self._cause = "timeout"
+        else:
+            self._cause = next((cause for limit in self._limits if (cause := limit(now))), None)
         if self._cause is not None:
             self._send(0, now)
 
@@ -126,6 +136,12 @@ class _Watched:
     stop_requests: int = 0
 
 
+def _limits(training: Training, launch: Launch, now: float) -> list[Limit]:
+    silence = [] if launch.stall is None else [Silence(launch, launch.stall, now)]
+    memory = [] if launch.memory is None else [Memory(training.memory, launch.memory, now)]
+    return [*silence, *memory]
+
+
 class Supervisor:
     """The commands that an executor started as processes: watches each, and stores how it ended."""
 
@@ -138,7 +154,9 @@ class Supervisor:
 
     def watch(self, handle: Handle, training: Training, launch: Launch) -> Handle:
         """Watch a command that was just started."""
-        self._watched[handle] = _Watched(Watch(training, self._clock(), launch.timeout), launch.ended_file)
+        now = self._clock()
+        watch = Watch(training, now, launch.timeout, _limits(training, launch, now))
+        self._watched[handle] = _Watched(watch, launch.ended_file)
         return handle
 
     def poll(self, handle: Handle) -> bool:

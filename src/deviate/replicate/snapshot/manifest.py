@@ -43,6 +43,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     written: list[str] = []
     #: Files that decide nothing, because git does not track them and nothing that the training reads names them.
     unnamed: list[str] = []
+    #: Files that evaluations read and the training does not: they decide nothing either.
+    beside: list[str] = []
     #: Files in which the project's absolute path stands, so that runs leave their copy.
     pinned: list[str] = []
 
@@ -155,7 +157,7 @@ def _line(item: Item, digests: dict[str, str], own: frozenset[str]) -> str:
 def changes(before: Snapshot, after: Snapshot) -> list[Change]:
     """Return the files in which two snapshots of a project differ, by path.
 
-    A file decides if it does in one of the two.
+    A file decides if it does in one of the two, unless it is beside the training in one of them.
     """
     old, new = (
         {item.path: line for item in each.items if (line := _line(item, each.digests, OWN_FILES.union(each.written)))}
@@ -163,6 +165,7 @@ def changes(before: Snapshot, after: Snapshot) -> list[Change]:
     )
     linked = {item.path for each in (before, after) for item in each.items if item.kind == "link"}
     deciding = (old.keys() - set(before.unnamed)) | (new.keys() - set(after.unnamed))
+    deciding -= {*before.beside, *after.beside}
     return [
         Change(
             path=path,

@@ -40,10 +40,15 @@ def make_copy(snapshot: Snapshot, source: Path, run: RunFolder, overlay: Mapping
     copy = overlay_path(run, snapshot)
     copy.parent.mkdir(parents=True)
     shutil.copytree(source, copy, symlinks=True)
-    for name, text in overlay.items():
-        _replace(copy, name, text)
+    write_over(copy, overlay)
     _surround(snapshot, run)
     return copy
+
+
+def write_over(copy: Path, overlay: Mapping[str, bytes]) -> None:
+    """Have files of the run's copy of the project hold the texts of `overlay`, by their path relative to it."""
+    for name, text in overlay.items():
+        _replace(copy, name, text)
 
 
 def write_outside(run: RunFolder, overlay: Mapping[str, bytes]) -> dict[str, str]:
@@ -62,11 +67,14 @@ def _replace(copy: Path, name: str, text: bytes) -> None:
     path = copy / name
     for folder in reversed(path.relative_to(copy).parents[:-1]):
         _unfold(copy / folder)
-    mode = path.stat().st_mode if path.exists() else None
+    before = path.stat() if path.exists() else None
     path.unlink(missing_ok=True)
     path.write_bytes(text)
-    if mode is not None:
-        path.chmod(mode)
+    if before is not None:
+        path.chmod(before.st_mode)
+        # Python takes compiled code for current by whole seconds and size of the source.
+        written = max(int(path.stat().st_mtime), int(before.st_mtime) + 1)
+        os.utime(path, (written, written))
 
 
 def _unfold(folder: Path) -> None:

@@ -7,7 +7,10 @@
     .deviate/experiments/NAME/experiment.json       what was asked for
     .deviate/experiments/NAME/snapshot/             the project as it was
     .deviate/experiments/NAME/snapshot.json         what is in it, what was left out and why
+    .deviate/experiments/NAME/steps/STEP/           the files of the project that an evaluation was read from
     .deviate/experiments/NAME/runs/VARIANT-K/       one run: run.json, runtime.json, outcome.json, records, logs, work/
+    .deviate/experiments/NAME/runs/VARIANT-K/steps/STEP-R/
+                                                    the like of a set-up, an evaluation or a clean-up, but for work/
 
 Reading needs no lock. Files are the truth: a run is done when its ``outcome.json`` says so.
 """
@@ -103,6 +106,14 @@ class RunFolder:
     def source(self) -> Path:
         """The project as it was when the experiment was made."""
         return ExperimentFolder(self.path.parents[1]).snapshot
+
+    def step(self, name: str, repeat: int = 0) -> RunFolder:
+        """Return the folder of what a command beside the training recorded, whether or not it exists."""
+        return RunFolder(self.path / "steps" / f"{name}-{repeat}", self.run)
+
+    def steps(self) -> list[RunFolder]:
+        """Return the folders of the commands beside the training that were started."""
+        return [RunFolder(path, self.run) for path in sorted(self.path.glob("steps/*/"))]
 
     def record_files(self) -> list[Path]:
         """Return the record files of all processes, by name."""
@@ -202,6 +213,10 @@ class ExperimentFolder:
     def runs_folder(self) -> Path:
         """The folder of the runs' folders."""
         return self.path / "runs"
+
+    def step_sources(self, name: str) -> Path:
+        """Return the folder of the files that a command beside the training was read from."""
+        return self.path / "steps" / name
 
     def run(self, run: Run) -> RunFolder:
         """Return the folder of `run`, whether or not it exists."""

@@ -10,7 +10,7 @@ import msgspec
 from deviate.experiment import SCHEMA, Status
 from deviate.replicate.workspace.files import FileSum
 
-Cause = Literal["timeout", "cancel"]
+Cause = Literal["timeout", "cancel", "stall", "memory"]
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,3 +142,5 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     created: float | None = None
     #: What the executor calls the command, where that is no such process.
     job: str | msgspec.UnsetType = msgspec.UNSET
+    #: The run whose training this is, too, since both draw the same; empty where it has its own.
+    same_as: str = ""

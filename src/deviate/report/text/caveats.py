@@ -13,6 +13,7 @@ from deviate.inference.variant import SdPrecision, VariantFacts
 from deviate.report.numbers import show_level
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.decided import decided_caveats
+from deviate.report.text.evaluations import evaluation_caveats
 from deviate.report.text.footnotes import weak_footnotes
 from deviate.report.text.promises import promise_caveats
 from deviate.report.text.until import until_caveats
@@ -23,6 +24,8 @@ def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
     """List all caveats: those on each variant, then those on the experiment; warnings before notes."""
     caveats = [
         *_merged([list(_variant(variant, facts)) for variant in facts.variants]),
+        *_shared(facts),
+        *evaluation_caveats(facts.evaluations),
         *_differences(facts),
         *_runtime(facts),
         *_operations(facts),
@@ -30,6 +33,20 @@ def experiment_caveats(facts: ExperimentFacts) -> list[Caveat]:
         *_chosen(facts),
     ]
     return sorted(caveats, key=lambda caveat: caveat.severity == "note")
+
+
+def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
+    """Yield which runs were not trained themselves."""
+    if shared := [run for variant in facts.variants for run in variant.runs if run.same_as]:
+        pairs = listed([f"{run.name} as {run.same_as}" for run in shared])
+        message = f"{count(len(shared), 'run')} drew what another run drew and share its training ({pairs})."
+        yield Caveat(slug="runs-shared", message=f"{message} --even-so trains each.", severity="note")
+    for name, runs in facts.definition.needless.items():
+        message = (
+            f"Nothing that varies with {name} was drawn for, so {count(runs, 'more run')} would draw what the first "
+            "one drew and were not trained. --even-so trains them."
+        )
+        yield Caveat(slug="runs-needless", message=message, severity="note", variant=name)
 
 
 def _merged(caveats: list[list[Caveat]]) -> list[Caveat]:
@@ -48,7 +65,7 @@ def _variant(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]:
     """Yield the caveats on the runs of one variant."""
     yield from _unfinished(variant)
     yield from _warned_by_runs(variant)
-    yield from _not_recorded(variant, facts.definition.metrics)
+    yield from _not_recorded(variant, facts.definition.all_metrics)
     yield from _weak(variant)
     yield from _excluded(variant)
     yield from _far(variant)

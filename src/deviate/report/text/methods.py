@@ -13,6 +13,7 @@ from deviate.measure.intervals import CHI_SQUARE
 from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.report.numbers import show_level
 from deviate.report.text.decided import decided_method
+from deviate.report.text.evaluations import evaluation_methods
 from deviate.report.text.factors import varied_sentences
 from deviate.report.text.until import until_method
 from deviate.report.text.words import code, count, ended_as, joined
@@ -55,6 +56,7 @@ def methods(facts: ExperimentFacts) -> list[str]:
         *aggregates(facts.variants),
         *_left_out(facts.variants),
         *_intervals(facts.variants, facts.level),
+        *evaluation_methods(facts.evaluations),
         *until_method(facts.definition.until),
         *decided_method(facts.definition.decided),
         *_seeds(facts),

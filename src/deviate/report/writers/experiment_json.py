@@ -59,6 +59,7 @@ def experiment_contract(facts: ExperimentFacts) -> dict[str, Any]:
         "weights": [fields(each, *each.__struct_fields__) for each in facts.weights],
         "reported": [_reported(each) for each in facts.reported],
         "representations": [fields(each, *each.__struct_fields__) for each in facts.representations],
+        "evaluations": [fields(each, *each.__struct_fields__) for each in facts.evaluations],
     }
 
 
@@ -123,7 +124,7 @@ def _run(run: RunResult) -> dict[str, Any]:
         **fields(run, "index", "status", "seconds", "seeds"),
         "fingerprints": {name: fingerprint.digest for name, fingerprint in run.prints.items()},
         **fields(run, "name", "reason", "stderr_tail", "warnings", "threads", "cores", "platform", "bit", "started"),
-        **fields(run, "host", "slot"),
+        **fields(run, "host", "slot", "same_as"),
     }
 
 

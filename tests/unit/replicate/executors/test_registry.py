@@ -5,6 +5,7 @@ import signal
 import sys
 
 import pytest
+from msgspec import structs
 
 from deviate.errors import BadOption
 from deviate.replicate.executors.executor import Handle, Launch, Slot
@@ -49,6 +50,25 @@ def test_how_a_command_ended_is_in_its_file(name, tmp_path):
     ended = read_json(tmp_path / "ended.json", Ended)
     assert (ended.status, ended.cause) == (3, None)
     assert (tmp_path / "stdout.log").read_text() == "7\n"
+
+
+LARGE = "import time; block = bytearray(300 << 20); time.sleep(60)"
+
+
+@pytest.mark.parametrize(
+    ("argv", "limit", "cause"),
+    [
+        (SLEEP, {"stall": 0.3}, "stall"),
+        ([sys.executable, "-c", LARGE], {"memory": 200 << 20}, "memory"),
+        ([sys.executable, "-c", "print(7)"], {"stall": 60.0, "memory": 8 << 30}, None),
+    ],
+)
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_a_command_is_ended_by_its_limits(name, argv, limit, cause, tmp_path):
+    executor = make_executor(name, 1)
+    wait_for = executor.start(structs.replace(launch(tmp_path, argv), **limit))
+    wait(executor, wait_for)
+    assert read_json(tmp_path / "ended.json", Ended).cause == cause
 
 
 @pytest.mark.parametrize("name", EXECUTORS)

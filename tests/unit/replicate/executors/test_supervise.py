@@ -5,6 +5,8 @@ import signal
 import pytest
 from scripted import Clock, ScriptedTraining
 
+from deviate.replicate.executors.executor import Launch, Slot
+from deviate.replicate.executors.limits import Memory, Silence
 from deviate.replicate.executors.supervise import FOLLOWERS_GRACE, FOLLOWERS_PATIENCE, Watch
 
 
@@ -36,6 +38,31 @@ def test_one_that_takes_too_long_is_asked_and_then_killed(clock):
     ended, signals = run(clock, ScriptedTraining(clock), timeout=3)
     assert (ended.status, ended.cause) == (-9, "timeout")
     assert signals == [(3.0, "SIGTERM"), (13.0, "SIGKILL")]
+
+
+def test_one_that_writes_nothing_is_ended_and_one_that_writes_is_not(clock, tmp_path):
+    files = Launch(
+        argv=[], environment={}, cwd=tmp_path, stdout=tmp_path / "out", stderr=tmp_path / "err", slot=Slot(index=0),
+        runtime_file=tmp_path / "runtime.json", ended_file=tmp_path / "ended.json",
+    )  # fmt: skip
+    silence = Silence(files, 3.0, clock.now)
+    for second in range(1, 9):
+        clock.now += 1.0
+        if second <= 4:
+            (tmp_path / "records-1-1.bin").write_bytes(b"x" * second)
+        elif second == 5:
+            files.stderr.write_text("a warning")
+        assert silence(clock.now) == ("stall" if second == 8 else None)
+
+
+def test_memory_is_held_to_its_limit_and_its_excess_is_ended_at_once(clock):
+    held = iter([5, 7, 9])
+    training = ScriptedTraining(clock)
+    watch = Watch(training, clock.now, None, [Memory(lambda: next(held), 8, clock.now)])
+    while (ended := watch.look(clock.now)) is None:
+        clock.now += 0.5
+    assert (ended.status, ended.cause) == (-9, "memory")
+    assert [number for _, number in training.signals] == [signal.SIGKILL]
 
 
 def test_one_that_listens_is_not_killed(clock):

@@ -11,6 +11,7 @@ from deviate.report.figures.experiment import Charts
 from deviate.report.page import Page, Reader, Section
 from deviate.report.pages.experiment import (
     answer,
+    evaluations,
     factors,
     figures,
     metrics,
@@ -39,6 +40,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         answer.brief,
         figures.curve_lines,
         factors.statements,
+        evaluations.brief,
         predictions.brief,
         reported.brief,
         factors.fingerprints,
@@ -51,6 +53,7 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         metrics.full,
         figures.distribution,
         figures.curves,
+        evaluations.full,
         predictions.full,
         predictions.representations,
         predictions.weights,

@@ -1,0 +1,60 @@
+"""Limits that a command is held to while it runs, beside its time: silence and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from deviate.replicate.executors.executor import Launch
+from deviate.replicate.workspace.run_files import Cause
+
+#: Seconds between two looks.
+LOOK_EVERY = 1.0
+
+#: Given the time in seconds, says why the command is to be ended; None: it is not.
+Limit = Callable[[float], Cause | None]
+
+
+class Silence:
+    """Ends a command that neither records nor prints anything for so many seconds."""
+
+    def __init__(self, launch: Launch, seconds: float, now: float) -> None:
+        self._files, self._folder = (launch.stdout, launch.stderr), launch.runtime_file.parent
+        self._seconds, self._heard, self._looked = seconds, now, now
+        self._size = self._written()
+
+    def __call__(self, now: float) -> Cause | None:
+        """Look at what was written, at most every `LOOK_EVERY` seconds."""
+        if now - self._looked < min(LOOK_EVERY, self._seconds):
+            return None
+        self._looked = now
+        if (size := self._written()) != self._size:
+            self._size, self._heard = size, now
+        return "stall" if now - self._heard >= self._seconds else None
+
+    def _written(self) -> int:
+        kinds = ("records-*", "events-*", "predictions-*", "weights-*")
+        recorded = (path for kind in kinds for path in self._folder.glob(kind))
+        return sum(_size(path) for path in (*self._files, *recorded))
+
+
+def _size(path: Path) -> int:
+    # A file that is being written aside may be renamed in between.
+    with suppress(FileNotFoundError):
+        return path.stat().st_size
+    return 0
+
+
+class Memory:
+    """Ends a command whose processes hold more than so many bytes of memory, which `measure` returns."""
+
+    def __init__(self, measure: Callable[[], int], most: float, now: float) -> None:
+        self._measure, self._most, self._looked = measure, most, now
+
+    def __call__(self, now: float) -> Cause | None:
+        """Measure, at most every `LOOK_EVERY` seconds."""
+        if now - self._looked < LOOK_EVERY:
+            return None
+        self._looked = now
+        return "memory" if self._measure() > self._most else None

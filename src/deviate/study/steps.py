@@ -1,0 +1,209 @@
+"""Commands beside the training: as they are asked for, read from their source, and taken into an experiment."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from deviate.analyse.project import analyse_project
+from deviate.errors import BadOption, NoScript
+from deviate.experiment import Experiment, Step
+from deviate.instrument.project import instrument_experiment, skipped_edits
+from deviate.project.config import FILE_NAME, Config, EvaluateEntry, bad_entry, read_config
+from deviate.project.import_path import import_folders
+from deviate.project.target import find_target
+from deviate.replicate.environment.masking import mask_variables, mask_words
+from deviate.replicate.snapshot.manifest import read_snapshot
+from deviate.replicate.workspace.folders import ExperimentFolder
+
+#: Names that no evaluation may have.
+RESERVED = ("setup", "cleanup")
+
+
+class ReadStep(msgspec.Struct, frozen=True, kw_only=True):
+    """A step with what its source says."""
+
+    step: Step
+    #: The files of the project that it was read from, by path.
+    files: dict[str, bytes] = {}
+
+
+def asked_steps(then: Sequence[str], project: Path) -> list[Step]:
+    """Return the steps that ``deviate.toml`` and ``--then`` ask for; one without a name is called after its script.
+
+    Raises
+    ------
+    BadConfig, BadOption
+        If a command is empty or holds a secret, or a name is used twice.
+    """
+    config = read_config(project)
+    steps = [*_around(config), *_configured(config, project)]
+    for text in then:
+        command = _words(text, "--then")
+        steps.append(Step(name=_free(_called(command), [step.name for step in steps]), command=command))
+    for step in steps:
+        if mask_words(step.command) != step.command or mask_variables(step.environment) != step.environment:
+            raise BadOption(
+                f"the command of {step.name!r} holds a secret, and it is stored with the experiment",
+                hint="set it as a variable in the environment that you start deviate in",
+            )
+    return steps
+
+
+def _around(config: Config) -> list[Step]:
+    named = (("setup", config.setup), ("cleanup", config.cleanup))
+    return [
+        Step(name=when, when=when, command=_words(entry.command, f"[{when}] command"))  # type: ignore[arg-type]
+        for when, entry in named
+        if entry is not None
+    ]
+
+
+def _configured(config: Config, project: Path) -> list[Step]:
+    steps: list[Step] = []
+    for index, entry in enumerate(config.evaluate):
+        taken = [*RESERVED, *(step.name for step in steps)]
+        if entry.name in taken or "/" in (entry.name or "") or entry.repeat < 1 or (entry.threads or 1) < 1:
+            raise bad_entry(
+                f"evaluate[{index}]",
+                project,
+                f"name = {entry.name!r}, repeat = {entry.repeat}, threads = {entry.threads}",
+                hint="a name of its own without a slash, and numbers of at least 1",
+            )
+        steps.append(_step(entry, taken))
+    return steps
+
+
+def _step(entry: EvaluateEntry, taken: Sequence[str]) -> Step:
+    command = _words(entry.command, f"[[evaluate]] command in {FILE_NAME}")
+    return Step(
+        name=entry.name or _free(_called(command), taken),
+        command=command,
+        repeat=entry.repeat,
+        threads=entry.threads,
+        device=entry.device,
+        environment=entry.environment,
+        python=entry.python,
+    )
+
+
+def _words(text: str, where: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as problem:
+        raise BadOption(f"{where} {text!r}: {problem}", hint="quote it as for a shell") from problem
+    if not words:
+        raise BadOption(f"{where} is empty", hint="type for example: python evaluate.py")
+    return words
+
+
+def _called(command: Sequence[str]) -> str:
+    script = next((PurePosixPath(word).stem for word in command if word.endswith((".py", ".sh"))), "")
+    return script or PurePosixPath(command[0]).name
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    used = {*taken, *RESERVED}
+    return next(
+        each for each in (name, *(f"{name}-{number}" for number in range(2, len(used) + 3))) if each not in used
+    )
+
+
+def read_steps(steps: Iterable[Step], project: Path, folder: str, training: Iterable[str]) -> list[ReadStep]:
+    """Read the source of evaluations; `folder` is where their commands are started, relative to the project.
+
+    `training` are the files that the training reads. Set-up and clean-up are commands without metrics.
+    """
+    known = set(training)
+    return [_read(step, project, folder, known) if step.is_evaluation else ReadStep(step=step) for step in steps]
+
+
+def _read(step: Step, project: Path, folder: str, training: set[str]) -> ReadStep:
+    cwd = project / folder
+    try:
+        target = find_target(step.command, cwd, None, project)
+    except NoScript as unread:
+        return ReadStep(step=msgspec.structs.replace(step, notes=[f"No source was read ({unread.message})."]))
+    findings = analyse_project(project, project / target.entry, import_folders(step.command, cwd, os.environ))
+    inside = [file for file in dict.fromkeys([target.entry, *findings.files]) if not os.path.isabs(file)]
+    files = {file: (project / file).read_bytes() for file in inside}
+    read = msgspec.structs.replace(
+        step,
+        entry=target.entry,
+        metrics=[metric for metric in findings.metrics if metric.selected],
+        main_loop=findings.main_loop,
+        draws=findings.draws,
+        sources={file: hashlib.sha256(text).hexdigest() for file, text in files.items()},
+        own=[file for file in inside if file not in training],
+    )
+    return ReadStep(step=read, files=files)
+
+
+def take_steps(folder: ExperimentFolder, steps: Sequence[ReadStep]) -> Experiment:
+    """Add to an experiment the evaluations that it has not; what is done around its runs is as `steps` say.
+
+    The same command with another source is another evaluation, under another name.
+    """
+    experiment = folder.read_experiment()
+    around = [each.step for each in steps if not each.step.is_evaluation]
+    evaluations = {step.name: step for step in experiment.evaluations}
+    for each in (each for each in steps if each.step.is_evaluation):
+        known = next((step for step in evaluations.values() if _what(step) == _what(each.step)), None)
+        if known is not None:
+            evaluations[known.name] = msgspec.structs.replace(known, repeat=max(known.repeat, each.step.repeat))
+            continue
+        step = msgspec.structs.replace(each.step, name=_free(each.step.name, evaluations))
+        notes = _store(folder, experiment, step, each.files)
+        evaluations[step.name] = msgspec.structs.replace(step, notes=[*step.notes, *notes])
+    grown = msgspec.structs.replace(experiment, steps=[*around, *evaluations.values()])
+    if grown != experiment:
+        folder.write_experiment(grown)
+    return grown
+
+
+def _what(step: Step) -> tuple[object, ...]:
+    """Return what makes two evaluations one."""
+    return (step.command, step.sources, step.threads, step.device, step.environment, step.python)
+
+
+def _store(folder: ExperimentFolder, experiment: Experiment, step: Step, files: dict[str, bytes]) -> list[str]:
+    """Keep the files of an evaluation; say what of it is not recorded."""
+    place = folder.step_sources(step.name)
+    shutil.rmtree(place, ignore_errors=True)
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(text)
+    return skipped_edits(instrument_experiment(place, experiment.of_step(step)))
+
+
+def step_overlay(folder: ExperimentFolder, experiment: Experiment, step: Step) -> dict[str, bytes]:
+    """Return the files of a step, instrumented, by their path relative to the project."""
+    place = folder.step_sources(step.name)
+    instrumented = instrument_experiment(place, experiment.of_step(step))
+    plain = {name: (place / name).read_bytes() for name in step.sources}
+    return {**plain, **{name: result.data for name, result in instrumented.items()}}
+
+
+def require_as_trained(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> None:
+    """Make sure that evaluations share no file with the training that was edited since.
+
+    Raises
+    ------
+    BadOption
+        With the first such file.
+    """
+    taken = read_snapshot(folder).digests
+    for each in steps:
+        shared = set(each.step.sources) - set(each.step.own)
+        for file in sorted(file for file in shared if taken.get(file) != each.step.sources[file]):
+            raise BadOption(
+                f"{file} was edited since the runs of {folder.name!r} were trained with it, and "
+                f"{shlex.join(each.step.command)} reads it too",
+                hint="take the edit back, or evaluate all the same with --anyway",
+            )
