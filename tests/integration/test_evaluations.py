@@ -122,7 +122,7 @@ def test_repeats_device_threads_and_variables_come_from_the_configuration(projec
     assert within["cpu: bias error"]["sd_within"] == 0
     weights = [model(project, index) for index in range(2)]
     assert metrics_of(done)["cpu: bias error"]["values"] == pytest.approx([1000 + weight for weight in weights])
-    assert "SD within a run" in deviate("report", "train").out
+    assert "SD within a run" in deviate("report", "train", "-v").out
 
 
 def test_a_failed_evaluation_is_said_and_loses_nothing_of_the_training(project):
