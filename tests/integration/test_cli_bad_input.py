@@ -11,7 +11,6 @@ PYTHON = sys.executable
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     (tmp_path / "train.py").write_text(TRAIN)
-    (tmp_path / "silent.py").write_text("x = 1\nfor step in range(3):\n    x += 1\n")
     (tmp_path / "broken.py").write_text("import os\nfor step in range(3)\n    print(step)\n")
     (tmp_path / "old.py").write_text(TRAIN + "    batch = batch.cuda(async=True)\n")
     (tmp_path / "notes.txt").write_text("no program\n")
@@ -33,7 +32,6 @@ CASES = {
     "entry does not follow": (["audit", "--", "ls", "-l"], ["--entry"]),
     "entry does not parse": (["run", "--", PYTHON, "broken.py"], ["broken.py", "2"]),
     "entry of an old Python": (["run", "--", PYTHON, "old.py"], ["old.py:15", "non_blocking"]),
-    "entry without a metric": (["extract", "--verify", "--", PYTHON, "silent.py"], ["silent.py", "read 1 file"]),
     "n below 1": (["run", "-n", "0", "--", PYTHON, "train.py"], ["-n", "0"]),
     "n no number": (["run", "-n", "many", "--", PYTHON, "train.py"], ["many"]),
     "unknown option": (["run", "--runz", "3", "--", PYTHON, "train.py"], ["--runz"]),

@@ -40,8 +40,9 @@ def test_an_imported_experiment_is_listed_shown_and_reported_as_such(project):
     assert "seed 5" in shown.out
     assert deviate("show", "results", "--json").json["imported"]["format"] == "csv"
 
-    said = deviate("report", "results").out
-    assert "Over 6 runs (imported: not run by Deviate)" in said
+    said = deviate("report", "results", "-v").out
+    assert "val acc (last) over 6 runs: " in said
+    assert "What varied between these runs is not known." in " ".join(said.split())
     assert "identical runs" not in said
     assert "only who ran them can tell" in " ".join(said.split())
     (variant,) = deviate("report", "results", "--format", "json").json["variants"]

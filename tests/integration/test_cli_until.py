@@ -176,7 +176,9 @@ def test_runs_are_added_until_it_is_decided_and_compare_says_the_same(base, monk
     assert len(lines) == runs - 4
     assert lines[-1].endswith("decided, algo+impl is better")
     assert api.load("longer").experiment.decided.against == "base"
-    assert "Runs were added until a difference from base was shown" in " ".join(deviate("report", "longer").out.split())
+    assert "Runs were added until a difference from base was shown" in " ".join(
+        deviate("report", "longer", "-v").out.split()
+    )
     compared = deviate("compare", "longer", "base", "--metric", "test accuracy", "--json").json
     assert compared["look"]["number"] == runs - 4
     assert (compared["look"]["most"], compared["look"]["most_b"], compared["look"]["open"]) == (9, 6, False)

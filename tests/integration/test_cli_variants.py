@@ -95,7 +95,7 @@ def test_the_spread_is_told_by_variant_in_every_format(sources):
     spread = {row["variant"]: row["sd"] for row in table["rows"]}
     assert spread["control"] == spread["impl"] == spread["augment"] == 0
     assert 0 < spread["init"] != spread["shuffle"] > 0
-    shown = deviate("report", "train").out
+    shown = deviate("report", "train", "-v").out
     assert "Shares do not add" in shown
     assert "fingerprints" in shown
     told = deviate("show", "train").out
@@ -128,7 +128,7 @@ def test_a_variant_that_is_none_is_refused_and_nothing_is_written(project, vary)
 
 def test_the_report_names_the_seeds_it_replaced(project):
     deviate("run", "-n", "2", *COMMAND)
-    assert "numpy.random.seed(7) at train.py:4" in deviate("report", "train").out
+    assert "numpy.random.seed(7) at train.py:4" in deviate("report", "train", "-v").out
 
 
 def test_seeds_of_the_data_are_kept_unless_the_data_vary(project):
@@ -220,7 +220,7 @@ def test_another_platform_gives_other_bits_and_the_same_one_gives_the_same(proje
     assert len(set(metric["values"])) > 1
     assert "Runs on the same platform are bit-identical (1 platform ran more than once)." in variant["identity"]
     assert not any(each["broken"] for each in variant["evidence"])
-    assert machine[0].name in deviate("report", "train").out
+    assert machine[0].name in deviate("report", "train", "-v").out
 
 
 @pytest.mark.slow
@@ -269,8 +269,8 @@ def test_a_factor_set_by_an_option_belongs_to_the_experiment_and_to_the_command_
     again = deviate("run", "-n", "1", "--vary", "control", "--factor", factor, "--json", *COMMAND)
     assert [done.json["experiment"] for done in (first, second, again)] == ["train", "train-2", "train-2"]
     assert prints(variants(second)["control"], "init") == [None]
-    assert f"--vary control --factor {factor}\n" in deviate("report", "train-2").out
-    assert "--factor" not in deviate("report", "train").out
+    assert f"--vary control --factor {factor}\n" in deviate("report", "train-2", "-v").out
+    assert "--factor" not in deviate("report", "train", "-v").out
     shown = deviate("extract", "train.py", "--factor", factor, "--json").json
     assert ("augment", "set by --factor") in [(draw["factor"], draw["why"]) for draw in shown["draws"]]
 

@@ -171,7 +171,6 @@ def test_a_workspace_in_use_is_left_alone(project):
         (("--verify", "--limit", "0", *PYTHON), "above 0, found 0"),
         (("--verify", "--limit", "inf", *PYTHON), "above 0, found inf"),
         (("--verify", "--diff", *PYTHON), "--diff exclude each other"),
-        (("train.py", *PYTHON), "--verify"),
         (("train.py", "--limit", "3"), "--verify"),
         (("train.py", "other.py"), "other.py"),
         ((), "ENTRY"),

@@ -51,9 +51,9 @@ def predictions(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 
 def unmeasured(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say how much of the output is measured, where it is not all."""
-    whole = not facts.reported or not (facts.reported[0].left or facts.reported[0].lines_left_out)
-    return None if whole else reported.brief(facts, charts)
+    """Say how much of what was reported is measured, where that is not all of it or more than the source shows."""
+    telling = any(each.left or each.observed or each.lines_left_out for each in facts.reported[:1])
+    return reported.brief(facts, charts) if telling else None
 
 
 def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
