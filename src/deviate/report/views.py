@@ -96,7 +96,7 @@ def experiment_view(
 
 def comparison_view(facts: Comparison) -> View[Comparison]:
     """Return the view of a comparison."""
-    from deviate.report.pages.comparison import comparison_page
+    from deviate.report.pages.comparison.page import comparison_page
 
     def figures() -> list[Figure]:
         from deviate.report.figures.comparison import comparison_figures

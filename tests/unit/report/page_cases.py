@@ -24,7 +24,7 @@ from deviate.inference.curves import curves_of
 from deviate.inference.evidence import Evidence
 from deviate.inference.timeline import timeline_of
 from deviate.report.page import Page
-from deviate.report.pages.comparison import comparison_page
+from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.writers.html.page import render_html
 

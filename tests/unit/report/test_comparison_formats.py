@@ -17,7 +17,7 @@ from deviate.contrast.contrast import TESTS as TEST_ROWS
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.report.escape import markdown
-from deviate.report.pages.comparison import comparison_page
+from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.text.comparison.cells import MetricCells
 from deviate.report.text.comparison.methods import comparison_methods
 from deviate.report.views import comparison_view

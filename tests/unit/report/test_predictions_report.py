@@ -19,7 +19,7 @@ from deviate.inference.drops import Drop
 from deviate.inference.gate.gate import check_side
 from deviate.inference.gate.options import GateOptions
 from deviate.report.figures.experiment import experiment_figures
-from deviate.report.pages.comparison import comparison_page
+from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.pages.gate import gate_page
 from deviate.report.text.stability import NOTHING_CAPTURED

@@ -1,0 +1,189 @@
+"""A whole comparison: every metric with its verdict, figures, tests and effects."""
+
+from __future__ import annotations
+
+from deviate.contrast.contrast import TESTS
+from deviate.contrast.multiplicity import CORRECTION_NAMES
+from deviate.inference.comparison.comparison import Comparison, PairComparison
+from deviate.inference.comparison.metric import MetricComparison
+from deviate.inference.comparison.omnibus import MetricOmnibus
+from deviate.report.numbers import UNKNOWN, Numbers, show_statistic
+from deviate.report.page import (
+    Answer,
+    Block,
+    ByMetric,
+    Cell,
+    Code,
+    Drawing,
+    Fold,
+    Panel,
+    Row,
+    Section,
+    Sentences,
+    Table,
+)
+from deviate.report.pages.cells import TRUST, columns, number
+from deviate.report.pages.comparison.rows import TESTED, metric_rows, pair_names, places_text
+from deviate.report.pages.comparison.screen import remarks
+from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
+from deviate.report.text.comparison.cells import MetricCells, adjusted_text
+from deviate.report.text.comparison.headline import comparison_headline
+from deviate.report.text.comparison.methods import comparison_methods, omnibus_text
+from deviate.report.text.comparison.reasons import reasons, spread_reasons
+from deviate.results.order import main_metric
+
+_ASSUMED = (
+    "The intervals of d and g assume normal values; those of delta and P(A > B) rest on ranks and are approximate."
+)
+
+
+def answer(comparison: Comparison) -> Section:
+    """Say how the experiments compare."""
+    return Section(
+        slug="answer", title="In short", blocks=[Answer(sentences=comparison_headline(comparison), listed=True)]
+    )
+
+
+def trust(comparison: Comparison) -> Section | None:
+    """List the caveats under a title."""
+    section = remarks(comparison)
+    return section and Section(slug=section.slug, title=TRUST, blocks=section.blocks)
+
+
+def verdicts(comparison: Comparison) -> Section:
+    """Return the means and the spreads of each metric, pair by pair."""
+    caveats = {caveat.message for caveat in comparison_caveats(comparison.comparability)}
+    adjusted = adjusted_text(comparison)
+    notes = [
+        *([f"{adjusted}."] if adjusted else []),
+        *(text for text in pairing_sentences(comparison.comparability.pairings) if text not in caveats),
+    ]
+    blocks: list[Block] = [
+        table for pair in comparison.pairs for table in (_means(pair, comparison), _spreads(pair, comparison))
+    ]
+    blocks += [Sentences(sentences=[note], emphasis="quiet") for note in notes]
+    return Section(slug="verdicts", title="Metric by metric", blocks=blocks)
+
+
+def _means(pair: PairComparison, comparison: Comparison) -> Table:
+    ci = f"{Numbers(pair.alpha).level()} CI"
+    p = f"p ({CORRECTION_NAMES[comparison.correction]})" if adjusted_text(comparison) else "p"
+    return Table(
+        caption=f"{pair.a} against {pair.b}: means ± SD, and the difference, first less second",
+        titled=True,
+        columns=columns("metric", "aggregate", "n", pair.a, pair.b, "difference", ci, p, words=2, last="verdict"),
+        rows=metric_rows(pair.metrics, pair, "metric", "aggregate", "n", *TESTED, "verdict"),
+    )
+
+
+def _spreads(pair: PairComparison, comparison: Comparison) -> Table:
+    ci = f"{Numbers(pair.alpha).level()} CI"
+    return Table(
+        caption=f"{pair.a} against {pair.b}: spread",
+        titled=True,
+        columns=columns("metric", "SD ratio", ci, "p", last="verdict on the spread"),
+        rows=metric_rows(pair.metrics, pair, "name", "ratio", "ratio_ci", "spread_p", "noisier"),
+    )
+
+
+def ranking(comparison: Comparison) -> Section | None:
+    """Return the order of more than two sides, metric by metric."""
+    folds: list[Block] = []
+    for omnibus in comparison.omnibus:
+        blocks: list[Block] = [Sentences(sentences=[omnibus_text(omnibus, comparison)])]
+        blocks += [_ranking_table(omnibus)] if omnibus.places else []
+        folds.append(Fold(title=omnibus.name, blocks=blocks))
+    return Section(slug="ranking", title="Ranking", blocks=folds) if folds else None
+
+
+def _ranking_table(omnibus: MetricOmnibus) -> Table:
+    return Table(
+        caption=f"{omnibus.name}: ranking",
+        columns=columns("experiment", "rank", "place"),
+        rows=[
+            Row(
+                cells=[
+                    Cell(place.name),
+                    number(str(place.rank), place.rank),
+                    number(places_text(place.lowest, place.highest, "–"), place.lowest),
+                ]
+            )
+            for place in omnibus.places
+        ],
+    )
+
+
+def differences(comparison: Comparison) -> Section | None:
+    """Draw each metric of each pair: the runs, the means, and the difference with its interval."""
+    from deviate.report.figures.comparison import comparison_figures
+
+    by_metric: dict[str, list[Block]] = {}
+    for figure in comparison_figures(comparison):
+        by_metric.setdefault(figure.metric, []).append(Drawing(figure=figure))
+    panels = [Panel(metric=metric, blocks=blocks) for metric, blocks in by_metric.items()]
+    first = main_metric(comparison.pairs[0].metrics).name
+    blocks: list[Block] = [ByMetric(panels=panels, first=first)]
+    return Section(slug="comparison", title="Differences", blocks=blocks) if panels else None
+
+
+def tests(comparison: Comparison) -> Section:
+    """Explain each verdict: the test that decides, all others beside it, and effects."""
+    folds: list[Block] = []
+    for pair in comparison.pairs:
+        main = main_metric(pair.metrics)
+        for metric in pair.metrics:
+            text = MetricCells(metric, pair)
+            name = f"{pair_names(comparison, pair)}{text.name}"
+            blocks: list[Block] = [
+                Sentences(sentences=reasons(metric, pair, comparison)),
+                Sentences(sentences=spread_reasons(metric, pair, comparison), about="Spread"),
+                _tests_table(metric, name, pair.alpha),
+                _effects_table(metric, name, text),
+            ]
+            folds.append(Fold(title=f"{name}: {text.verdict}", blocks=blocks, open=metric is main))
+    return Section(slug="tests", title="Which test decides, and all others", blocks=folds)
+
+
+def _tests_table(metric: MetricComparison, name: str, alpha: float) -> Table:
+    contrast, numbers = metric.contrast, Numbers(alpha)
+    deciding = (contrast.location.test, contrast.spread.test)
+    return Table(
+        caption=f"{name}: tests",
+        columns=columns("test", "statistic", "p", last="how"),
+        rows=[
+            Row(
+                cells=[
+                    Cell(TESTS[test].label + (" (decides)" if test in deciding else "")),
+                    number(show_statistic(tested), tested.statistic),
+                    number(numbers.p(tested.p), tested.p),
+                    Cell(tested.reason or tested.method),
+                ]
+            )
+            for test, tested in contrast.tests.items()
+        ],
+    )
+
+
+def _effects_table(metric: MetricComparison, name: str, text: MetricCells) -> Table:
+    contrast = metric.contrast
+    effects = zip(text.effects.items(), contrast.effects.values(), strict=True)
+    rows = [Row(cells=[Cell(effect), number(value, each.value)]) for (effect, value), each in effects]
+    orders = (("first over second", contrast.a_over_b), ("second over first", contrast.b_over_a))
+    for sides, order in orders:
+        epsilon = UNKNOWN if order.epsilon is None else f"{order.epsilon:.2g}"
+        rows.append(Row(cells=[Cell(f"almost stochastic order, {sides}"), number(epsilon, order.epsilon)]))
+    return Table(caption=f"{name}: effects", columns=columns("effect", "value (CI)"), rows=rows, notes=[_ASSUMED])
+
+
+def methods(comparison: Comparison) -> Section:
+    """Return the methods paragraph."""
+    return Section(
+        slug="methods", title="For a paper: methods", blocks=[Sentences(sentences=comparison_methods(comparison))]
+    )
+
+
+def again(comparison: Comparison) -> Section | None:
+    """Return the command; None where it is not known."""
+    if not comparison.command:
+        return None
+    return Section(slug="again", title="How to get this again", blocks=[Code(lines=[comparison.command])])

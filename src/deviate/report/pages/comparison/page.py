@@ -1,0 +1,42 @@
+"""The pages of a comparison: which sections each reader is shown, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from deviate.inference.comparison.comparison import Comparison
+from deviate.report.page import AT_TERMINAL, Page, Reader, Section
+from deviate.report.pages.comparison.full import again, answer, differences, methods, ranking, tests, trust, verdicts
+from deviate.report.pages.comparison.paper import paper_methods, tables
+from deviate.report.pages.comparison.predictions import brief_predictions, predictions
+from deviate.report.pages.comparison.screen import (
+    brief_answer,
+    brief_reasons,
+    brief_tables,
+    more,
+    remarks,
+    screen_answer,
+    screen_reasons,
+    screen_tables,
+    warnings,
+)
+
+#: To add a section: its function, and a line for each reader that is shown it.
+SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
+    "screen": (screen_answer, screen_tables, screen_reasons, warnings, more),
+    "brief": (brief_answer, brief_tables, brief_reasons, brief_predictions, remarks),
+    "full": (answer, differences, trust, verdicts, ranking, predictions, tests, methods, again),
+    "paper": (tables, paper_methods),
+}
+
+
+def comparison_page(comparison: Comparison, reader: Reader) -> Page:
+    """Make the page of a comparison for a reader."""
+    made = (make(comparison) for make in SECTIONS[reader])
+    return Page(
+        # On a screen the headline says which sides there are.
+        title="" if reader in AT_TERMINAL else " against ".join(comparison.labels),
+        reader=reader,
+        sections=[section for section in made if section is not None],
+        command=comparison.command,
+    )
