@@ -69,11 +69,8 @@ def representations(name, variant, images):
     network = make_network()
     found = []
     for path in sorted(glob.glob(f".deviate/experiments/{name}/runs/{variant}-*/weights-*.safetensors")):
+        network.load_state_dict(load_file(path))
         with torch.no_grad():
-            # In the order of the parameters: names end with it where the model has none.
-            stored = sorted(load_file(path).items(), key=lambda item: int(item[0].rpartition(".")[2]))
-            for parameter, (_, weights) in zip(network.parameters(), stored, strict=True):
-                parameter.copy_(weights)
             hidden = network.eval()[:-2](images)
             found.append((network[-1](hidden).softmax(1).numpy(), hidden.numpy()))
     return found

@@ -8,7 +8,7 @@ from deviate.inference.comparison.comparison import Comparison
 from deviate.report.page import AT_TERMINAL, Page, Reader, Section
 from deviate.report.pages.comparison.full import again, answer, differences, methods, ranking, tests, trust, verdicts
 from deviate.report.pages.comparison.paper import paper_methods, tables
-from deviate.report.pages.comparison.predictions import brief_predictions, predictions
+from deviate.report.pages.comparison.predictions import brief_predictions, predictions, screen_predictions
 from deviate.report.pages.comparison.screen import (
     brief_answer,
     brief_reasons,
@@ -23,7 +23,7 @@ from deviate.report.pages.comparison.screen import (
 
 #: To add a section: its function, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
-    "screen": (screen_answer, screen_tables, screen_reasons, warnings, more),
+    "screen": (screen_answer, screen_tables, screen_reasons, screen_predictions, warnings, more),
     "brief": (brief_answer, brief_tables, brief_reasons, brief_predictions, remarks),
     "full": (answer, differences, trust, verdicts, ranking, predictions, tests, methods, again),
     "paper": (tables, paper_methods),

@@ -20,6 +20,15 @@ def brief_predictions(comparison: Comparison) -> Section | None:
     return section and msgspec.structs.replace(section, title="")
 
 
+def screen_predictions(comparison: Comparison) -> Section | None:
+    """Say of one pair how many predictions change, beside what training again changes."""
+    pair = comparison.pairs[0]
+    if len(comparison.pairs) > 1 or pair.predictions is None:
+        return None
+    sentences = changed_sentences(pair.predictions, pair.a, pair.b)[:2]
+    return Section(slug="predictions", blocks=[Sentences(about="Predictions", sentences=sentences)])
+
+
 def predictions(comparison: Comparison) -> Section | None:
     """Say for each pair how many predictions change, by groups where there are any."""
     blocks: list[Block] = []
