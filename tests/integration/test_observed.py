@@ -44,7 +44,8 @@ from tensorboard.summary import Writer
 
 class Board:
     def __init__(self):
-        self.ways = {"s": Writer("runs").add_scalar}
+        self.writer = Writer("runs")
+        self.ways = {"s": self.writer.add_scalar}
     def __getattr__(self, split):
         def put(step, **pairs):
             for key in pairs:
@@ -58,6 +59,8 @@ for epoch in range(5):
     getattr(board, "train")(epoch, objective=weight * weight, lr=0.5 ** epoch)
     getattr(board, "val")(epoch, gap=abs(weight - 0.5))
     print("epoch %d %.4f" % (epoch, weight * weight), repr(abs(weight - 0.5)))
+# It writes from a thread, and what is left at the end of a program that does not close it may be lost.
+board.writer.close()
 """
 
 SILENT = "print('hello')\nfor step in range(3):\n    print('step', step)\n"
