@@ -210,7 +210,7 @@ def numbers(folder: ExperimentFolder) -> Numbers:
     found["records"] = {key: digest(part[["iteration", "elapsed_s", "value"]].to_numpy())
                         for key, part in records.groupby(["run", "metric"])}  # fmt: skip
     found["predictions"] = {
-        (each.site.line, each.kept, run): digest(each.predictions.labels[at])
+        (each.site.line, each.kept, run): digest(each.predictions.labels[at][np.argsort(each.predictions.keys)])
         for evaluations in results.evaluations.values()
         for each in evaluations
         if each.predictions is not None and each.predictions.labels is not None
