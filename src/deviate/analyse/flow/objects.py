@@ -29,6 +29,9 @@ class Objects:
         self.program = program
         self.flow = flow
         self.made: dict[ClassScope, list[ClassScope]] = {}
+        #: The same, by each class that an object derives from, and by each name of a method that it has.
+        self._below: dict[ClassScope, list[list[ClassScope]]] = {}
+        self._having: dict[str, list[list[ClassScope]]] = {}
         #: Classes that objects are tested for: what makes those may be out of sight.
         self.tested: list[ClassScope] = []
         #: Names that are asked of any object, of one of a class, and of the classes above one.
@@ -43,7 +46,10 @@ class Objects:
         classes = self.made[cls] = self.program.ancestors(self.flow, cls)
         runs_all = any(not self._is_plain_base(base, each) for each in classes for base in each.bases)
         names = dict.fromkeys(name for each in classes for name in each.methods)
+        for each in classes:
+            self._below.setdefault(each, []).append(classes)
         for name in names:
+            self._having.setdefault(name, []).append(classes)
             unit = _nearest(classes, name)
             if unit is not None and (runs_all or self._is_asked(name, classes) or _runs_by_itself(unit)):
                 yield unit
@@ -56,14 +62,14 @@ class Objects:
         """Yield the methods of classes that objects are tested for, though no object of theirs is seen to be made."""
         while self.tested:
             cls = self.tested.pop()
-            if not any(cls in classes for classes in self.made.values()):
+            if cls not in self._below:
                 yield from self.make(cls)
 
     def ask(self, name: str) -> Iterator[Unit]:
         """Yield the methods that run when a name is asked of an object that is not known."""
         if name not in self._asked:
             self._asked.add(name)
-            for classes in self.made.values():
+            for classes in self._having.get(name, ()):
                 if unit := _nearest(classes, name):
                     yield unit
 
@@ -72,8 +78,7 @@ class Objects:
         asked = self._asked_of.setdefault(owner, set())
         if name not in asked:
             asked.add(name)
-            objects = [classes for classes in self.made.values() if owner in classes]
-            for classes in objects or [self.program.ancestors(self.flow, owner)]:
+            for classes in self._below.get(owner) or [self.program.ancestors(self.flow, owner)]:
                 if unit := _nearest(classes, name):
                     yield unit
 
@@ -82,8 +87,7 @@ class Objects:
         if owner is None or name in self._asked_above.setdefault(owner, set()):
             return
         self._asked_above[owner].add(name)
-        objects = [classes for classes in self.made.values() if owner in classes]
-        for classes in objects or [self.program.ancestors(self.flow, owner)]:
+        for classes in self._below.get(owner) or [self.program.ancestors(self.flow, owner)]:
             if unit := _nearest(classes[classes.index(owner) + 1 :], name):
                 yield unit
 

@@ -6,6 +6,7 @@ import ast
 import operator
 from collections import Counter
 from collections.abc import Callable
+from functools import cached_property
 
 from deviate.analyse.settings.known import Known, agreed
 from deviate.analyse.settings.lookup import Settings, holds_settings
@@ -162,11 +163,16 @@ class Constants:
         owner = scope.unit.enclosing_class
         if not isinstance(node.value, ast.Name) or node.value.id != "self" or owner is None:
             return None
-        holders = (cls for module in self.modules for cls in module.classes if node.attr in cls.attributes)
-        is_set_elsewhere = any(node.attr in module.attribute_stores for module in self.modules)
-        if is_set_elsewhere or any(cls is not owner for cls in holders):
+        if self._holders[node.attr] != 1:
             return None
         return self._bound(owner.attributes.get(node.attr, []), depth + 1)
+
+    @cached_property
+    def _holders(self) -> Counter[str]:
+        """Count the classes, and the files outside them, that assign each attribute."""
+        stores = [module.attribute_stores for module in self.modules]
+        classes = [cls.attributes for module in self.modules for cls in module.classes]
+        return Counter(name for attributes in (*stores, *classes) for name in attributes)
 
     # Parameters.
 
