@@ -9,6 +9,9 @@ from profiles import register
 
 register()
 
+# What the tests of factors share asserts too, and says what differs.
+pytest.register_assert_rewrite("factor_runs")
+
 # Tests that a shell runs in its background inherit that Ctrl-C is ignored, and would hand it on to what they run.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -62,3 +62,7 @@ def test_predictions_that_a_loss_gets_are_no_input(trained):
     names = {event["name"] for run in trained("by_hand") for event in run.of("fingerprint")}
     assert "weights" in names
     assert not names & {"examples", "input"}
+
+
+def test_data_sets_that_come_and_go_are_not_mistaken_for_each_other(trained):
+    assert [set(examples(run)) for run in trained("one_after_another")] == [{"data set 1", "data set 2"}] * 3

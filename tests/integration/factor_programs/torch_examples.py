@@ -275,5 +275,19 @@ def listed():
     train(network(2), lambda: iter(DataLoader(data, batch_size=20, shuffle=True)))
 
 
+def one_after_another():
+    """Look at a data set that goes, and at another one that takes its address."""
+    x, y = fixed(), labels(fixed())
+    gone = TensorDataset(x[::2], y[::2])
+    next(iter(DataLoader(gone, batch_size=20, shuffle=True)))
+    address = id(gone)
+    del gone
+    others = []
+    while not others or id(others[-1]) != address:
+        others.append(TensorDataset(x, y))
+    next(iter(DataLoader(others[-1], batch_size=20, shuffle=True)))
+    shuffled()
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()

@@ -9,6 +9,7 @@ J. Comput. Syst. Sci. 55, 1997).
 import ctypes
 import functools
 import sys
+import weakref
 import zlib
 
 #: Numbers that a sketch keeps.
@@ -78,7 +79,7 @@ class Examples:
 
     def find(self, owner, anew=False):
         """Return the set that `owner` is, or, `anew` or once the main loop goes on, one of its kind before it."""
-        known = next((each for each in self.sets if each.identity == id(owner)), None)
+        known = next((each for each in self.sets if each.is_of(owner)), None)
         if known is None and (anew or self.streams.process.iteration >= 1):
             known = next((each for each in self.sets if each.kind == kind_of(owner)), None)
         return known
@@ -103,14 +104,26 @@ class Examples:
 class Set:
     """A set of examples as it was first read."""
 
-    __slots__ = ("identity", "kind", "part", "passes", "sketch")
+    __slots__ = ("kind", "owner", "part", "passes", "sketch")
 
     def __init__(self, owner, sketch, part):
-        self.identity = id(owner)
+        self.owner = reference_to(owner)
         self.kind = kind_of(owner)
         self.sketch = sketch
         self.part = part
         self.passes = 1
+
+    def is_of(self, owner):
+        """Return whether this set is what `owner` held; the address of one that has gone may be another's by now."""
+        return self.owner() is owner
+
+
+def reference_to(owner):
+    """Return a function that returns a data set while it lives; it keeps lists alive, and nothing else."""
+    try:
+        return weakref.ref(owner)
+    except TypeError:  # a list or a tuple, which a weak reference cannot be made to
+        return lambda: owner
 
 
 def kind_of(owner):
