@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from factor_runs import Zygote, zygote
-from installed import require
+from factor_runs import Zygote
 from prediction_runs import run_predicted
 
 from deviate.collect.matching import Predictions, match_passes
@@ -16,28 +14,6 @@ from deviate.collect.predictions import read_pass
 from deviate.measure.representations import mean_cka
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def torchs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    require("torch")
-    with zygote(tmp_path_factory.mktemp("torch"), "numpy", "torch._dynamo") as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    require("tensorflow", "keras")
-    variables = {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    with zygote(tmp_path_factory.mktemp("tensorflow"), "tensorflow", "keras", **variables) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def jax(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    require("jax", "keras")
-    with zygote(tmp_path_factory.mktemp("jax"), "jax", "keras", KERAS_BACKEND="jax") as started:
-        yield started
 
 
 def test_features_are_those_that_enter_the_last_layer(torchs: Zygote, tmp_path: Path) -> None:

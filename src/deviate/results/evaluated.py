@@ -8,7 +8,7 @@ import msgspec
 import pandas as pd
 
 from deviate.collect.runs import RunFiles
-from deviate.experiment import Experiment, Run, Status, Step
+from deviate.experiment import Experiment, Status, Step
 from deviate.replicate.workspace.run_files import Unfinished
 
 
@@ -49,7 +49,7 @@ def _result(step: Step, runs: Sequence[RunFiles], repeats: pd.DataFrame) -> Eval
         outcomes = [run.folder.step(step.name, repeat).read_outcome() for repeat in range(step.repeat)]
         failed += [
             FailedPass(
-                run=Run(variant=run.variant, index=run.index).folder,
+                run=run.name,
                 repeat=repeat,
                 status=outcome.status,
                 reason=outcome.reason,
