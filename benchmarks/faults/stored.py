@@ -34,10 +34,10 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import pandas as pd
 from forks import forked, typed, warm
 from harness import deviate
 
+from deviate.collect.tables import open_tables
 from deviate.errors import DeviateError
 from deviate.inference.experiment import experiment_facts
 from deviate.replicate.snapshot.manifest import read_snapshot, require_whole
@@ -198,7 +198,7 @@ def snapshot(folder: ExperimentFolder) -> Numbers:
 
 def numbers(folder: ExperimentFolder) -> Numbers:
     """Return all that is read of an experiment, number by number, and the report as programs read it."""
-    results = read_results(folder, records=True, weights=True)
+    results = read_results(folder, weights=True)
     found: Numbers = {"status": {(run.variant, run.index): run.status for run in results.runs}}
     found["samples"] = {
         (sample.name, run): value
@@ -206,7 +206,8 @@ def numbers(folder: ExperimentFolder) -> Numbers:
         for sample in samples
         for run, value in zip(sample.runs, sample.values, strict=True)
     }
-    records: pd.DataFrame = results.records
+    with open_tables(folder) as tables:
+        records = tables.records()
     found["records"] = {key: digest(part[["iteration", "elapsed_s", "value"]].to_numpy())
                         for key, part in records.groupby(["run", "metric"])}  # fmt: skip
     found["predictions"] = {

@@ -44,7 +44,7 @@ def page_of(runs: int, metrics: int, iterations: int) -> str:
     known = size.metrics_of(metrics)
     records = size.records_of(known, runs, iterations, size.VARIANTS[:1])
     facts = size.facts_of(known, records, iterations)
-    return size.page_of(facts, curves_of(facts, records))
+    return size.page_of(facts, curves_of(facts, size.by_run(records)))
 
 
 def opened(browser: Browser, page: str) -> dict[str, float]:

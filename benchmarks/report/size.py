@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from deviate.collect.identity import Series
 from deviate.experiment import Capture, Experiment, Metric
 from deviate.inference.curves import Curves, curves_of
 from deviate.inference.experiment import ExperimentFacts, experiment_facts
@@ -65,6 +66,15 @@ def records_of(metrics: list[Metric], runs: int, iterations: int, variants: list
     )
 
 
+def by_run(records: pd.DataFrame) -> dict[str, dict[int, dict[str, Series]]]:
+    """Return the records by variant, run and metric."""
+    recorded: dict[str, dict[int, dict[str, Series]]] = {}
+    for (variant, run, metric), part in records.groupby(["variant", "run", "metric"], observed=True):
+        series = Series(part["iteration"].to_numpy(), part["value"].to_numpy(), np.arange(len(part), dtype=np.int32))
+        recorded.setdefault(str(variant), {}).setdefault(int(run), {})[str(metric)] = series
+    return recorded
+
+
 def facts_of(metrics: list[Metric], records: pd.DataFrame, iterations: int) -> ExperimentFacts:
     """Return the facts about the experiment."""
     ran = records[["variant", "run"]].drop_duplicates().astype({"variant": str}).sort_values(["variant", "run"])
@@ -106,7 +116,7 @@ def measure(runs: int, count: int, iterations: int, variants: int = 1) -> dict[s
     records = records_of(metrics, runs, iterations, VARIANTS[:variants])
     facts = timed(seconds, "facts", facts_of, metrics, records, iterations)
     assert isinstance(facts, ExperimentFacts)
-    curves = timed(seconds, "curves", curves_of, facts, records)
+    curves = timed(seconds, "curves", curves_of, facts, by_run(records))
     assert isinstance(curves, Curves)
     figures = experiment_figures(facts, curves)
     page = timed(seconds, "page", page_of, facts, curves)

@@ -71,13 +71,13 @@ def test_curves_are_shown_if_asked_and_records_are_not_read_otherwise(project, m
     assert row.split() == ["val", "acc", "0.525", "▁▅█", "0.725", "3"]
 
     def refuse(*_, **__):
-        raise AssertionError("every record was read")
+        raise AssertionError("every value was kept")
 
-    monkeypatch.setattr("deviate.collect.tables.Tables.records", refuse)
+    monkeypatch.setattr("deviate.results.results.values_by_run", refuse)
     monkeypatch.chdir(project)
     shown = CliRunner().invoke(group, ["report", "results"], catch_exceptions=False)
     assert "val acc" in shown.output
-    with pytest.raises(AssertionError, match="every record"):
+    with pytest.raises(AssertionError, match="every value"):
         CliRunner().invoke(group, ["report", "results", "--curves"], catch_exceptions=False)
 
 

@@ -3,8 +3,13 @@
 import json
 import sys
 
+import pandas as pd
 import pytest
 from cli_tool import deviate
+
+from deviate import load
+from deviate.collect.recorded import values_by_run
+from deviate.collect.tables import open_tables
 
 #: Both programs import `score`, which reports: its instrumented text differs between them.
 SCORE = """\
@@ -123,6 +128,17 @@ def test_repeats_device_threads_and_variables_come_from_the_configuration(projec
     weights = [model(project, index) for index in range(2)]
     assert metrics_of(done)["cpu: bias error"]["values"] == pytest.approx([1000 + weight for weight in weights])
     assert "SD within a run" in deviate("report", "train", "-v").out
+    with open_tables(load("train").folder) as tables:
+        whole, parts, values = tables.records(), list(tables.parts()), values_by_run(tables)
+    pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
+    of_metric = whole.groupby(["variant", "run", "metric"])["value"].agg(list)
+    kept = {
+        (variant, run, name): series.values.tolist()
+        for variant, runs in values.items()
+        for run, metrics in runs.items()
+        for name, series in metrics.items()
+    }
+    assert kept == of_metric.to_dict()
 
 
 def test_a_failed_evaluation_is_said_and_loses_nothing_of_the_training(project):

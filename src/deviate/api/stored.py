@@ -233,9 +233,9 @@ class StoredExperiment:
 
         options = SampleOptions(aggregates=dict(aggregates or {}))
         chosen = read_group_options(groups, positive)
-        results = read_results(self.folder, options, records=curves, weights=True, groups=chosen, inputs=inputs)
+        results = read_results(self.folder, options, curves=curves, weights=True, groups=chosen, inputs=inputs)
         facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
-        return experiment_view(facts, results.records)
+        return experiment_view(facts, results.recorded)
 
     def metrics(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Return how much the completed runs differ, one row a variant and metric.

@@ -116,7 +116,7 @@ def command(
     writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
     view = api.check(name, against, **_options(options))
     if junit is not None:
-        write_output(junit, gate_junit(view.facts))
+        write_output(junit, [gate_junit(view.facts)])
     show(view, writer, output, view.command, "gate", verbose=verbose)
     return 0 if view.passed else 1
 

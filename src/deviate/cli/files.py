@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from deviate.cli.printing import say
 from deviate.errors import BadOption
 
 
-def write_output(path: Path, text: str) -> None:
-    """Write `text` to `path` and say so on standard error.
+def write_output(path: Path, parts: Iterable[str]) -> None:
+    """Write text, which comes in parts, to `path` and say so on standard error.
 
     A file that is there stays as it was until the new one is whole. It is noted that this is no source of a training.
 
@@ -19,14 +20,15 @@ def write_output(path: Path, text: str) -> None:
         If the file cannot be written.
     """
     from deviate.replicate.snapshot.own_files import note_written
-    from deviate.replicate.workspace.files import write_whole
+    from deviate.replicate.workspace.files import write_parts
 
     try:
         if path.exists() and not path.is_file():
             # Such as /dev/stdout: a pipe or a device is written to, not replaced.
-            path.write_text(text, encoding="utf-8")
+            with path.open("w", encoding="utf-8") as file:
+                file.writelines(parts)
         else:
-            write_whole(path.resolve(), text.encode())
+            write_parts(path.resolve(), (part.encode() for part in parts))
             note_written(path)
     except OSError as problem:
         raise BadOption(

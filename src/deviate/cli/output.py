@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -81,13 +81,15 @@ def show(
 
         print_page(view.page("brief" if verbose else "screen"), Console())
         return
-    click.echo(written(view, writer).rstrip("\n"))
+    for part in written(view, writer):
+        click.echo(part.rstrip("\n"))
     if writer.name == "html":
         # Options end where the user's own command begins.
         words, dashes, command = again.partition(" -- ")
         say(f"to a file: {words} -o {stem}.html{dashes}{command}", err=True)
 
 
-def written(view: View[Any], writer: Writer) -> str:
-    """Return facts in a format."""
-    return writer.render(view.page(writer.reader) if writer.reader else view.facts)
+def written(view: View[Any], writer: Writer) -> Iterator[str]:
+    """Return facts in a format, part by part; none is empty."""
+    rendered = writer.render(view.page(writer.reader) if writer.reader else view.facts)
+    return filter(None, [rendered] if isinstance(rendered, str) else rendered)

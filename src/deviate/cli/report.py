@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ from deviate.cli.samples import read_sample_options, sample_options
 from deviate.errors import BadOption
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from deviate.replicate.workspace.folders import ExperimentFolder
     from deviate.report.writers.registry import Writer
 
 
@@ -72,32 +76,40 @@ def command(
 
     if not 0 < level < 1:
         raise BadOption(f"--level must be between 0 and 1, found {level:g}", hint="type --level 0.95")
-    writer = find_writer(format_name, output, experiment_writers(None))
+    writer = find_writer(format_name, output, experiment_writers(()))
     if curves and (writer.name != "terminal" or output is not None):
         raise BadOption("--curves is for the terminal", hint="leave it out; --format html draws every curve")
     if writer.name == "groups" and not groups:
         raise BadOption("--format groups is for groups of examples", hint="give --groups as well")
     check_figures(figures, figure_format)
-    needed = curves or figures is not None or writer.name in ("html", "tex", "csv")
+    folder = api.load(name).folder
     results = read_results(
-        api.load(name).folder,
+        folder,
         read_sample_options(samples),
-        records=needed,
+        curves=curves or figures is not None or writer.name in ("html", "tex"),
         weights=True,
         groups=read_group_options(groups, positive),
         inputs=inputs,
     )
     facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
-    view = experiment_view(facts, results.records, curve_lines=curves)
+    view = experiment_view(facts, results.recorded, curve_lines=curves)
     if figures is not None:
         write_figure_files(view.drawn(), figures, figure_format)
         if format_name is None and output is None and not curves:
             return
-    show(view, experiment_writers(results.records)[writer.name], output, f"deviate report {name}", verbose=verbose)
+    writer = experiment_writers(_record_parts(folder))[writer.name]
+    show(view, writer, output, f"deviate report {name}", verbose=verbose)
 
 
-def experiment_writers(records: Any) -> dict[str, Writer]:
-    """Return what a report can be written in; `records` is the frame that ``csv`` writes."""
+def _record_parts(folder: ExperimentFolder) -> Iterator[pd.DataFrame]:
+    from deviate.collect.tables import open_tables
+
+    with open_tables(folder) as tables:
+        yield from tables.parts()
+
+
+def experiment_writers(parts: Iterable[pd.DataFrame]) -> dict[str, Writer]:
+    """Return what a report can be written in; `parts` are tables of the records that ``csv`` writes."""
     from deviate.report.writers.experiment_csv import records_csv, summary_csv
     from deviate.report.writers.experiment_json import experiment_json
     from deviate.report.writers.groups_csv import groups_csv
@@ -106,7 +118,7 @@ def experiment_writers(records: Any) -> dict[str, Writer]:
 
     return writers(
         json=experiment_json,
-        csv=lambda facts: records_csv(facts, records),
+        csv=lambda facts: records_csv(facts, parts),
         summary=summary_csv,
         groups=groups_csv,
         weights=weights_csv,

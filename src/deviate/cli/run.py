@@ -159,7 +159,7 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
         folder = run(Request(**options), progress.observe, Referee())
     view = api.StoredExperiment(folder).report(curves=False)
     path = _write_report(view, folder)
-    writer = experiment_writers(None)["json" if as_json else "terminal"]
+    writer = experiment_writers(())["json" if as_json else "terminal"]
     show(view, writer, None, f"deviate report {folder.name}", verbose=verbose)
     say("", f"report  {path}", err=True)
     say(f"page    deviate report {folder.name} -o report.html", err=True)

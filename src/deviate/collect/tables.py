@@ -5,7 +5,7 @@ Only completed runs enter unless asked otherwise: a run that failed half-way has
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +23,16 @@ from deviate.collect.evaluated import Evaluated, read_evaluated
 from deviate.collect.identity import Identity
 from deviate.collect.measured import OBSERVED, TIME_PER_ITERATION, TIME_PER_RUN, MeasuredMetric, measured_metrics
 from deviate.collect.observation import Observation, ObservedSeries, observe
+from deviate.collect.queries import (
+    AGGREGATES,
+    AREA,
+    AT,
+    ITERATION_TIMES,
+    NO_RECORDS,
+    RECORDS,
+    VALUES_AT,
+    listed,
+)
 from deviate.collect.reported import ReportedNumber
 from deviate.collect.runs import RunFiles, in_order, read_ended_runs
 from deviate.experiment import Experiment
@@ -34,67 +44,8 @@ SAMPLE_COLUMNS = ("variant", "run", "metric", "aggregate", "value")
 #: Stands for the iteration of a run's last values, whichever it is.
 LAST_VALUES = -2
 
-# One row a record, in the order each run wrote them.
-_VIEW = """
-CREATE VIEW record AS
-SELECT files.variant, files.run, files.place, files.prefix || metric::VARCHAR AS metric,
-       source + CASE WHEN source < 0 THEN 0 ELSE files.first END AS source, iteration, elapsed_s, value,
-       process::VARCHAR AS process, file_row_number AS position, files.repeat
-FROM read_parquet({files}, filename = true, file_row_number = true) AS stored
-JOIN files ON stored.filename = files.filename
-WHERE files.prefix = '' OR metric <> '{tick}'
-UNION ALL SELECT * FROM observed
-"""
-
-# Order statistics pass over NaN (DuckDB would call it the greatest number); `last` and `mean` show it.
-_AGGREGATES = """
-SELECT variant, run, metric, max(source) AS source,
-       arg_max(value, position) AS last, avg(value) AS mean,
-       max(value) FILTER (NOT isnan(value)) AS max, min(value) FILTER (NOT isnan(value)) AS min
-FROM record WHERE metric <> $tick GROUP BY place, variant, run, metric, repeat ORDER BY place, metric, repeat
-"""
-
-_AT = """
-SELECT variant, run, metric, arg_max(value, position) AS value
-FROM record WHERE metric = $metric AND iteration = $iteration
-GROUP BY place, variant, run, metric, repeat ORDER BY place, repeat
-"""
-
-# Trapezia between the iterations that reported, of each the last value; NaN of a run that diverged stays NaN.
-_AREA = """
-WITH points AS (
-    SELECT place, variant, run, repeat, iteration, arg_max(value, position) AS value
-    FROM record WHERE metric = $metric GROUP BY place, variant, run, repeat, iteration
-), steps AS (
-    SELECT place, variant, run, repeat, value,
-           iteration - lag(iteration) OVER curve AS width, lag(value) OVER curve AS before
-    FROM points WINDOW curve AS (PARTITION BY place, repeat ORDER BY iteration)
-)
-SELECT variant, run, coalesce(sum((value + before) / 2 * width) / sum(width), any_value(value)) AS value
-FROM steps GROUP BY place, variant, run, repeat ORDER BY place, repeat
-"""
-
-_VALUES_AT = """
-SELECT run, iteration, metric, value FROM record
-JOIN (SELECT unnest($runs::BIGINT[]) AS run, unnest($iterations::BIGINT[]) AS iteration) USING (run, iteration)
-WHERE variant = $variant AND metric <> $tick
-UNION ALL
-SELECT run, $last, metric, arg_max(value, position) FROM record
-WHERE variant = $variant AND metric <> $tick GROUP BY run, metric
-"""
-
-# Of several processes with a main loop, the one that went through most iterations tells the time.
-_ITERATION_TIMES = """
-WITH steps AS (
-    SELECT place, variant, run, process,
-           elapsed_s - lag(elapsed_s) OVER (PARTITION BY place, process ORDER BY position) AS step
-    FROM record WHERE metric = $tick
-), timed AS (
-    SELECT place, variant, run, count(step) AS steps, median(step) AS value
-    FROM steps GROUP BY place, variant, run, process HAVING count(step) > 0
-)
-SELECT variant, run, arg_max(value, steps) AS value FROM timed GROUP BY place, variant, run ORDER BY place
-"""
+#: Place of observed metrics among the files of a run: after all of them, since no record says when they came.
+AFTER_FILES = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +61,8 @@ class Tables:
     #: What their evaluations recorded, pass by pass.
     evaluated: list[Evaluated]
     _files: list[Path]
+    #: The files that the view of records reads, with the run of each.
+    _listed: pd.DataFrame
     _database: duckdb.DuckDBPyConnection
 
     def records(self) -> pd.DataFrame:
@@ -118,10 +71,25 @@ class Tables:
         Columns ``variant``, ``run``, ``metric``, ``iteration`` (of the main loop, from 0; -1 before it), ``elapsed_s``
         (since the run's first process started) and ``value``.
         """
-        return self._database.execute(
-            f"SELECT {', '.join(RECORD_COLUMNS)} FROM record WHERE metric <> $tick ORDER BY place, repeat, position",
-            {"tick": TICK_NAME},
-        ).df()
+        return self._records("record", "metric <> $tick")
+
+    def records_of(self, metrics: Collection[str]) -> pd.DataFrame:
+        """Return the records of some metrics, with the columns and in the order of `records`."""
+        return self._records("record", "metric IN (SELECT unnest($metrics))", metrics=list(metrics))
+
+    def parts(self) -> Iterator[pd.DataFrame]:
+        """Yield what `records` returns run by run, so that no more than the records of one are in memory."""
+        for place in range(len(self.runs)):
+            files = self._listed["filename"][self._listed["place"] == place]
+            yield self._records(f"({_select(files)})", "metric <> $tick AND place = $place", place=place)
+
+    def _records(self, source: str, chosen: str, **parameters: object) -> pd.DataFrame:
+        given = parameters if "$tick" not in chosen else {"tick": TICK_NAME, **parameters}
+        columns = ", ".join(RECORD_COLUMNS)
+        query = (
+            f"SELECT {columns} FROM {source} AS record WHERE {chosen} ORDER BY place, part, repeat, position, metric"
+        )
+        return self._database.execute(query, given).df()
 
     @cached_property
     def observed(self) -> dict[str, MeasuredMetric]:
@@ -170,7 +138,7 @@ class Tables:
 
     def repeats(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Return the same table as `samples`, but one number per run, metric and pass of an evaluation."""
-        table = self._database.execute(_AGGREGATES, {"tick": TICK_NAME}).df()
+        table = self._database.execute(AGGREGATES, {"tick": TICK_NAME}).df()
         recorded = zip(table["metric"], table["source"], strict=True)
         measured = measured_metrics(self.experiment, recorded, self.observed)
         chosen = [(metric, (aggregates or {}).get(metric.name, metric.aggregate)) for metric in measured]
@@ -185,7 +153,7 @@ class Tables:
         """
         runs, iterations = [run for run, _ in places], [iteration for _, iteration in places]
         return self._database.execute(
-            _VALUES_AT,
+            VALUES_AT,
             {"variant": variant, "tick": TICK_NAME, "runs": runs, "iterations": iterations, "last": LAST_VALUES},
         ).fetchall()
 
@@ -197,12 +165,12 @@ class Tables:
         if metric.name == TIME_PER_RUN:
             return _no_samples()
         if metric.name == TIME_PER_ITERATION:
-            rows = self._database.execute(_ITERATION_TIMES, {"tick": TICK_NAME}).df()
+            rows = self._database.execute(ITERATION_TIMES, {"tick": TICK_NAME}).df()
         elif aggregate.startswith("at "):
             parameters = {"metric": metric.name, "iteration": int(aggregate.removeprefix("at "))}
-            rows = self._database.execute(_AT, parameters).df()
+            rows = self._database.execute(AT, parameters).df()
         elif aggregate == "area":
-            rows = self._database.execute(_AREA, {"metric": metric.name}).df()
+            rows = self._database.execute(AREA, {"metric": metric.name}).df()
         else:
             rows = pick(table[table["metric"] == metric.name], aggregate, metric.direction)
         return _labelled(rows, metric.name, aggregate)
@@ -228,13 +196,16 @@ def open_tables(
         files = record_tables(experiment, taken, Path(spare))
         observation = observe(taken, files, Path(spare), experiment.observed)
         evaluated = read_evaluated(experiment, taken, Path(spare))
-        listed = _file_table(taken, files, evaluated)
-        database.register("files", listed)
+        table = _file_table(taken, files, evaluated)
+        database.register("files", table)
         series = [*observation.series, *(each for passed in evaluated for each in passed.series)]
         database.register("observed", _observed_rows(series))
-        view = _VIEW.format(files=_sql_list(listed["filename"]), tick=TICK_NAME) if files else _EMPTY_VIEW
-        database.execute(view)
-        yield Tables(experiment, taken, observation, evaluated, files, database)
+        database.execute(f"CREATE VIEW record AS {_select(table['filename']) if files else NO_RECORDS}")
+        yield Tables(experiment, taken, observation, evaluated, files, table, database)
+
+
+def _select(files: pd.Series[str]) -> str:
+    return RECORDS.format(files=listed(files), tick=TICK_NAME)
 
 
 def _mean(values: pd.Series) -> float:
@@ -269,6 +240,7 @@ def _observed_rows(series: Sequence[ObservedSeries]) -> pd.DataFrame:
                 "variant": each.run.variant,
                 "run": each.run.index,
                 "place": each.place,
+                "part": AFTER_FILES,
                 "metric": each.metric,
                 "source": np.int32(OBSERVED),
                 "iteration": each.mined.iterations.astype(np.int32),
@@ -288,19 +260,11 @@ def _observed_rows(series: Sequence[ObservedSeries]) -> pd.DataFrame:
 _NOTHING_OBSERVED = pd.DataFrame(
     {
         "variant": pd.Series(dtype=str), "run": pd.Series(dtype="int64"), "place": pd.Series(dtype="int64"),
-        "metric": pd.Series(dtype=str), "source": pd.Series(dtype="int32"), "iteration": pd.Series(dtype="int32"),
-        "elapsed_s": pd.Series(dtype="float64"), "value": pd.Series(dtype="float64"), "process": pd.Series(dtype=str),
-        "position": pd.Series(dtype="int64"), "repeat": pd.Series(dtype="int64"),
+        "part": pd.Series(dtype="int64"), "metric": pd.Series(dtype=str), "source": pd.Series(dtype="int32"),
+        "iteration": pd.Series(dtype="int32"), "elapsed_s": pd.Series(dtype="float64"), "value": pd.Series(dtype="float64"),
+        "process": pd.Series(dtype=str), "position": pd.Series(dtype="int64"), "repeat": pd.Series(dtype="int64"),
     }
 )  # fmt: skip
-
-_EMPTY_VIEW = """
-CREATE VIEW record AS
-SELECT ''::VARCHAR AS variant, 0::BIGINT AS run, 0::BIGINT AS place, ''::VARCHAR AS metric, 0::INTEGER AS source,
-       0::INTEGER AS iteration, 0::DOUBLE AS elapsed_s, 0::DOUBLE AS value, ''::VARCHAR AS process,
-       0::BIGINT AS position, 0::BIGINT AS repeat
-WHERE false
-"""
 
 
 def _file_table(runs: Sequence[RunFiles], files: Sequence[Path], evaluated: Iterable[Evaluated]) -> pd.DataFrame:
@@ -313,8 +277,5 @@ def _file_table(runs: Sequence[RunFiles], files: Sequence[Path], evaluated: Iter
         for each in evaluated
         for run, place, file in zip(each.runs, each.places, each.files, strict=True)
     ]
-    return pd.DataFrame(rows, columns=["filename", "variant", "run", "place", "prefix", "first", "repeat"])
-
-
-def _sql_list(words: pd.Series) -> str:
-    return "[" + ", ".join("'" + str(word).replace("'", "''") + "'" for word in words) + "]"
+    table = pd.DataFrame(rows, columns=["filename", "variant", "run", "place", "prefix", "first", "repeat"])
+    return table.assign(part=np.arange(len(table)))

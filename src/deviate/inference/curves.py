@@ -6,20 +6,18 @@ rest of a report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from deviate.collect.identity import RunValues, Series
 from deviate.experiment import Direction, Kind
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
 from deviate.inference.thinning import FEWEST_POINTS, evenly, thinned
 from deviate.measure.curves import DEFAULT_BAND, CurveBand, Parting, curve_band, parting
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Points of all curves of an experiment together; at some 20 bytes a point this is about 5 MB of a page.
 ALL_POINTS = 250_000
@@ -104,27 +102,36 @@ class Curves(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def curves_of(
-    facts: ExperimentFacts, records: pd.DataFrame, *, points: int = ALL_POINTS, band: float = DEFAULT_BAND
+    facts: ExperimentFacts,
+    recorded: Mapping[str, Mapping[int, RunValues]],
+    *,
+    points: int = ALL_POINTS,
+    band: float = DEFAULT_BAND,
 ) -> Curves:
     """Return the learning curves of all metrics that were reported at two iterations or more, in their order.
 
-    Median, band and the iteration at which runs part are of all runs and all values, whatever is drawn.
+    Median, band and the iteration at which runs part are of all runs and all values, whatever is drawn. The curves of
+    one metric are laid out at a time.
 
     Parameters
     ----------
-    facts, records
-        Of an experiment, and its `deviate.collect.tables.records`: columns variant, run, metric, iteration and value.
+    facts : ExperimentFacts
+        Of the experiment.
+    recorded : mapping of str to mapping of int to RunValues
+        Its `deviate.collect.tables.values_by_run`: by variant and index of a run, what it recorded.
     points : int, optional
         How many points may be drawn in all. Metrics share them evenly, the runs of a metric theirs likewise. Where a
         run would get fewer than `RUN_POINTS`, fewer runs are drawn. Longer curves are thinned, see `thinned`.
     band : float, optional
         Share of the runs within the band, in (0, 1).
     """
-    reports = _reports(facts)
-    order = [variant.variant for variant in facts.variants]
-    drawn = {name: (curves, repeated) for name, curves, repeated in _by_metric(records, order) if name in reports}
+    variants = list(dict.fromkeys([*(variant.variant for variant in facts.variants), *recorded]))
+    by_metric = {
+        name: {variant: _series_of(recorded.get(variant, {}), name) for variant in variants} for name in _reports(facts)
+    }
+    drawn = {name: each for name, each in by_metric.items() if _has_curve(each)}
     budget = min(METRIC_POINTS, points // max(len(drawn), 1))
-    return Curves(metrics=[_metric(reports[name], *drawn[name], budget, band) for name in reports if name in drawn])
+    return Curves(metrics=[_metric(_reports(facts)[name], each, budget, band) for name, each in drawn.items()])
 
 
 def _reports(facts: ExperimentFacts) -> dict[str, MetricSpread]:
@@ -135,20 +142,14 @@ def _reports(facts: ExperimentFacts) -> dict[str, MetricSpread]:
     return metrics
 
 
-def _by_metric(records: pd.DataFrame, variants: list[str]) -> Iterator[tuple[str, dict[str, dict[int, Curve]], bool]]:
-    """Yield the curves of each metric by variant and run, and whether some iteration had several values.
+def _series_of(runs: Mapping[int, RunValues], metric: str) -> dict[int, Series]:
+    return {index: values[metric] for index, values in sorted(runs.items()) if metric in values}
 
-    What was reported once is no curve.
-    """
-    for name, rows in records.groupby("metric", sort=False, observed=True):
-        by_variant: dict[str, dict[int, Curve]] = {variant: {} for variant in variants}
-        for (variant, run), part in rows.groupby(["variant", "run"], sort=True, observed=True):
-            curve = _one_each(part["iteration"].to_numpy(dtype=np.int64), part["value"].to_numpy(dtype=float))
-            by_variant.setdefault(str(variant), {})[int(str(run))] = curve
-        runs = [curve for curves in by_variant.values() for curve in curves.values()]
-        if max((steps.size for steps, _ in runs), default=0) > 1:
-            kept = {variant: curves for variant, curves in by_variant.items() if curves}
-            yield str(name), kept, sum(steps.size for steps, _ in runs) < len(rows)
+
+def _has_curve(by_variant: Mapping[str, Mapping[int, Series]]) -> bool:
+    """Tell whether some run reported in several iterations; what was reported once is no curve."""
+    every = (series.iterations for runs in by_variant.values() for series in runs.values())
+    return any(bool((iterations != iterations[0]).any()) for iterations in every)
 
 
 def _one_each(iterations: Any, values: Any) -> Curve:
@@ -163,16 +164,22 @@ def _one_each(iterations: Any, values: Any) -> Curve:
 
 
 def _metric(
-    report: MetricSpread, curves: dict[str, dict[int, Curve]], repeated: bool, budget: int, band: float
+    report: MetricSpread, by_variant: Mapping[str, Mapping[int, Series]], budget: int, band: float
 ) -> MetricCurves:
+    curves = {
+        variant: {index: _one_each(series.iterations, series.values) for index, series in runs.items()}
+        for variant, runs in by_variant.items()
+        if runs
+    }
     share = max(budget // len(curves), 1)
+    recorded = sum(len(series.values) for runs in by_variant.values() for series in runs.values())
     return MetricCurves(
         metric=report.name,
         unit=report.unit,
         kind=report.kind,
         direction=report.direction,
         variants=[_variant(variant, runs, share, band) for variant, runs in curves.items()],
-        repeated=repeated,
+        repeated=sum(steps.size for runs in curves.values() for steps, _ in runs.values()) < recorded,
     )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from deviate.report.page import AT_TERMINAL, Page, Reader
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from deviate.collect.identity import RunValues
     from deviate.inference.comparison.comparison import Comparison
     from deviate.inference.experiment import ExperimentFacts
     from deviate.inference.gate.gate import Gate
@@ -70,18 +69,22 @@ class View(Generic[Facts]):
 
 
 def experiment_view(
-    facts: ExperimentFacts, records: pd.DataFrame | None = None, *, curve_lines: bool = False
+    facts: ExperimentFacts,
+    recorded: Mapping[str, Mapping[int, RunValues]] | None = None,
+    *,
+    curve_lines: bool = False,
 ) -> View[ExperimentFacts]:
     """Return the view of an experiment.
 
-    Without `records`, see `Tables.records`, no learning curve is shown; with `curve_lines` brief pages show some, too.
+    Without `recorded`, see `deviate.results.results.Results`, no learning curve is shown; with `curve_lines` brief
+    pages show some, too.
     """
     from deviate.inference.curves import Curves, curves_of
     from deviate.report.pages.experiment.page import experiment_page
 
     @functools.cache
     def curves() -> Curves | None:
-        return None if records is None else curves_of(facts, records)
+        return None if recorded is None else curves_of(facts, recorded)
 
     def page(reader: Reader) -> Page:
         return experiment_page(facts, reader, curves() if reader not in AT_TERMINAL or curve_lines else None)

@@ -23,8 +23,9 @@ from deviate.collect.events import (
     replaced_seeds,
     switches,
 )
-from deviate.collect.identity import Identity
+from deviate.collect.identity import Identity, RunValues
 from deviate.collect.measured import MeasuredMetric, measured_metrics
+from deviate.collect.recorded import values_by_run
 from deviate.collect.reported import ReportedNumber
 from deviate.collect.runs import RunFiles, read_ended_runs
 from deviate.collect.tables import Tables, open_tables
@@ -75,8 +76,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[EnvironmentDifference] = []
     #: As they were settled: with metrics named as they were recorded.
     options: SampleOptions = DEFAULTS
-    #: DataFrame of `Tables.records`; None where it was not read.
-    records: Any = None
+    #: What completed runs recorded, by variant and index, for learning curves; None where it was not kept.
+    recorded: dict[str, dict[int, RunValues]] | None = None
     #: Version of Deviate.
     version: str = ""
     #: Every number that completed runs reported, by variant.
@@ -104,13 +105,13 @@ def read_results(
     folder: ExperimentFolder,
     options: SampleOptions = DEFAULTS,
     *,
-    records: bool = False,
+    curves: bool = False,
     weights: bool = False,
     partial: bool = False,
     groups: GroupOptions = NO_GROUPS,
     inputs: str = "",
 ) -> Results:
-    """Read the files of an experiment; with `records` every record as well, for learning curves, with `weights` these.
+    """Read the files of an experiment; with `curves` every value as well, with `weights` these.
 
     `partial` passes over options on metrics that have no records here: another experiment may have them. `inputs` is a
     file or folder of the inputs of the evaluated examples.
@@ -129,13 +130,13 @@ def read_results(
         names = tables.names
         options = settle_options(options, (name for name, _ in names), partial=partial)
         metrics = known_metrics(experiment, names, options, tables.observed)
-        every = tables.records() if records or options.reach else None
-        frame = _frame(tables, options, metrics, every)
+        frame = _frame(tables, options, metrics)
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
         evaluated = evaluation_results(experiment, runs, tables.repeats(options.aggregates))
         reported, observation = tables.reported, tables.observation
+        values = values_by_run(tables) if curves else None
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     samples = samples_by_variant(frame, ended, metrics, experiment, options)
@@ -162,7 +163,7 @@ def read_results(
         environment={key: _text(value) for key, value in first.items()},
         differences=environment_differences(runs),
         options=options,
-        records=every if records else None,
+        recorded=values,
         version=version(DISTRIBUTION),
         evaluations=evaluations,
         reported=reported,
@@ -203,13 +204,12 @@ def samples_by_variant(
     }
 
 
-def _frame(
-    tables: Tables, options: SampleOptions, metrics: Mapping[str, MeasuredMetric], records: pd.DataFrame | None
-) -> pd.DataFrame:
+def _frame(tables: Tables, options: SampleOptions, metrics: Mapping[str, MeasuredMetric]) -> pd.DataFrame:
     """Return one number per run and metric, with those of when runs reached a value."""
     frame = tables.samples(options.aggregates)
-    if not options.reach or records is None:
+    if not options.reach:
         return frame
+    records = tables.records_of({bar.metric for bar in options.reach})
     reached = reach_samples(records, options.reach, {name: metric.direction for name, metric in metrics.items()})
     return pd.concat([part for part in (frame, reached) if len(part)], ignore_index=True)
 

@@ -4,6 +4,7 @@ import math
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,8 @@ from scipy.integrate import trapezoid
 
 from deviate.collect.aggregates import check_aggregate
 from deviate.collect.measured import TIMES, missing_metrics
-from deviate.collect.tables import RECORD_COLUMNS, SAMPLE_COLUMNS
+from deviate.collect.recorded import values_by_run
+from deviate.collect.tables import RECORD_COLUMNS, SAMPLE_COLUMNS, open_tables
 from deviate.errors import BadOption
 from deviate.replicate.workspace.run_files import Cancelled, Failed
 
@@ -34,6 +36,25 @@ def test_records_keep_the_order_they_were_written_in(tmp_path):
     assert table["metric"].tolist() == ["loss", "acc", "loss", "loss"]
     assert table["value"].tolist() == [2.0, 0.25, 1.0, 0.5]
     assert table["elapsed_s"].tolist() == [0.5, 0.75, 1.5, 1.5]
+
+
+def test_records_are_the_same_run_by_run_by_metric_and_in_memory(tmp_path):
+    folder = make_experiment(tmp_path, [metric("loss"), metric("acc")])
+    for index in (0, 1, 3):
+        make_run(folder, index, [*series(0, [2.0, NAN, index]), *series(1, [0.5, 0.25]), (0, 2, 9.0, -1.0)])
+    with open_tables(folder) as tables:
+        whole = tables.records()
+        parts = list(tables.parts())
+        assert [part["run"].unique().tolist() for part in parts] == [[0], [1], [3]]
+        pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
+        acc = whole[whole["metric"] == "acc"].reset_index(drop=True)
+        pd.testing.assert_frame_equal(tables.records_of({"acc"}), acc)
+        values = values_by_run(tables)
+    for (variant, run, name), rows in whole.groupby(["variant", "run", "metric"]):
+        kept = values[variant][run][name]
+        assert kept.iterations.tolist() == rows["iteration"].tolist()
+        np.testing.assert_array_equal(kept.values, rows["value"])
+    assert {variant: list(runs) for variant, runs in values.items()} == {"control": [0, 1, 3]}
 
 
 def test_ticks_are_no_metric(tmp_path):

@@ -57,7 +57,7 @@ def full_page(facts: Document | Comparison) -> Page:
     """Return the page as data, that of an experiment with learning curves."""
     if isinstance(facts, Comparison):
         return comparison_page(facts, "full")
-    return experiment_page(facts.facts, "full", curves_of(facts.facts, records_of(facts)))
+    return experiment_page(facts.facts, "full", curves_of(facts.facts, cases.by_run(records_of(facts))))
 
 
 def page(facts: Document | Comparison) -> str:

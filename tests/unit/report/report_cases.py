@@ -13,7 +13,7 @@ from msgspec import structs
 
 from deviate.collect.events import EnvironmentDifference, ReachedDraw, ReplacedSeed, RuntimeNote, Switch
 from deviate.collect.fingerprints import Fingerprint
-from deviate.collect.identity import Difference, Identity
+from deviate.collect.identity import Difference, Identity, RunValues, Series
 from deviate.collect.warned import WarnedOperation
 from deviate.experiment import Capture, Experiment, Metric
 from deviate.factors import VARIANTS
@@ -389,3 +389,12 @@ CASES = {
     case.__name__: case
     for case in (usual, troubled, crowded, identical, single, none_completed, not_started, all_nan, sources)
 }
+
+
+def by_run(records: pd.DataFrame) -> dict[str, dict[int, RunValues]]:
+    """Return records as curves are made of: by variant and run, the values of each metric."""
+    recorded: dict[str, dict[int, dict[str, Series]]] = {}
+    for (variant, run, metric), part in records.groupby(["variant", "run", "metric"], sort=False):
+        series = Series(*(part[name].to_numpy() for name in ("iteration", "value")), np.arange(len(part)))
+        recorded.setdefault(variant, {}).setdefault(run, {})[metric] = series
+    return recorded

@@ -165,7 +165,8 @@ def test_values_that_are_held_have_the_digits_of_the_rows_beside_them():
 def test_lines_for_the_figures_of_the_main_metric_are_ready():
     document = cases.sources()
     points = [("algo+impl", run, "test acc", step, float(run + step)) for run in range(2) for step in range(3)]
-    curves = curves_of(document.facts, pd.DataFrame(points, columns=["variant", "run", "metric", "iteration", "value"]))
+    records = pd.DataFrame(points, columns=["variant", "run", "metric", "iteration", "value"])
+    curves = curves_of(document.facts, cases.by_run(records))
     lines = render_latex(document, curves).splitlines()
     commented = lines[next(place for place, line in enumerate(lines) if line.startswith("% Figures")) :]
     assert all(line.startswith("%") for line in commented)

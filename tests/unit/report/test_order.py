@@ -96,7 +96,7 @@ def test_learning_curves_open_on_validation_where_the_main_metric_has_no_curve()
         for run in range(2) for name in VALUES if name != "test acc" for step in range(3)
     ]  # fmt: skip
     records = pd.DataFrame(points, columns=["variant", "run", "metric", "iteration", "value"])
-    section = curve_section(document.facts, Charts(document.facts, curves_of(document.facts, records)))
+    section = curve_section(document.facts, Charts(document.facts, curves_of(document.facts, cases.by_run(records))))
     (panels,) = [block for block in section.blocks if isinstance(block, ByMetric)]
     assert panels.first == "val acc"
     assert [panel.metric for panel in panels.panels] == ["train acc", "val acc", "val loss"]

@@ -71,7 +71,7 @@ def test_a_narrow_terminal_gives_up_the_strips_of_variants_before_numbers():
 
 def test_curves_are_shown_where_they_are_given():
     document = cases.document({"algo+impl": {"acc": [3.0, 5.0]}})
-    curves = curves_of(document, records([[0.0, 1.0, 2.0, 3.0], [0.0, 3.0, 4.0, 5.0]]))
+    curves = curves_of(document, cases.by_run(records([[0.0, 1.0, 2.0, 3.0], [0.0, 3.0, 4.0, 5.0]])))
     lines = printed(document, 80, curves=curves).splitlines()
     row = next(line for line in lines if line.startswith("acc ") and BLOCKS[0] in line)
     # The median of the two runs is 0, 2, 3, 4.
@@ -82,16 +82,16 @@ def test_curves_are_shown_where_they_are_given():
 def test_variants_of_a_curve_share_its_scale():
     document = cases.document({"init": {"acc": [1.0, 1.0]}, "control": {"acc": [4.0, 4.0]}})
     parts = [records([[0.0, 1.0]] * 2, variant="init"), records([[0.0, 4.0]] * 2, variant="control")]
-    text = printed(document, 80, curves=curves_of(document, pd.concat(parts)))
+    text = printed(document, 80, curves=curves_of(document, cases.by_run(pd.concat(parts))))
     found = {line.split()[1]: line.split()[3] for line in text.splitlines() if re.match(r"acc (init|control) ", line)}
     assert found == {"init": "▁▃", "control": "▁█"}
 
 
 def test_a_constant_curve_and_a_huge_one_are_drawn():
     document = cases.document({"algo+impl": {"acc": [3.0, 3.0]}})
-    flat = printed(document, 80, curves=curves_of(document, records([[3.0] * 3] * 2)))
+    flat = printed(document, 80, curves=curves_of(document, cases.by_run(records([[3.0] * 3] * 2))))
     assert "▁▁▁" in flat
-    huge = printed(document, 80, curves=curves_of(document, records([[-1.7e308, 1.7e308]] * 2)))
+    huge = printed(document, 80, curves=curves_of(document, cases.by_run(records([[-1.7e308, 1.7e308]] * 2))))
     assert "▁█" in huge
 
 
@@ -100,7 +100,7 @@ def test_a_constant_curve_and_a_huge_one_are_drawn():
 def test_a_long_curve_fits_the_terminal(width, encoding):
     document = cases.document({"algo+impl": {"acc": [3.0, 3.0], "loss": [1.0, 2.0]}})
     noise = np.random.default_rng(0).normal(size=(2, 5000)).cumsum(axis=1)
-    text = printed(document, width, encoding, curves_of(document, records(noise)))
+    text = printed(document, width, encoding, curves_of(document, cases.by_run(records(noise))))
     row = next(line for line in text.splitlines() if re.match(r"acc .* 5000$", line))
     drawn = max(re.findall(f"[{BLOCKS if encoding == 'utf-8' else re.escape(ASCII_BLOCKS)}]+", row), key=len)
     assert 10 <= len(drawn) <= CURVE_WIDTH

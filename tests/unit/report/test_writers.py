@@ -23,7 +23,7 @@ from deviate.report.writers.experiment_csv import RECORD_COLUMNS, records_csv, s
 from deviate.report.writers.registry import find_writer
 from deviate.report.writers.terminal import print_page
 
-OFFERED = experiment_writers(None)
+OFFERED = experiment_writers(())
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
@@ -301,7 +301,8 @@ def records():
 
 def test_csv_holds_every_record_bit_for_bit():
     table = records()
-    rows = list(csv.DictReader(io.StringIO(records_csv(cases.usual().facts, table))))
+    text = "".join(records_csv(cases.usual().facts, [table.iloc[:50], table.iloc[50:]]))
+    rows = list(csv.DictReader(io.StringIO(text)))
     assert list(rows[0]) == ["experiment", *RECORD_COLUMNS]
     assert {(row["experiment"], row["metric"]) for row in rows} == {("digits_mlp", 'a,"b"\nc')}
     read = [struct.pack("<d", float(row["value"])) for row in rows]
@@ -311,7 +312,9 @@ def test_csv_holds_every_record_bit_for_bit():
 
 
 def test_csv_without_records_is_the_head():
-    assert records_csv(cases.usual().facts, records().iloc[:0]) == f"experiment,{','.join(RECORD_COLUMNS)}\n"
+    head = f"experiment,{','.join(RECORD_COLUMNS)}\n"
+    for parts in ([], [records()[:0]]):
+        assert "".join(records_csv(cases.usual().facts, parts)) == head
 
 
 @ALL
@@ -325,11 +328,11 @@ def test_summary_csv_agrees_with_the_json(case):
 
 
 @ALL
-@pytest.mark.parametrize("name", experiment_writers(None))
+@pytest.mark.parametrize("name", experiment_writers(()))
 def test_every_format_writes_every_document(case, name):
-    facts, writer = case().facts, experiment_writers(records())[name]
+    facts, writer = case().facts, experiment_writers([records()])[name]
     page = experiment_page(facts, writer.reader) if writer.reader else facts
-    assert writer.render(page).endswith("\n")
+    assert "".join(writer.render(page)).endswith("\n")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,14 @@ def write_whole(path: Path, data: bytes, *, durable: bool = False) -> None:
     The folder of `path` exists. `durable` waits until the disk has the data, so that not even a power cut takes it
     back.
     """
+    write_parts(path, [data], durable=durable)
+
+
+def write_parts(path: Path, parts: Iterable[bytes], *, durable: bool = False) -> None:
+    """Write what may be too large for memory as `write_whole` writes."""
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with aside.open("wb") as file:
-        file.write(data)
+        file.writelines(parts)
         if durable:
             file.flush()
             os.fsync(file.fileno())

@@ -9,14 +9,14 @@ import pandas as pd
 from deviate.report.escape import csv_cell
 
 
-def csv_text(table: pd.DataFrame, na_rep: str = "") -> str:
+def csv_text(table: pd.DataFrame, na_rep: str = "", *, header: bool = True) -> str:
     """Return the frame as CSV with `na_rep` for what is unknown; texts are made safe, numbers stay as they are."""
     shown = table.copy()
     for position, dtype in enumerate(shown.dtypes):
         if not pd.api.types.is_numeric_dtype(dtype):
             # Many rows have few names.
             shown.isetitem(position, _safe(shown.iloc[:, position]).array)
-    return shown.to_csv(index=False, na_rep=na_rep, lineterminator="\n")
+    return shown.to_csv(index=False, na_rep=na_rep, lineterminator="\n", header=header)
 
 
 def _safe(column: pd.Series[Any]) -> pd.Series[Any]:

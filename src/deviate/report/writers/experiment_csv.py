@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import pandas as pd
 
 from deviate.inference.experiment import ExperimentFacts
@@ -13,17 +15,19 @@ from deviate.report.writers.csv_text import csv_text
 RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
 
 
-def records_csv(facts: ExperimentFacts, records: pd.DataFrame) -> str:
-    """Return every record in long form, in the columns ``experiment`` and `RECORD_COLUMNS`; of chosen metrics theirs.
+def records_csv(facts: ExperimentFacts, parts: Iterable[pd.DataFrame]) -> Iterator[str]:
+    """Yield every record in long form, in the columns ``experiment`` and `RECORD_COLUMNS`; of chosen metrics theirs.
 
-    Floats are written with the digits that read back as the same float64; NaN and infinities as ``nan``, ``inf`` and
-    ``-inf``.
+    `parts` are tables of records, see `deviate.collect.tables.Tables.parts`. Floats are written with the digits that
+    read back as the same float64; NaN and infinities as ``nan``, ``inf`` and ``-inf``.
     """
     chosen = facts.metrics_chosen
-    kept = records[records["metric"].isin(chosen)] if chosen else records
-    table = kept.loc[:, list(RECORD_COLUMNS)]
-    table.insert(0, "experiment", facts.experiment)
-    return csv_text(table, na_rep="nan")
+    yield ",".join(("experiment", *RECORD_COLUMNS)) + "\n"
+    for records in parts:
+        kept = records[records["metric"].isin(chosen)] if chosen else records
+        table = kept.loc[:, list(RECORD_COLUMNS)]
+        table.insert(0, "experiment", facts.experiment)
+        yield csv_text(table, na_rep="nan", header=False)
 
 
 def summary_csv(facts: ExperimentFacts) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ class Writer(msgspec.Struct, frozen=True, kw_only=True):
     suffixes: tuple[str, ...]
     #: For whom pages in it are; None: it writes facts, not pages.
     reader: Reader | None = None
-    #: Takes a page, or else the facts of its topic.
-    render: Callable[[Any], str]
+    #: Takes a page, or else the facts of its topic; what may be too long for one text comes in parts that end a line.
+    render: Callable[[Any], str | Iterator[str]]
 
 
 def _terminal(page: Page) -> str:
@@ -83,7 +83,7 @@ _ORDER = ("terminal", "md", "tex", "json", "html", "csv", "summary", "groups", "
 DEFAULT_FORMAT = "terminal"
 
 
-def writers(**facts: Callable[[Any], str]) -> dict[str, Writer]:
+def writers(**facts: Callable[[Any], str | Iterator[str]]) -> dict[str, Writer]:
     """Return what a topic can be written in by name: as a page, and its facts by the functions that are given.
 
     Examples

@@ -57,7 +57,7 @@ def crowd(runs):
 
 def test_a_budget_is_kept_and_what_is_not_drawn_is_said():
     frame, values = long_records()
-    curves = curves_of(crowd(30), frame, points=600)
+    curves = curves_of(crowd(30), cases.by_run(frame), points=600)
     (variant,) = curves.metrics[0].variants
     drawn = [run.index for run in variant.runs]
     assert len(drawn) == 600 // RUN_POINTS
@@ -78,7 +78,7 @@ def test_band_and_parting_are_of_all_runs_and_all_values(monkeypatch):
     band, parted = curve_band(pairs), parting(pairs)
     # Few cells at once: laid out piece by piece, and the same.
     monkeypatch.setattr("deviate.inference.curves._CELLS", 700)
-    (variant,) = curves_of(crowd(30), frame, points=600).metrics[0].variants
+    (variant,) = curves_of(crowd(30), cases.by_run(frame), points=600).metrics[0].variants
     places = np.searchsorted(band.iterations, variant.band.iterations)
     assert variant.band.median == pytest.approx(band.median[places], rel=1e-8)
     assert variant.band.low == pytest.approx(band.low[places], rel=1e-8)
@@ -90,7 +90,7 @@ def test_band_and_parting_are_of_all_runs_and_all_values(monkeypatch):
 def test_short_curves_are_whole_and_nothing_is_noted():
     document = cases.usual()
     records = figure_cases.records_of(document)
-    curves = curves_of(document, records)
+    curves = curves_of(document, cases.by_run(records))
     assert [metric.metric for metric in curves.metrics] == [
         metric.name for metric in document.variants[0].metrics if metric.kind != "speed"
     ]
@@ -107,7 +107,7 @@ def test_of_several_values_at_an_iteration_the_last_finite_one_counts_and_length
         [("algo+impl", run, "test acc", step, value) for run, step, value in rows],
         columns=["variant", "run", "metric", "iteration", "value"],
     )
-    (variant,) = curves_of(crowd(2), frame).metrics[0].variants
+    (variant,) = curves_of(crowd(2), cases.by_run(frame)).metrics[0].variants
     assert [run.values for run in variant.runs] == [[2.0, None], [2.0, 5.0, 6.0]]
     assert (variant.band.iterations, variant.band.n) == ([0, 1, 2], [2, 1, 1])
     assert (variant.parting.iteration, variant.parting.compared) == (None, 1)
@@ -119,11 +119,11 @@ def test_a_caption_says_which_of_several_values_is_drawn():
     frame = pd.DataFrame(rows, columns=["variant", "run", "metric", "iteration", "value"])
     said = "Of several values in one iteration the last finite one is drawn."
     for records, told in ((frame, True), (frame.drop_duplicates(), False)):
-        (figure,) = curve_figures(curves_of(crowd(2), records), ["algo+impl"])
+        (figure,) = curve_figures(curves_of(crowd(2), cases.by_run(records)), ["algo+impl"])
         assert (said in figure.description) is told
 
 
 def test_what_was_reported_once_is_no_curve():
     document = cases.usual()
     records = figure_cases.records_of(document, iterations=1)
-    assert curves_of(document, records).metrics == []
+    assert curves_of(document, cases.by_run(records)).metrics == []

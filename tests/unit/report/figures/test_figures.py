@@ -23,7 +23,7 @@ ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
 
 def figures_of(document, **changes):
     records = figure_cases.records_of(document, **changes)
-    return experiment_figures(document, curves_of(document, records))
+    return experiment_figures(document, curves_of(document, cases.by_run(records)))
 
 
 def the(figures, name):
