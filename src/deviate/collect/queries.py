@@ -66,9 +66,9 @@ SELECT variant, run, arg_max(value, steps) AS value FROM timed GROUP BY place, v
 """
 
 NO_RECORDS = """
-SELECT ''::VARCHAR AS variant, 0::BIGINT AS run, 0::BIGINT AS place, 0::BIGINT AS part, ''::VARCHAR AS metric, 0::INTEGER AS source,
-       0::INTEGER AS iteration, 0::DOUBLE AS elapsed_s, 0::DOUBLE AS value, ''::VARCHAR AS process,
-       0::BIGINT AS position, 0::BIGINT AS repeat
+SELECT ''::VARCHAR AS variant, 0::BIGINT AS run, 0::BIGINT AS place, 0::BIGINT AS part, ''::VARCHAR AS metric,
+       0::INTEGER AS source, 0::INTEGER AS iteration, 0::DOUBLE AS elapsed_s, 0::DOUBLE AS value,
+       ''::VARCHAR AS process, 0::BIGINT AS position, 0::BIGINT AS repeat
 WHERE false
 """
 

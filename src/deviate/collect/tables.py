@@ -66,7 +66,7 @@ class Tables:
     _database: duckdb.DuckDBPyConnection
 
     def records(self) -> pd.DataFrame:
-        """Return every record, in the order each run wrote them.
+        """Return every record, in the order each run wrote them; then those of its evaluations, and what was only seen.
 
         Columns ``variant``, ``run``, ``metric``, ``iteration`` (of the main loop, from 0; -1 before it), ``elapsed_s``
         (since the run's first process started) and ``value``.
@@ -85,10 +85,8 @@ class Tables:
 
     def _records(self, source: str, chosen: str, **parameters: object) -> pd.DataFrame:
         given = parameters if "$tick" not in chosen else {"tick": TICK_NAME, **parameters}
-        columns = ", ".join(RECORD_COLUMNS)
-        query = (
-            f"SELECT {columns} FROM {source} AS record WHERE {chosen} ORDER BY place, part, repeat, position, metric"
-        )
+        order = "place, part, repeat, position, metric"
+        query = f"SELECT {', '.join(RECORD_COLUMNS)} FROM {source} AS record WHERE {chosen} ORDER BY {order}"
         return self._database.execute(query, given).df()
 
     @cached_property
@@ -261,8 +259,9 @@ _NOTHING_OBSERVED = pd.DataFrame(
     {
         "variant": pd.Series(dtype=str), "run": pd.Series(dtype="int64"), "place": pd.Series(dtype="int64"),
         "part": pd.Series(dtype="int64"), "metric": pd.Series(dtype=str), "source": pd.Series(dtype="int32"),
-        "iteration": pd.Series(dtype="int32"), "elapsed_s": pd.Series(dtype="float64"), "value": pd.Series(dtype="float64"),
-        "process": pd.Series(dtype=str), "position": pd.Series(dtype="int64"), "repeat": pd.Series(dtype="int64"),
+        "iteration": pd.Series(dtype="int32"), "elapsed_s": pd.Series(dtype="float64"),
+        "value": pd.Series(dtype="float64"), "process": pd.Series(dtype=str), "position": pd.Series(dtype="int64"),
+        "repeat": pd.Series(dtype="int64"),
     }
 )  # fmt: skip
 
