@@ -134,7 +134,9 @@ def read_results(
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
-        evaluated = evaluation_results(experiment, runs, tables.repeats(options.aggregates))
+        evaluated = (
+            evaluation_results(experiment, runs, tables.repeats(options.aggregates)) if experiment.evaluations else []
+        )
         reported, observation = tables.reported, tables.observation
         values = values_by_run(tables) if curves else None
     ended = [run_result(run) for run in runs]
