@@ -113,13 +113,14 @@ class Tables:
     _database: duckdb.DuckDBPyConnection
 
     def records(self) -> pd.DataFrame:
-        """Return every record, in the order each run wrote them.
+        """Return every record, in the order each run wrote them; those at equal positions by metric.
 
         Columns ``variant``, ``run``, ``metric``, ``iteration`` (of the main loop, from 0; -1 before it), ``elapsed_s``
         (since the run's first process started) and ``value``.
         """
         return self._database.execute(
-            f"SELECT {', '.join(RECORD_COLUMNS)} FROM record WHERE metric <> $tick ORDER BY place, repeat, position",
+            f"SELECT {', '.join(RECORD_COLUMNS)} FROM record WHERE metric <> $tick"
+            " ORDER BY place, repeat, position, metric",
             {"tick": TICK_NAME},
         ).df()
 
