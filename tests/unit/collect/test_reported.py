@@ -72,6 +72,19 @@ def test_observed_values_are_records_with_the_iteration_that_printed_them(folder
     assert seen["elapsed_s"].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 
 
+def test_records_at_the_same_place_are_in_one_order_in_every_run(tmp_path):
+    experiment = make_experiment(tmp_path, [])
+    names = ["recall", "error", "loss", "accuracy"]
+    for index in range(2):
+        run = make_run(experiment, index, [])
+        lines = [f"{name}: {index + step + place:.2f}" for step in range(5) for place, name in enumerate(names)]
+        run.stdout_file.write_text("\n".join(lines) + "\n")
+    with open_tables(experiment) as tables:
+        table = tables.records()
+    orders = [table[table["run"] == index]["metric"].tolist() for index in range(2)]
+    assert orders == [sorted(names) * 5] * 2
+
+
 def test_observed_metrics_are_samples_that_say_so(folder):
     with open_tables(folder) as tables:
         samples = tables.samples()
