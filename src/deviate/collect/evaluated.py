@@ -1,9 +1,13 @@
-"""What the evaluations of runs recorded and printed, beside what their trainings did."""
+"""What the evaluations of runs recorded and printed, beside what their trainings did.
+
+Where files of one of several passes over a run were damaged, the values that come of them are missing of all: a mean of
+the others is another number than the one that was reported.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -18,10 +22,12 @@ from deviate.experiment import Experiment, Step
 
 @dataclass(frozen=True)
 class Evaluated:
-    """One pass of an evaluation over the runs: those that it completed in."""
+    """One pass of an evaluation over the runs: those that it completed in, as far as no pass was damaged."""
 
     step: Step
     repeat: int
+    #: What this pass left of every run, whatever came of it.
+    every: list[RunFiles]
     runs: list[RunFiles]
     #: Place of each of these runs among all.
     places: list[int]
@@ -30,6 +36,8 @@ class Evaluated:
     #: Position of the evaluation's first metric among all of the experiment.
     offset: int
     observation: Observation
+    #: Runs whose text was damaged in one of the passes.
+    unread: frozenset[str] = frozenset()
 
     @property
     def series(self) -> list[ObservedSeries]:
@@ -37,6 +45,7 @@ class Evaluated:
         return [
             ObservedSeries(each.run, self.places[each.place], self.step.prefix + each.metric, each.mined, self.repeat)
             for each in self.observation.series
+            if each.run.name not in self.unread
         ]
 
     @property
@@ -64,16 +73,25 @@ def read_evaluated(experiment: Experiment, runs: Sequence[RunFiles], spare: Path
     """Read the evaluations of `runs`; `spare` is the folder to write to where a run's folder cannot be written."""
     passes, offset = [], len(experiment.metrics)
     for step in experiment.evaluations:
-        passes += [_pass(step, repeat, runs, offset, spare) for repeat in range(step.repeat)]
+        passes += _passes(step, runs, offset, spare)
         offset += len(step.metrics)
     return passes
 
 
-def _pass(step: Step, repeat: int, runs: Sequence[RunFiles], offset: int, spare: Path) -> Evaluated:
-    read = [(place, read_run(run.folder.step(step.name, repeat))) for place, run in enumerate(runs)]
-    completed = [(place, run) for place, run in read if run.completed]
+def _passes(step: Step, runs: Sequence[RunFiles], offset: int, spare: Path) -> list[Evaluated]:
+    passes = [[read_run(run.folder.step(step.name, repeat)) for run in runs] for repeat in range(step.repeat)]
+    damaged = {place for every in passes for place, run in enumerate(every) if run.damage}
+    made = [_pass(step, repeat, every, damaged, offset, spare) for repeat, every in enumerate(passes)]
+    unread = frozenset(run for each in made for run in each.observation.damaged)
+    return [replace(each, unread=unread) for each in made]
+
+
+def _pass(
+    step: Step, repeat: int, every: list[RunFiles], damaged: Collection[int], offset: int, spare: Path
+) -> Evaluated:
+    completed = {place: run for place, run in enumerate(every) if run.completed and place not in damaged}
     aside = spare / f"{step.name}-{repeat}"
     aside.mkdir()
-    done = [run for _, run in completed]
+    done = list(completed.values())
     files = [run_parquet(run.folder, [metric.name for metric in step.metrics], aside) for run in done]
-    return Evaluated(step, repeat, done, [place for place, _ in completed], files, offset, observe(done, files, aside))
+    return Evaluated(step, repeat, every, done, list(completed), files, offset, observe(done, files, aside))

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 
 from deviate.collect.derived import derived_table, stamp_of
 from deviate.collect.identity import numbers
-from deviate.collect.integrity import text_damage
 from deviate.collect.logged import logged_series
 from deviate.collect.marks import NO_MARKS, Marks, read_timeline
 from deviate.collect.observed.slots import Slot, SlotSeries, mine_log
@@ -22,6 +21,7 @@ from deviate.collect.observed.structured import read_file
 from deviate.collect.passes import by_passes, noted_lines
 from deviate.collect.processes import Process, run_processes
 from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.integrity import text_damage
 from deviate.trackers.recognition import goes_with_metrics, tracker_of
 
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.

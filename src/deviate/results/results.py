@@ -134,8 +134,8 @@ def read_results(
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
-        evaluated = evaluation_results(experiment, runs, tables.repeats(options.aggregates))
-        reported, observation = tables.reported, tables.observation
+        evaluated = evaluation_results(experiment, tables.evaluated, tables.repeats(options.aggregates))
+        reported, observation, passes = tables.reported, tables.observation, tables.evaluated
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     samples = samples_by_variant(frame, ended, metrics, experiment, options)
@@ -157,6 +157,11 @@ def read_results(
             *notes(runs),
             *damage_notes(predicted),
             *_text_notes(observation.damaged),
+            *(
+                note
+                for each in passes
+                for note in _text_notes(each.observation.damaged, f"steps/{each.step.name}-{each.repeat}/")
+            ),
         ],
         environments=_environments(run for run in runs if run.completed),
         environment={key: _text(value) for key, value in first.items()},
@@ -227,10 +232,13 @@ def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote
     return [*skipped, *([RuntimeNote(slug="left-out", message=message)] if absent else [])]
 
 
-def _text_notes(damaged: Mapping[str, list[str]]) -> list[RuntimeNote]:
-    """Say which text was not searched, so that its runs have no value of the metrics that are seen in it alone."""
+def _text_notes(damaged: Mapping[str, list[str]], place: str = "") -> list[RuntimeNote]:
+    """Say which text was not searched, so that its runs have no value of the metrics that are seen in it alone.
+
+    `place` is the folder of an evaluation in that of its run.
+    """
     return [
-        RuntimeNote(slug="text-damaged", message=f"Text that is not searched for metrics: {reason}.", runs=[run])
+        RuntimeNote(slug="text-damaged", message=f"Text that is not searched for metrics: {place}{reason}.", runs=[run])
         for run, reasons in damaged.items()
         for reason in reasons
     ]

@@ -5,10 +5,10 @@ import random
 import pytest
 from made import make_experiment, make_run, metric, series, write_process
 
-from deviate.collect.integrity import damage
 from deviate.errors import WorkspaceUnusable
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.files import write_json
+from deviate.replicate.workspace.integrity import damage
 from deviate.replicate.workspace.run_files import Cancelled
 from deviate.results.results import read_results
 
