@@ -62,9 +62,6 @@ OUTCOMES = ("refused", "left out and named", "same numbers", "WRONG NUMBER", "TR
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
-#: Damages of each file and kind after which the command itself is typed.
-TYPED = 1
-
 #: What is read of an experiment, by name and by what each entry is of.
 Numbers = dict[str, Any]
 
@@ -86,6 +83,7 @@ def main() -> None:
     """Damage, print the table and the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--times", type=int, default=200)
+    parser.add_argument("--typed", type=int, default=1, help="damages of each after which the command is typed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="kinds of files whose name holds this word")
     parser.add_argument("--skip", default="", help="not those whose name holds this one")
@@ -98,7 +96,7 @@ def main() -> None:
             if options.only in kind.name and (not options.skip or options.skip not in kind.name):
                 first = kind.words.split()[0] not in commands
                 commands.add(kind.words.split()[0])
-                rows += damaged(kind, options.times, options.seed, own_process=first)
+                rows += damaged(kind, options, own_process=first)
                 for row in rows[-2:]:
                     print(json.dumps(row), f"{time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
     heads = (*OUTCOMES, "typed")
@@ -174,17 +172,17 @@ def numbers(folder: ExperimentFolder) -> Numbers:
     results = read_results(folder, records=True, weights=True)
     found: Numbers = {"status": {(run.variant, run.index): run.status for run in results.runs}}
     found["samples"] = {
-        (sample.name, run): value
-        for samples in results.samples.values()
+        (variant, sample.name, run): value
+        for variant, samples in results.samples.items()
         for sample in samples
         for run, value in zip(sample.runs, sample.values, strict=True)
     }
     records: pd.DataFrame = results.records
     found["records"] = {key: digest(part[["iteration", "elapsed_s", "value"]].to_numpy())
-                        for key, part in records.groupby(["run", "metric"])}  # fmt: skip
+                        for key, part in records.groupby(["variant", "run", "metric"])}  # fmt: skip
     found["predictions"] = {
-        (each.site.line, each.kept, run, what): digest(array[at][np.argsort(each.predictions.keys)])
-        for evaluations in results.evaluations.values()
+        (variant, each.site.line, each.kept, run, what): digest(array[at][np.argsort(each.predictions.keys)])
+        for variant, evaluations in results.evaluations.items()
         for each in evaluations
         if each.predictions is not None
         for what, array in (("labels", each.predictions.labels), ("scores", each.predictions.scores))
@@ -192,8 +190,8 @@ def numbers(folder: ExperimentFolder) -> Numbers:
         for at, run in enumerate(each.predictions.runs)
     }
     found["weights"] = {
-        (run, moment, layer): digest(values)
-        for runs in results.weights.values()
+        (variant, run, moment, layer): digest(values)
+        for variant, runs in results.weights.items()
         for run, each in runs.items()
         for moment, layers in [("final", each.layers), *each.moments.items()]
         for layer, values in layers.items()
@@ -209,16 +207,18 @@ def digest(values: Any) -> str:
     return f"{array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}"
 
 
-def damaged(kind: Kind, times: int, seed: int, *, own_process: bool) -> list[dict[str, Any]]:
+def damaged(kind: Kind, options: argparse.Namespace, *, own_process: bool) -> list[dict[str, Any]]:
     """Damage one file in both ways, and count what came of it; the file is as it was afterwards."""
     # What reads starts threads, after which nothing may fork: it has a process of its own.
-    ended = forked(lambda: print(json.dumps(counted(kind, times, seed))), kind.project, {}, seconds=3600)
+    ended = forked(
+        lambda: print(json.dumps(counted(kind, options.times, options.seed))), kind.project, {}, seconds=3600
+    )
     if ended.status:
         sys.exit(ended.errors)
     print(ended.errors, end="", file=sys.stderr)
     rows: list[dict[str, Any]] = json.loads(ended.printed)
-    problems = list(problems_typed(kind, seed, own_process=own_process))
-    return [{**row, "typed": TYPED, "problems": problems} for row in rows]
+    problems = list(problems_typed(kind, options, own_process=own_process))
+    return [{**row, "typed": options.typed, "problems": problems} for row in rows]
 
 
 def counted(kind: Kind, times: int, seed: int) -> list[dict[str, Any]]:
@@ -237,10 +237,10 @@ def counted(kind: Kind, times: int, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
-def problems_typed(kind: Kind, seed: int, *, own_process: bool) -> Iterator[str]:
+def problems_typed(kind: Kind, options: argparse.Namespace, *, own_process: bool) -> Iterator[str]:
     """Type the command after damages; yield what is wrong with how it ended. The workspace is put back."""
-    project, data, rng = kind.project, kind.path.read_bytes(), random.Random(f"{seed} {kind.name}")
-    for index in range(2 * TYPED):
+    project, data, rng = kind.project, kind.path.read_bytes(), random.Random(f"{options.seed} {kind.name}")
+    for index in range(2 * options.typed):
         kept = project.with_name(f"{project.name}-kept")
         shutil.copytree(project / ".deviate", kept, symlinks=True)
         kind.path.write_bytes((cut, flipped)[index % 2](data, rng))

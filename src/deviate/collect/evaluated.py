@@ -7,7 +7,7 @@ the others is another number than the one that was reported.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -21,31 +21,51 @@ from deviate.experiment import Experiment, Step
 
 
 @dataclass(frozen=True)
+class Pass:
+    """One pass of an evaluation over one run, which completed."""
+
+    repeat: int
+    run: RunFiles
+    #: Of the run among all.
+    place: int
+    #: Its records.
+    file: Path
+
+    @property
+    def key(self) -> str:
+        """What tells it from other passes over any run."""
+        return f"{self.run.name}/{self.repeat}"
+
+
+@dataclass(frozen=True)
 class Evaluated:
-    """One pass of an evaluation over the runs: those that it completed in, as far as no pass was damaged."""
+    """An evaluation with its passes over the runs that lack none by damage."""
 
     step: Step
-    repeat: int
-    #: What this pass left of every run, whatever came of it.
-    every: list[RunFiles]
-    runs: list[RunFiles]
-    #: Place of each of these runs among all.
-    places: list[int]
-    #: The records of each.
-    files: list[Path]
+    #: What each pass left of every run, whatever came of it.
+    every: list[list[RunFiles]]
+    passes: list[Pass]
     #: Position of the evaluation's first metric among all of the experiment.
     offset: int
+    #: Of all passes together: what a number is shows where it varies.
     observation: Observation
-    #: Runs whose text was damaged in one of the passes.
-    unread: frozenset[str] = frozenset()
+
+    @property
+    def damaged(self) -> list[tuple[Pass, list[str]]]:
+        """Passes whose text was damaged, with how."""
+        return [
+            (each, self.observation.damaged[each.key]) for each in self.passes if each.key in self.observation.damaged
+        ]
 
     @property
     def series(self) -> list[ObservedSeries]:
         """The values of observed metrics, under their names in results."""
+        unread = {each.place for each, _ in self.damaged}
+        placed = [(each, self.passes[each.place]) for each in self.observation.series]
         return [
-            ObservedSeries(each.run, self.places[each.place], self.step.prefix + each.metric, each.mined, self.repeat)
-            for each in self.observation.series
-            if each.run.name not in self.unread
+            ObservedSeries(each.run, one.place, self.step.prefix + each.metric, each.mined, one.repeat)
+            for each, one in placed
+            if one.place not in unread
         ]
 
     @property
@@ -71,27 +91,29 @@ class Evaluated:
 
 def read_evaluated(experiment: Experiment, runs: Sequence[RunFiles], spare: Path) -> list[Evaluated]:
     """Read the evaluations of `runs`; `spare` is the folder to write to where a run's folder cannot be written."""
-    passes, offset = [], len(experiment.metrics)
+    evaluated, offset = [], len(experiment.metrics)
     for step in experiment.evaluations:
-        passes += _passes(step, runs, offset, spare)
+        evaluated.append(_evaluated(step, runs, offset, spare))
         offset += len(step.metrics)
-    return passes
+    return evaluated
 
 
-def _passes(step: Step, runs: Sequence[RunFiles], offset: int, spare: Path) -> list[Evaluated]:
-    passes = [[read_run(run.folder.step(step.name, repeat)) for run in runs] for repeat in range(step.repeat)]
-    damaged = {place for every in passes for place, run in enumerate(every) if run.damage}
-    made = [_pass(step, repeat, every, damaged, offset, spare) for repeat, every in enumerate(passes)]
-    unread = frozenset(run for each in made for run in each.observation.damaged)
-    return [replace(each, unread=unread) for each in made]
+def _evaluated(step: Step, runs: Sequence[RunFiles], offset: int, spare: Path) -> Evaluated:
+    every = [[read_run(run.folder.step(step.name, repeat)) for run in runs] for repeat in range(step.repeat)]
+    harmed = {place for each in every for place, run in enumerate(each) if run.damage}
+    passes = [one for repeat, each in enumerate(every) for one in _passes(step, repeat, each, harmed, spare)]
+    observation = observe(
+        [each.run for each in passes], [each.file for each in passes], spare, keys=[each.key for each in passes]
+    )
+    return Evaluated(step, every, passes, offset, observation)
 
 
-def _pass(
-    step: Step, repeat: int, every: list[RunFiles], damaged: Collection[int], offset: int, spare: Path
-) -> Evaluated:
-    completed = {place: run for place, run in enumerate(every) if run.completed and place not in damaged}
+def _passes(step: Step, repeat: int, runs: list[RunFiles], harmed: Collection[int], spare: Path) -> list[Pass]:
     aside = spare / f"{step.name}-{repeat}"
     aside.mkdir()
-    done = list(completed.values())
-    files = [run_parquet(run.folder, [metric.name for metric in step.metrics], aside) for run in done]
-    return Evaluated(step, repeat, every, done, list(completed), files, offset, observe(done, files, aside))
+    names = [metric.name for metric in step.metrics]
+    return [
+        Pass(repeat, run, place, run_parquet(run.folder, names, aside))
+        for place, run in enumerate(runs)
+        if run.completed and place not in harmed
+    ]

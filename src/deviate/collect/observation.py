@@ -82,8 +82,9 @@ class Observation:
 
 
 def observe(
-    runs: Sequence[RunFiles], files: Sequence[Path], spare: Path, wishes: Sequence[ObservedWish] = ()
-) -> Observation:
+    runs: Sequence[RunFiles], files: Sequence[Path], spare: Path, wishes: Sequence[ObservedWish] = (),
+    keys: Sequence[str] = (),
+) -> Observation:  # fmt: skip
     """Read what runs reported.
 
     Parameters
@@ -94,26 +95,29 @@ def observe(
         Folder to write to where a run's folder cannot be written.
     wishes : sequence of ObservedWish
         What the user says of numbers in text.
+    keys : sequence of str
+        What tells the runs apart; their names by default.
     """
+    named = dict(zip(keys or [run.name for run in runs], zip(runs, files, strict=True), strict=True))
     by_variant: dict[str, dict[str, MinedRun]] = {}
     recorded: dict[str, RunValues] = {}
-    for run, file in zip(runs, files, strict=True):
+    for key, (run, file) in named.items():
         if run.completed:
-            by_variant.setdefault(run.variant, {})[run.name] = mined_run(run.folder, spare)
-            recorded[run.name] = read_series(file)
+            by_variant.setdefault(run.variant, {})[key] = mined_run(run.folder, spare)
+            recorded[key] = read_series(file)
     numbers = {
         variant: reported_numbers(
-            {run: each.series for run, each in mined.items()},
-            {run: {name: series.values for name, series in recorded[run].items()} for run in mined},
+            {key: each.series for key, each in mined.items()},
+            {key: {name: series.values for name, series in recorded[key].items()} for key in mined},
             wishes,
         )
         for variant, mined in by_variant.items()
     }
     series = [
         ObservedSeries(run, place, metric, each)
-        for place, run in enumerate(runs)
+        for place, (key, (run, _)) in enumerate(named.items())
         if run.completed
-        for each, metric in _observed(by_variant[run.variant][run.name].series, numbers[run.variant])
+        for each, metric in _observed(by_variant[run.variant][key].series, numbers[run.variant])
     ]
     left_out = {variant: sum(each.left_out for each in mined.values()) for variant, mined in by_variant.items()}
     damaged = {run: each.damaged for mined in by_variant.values() for run, each in mined.items() if each.damaged}

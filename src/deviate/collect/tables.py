@@ -107,7 +107,7 @@ class Tables:
     runs: list[RunFiles]
     #: What runs were seen to report.
     observation: Observation
-    #: What their evaluations recorded, pass by pass.
+    #: What their evaluations recorded.
     evaluated: list[Evaluated]
     _files: list[Path]
     _database: duckdb.DuckDBPyConnection
@@ -132,8 +132,10 @@ class Tables:
     @cached_property
     def names(self) -> list[tuple[str, int]]:
         """The names of metrics that have records, see `recorded_names`; observed ones come last."""
-        later = [(each.step.prefix, each.offset, recorded_names(each.files)) for each in self.evaluated]
-        observed = [(each.metric, OBSERVED) for passed in self.evaluated for each in passed.series]
+        later = [
+            (each.step.prefix, each.offset, recorded_names(one.file for one in each.passes)) for each in self.evaluated
+        ]
+        observed = [(each.metric, OBSERVED) for evaluated in self.evaluated for each in evaluated.series]
         return [
             *self._recorded,
             *(
@@ -147,8 +149,8 @@ class Tables:
 
     @property
     def reported(self) -> dict[str, list[ReportedNumber]]:
-        """Every number that runs reported in text, by variant; of evaluations those of the first pass."""
-        parts = [self.observation.numbers, *(each.numbers for each in self.evaluated if not each.repeat)]
+        """Every number that runs and their evaluations reported in text, by variant."""
+        parts = [self.observation.numbers, *(each.numbers for each in self.evaluated)]
         variants = dict.fromkeys(variant for part in parts for variant in part)
         return {variant: [each for part in parts for each in part.get(variant, [])] for variant in variants}
 
@@ -230,7 +232,7 @@ def open_tables(
         evaluated = read_evaluated(experiment, taken, Path(spare))
         listed = _file_table(taken, files, evaluated)
         database.register("files", listed)
-        series = [*observation.series, *(each for passed in evaluated for each in passed.series)]
+        series = [*observation.series, *(one for each in evaluated for one in each.series)]
         database.register("observed", _observed_rows(series))
         view = _VIEW.format(files=_sql_list(listed["filename"]), tick=TICK_NAME) if files else _EMPTY_VIEW
         database.execute(view)
@@ -309,9 +311,9 @@ def _file_table(runs: Sequence[RunFiles], files: Sequence[Path], evaluated: Iter
         for place, (run, file) in enumerate(zip(runs, files, strict=True))
     ]
     rows += [
-        (str(file), run.variant, run.index, place, each.step.prefix, each.offset, each.repeat)
+        (str(one.file), one.run.variant, one.run.index, one.place, each.step.prefix, each.offset, one.repeat)
         for each in evaluated
-        for run, place, file in zip(each.runs, each.places, each.files, strict=True)
+        for one in each.passes
     ]
     return pd.DataFrame(rows, columns=["filename", "variant", "run", "place", "prefix", "first", "repeat"])
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from deviate.collect.evaluated import Evaluated
 from deviate.collect.runs import RunFiles
-from deviate.experiment import Experiment, Status, Step
+from deviate.experiment import Status, Step
 from deviate.results.run import ending
 
 
@@ -35,14 +35,9 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
     passes: dict[str, dict[str, dict[int, list[float]]]] = {}
 
 
-def evaluation_results(
-    experiment: Experiment, passes: Sequence[Evaluated], repeats: pd.DataFrame
-) -> list[EvaluationResult]:
-    """Return what became of each evaluation of completed runs; `repeats` is the table of `Tables.repeats`."""
-    return [
-        _result(step, [each.every for each in passes if each.step.name == step.name], repeats)
-        for step in experiment.evaluations
-    ]
+def evaluation_results(evaluated: Sequence[Evaluated], repeats: pd.DataFrame) -> list[EvaluationResult]:
+    """Return what became of evaluations of completed runs; `repeats` is the table of `Tables.repeats`."""
+    return [_result(each.step, each.every, repeats) for each in evaluated]
 
 
 def _result(step: Step, every: Sequence[Sequence[RunFiles]], repeats: pd.DataFrame) -> EvaluationResult:

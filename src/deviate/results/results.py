@@ -134,8 +134,8 @@ def read_results(
         identities = tables.identities()
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
-        evaluated = evaluation_results(experiment, tables.evaluated, tables.repeats(options.aggregates))
-        reported, observation, passes = tables.reported, tables.observation, tables.evaluated
+        evaluated = evaluation_results(tables.evaluated, tables.repeats(options.aggregates))
+        reported, observation = tables.reported, tables.observation
     ended = [run_result(run) for run in runs]
     first = next((recorded for run in runs if (recorded := environment(run))), {})
     samples = samples_by_variant(frame, ended, metrics, experiment, options)
@@ -159,8 +159,9 @@ def read_results(
             *_text_notes(observation.damaged),
             *(
                 note
-                for each in passes
-                for note in _text_notes(each.observation.damaged, f"steps/{each.step.name}-{each.repeat}/")
+                for each in tables.evaluated
+                for one, reasons in each.damaged
+                for note in _text_notes({one.run.name: reasons}, f"steps/{each.step.name}-{one.repeat}/")
             ),
         ],
         environments=_environments(run for run in runs if run.completed),
