@@ -186,9 +186,10 @@ def event_file(numbers: list[float]) -> bytes:
         length = struct.pack("<Q", len(data))
         return length + masked(length) + data + masked(data)
 
-    head = field(1, 1.0) + field(3, b"brain.Event:2")
+    clock = 1.7e9
+    head = field(1, clock) + field(3, b"brain.Event:2")
     scalars = [
-        field(1, 2.0 + step)
+        field(1, clock + 1 + step)
         + field(2, step)
         + field(5, field(1, field(1, b"acc") + b"\x15" + struct.pack("<f", number)))
         for step, number in enumerate(numbers)

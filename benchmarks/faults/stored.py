@@ -4,12 +4,10 @@ Prints a table on standard error and one JSON object on standard output::
 
     python benchmarks/faults/stored.py [--times N] [--only WORD] > stored.json
 
-The workspace has every kind of file that Deviate stores: records, text that was printed and written, predictions of
-every pass, weights of every iteration and those of checkpoints, tables that are derived from them, an imported
-experiment, a recorded look. A file of a kind that is neither damaged nor listed as never read ends the benchmark. Each
-is cut at N random places and has one bit flipped at N others. After each of these all that the file serves is read as
-commands read it, without starting one. After a few of them the command itself is typed in a fork of this process, and
-once for each command in a process of its own.
+The workspaces have every kind of file that Deviate stores, see `workspaces`. A file of a kind that is neither damaged
+nor listed as never read ends the benchmark. Each is cut at N random places and has one bit flipped at N others. After
+each of these all that the file serves is read as commands read it, without starting one. After a few of them the
+command itself is typed in a fork of this process, and once for each command in a process of its own.
 """
 
 from __future__ import annotations
@@ -27,8 +25,9 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ import msgspec
 import numpy as np
 from forks import forked, typed, warm
 from harness import deviate
+from workspaces import make_workspaces
 
 from deviate.collect.tables import open_tables
 from deviate.errors import DeviateError
@@ -47,61 +47,20 @@ from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.report.writers.experiment_json import experiment_contract
 from deviate.results.results import read_results
-
-#: Reports in every way: from the source, in print alone, in a table of its own, on both streams; predicts, and saves.
-TRAIN = """\
-import csv, sys, torch
-from torch.utils.data import DataLoader, TensorDataset
-
-x = torch.randn(48, 6, generator=torch.Generator().manual_seed(0))
-y = (x[:, 0] + x[:, 1] > 0).long()
-train = DataLoader(TensorDataset(x[:32], y[:32]), batch_size=8, shuffle=True)
-test = DataLoader(TensorDataset(x[32:], y[32:]), batch_size=16)
-model = torch.nn.Sequential(torch.nn.Linear(6, 4), torch.nn.Dropout(0.3), torch.nn.Linear(4, 2))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
-history = open("history.csv", "w")
-print("epoch,norm", file=history)
-answers = {}
-for epoch in range(3):
-    model.train()
-    for a, b in train:
-        optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(model(a), b)
-        loss.backward()
-        optimizer.step()
-    model.eval()
-    correct = 0
-    with torch.no_grad():
-        for a, b in test:
-            answers[epoch] = model(a).argmax(1)
-            correct += (answers[epoch] == b).sum().item()
-    acc = 100 * correct / 16
-    print(f"epoch {epoch} loss {loss.item():.4f} acc {acc:.2f}")
-    seen = {"largest weight": model[0].weight.abs().max().item()}
-    sys.stdout.write("".join(f"{name} {value}\\n" for name, value in seen.items()))
-    sys.stderr.write("".join(f"mean {name} {value / 2}\\n" for name, value in seen.items()))
-    history.write("%d,%s\\n" % (epoch, str(model[2].weight.norm().item())))
-    torch.save(model.state_dict(), f"epoch{epoch}.pt")
-with open("answers.csv", "w") as file:
-    rows = zip(range(16), answers[2].tolist(), y[32:].tolist())
-    csv.writer(file).writerows([("index", "prediction", "target"), *rows])
-"""
+from deviate.study.steps import step_overlay
 
 #: Kinds of files that no command reads again; all others are damaged.
 NEVER_READ = {
     "lock": "its content means nothing",
     ".gitignore": "read by git",
     "experiments/*/report.md": "an output",
-    "experiments/*/runs/*/work/": "the run's own files",
+    "experiments/*/runs/*/work/*": "the run's own files",
 }
 
 #: What came of a damage. The last two must not be.
 OUTCOMES = ("refused", "left out and named", "same numbers", "WRONG NUMBER", "TRACEBACK")
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-#: Damages of each file and kind after which the command itself is typed.
-TYPED = 2
 
 #: What is read of an experiment, by name and by what each entry is of.
 Numbers = dict[str, Any]
@@ -112,6 +71,7 @@ class Kind:
     """Files of one kind, for which one of them stands."""
 
     name: str
+    project: Path
     path: Path
     #: Reads what the file serves; raises an error of Deviate where it refuses.
     read: Callable[[], Numbers]
@@ -123,21 +83,22 @@ def main() -> None:
     """Damage, print the table and the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--times", type=int, default=200)
+    parser.add_argument("--typed", type=int, default=1, help="damages of each after which the command is typed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="kinds of files whose name holds this word")
+    parser.add_argument("--skip", default="", help="not those whose name holds this one")
     options = parser.parse_args()
     started = time.perf_counter()
     warm()
     with tempfile.TemporaryDirectory() as name:
-        project = Path(name)
-        make_workspace(project)
         rows, commands = [], set()
-        for kind in list(kinds(project)):
-            if options.only in kind.name:
+        for kind in list(kinds(make_workspaces(Path(name)))):
+            if options.only in kind.name and (not options.skip or options.skip not in kind.name):
                 first = kind.words.split()[0] not in commands
                 commands.add(kind.words.split()[0])
-                rows += damaged(project, kind, options.times, options.seed, own_process=first)
-                print(rows[-2:], f"{time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+                rows += damaged(kind, options, own_process=first)
+                for row in rows[-2:]:
+                    print(json.dumps(row), f"{time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
     heads = (*OUTCOMES, "typed")
     print(f"| file | damage | {' | '.join(heads)} |\n|---|---|{'---:|' * len(heads)}", file=sys.stderr)
     for row in rows:
@@ -147,32 +108,34 @@ def main() -> None:
     sys.exit(any(row[outcome] for row in rows for outcome in OUTCOMES[-2:]) or any(row["problems"] for row in rows))
 
 
-def make_workspace(project: Path) -> None:
-    """Make every kind of stored file."""
-    (project / "train.py").write_text(TRAIN)
-    (project / "table.csv").write_text("seed,acc\n" + "".join(f"{seed},{0.9 + seed / 100}\n" for seed in range(6)))
-    python = f"-- {sys.executable} train.py"
-    for words in (
-        f"run -n 2 --name every --weights every:1 --predictions labels:every {python}",
-        f"run -n 2 --name files --weights '*.pt' --predictions answers.csv {python}",
-        "import table.csv --name a", "import table.csv --name b", "compare a b", "report a -o a.html",
-    ):  # fmt: skip
-        ended = deviate(project, words)
-        if ended["problem"] or ended["status"]:
-            sys.exit(f"{words}: {ended}")
-
-
-def kinds(project: Path) -> Iterator[Kind]:
+def kinds(projects: Iterable[Path]) -> Iterator[Kind]:
     """Yield each kind of stored file once; a kind that nothing here reads ends the benchmark."""
-    root, seen = Workspace(project).path, set()
-    for path in sorted(each for each in root.rglob("*") if each.is_file()):
-        place = path.relative_to(root).as_posix()
-        name = re.sub(r"-\d+-\d{6,}", "-*", re.sub(r"runs/([^/]+)-\d+/", "runs/*/", place))
-        general = re.sub(r"experiments/[^/]+/", "experiments/*/", name)
-        read = not any(general.startswith(each) for each in NEVER_READ)
-        if read and general not in seen and path.stat().st_size:
-            seen.add(general)
-            yield Kind(re.sub(r"looks/.*", "looks/*.json", name), path, *reader(project, path, place))
+    seen = set()
+    for project in projects:
+        root = Workspace(project).path
+        for path in sorted(each for each in root.rglob("*") if each.is_file()):
+            place = path.relative_to(root).as_posix()
+            name = named(root, place)
+            general = re.sub(r"experiments/[^/]+/", "experiments/*/", name)
+            read = not any(fnmatch(general, each) for each in NEVER_READ)
+            if read and general not in seen and path.stat().st_size:
+                seen.add(general)
+                yield Kind(re.sub(r"looks/.*", "looks/*.json", name), project, path, *reader(project, path, place))
+
+
+def named(root: Path, place: str) -> str:
+    """Return the name of a kind of file: without the numbers of runs, processes and passes."""
+    run = re.match(r"(experiments/[^/]+/runs)/[^/]+/", place)
+    if run is None:
+        return re.sub(r"/snapshot/.*", "/snapshot/*", place)
+    part = re.sub(r"-\d+-\d{6,}", "-*", place.removeprefix(run[0]))
+    if part.startswith("steps/"):
+        # What was evaluated of a shared run is as that of any other; a clean-up is as a set-up.
+        part = re.sub(r"^steps/(?:setup|cleanup)-", "steps/around-", part)
+        return f"{run[1]}/*/{re.sub(r'-[0-9]+/', '-*/', part, count=1)}"
+    info = root / run[0] / "run.json"
+    shared = not part.startswith("written/") and info.is_file() and json.loads(info.read_text())["same_as"]
+    return f"{run[1]}/{'shared' if shared else '*'}/{part}"
 
 
 def reader(project: Path, path: Path, place: str) -> tuple[Callable[[], Numbers], str]:
@@ -185,6 +148,8 @@ def reader(project: Path, path: Path, place: str) -> tuple[Callable[[], Numbers]
     if top != "experiments":
         sys.exit(f"nothing here reads {place}")
     folder = Workspace(project).experiment(rest[0])
+    if rest[1] == "steps":
+        return lambda: sources(folder), f"run -n 3 --name {rest[0]} -- {sys.executable} train.py"
     if rest[1] == "snapshot":
         return lambda: snapshot(folder), f"run -n 3 --name {rest[0]} -- {sys.executable} train.py"
     return lambda: numbers(folder), f"report {rest[0]} --format json"
@@ -196,30 +161,38 @@ def snapshot(folder: ExperimentFolder) -> Numbers:
     return {}
 
 
+def sources(folder: ExperimentFolder) -> Numbers:
+    """Look whether runs could be evaluated with the experiment's copies of what they are evaluated with."""
+    experiment = folder.read_experiment()
+    return {step.name: step_overlay(folder, experiment, step) for step in experiment.evaluations}
+
+
 def numbers(folder: ExperimentFolder) -> Numbers:
     """Return all that is read of an experiment, number by number, and the report as programs read it."""
     results = read_results(folder, weights=True)
     found: Numbers = {"status": {(run.variant, run.index): run.status for run in results.runs}}
     found["samples"] = {
-        (sample.name, run): value
-        for samples in results.samples.values()
+        (variant, sample.name, run): value
+        for variant, samples in results.samples.items()
         for sample in samples
         for run, value in zip(sample.runs, sample.values, strict=True)
     }
     with open_tables(folder) as tables:
         records = tables.records()
     found["records"] = {key: digest(part[["iteration", "elapsed_s", "value"]].to_numpy())
-                        for key, part in records.groupby(["run", "metric"])}  # fmt: skip
+                        for key, part in records.groupby(["variant", "run", "metric"])}  # fmt: skip
     found["predictions"] = {
-        (each.site.line, each.kept, run): digest(each.predictions.labels[at][np.argsort(each.predictions.keys)])
-        for evaluations in results.evaluations.values()
+        (variant, each.site.line, each.kept, run, what): digest(array[at][np.argsort(each.predictions.keys)])
+        for variant, evaluations in results.evaluations.items()
         for each in evaluations
-        if each.predictions is not None and each.predictions.labels is not None
+        if each.predictions is not None
+        for what, array in (("labels", each.predictions.labels), ("scores", each.predictions.scores))
+        if array is not None
         for at, run in enumerate(each.predictions.runs)
     }
     found["weights"] = {
-        (run, moment, layer): digest(values)
-        for runs in results.weights.values()
+        (variant, run, moment, layer): digest(values)
+        for variant, runs in results.weights.items()
         for run, each in runs.items()
         for moment, layers in [("final", each.layers), *each.moments.items()]
         for layer, values in layers.items()
@@ -235,16 +208,18 @@ def digest(values: Any) -> str:
     return f"{array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}"
 
 
-def damaged(project: Path, kind: Kind, times: int, seed: int, *, own_process: bool) -> list[dict[str, Any]]:
+def damaged(kind: Kind, options: argparse.Namespace, *, own_process: bool) -> list[dict[str, Any]]:
     """Damage one file in both ways, and count what came of it; the file is as it was afterwards."""
     # What reads starts threads, after which nothing may fork: it has a process of its own.
-    ended = forked(lambda: print(json.dumps(counted(kind, times, seed))), project, {}, seconds=3600)
+    ended = forked(
+        lambda: print(json.dumps(counted(kind, options.times, options.seed))), kind.project, {}, seconds=3600
+    )
     if ended.status:
         sys.exit(ended.errors)
     print(ended.errors, end="", file=sys.stderr)
     rows: list[dict[str, Any]] = json.loads(ended.printed)
-    problems = list(problems_typed(project, kind, seed, own_process=own_process))
-    return [{**row, "typed": TYPED, "problems": problems} for row in rows]
+    problems = list(problems_typed(kind, options, own_process=own_process))
+    return [{**row, "typed": options.typed, "problems": problems} for row in rows]
 
 
 def counted(kind: Kind, times: int, seed: int) -> list[dict[str, Any]]:
@@ -263,10 +238,10 @@ def counted(kind: Kind, times: int, seed: int) -> list[dict[str, Any]]:
     return rows
 
 
-def problems_typed(project: Path, kind: Kind, seed: int, *, own_process: bool) -> Iterator[str]:
+def problems_typed(kind: Kind, options: argparse.Namespace, *, own_process: bool) -> Iterator[str]:
     """Type the command after damages; yield what is wrong with how it ended. The workspace is put back."""
-    data, rng = kind.path.read_bytes(), random.Random(f"{seed} {kind.name}")
-    for index in range(2 * TYPED):
+    project, data, rng = kind.project, kind.path.read_bytes(), random.Random(f"{options.seed} {kind.name}")
+    for index in range(2 * options.typed):
         kept = project.with_name(f"{project.name}-kept")
         shutil.copytree(project / ".deviate", kept, symlinks=True)
         kind.path.write_bytes((cut, flipped)[index % 2](data, rng))

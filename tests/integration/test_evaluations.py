@@ -231,3 +231,46 @@ def test_a_set_up_that_fails_fails_the_run_and_the_clean_up_is_done_all_the_same
     assert run["reason"] == "its set-up did not complete: it ended with status 3: no space"
     assert list(run_folder(project, 0).glob("work/*/cleaned"))
     assert not list(run_folder(project, 0).glob("work/*/model.json"))
+
+
+def evaluated_twice(project):
+    """Make two runs that are evaluated twice; return what is reported, and the folder of a pass."""
+    text = EVALUATE + "import sys\nsys.stdout.write(''.join(f'{n} {v}\\n' for n, v in {'seen loss': weight}.items()))\n"
+    (project / "evaluate.py").write_text(text)
+    (project / "deviate.toml").write_text(f'[[evaluate]]\ncommand = "{THEN}"\nrepeat = 2\n')
+    done = deviate(*RUN, *COMMAND)
+    assert done.status == 0, done.err
+    return done, run_folder(project, 0) / "steps" / "evaluate-1"
+
+
+@pytest.mark.parametrize(("name", "slug"), [("records-*.bin", "evaluation-failed"), ("stdout.log", "text-damaged")])
+def test_a_run_with_a_damaged_pass_has_no_mean_of_the_others(project, name, slug):
+    whole, folder = evaluated_twice(project)
+    (path,) = folder.glob(name)
+    path.write_bytes(path.read_bytes()[:-5] + b"12345")
+    done = deviate("report", "train", "--format", "json")
+    before, after = metrics_of(whole), metrics_of(done)
+    assert before["evaluate: seen loss"]["observed"]
+    assert not before["evaluate: noisy error"]["observed"]
+    for metric, each in before.items():
+        lost = metric.startswith("evaluate: ") and (each["observed"] or slug == "evaluation-failed")
+        assert after[metric]["values"] == each["values"][lost:]
+    (said,) = [warning["message"] for warning in done.json["warnings"] if warning["slug"] == slug]
+    assert path.name in said
+    if slug == "evaluation-failed":
+        again = deviate(*RUN, "--retry-failed", *COMMAND)
+        assert "evaluated" in again.err
+        assert metrics_of(again)["evaluate: bias error"] == before["evaluate: bias error"]
+
+
+def test_an_evaluation_whose_source_was_damaged_is_refused_until_it_is_put_back(project):
+    deviate(*RUN, "--then", THEN, *COMMAND)
+    copy = project / ".deviate/experiments/train/steps/evaluate/evaluate.py"
+    copy.write_text("print('noisy error 0.5')\n")
+    refused = deviate("run", "-n", "3", *COMMAND)
+    assert refused.status == 2
+    assert "steps/evaluate were changed, and runs are evaluated with them" in refused.err
+    assert "deviate run --name train --then" in refused.err
+    assert deviate("run", "--name", "train", "--then", THEN).status == 0
+    assert copy.read_text() == EVALUATE
+    assert metrics_of(deviate("run", "-n", "3", "--json", *COMMAND))["evaluate: noisy error"]["n"] == 3

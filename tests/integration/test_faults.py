@@ -78,6 +78,37 @@ def test_a_damaged_copy_makes_no_more_runs_and_the_results_stay(project, harm):
     assert deviate("report", "train").status == 0
 
 
+def test_a_log_that_was_damaged_is_printed_with_a_warning(project):
+    deviate("run", "-n", "1", *COMMAND)
+    folder = project / ".deviate/experiments/train/runs/algo+impl-0"
+    assert deviate("logs", "train", "0").err == ""
+    with (folder / "stdout.log").open("r+b") as log:
+        log.write(b"E")
+    done = deviate("logs", "train", "0")
+    assert done.out.startswith("Epoch 0")
+    assert done.err == "warning: algo+impl-0 of train is shown as it is now: stdout.log was changed\n"
+    assert deviate("logs", "train", "0", "--stderr").err == ""
+    (folder / "outcome.json").write_text("{")
+    unknown = deviate("logs", "train", "0")
+    assert (unknown.status, unknown.out) == (0, done.out)
+    assert "outcome.json cannot be read" in unknown.err
+
+
+def test_a_run_whose_records_were_damaged_is_made_again_where_failed_ones_are(project):
+    deviate("run", "-n", "2", *COMMAND)
+    whole = package.load("train").samples()["value"].tolist()
+    (records,) = project.glob(".deviate/experiments/train/runs/algo+impl-1/records-*.bin")
+    data = records.read_bytes()
+    records.write_bytes(data[:-30])
+    assert "started" not in deviate("run", "-n", "2", *COMMAND).err
+    done = deviate("run", "-n", "2", "--retry-failed", *COMMAND)
+    assert done.status == 0
+    assert done.err.count("started") == 1
+    again = package.load("train").samples()
+    assert again["value"][again["metric"] != "time per run"].tolist() != []
+    assert len(again) == len(whole)
+
+
 def test_a_replaced_import_stays_until_the_new_one_is_whole(project, monkeypatch):
     from deviate.replicate.workspace.folders import ExperimentFolder
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from programs import INJECTED
 
-from deviate.collect.integrity import DamagedError
 from deviate.collect.matching import Withheld, match_every
 from deviate.collect.predictions import read_pass
+from deviate.replicate.workspace.integrity import DamagedError
 
 HEADER = {
     "site": {"file": "train.py", "line": 9, "function": "evaluate"},

@@ -12,6 +12,7 @@ LABELS = (Path(__file__).parent / "sentence_labels.txt").read_text(encoding="utf
 
 #: Where statements about results are made; errors are in `docs/messages.md`.
 MODULES = ("report/text", "report/pages", "report/figures", "contrast", "measure", "results/sample.py",
+           "results/results.py", "results/predictions.py", "results/run.py", "collect/mined.py", "cli/logs.py",
            "preflight/verdicts.py", "preflight/probes.py")  # fmt: skip
 
 #: A text of so many words, or one that ends a sentence, is a statement unless it is listed among the labels.

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from deviate.cli.completion import experiment_names
-from deviate.cli.printing import examples
+from deviate.cli.printing import examples, say
+
+if TYPE_CHECKING:
+    from deviate.replicate.workspace.folders import RunFolder
 
 
 @click.command("logs", epilog=examples("deviate logs train 3", "deviate logs train init-3"))
@@ -23,8 +28,26 @@ def command(name: str, run: str, only_stderr: bool, only_stdout: bool) -> None:
     from deviate.replicate.workspace.folders import Workspace
 
     folder = Workspace.nearest(Path.cwd()).find_experiment(name).find_run(run)
-    for path, shown in ((folder.stdout_file, not only_stderr), (folder.stderr_file, not only_stdout)):
-        if shown and path.is_file():
+    logs = [
+        path for path, shown in ((folder.stdout_file, not only_stderr), (folder.stderr_file, not only_stdout)) if shown
+    ]
+    if reason := _damage(folder, logs):
+        say(f"warning: {folder.run.folder} of {name} is shown as it is now: {reason}", err=True)
+    for path in logs:
+        if path.is_file():
             with path.open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)
     sys.stdout.buffer.flush()
+
+
+def _damage(folder: RunFolder, logs: Sequence[Path]) -> str:
+    """Say how logs differ from what they were when the run ended; empty where they are whole, or it goes on."""
+    from deviate.errors import WorkspaceUnusable
+    from deviate.replicate.workspace.integrity import file_damage
+
+    try:
+        outcome = folder.read_outcome()
+    except WorkspaceUnusable as error:
+        return error.message
+    stored = {path.name: outcome.files[path.name] for path in logs if outcome and path.name in outcome.files}
+    return "; ".join(difference for name, each in stored.items() if (difference := file_damage(folder, name, each)))

@@ -19,8 +19,8 @@ import msgspec
 import numpy as np
 
 from deviate.collect.bfloat16 import widened
-from deviate.collect.integrity import DamagedError
 from deviate.collect.predictions import Array
+from deviate.replicate.workspace.integrity import DamagedError
 
 #: Entries of a checkpoint that are no weights, by their first name.
 OTHER = re.compile(r"(?<![a-z])(opt|optim\w*|\w*sched\w*|rng\w*|scaler\w*|callbacks|loops)(?![a-z])", re.IGNORECASE)

@@ -1,8 +1,12 @@
-"""What the evaluations of runs recorded and printed, beside what their trainings did."""
+"""What the evaluations of runs recorded and printed, beside what their trainings did.
+
+Where files of one of several passes over a run were damaged, the values that come of them are missing of all: a mean of
+the others is another number than the one that was reported.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,26 +21,51 @@ from deviate.experiment import Experiment, Step
 
 
 @dataclass(frozen=True)
+class Pass:
+    """One pass of an evaluation over one run, which completed."""
+
+    repeat: int
+    run: RunFiles
+    #: Of the run among all.
+    place: int
+    #: Its records.
+    file: Path
+
+    @property
+    def key(self) -> str:
+        """What tells it from other passes over any run."""
+        return f"{self.run.name}/{self.repeat}"
+
+
+@dataclass(frozen=True)
 class Evaluated:
-    """One pass of an evaluation over the runs: those that it completed in."""
+    """An evaluation with its passes over the runs that lack none by damage."""
 
     step: Step
-    repeat: int
-    runs: list[RunFiles]
-    #: Place of each of these runs among all.
-    places: list[int]
-    #: The records of each.
-    files: list[Path]
+    #: What each pass left of every run, whatever came of it.
+    every: list[list[RunFiles]]
+    passes: list[Pass]
     #: Position of the evaluation's first metric among all of the experiment.
     offset: int
+    #: Of all passes together: what a number is shows where it varies.
     observation: Observation
+
+    @property
+    def damaged(self) -> list[tuple[Pass, list[str]]]:
+        """Passes whose text was damaged, with how."""
+        return [
+            (each, self.observation.damaged[each.key]) for each in self.passes if each.key in self.observation.damaged
+        ]
 
     @property
     def series(self) -> list[ObservedSeries]:
         """The values of observed metrics, under their names in results."""
+        unread = {each.place for each, _ in self.damaged}
+        placed = [(each, self.passes[each.place]) for each in self.observation.series]
         return [
-            ObservedSeries(each.run, self.places[each.place], self.step.prefix + each.metric, each.mined, self.repeat)
-            for each in self.observation.series
+            ObservedSeries(each.run, one.place, self.step.prefix + each.metric, each.mined, one.repeat)
+            for each, one in placed
+            if one.place not in unread
         ]
 
     @property
@@ -62,18 +91,29 @@ class Evaluated:
 
 def read_evaluated(experiment: Experiment, runs: Sequence[RunFiles], spare: Path) -> list[Evaluated]:
     """Read the evaluations of `runs`; `spare` is the folder to write to where a run's folder cannot be written."""
-    passes, offset = [], len(experiment.metrics)
+    evaluated, offset = [], len(experiment.metrics)
     for step in experiment.evaluations:
-        passes += [_pass(step, repeat, runs, offset, spare) for repeat in range(step.repeat)]
+        evaluated.append(_evaluated(step, runs, offset, spare))
         offset += len(step.metrics)
-    return passes
+    return evaluated
 
 
-def _pass(step: Step, repeat: int, runs: Sequence[RunFiles], offset: int, spare: Path) -> Evaluated:
-    read = [(place, read_run(run.folder.step(step.name, repeat))) for place, run in enumerate(runs)]
-    completed = [(place, run) for place, run in read if run.completed]
+def _evaluated(step: Step, runs: Sequence[RunFiles], offset: int, spare: Path) -> Evaluated:
+    every = [[read_run(run.folder.step(step.name, repeat)) for run in runs] for repeat in range(step.repeat)]
+    harmed = {place for each in every for place, run in enumerate(each) if run.damage}
+    passes = [one for repeat, each in enumerate(every) for one in _passes(step, repeat, each, harmed, spare)]
+    observation = observe(
+        [each.run for each in passes], [each.file for each in passes], spare, keys=[each.key for each in passes]
+    )
+    return Evaluated(step, every, passes, offset, observation)
+
+
+def _passes(step: Step, repeat: int, runs: list[RunFiles], harmed: Collection[int], spare: Path) -> list[Pass]:
     aside = spare / f"{step.name}-{repeat}"
     aside.mkdir()
-    done = [run for _, run in completed]
-    files = [run_parquet(run.folder, [metric.name for metric in step.metrics], aside) for run in done]
-    return Evaluated(step, repeat, done, [place for place, _ in completed], files, offset, observe(done, files, aside))
+    names = [metric.name for metric in step.metrics]
+    return [
+        Pass(repeat, run, place, run_parquet(run.folder, names, aside))
+        for place, run in enumerate(runs)
+        if run.completed and place not in harmed
+    ]

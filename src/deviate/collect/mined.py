@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 
 from deviate.collect.derived import derived_table, stamp_of
 from deviate.collect.identity import numbers
-from deviate.collect.integrity import text_damage
 from deviate.collect.logged import logged_series
 from deviate.collect.marks import NO_MARKS, Marks, read_timeline
 from deviate.collect.observed.slots import Slot, SlotSeries, mine_log
@@ -22,10 +21,12 @@ from deviate.collect.observed.structured import read_file
 from deviate.collect.passes import by_passes, noted_lines
 from deviate.collect.processes import Process, run_processes
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.trackers.recognition import goes_with_metrics, tracker_of
+from deviate.replicate.workspace.integrity import text_damage
+from deviate.replicate.written_files import SUFFIXES
+from deviate.trackers.recognition import Tracker, goes_with_metrics, tracker_of
 
 #: Raised when mining finds other numbers in the same text, or the columns change: files of another version are remade.
-VERSION = "3"
+VERSION = "4"
 
 #: Keys of the file's metadata: the slots, the number of lines that were left out, and the files.
 SLOTS, LEFT_OUT, DAMAGED = b"deviate slots", b"deviate lines left out", b"deviate files damaged"
@@ -70,19 +71,32 @@ def _mined(folder: RunFolder) -> MinedRun:
     members = run_processes(folder)
     timeline = read_timeline(members)
     damaged = text_damage(folder, folder.read_outcome())
-    files = [path for path in folder.text_files() if path not in damaged and not goes_with_metrics(path)]
-    printed = [path for path in files if path.parent == folder.path]
-    written = [path for path in files if path.parent != folder.path]
-    trackers = {path: tracker for path in written if (tracker := tracker_of(path)) is not None}
-    texts = [path for path in written if path not in trackers]
+    printed = [path for path in (folder.stdout_file, folder.stderr_file) if path.is_file() and path not in damaged]
+    trackers, texts = _written(folder, damaged)
     mined = [(mine_log(path.read_bytes(), path.stem), timeline.marks[path.stem]) for path in printed]
+    # Damaged files are named, too: else one of the others might be called as they are in other runs.
     names = stable_names(str(path.relative_to(folder.written)) for path in texts)
-    mined += [(read_file(path, name), NO_MARKS) for path, name in zip(texts, names, strict=True)]
+    mined += [(read_file(path, name), NO_MARKS) for path, name in zip(texts, names, strict=True) if path not in damaged]
     series = [_placed(each, marks) for found, marks in mined for each in found.series]
     if all(marks is NO_MARKS for marks in timeline.marks.values()):
         series = _in_passes(series, members, folder)
     logged = [RunSeries(each.series, *timeline.clock.at(each.moments, each.steps)) for each in logged_series(trackers)]
     return MinedRun([*series, *logged], sum(found.left_out for found, _ in mined), list(damaged.values()))
+
+
+def _written(folder: RunFolder, damaged: dict[Path, str]) -> tuple[dict[Path, Tracker], list[Path]]:
+    """Return the files of trackers among those that a run wrote, and the text files, `damaged` ones too.
+
+    The names of what a tracker logged depend on all of its files: where one was damaged none is read, and `damaged`
+    says so.
+    """
+    files = [path for path in (*folder.text_files(), *damaged) if path.is_relative_to(folder.written)]
+    files = [path for path in sorted(set(files)) if not (goes_with_metrics(path) and path.is_file())]
+    trackers = {path: tracker for path in files if path not in damaged and (tracker := tracker_of(path)) is not None}
+    texts = [path for path in files if path.suffix.lower() in SUFFIXES and path not in trackers]
+    harmed = [path for path in files if path in damaged and path not in texts]
+    damaged |= {path: f"{damaged[path]}, so no file of a tracker is read" for path in harmed}
+    return {} if harmed else trackers, texts
 
 
 def _in_passes(series: list[RunSeries], members: list[Process], folder: RunFolder) -> list[RunSeries]:

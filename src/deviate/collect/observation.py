@@ -31,6 +31,12 @@ class ObservedSeries:
     #: Of an evaluation, the how many-th time it was run, from 0.
     repeat: int = 0
 
+    @property
+    def recorded(self) -> Series:
+        """The values as those of a record file are read."""
+        values = self.mined.series.values
+        return Series(self.mined.iterations.astype(np.int32), values, np.arange(len(values), dtype=np.int32))
+
 
 @dataclass(frozen=True, eq=False)
 class Observation:
@@ -64,9 +70,7 @@ class Observation:
     def _observed(self) -> dict[str, dict[str, Series]]:
         by_run: dict[str, dict[str, Series]] = {}
         for each in self.series:
-            values = each.mined.series.values
-            series = Series(each.mined.iterations.astype(np.int32), values, np.arange(len(values), dtype=np.int32))
-            by_run.setdefault(each.run.name, {})[each.metric] = series
+            by_run.setdefault(each.run.name, {})[each.metric] = each.recorded
         return by_run
 
     @cached_property
@@ -82,8 +86,9 @@ class Observation:
 
 
 def observe(
-    runs: Sequence[RunFiles], files: Sequence[Path], spare: Path, wishes: Sequence[ObservedWish] = ()
-) -> Observation:
+    runs: Sequence[RunFiles], files: Sequence[Path], spare: Path, wishes: Sequence[ObservedWish] = (),
+    keys: Sequence[str] = (),
+) -> Observation:  # fmt: skip
     """Read what runs reported.
 
     Parameters
@@ -94,26 +99,29 @@ def observe(
         Folder to write to where a run's folder cannot be written.
     wishes : sequence of ObservedWish
         What the user says of numbers in text.
+    keys : sequence of str
+        What tells the runs apart; their names by default.
     """
+    named = dict(zip(keys or [run.name for run in runs], zip(runs, files, strict=True), strict=True))
     by_variant: dict[str, dict[str, MinedRun]] = {}
     recorded: dict[str, RunValues] = {}
-    for run, file in zip(runs, files, strict=True):
+    for key, (run, file) in named.items():
         if run.completed:
-            by_variant.setdefault(run.variant, {})[run.name] = mined_run(run.folder, spare)
-            recorded[run.name] = read_series(file)
+            by_variant.setdefault(run.variant, {})[key] = mined_run(run.folder, spare)
+            recorded[key] = read_series(file)
     numbers = {
         variant: reported_numbers(
-            {run: each.series for run, each in mined.items()},
-            {run: {name: series.values for name, series in recorded[run].items()} for run in mined},
+            {key: each.series for key, each in mined.items()},
+            {key: {name: series.values for name, series in recorded[key].items()} for key in mined},
             wishes,
         )
         for variant, mined in by_variant.items()
     }
     series = [
         ObservedSeries(run, place, metric, each)
-        for place, run in enumerate(runs)
+        for place, (key, (run, _)) in enumerate(named.items())
         if run.completed
-        for each, metric in _observed(by_variant[run.variant][run.name].series, numbers[run.variant])
+        for each, metric in _observed(by_variant[run.variant][key].series, numbers[run.variant])
     ]
     left_out = {variant: sum(each.left_out for each in mined.values()) for variant, mined in by_variant.items()}
     damaged = {run: each.damaged for mined in by_variant.values() for run, each in mined.items() if each.damaged}

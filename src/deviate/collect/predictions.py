@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from deviate.collect.integrity import DamagedError, require_whole
 from deviate.collect.prediction_files import UnreadableError, read_prediction_file
 from deviate.collect.runs import RunFiles
 from deviate.collect.tables import LAST_VALUES
 from deviate.experiment import SCHEMA
 from deviate.replicate.workspace.folders import PREDICTIONS
+from deviate.replicate.workspace.integrity import DamagedError, require_whole
 
 Array = npt.NDArray[Any]
 

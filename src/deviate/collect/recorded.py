@@ -23,10 +23,13 @@ def values_by_run(tables: Tables) -> dict[str, dict[int, RunValues]]:
 def _evaluated(tables: Tables) -> dict[str, dict[str, Series]]:
     passes: dict[str, dict[str, list[Series]]] = {}
     for each in tables.evaluated:
-        for place, run, file in zip(each.places, each.runs, each.files, strict=True):
-            of_run = passes.setdefault(tables.runs[place].name, {})
-            for metric, series in {**read_series(file), **each.observation.values_of(run.name)}.items():
-                of_run.setdefault(each.step.prefix + metric, []).append(series)
+        recorded = [
+            (one.place, each.step.prefix + metric, series)
+            for one in each.passes
+            for metric, series in read_series(one.file).items()
+        ]
+        for place, metric, series in [*recorded, *((one.place, one.metric, one.recorded) for one in each.series)]:
+            passes.setdefault(tables.runs[place].name, {}).setdefault(metric, []).append(series)
     return {run: {metric: _joined(parts) for metric, parts in every.items()} for run, every in passes.items()}
 
 

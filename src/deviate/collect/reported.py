@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -174,10 +174,14 @@ def _measured(
 
 
 def _observed(
-    candidates: Iterable[Judged], by_run: Mapping[str, Sequence[SlotSeries]], taken: set[str]
+    candidates: Sequence[Judged], by_run: Mapping[str, Sequence[SlotSeries]], taken: set[str]
 ) -> dict[Key, str]:
-    """Return the names of observed metrics; what is reported twice is one, that with most digits."""
-    ordered = sorted(candidates, key=lambda each: (not each.varies, -digits(each.slot)))
+    """Return the names of observed metrics; what is reported twice is one, that with most digits.
+
+    Of metrics with one name, that with most digits has it, whether or not it differs between the runs that are left.
+    """
+    crowded = len(candidates) > MOST_OBSERVED
+    ordered = sorted(candidates, key=lambda each: (crowded and not each.varies, -digits(each.slot)))
     names: dict[Key, str] = {}
     values: dict[str, dict[str, Values]] = {run: {} for run in by_run}
     series = {run: {each.slot.key: each for each in every} for run, every in by_run.items()}

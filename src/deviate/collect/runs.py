@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from deviate.collect.fingerprints import Fingerprint, joined_fingerprints
-from deviate.collect.integrity import damage
 from deviate.collect.processes import Process, processes
 from deviate.experiment import Experiment
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+from deviate.replicate.workspace.integrity import damage
 from deviate.replicate.workspace.run_files import Completed, Outcome, RunInfo
 
 

@@ -58,7 +58,7 @@ class Tables:
     runs: list[RunFiles]
     #: What runs were seen to report.
     observation: Observation
-    #: What their evaluations recorded, pass by pass.
+    #: What their evaluations recorded.
     evaluated: list[Evaluated]
     _files: list[Path]
     #: The files that the view of records reads, with the run of each.
@@ -98,8 +98,10 @@ class Tables:
     @cached_property
     def names(self) -> list[tuple[str, int]]:
         """The names of metrics that have records, see `recorded_names`; observed ones come last."""
-        later = [(each.step.prefix, each.offset, recorded_names(each.files)) for each in self.evaluated]
-        observed = [(each.metric, OBSERVED) for passed in self.evaluated for each in passed.series]
+        later = [
+            (each.step.prefix, each.offset, recorded_names(one.file for one in each.passes)) for each in self.evaluated
+        ]
+        observed = [(each.metric, OBSERVED) for evaluated in self.evaluated for each in evaluated.series]
         return [
             *self._recorded,
             *(
@@ -113,8 +115,8 @@ class Tables:
 
     @property
     def reported(self) -> dict[str, list[ReportedNumber]]:
-        """Every number that runs reported in text, by variant; of evaluations those of the first pass."""
-        parts = [self.observation.numbers, *(each.numbers for each in self.evaluated if not each.repeat)]
+        """Every number that runs and their evaluations reported in text, by variant."""
+        parts = [self.observation.numbers, *(each.numbers for each in self.evaluated)]
         variants = dict.fromkeys(variant for part in parts for variant in part)
         return {variant: [each for part in parts for each in part.get(variant, [])] for variant in variants}
 
@@ -196,7 +198,7 @@ def open_tables(
         evaluated = read_evaluated(experiment, taken, Path(spare))
         table = _file_table(taken, files, evaluated)
         database.register("files", table)
-        series = [*observation.series, *(each for passed in evaluated for each in passed.series)]
+        series = [*observation.series, *(one for each in evaluated for one in each.series)]
         database.register("observed", _observed_rows(series))
         database.execute(f"CREATE VIEW record AS {_select(table['filename']) if files else NO_RECORDS}")
         yield Tables(experiment, taken, observation, evaluated, files, table, database)
@@ -272,9 +274,9 @@ def _file_table(runs: Sequence[RunFiles], files: Sequence[Path], evaluated: Iter
         for place, (run, file) in enumerate(zip(runs, files, strict=True))
     ]
     rows += [
-        (str(file), run.variant, run.index, place, each.step.prefix, each.offset, each.repeat)
+        (str(one.file), one.run.variant, one.run.index, one.place, each.step.prefix, each.offset, one.repeat)
         for each in evaluated
-        for run, place, file in zip(each.runs, each.places, each.files, strict=True)
+        for one in each.passes
     ]
     table = pd.DataFrame(rows, columns=["filename", "variant", "run", "place", "prefix", "first", "repeat"])
     return table.assign(part=np.arange(len(table)))

@@ -13,10 +13,10 @@ import numpy as np
 
 from deviate.collect.bfloat16 import widened
 from deviate.collect.checkpoints import read_checkpoint
-from deviate.collect.integrity import DamagedError, require_whole
 from deviate.collect.predictions import Array
 from deviate.collect.runs import RunFiles
 from deviate.replicate.checkpoints import CHECKPOINT
+from deviate.replicate.workspace.integrity import DamagedError, require_whole
 
 #: Bytes of the header at most, as the format says.
 MAX_HEADER = 100_000_000

@@ -11,6 +11,7 @@ import msgspec
 from deviate.experiment import Run, Step
 from deviate.replicate.prepare import Ready
 from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.integrity import damage
 from deviate.replicate.workspace.run_files import Completed, Outcome
 
 #: Returns the run whose training serves a run, too: itself where it is to be trained, None where it is not needed.
@@ -66,7 +67,7 @@ def evaluating_job(folder: RunFolder, steps: Sequence[Step], *, retry_failed: bo
         for step in steps
         if step.is_evaluation
         for repeat in _all(step)
-        if not _stays(folder.step(step.name, repeat), retry_failed=retry_failed)
+        if not stays(folder.step(step.name, repeat), retry_failed=retry_failed)
     ]
     parts = deque([*_parts(steps, "setup"), *lacking, *_parts(steps, "cleanup")])
     return Job(folder.run, parts, outcome=folder.read_outcome()) if lacking else None
@@ -80,5 +81,9 @@ def _all(step: Step) -> range:
     return range(step.repeat)
 
 
-def _stays(folder: RunFolder, *, retry_failed: bool) -> bool:
-    return folder.is_done and (isinstance(folder.read_outcome(), Completed) or not retry_failed)
+def stays(folder: RunFolder, *, retry_failed: bool) -> bool:
+    """Tell whether a command need not be run: it has ended; with `retry_failed`, and its files are whole."""
+    if not folder.is_done or not retry_failed:
+        return folder.is_done
+    outcome = folder.read_outcome()
+    return isinstance(outcome, Completed) and not damage(folder, outcome)

@@ -18,7 +18,7 @@ from deviate.replicate.environment.command import find_program
 from deviate.replicate.events import Event, LeftoverEnded, RunEnded, RunProgress, RunShared, RunStarted, StepEnded
 from deviate.replicate.executors.executor import Executor, Handle
 from deviate.replicate.interrupts import StopRequests, listening
-from deviate.replicate.jobs import Job, Part, TwinOf, evaluating_job, training_job
+from deviate.replicate.jobs import Job, Part, TwinOf, evaluating_job, stays, training_job
 from deviate.replicate.outcomes import run_outcome, without_secrets, without_set_up
 from deviate.replicate.predictions import keep_file
 from deviate.replicate.prepare import Ready, Source, clear_removed, discard_work, prepare_run
@@ -181,7 +181,7 @@ class _Stage:
             for each in (run, *run.steps()):
                 if not each.is_done and (count := end_leftover(each, self.executor)):
                     yield LeftoverEnded(run=run.run, processes=count)
-        done = {run.run: run for run in folder.runs() if self._stays(run)}
+        done = {run.run: run for run in folder.runs() if stays(run, retry_failed=self.options.retry_failed)}
         for run in done.values():
             completed = isinstance(run.read_outcome(), Completed) and not _is_shared(run)
             job = evaluating_job(run, steps, retry_failed=self.options.retry_failed) if completed else None
@@ -193,9 +193,6 @@ class _Stage:
         self.todo.extend(training_job(run, steps) for run in schedule(experiment.planned, done, experiment.seed))
         self.total = len(self.todo)
         self.probing = self.options.probe_first and not done
-
-    def _stays(self, run: RunFolder) -> bool:
-        return run.is_done and (isinstance(run.read_outcome(), Completed) or not self.options.retry_failed)
 
     def run_all(self, stop: StopRequests) -> Iterator[Event]:
         """Start runs wherever there is room, until all have ended or the user has asked to stop."""

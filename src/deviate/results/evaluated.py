@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import msgspec
 import pandas as pd
 
+from deviate.collect.evaluated import Evaluated
 from deviate.collect.runs import RunFiles
-from deviate.experiment import Experiment, Status, Step
-from deviate.replicate.workspace.run_files import Unfinished
+from deviate.experiment import Status, Step
+from deviate.results.run import ending
 
 
 class FailedPass(msgspec.Struct, frozen=True, kw_only=True):
-    """An evaluation of a run that did not complete."""
+    """An evaluation of a run that did not complete, or whose files were damaged since."""
 
     #: The word a user types for the run.
     run: str
@@ -34,33 +35,26 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
     passes: dict[str, dict[str, dict[int, list[float]]]] = {}
 
 
-def evaluation_results(
-    experiment: Experiment, runs: Sequence[RunFiles], repeats: pd.DataFrame
-) -> list[EvaluationResult]:
-    """Return what became of each evaluation; `repeats` is the table of `Tables.repeats`."""
-    completed = [run for run in runs if run.completed]
-    return [_result(step, completed, repeats) for step in experiment.evaluations]
+def evaluation_results(evaluated: Sequence[Evaluated], repeats: pd.DataFrame) -> list[EvaluationResult]:
+    """Return what became of evaluations of completed runs; `repeats` is the table of `Tables.repeats`."""
+    return [_result(each.step, each.every, repeats) for each in evaluated]
 
 
-def _result(step: Step, runs: Sequence[RunFiles], repeats: pd.DataFrame) -> EvaluationResult:
-    failed: list[FailedPass] = []
-    evaluated = 0
-    for run in runs:
-        outcomes = [run.folder.step(step.name, repeat).read_outcome() for repeat in range(step.repeat)]
-        failed += [
-            FailedPass(
-                run=run.name,
-                repeat=repeat,
-                status=outcome.status,
-                reason=outcome.reason,
-            )
-            for repeat, outcome in enumerate(outcomes)
-            if isinstance(outcome, Unfinished) and outcome.done
-        ]
-        evaluated += all(outcome is not None and outcome.status == "completed" for outcome in outcomes)
+def _result(step: Step, every: Sequence[Sequence[RunFiles]], repeats: pd.DataFrame) -> EvaluationResult:
+    ended = [
+        [(repeat, run, ending(run)) for repeat, run in enumerate(of_run) if run.outcome is not None]
+        for of_run in zip(*every, strict=True)
+    ]
+    failed = [
+        FailedPass(run=run.name, repeat=repeat, status=end.status, reason=end.reason)
+        for of_run in ended
+        for repeat, run, end in of_run
+        if end.status not in ("completed", "cancelled")
+    ]
+    evaluated = sum(sum(end.status == "completed" for _, _, end in of_run) == step.repeat for of_run in ended)
     rows = repeats[repeats["metric"].str.startswith(step.prefix)] if step.repeat > 1 else repeats.head(0)
     passes: dict[str, dict[str, dict[int, list[float]]]] = {}
     for variant, metric, run, value in zip(rows["variant"], rows["metric"], rows["run"], rows["value"], strict=True):
         of_metric = passes.setdefault(str(variant), {}).setdefault(str(metric), {})
         of_metric.setdefault(int(run), []).append(float(value))
-    return EvaluationResult(step=step, runs=len(runs), evaluated=evaluated, failed=failed, passes=passes)
+    return EvaluationResult(step=step, runs=len(ended), evaluated=evaluated, failed=failed, passes=passes)

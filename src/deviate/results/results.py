@@ -135,7 +135,7 @@ def read_results(
         predicted = runs_with_predictions(runs)
         evaluations = evaluations_by_variant(predicted, tables)
         evaluated = (
-            evaluation_results(experiment, runs, tables.repeats(options.aggregates)) if experiment.evaluations else []
+            evaluation_results(tables.evaluated, tables.repeats(options.aggregates)) if experiment.evaluations else []
         )
         reported, observation = tables.reported, tables.observation
         values = values_by_run(tables) if curves else None
@@ -160,6 +160,12 @@ def read_results(
             *notes(runs),
             *damage_notes(predicted),
             *_text_notes(observation.damaged),
+            *(
+                note
+                for each in tables.evaluated
+                for one, reasons in each.damaged
+                for note in _text_notes({one.run.name: reasons}, f"steps/{each.step.name}-{one.repeat}/")
+            ),
         ],
         environments=_environments(run for run in runs if run.completed),
         environment={key: _text(value) for key, value in first.items()},
@@ -229,10 +235,13 @@ def _setup_notes(experiment: Experiment, snapshot: Snapshot) -> list[RuntimeNote
     return [*skipped, *([RuntimeNote(slug="left-out", message=message)] if absent else [])]
 
 
-def _text_notes(damaged: Mapping[str, list[str]]) -> list[RuntimeNote]:
-    """Say which text was not searched, so that its runs have no value of the metrics that are seen in it alone."""
+def _text_notes(damaged: Mapping[str, list[str]], place: str = "") -> list[RuntimeNote]:
+    """Say which text was not searched, so that its runs have no value of the metrics that are seen in it alone.
+
+    `place` is the folder of an evaluation in that of its run.
+    """
     return [
-        RuntimeNote(slug="text-damaged", message=f"Text that is not searched for metrics: {reason}.", runs=[run])
+        RuntimeNote(slug="text-damaged", message=f"Text that is not searched for metrics: {place}{reason}.", runs=[run])
         for run, reasons in damaged.items()
         for reason in reasons
     ]

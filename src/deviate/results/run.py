@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from deviate.collect.events import TurnedBit, threads, turned_bit, used_gpu
@@ -49,19 +51,33 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return Run(variant=self.variant, index=self.index).folder
 
 
+class Ending(NamedTuple):
+    """How a command ended, and why it did not complete."""
+
+    status: Status
+    reason: str
+
+
+def ending(run: RunFiles) -> Ending:
+    """Return how a command ended that has ended; one whose files were damaged since has failed."""
+    assert run.outcome is not None
+    if run.damage and run.outcome.done:
+        return Ending("failed", f"its files were damaged after it ended: {run.damage}")
+    return Ending(run.outcome.status, run.outcome.reason if isinstance(run.outcome, Unfinished) else "")
+
+
 def run_result(run: RunFiles) -> RunResult:
     """Return how a run went that has ended."""
-    info, outcome = run.info, run.outcome
+    info, outcome, (status, reason) = run.info, run.outcome, ending(run)
     assert outcome is not None
-    damaged = f"its files were damaged after it ended: {run.damage}" if run.damage and outcome.done else ""
     unfinished = outcome if isinstance(outcome, Unfinished) else None
     hints = [unfinished.hint] if unfinished and unfinished.hint else []
     return RunResult(
         variant=run.variant,
         index=run.index,
-        status="failed" if damaged else outcome.status,
+        status=status,
         seconds=outcome.seconds,
-        reason=damaged or (unfinished.reason if unfinished else ""),
+        reason=reason,
         stderr_tail=unfinished.stderr if unfinished else [],
         seeds=(info.seeds or {}) if info else {},
         prints=run.fingerprints,

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from deviate.collect.checkpoints import NoCheckpointError
-from deviate.collect.integrity import DamagedError
 from deviate.collect.predictions import Array
 from deviate.collect.runs import RunFiles
 from deviate.collect.weights import Moment, read_weights
 from deviate.errors import BadOption
+from deviate.replicate.workspace.integrity import DamagedError
 
 #: Characters of a digest: equal ones mean equal numbers, as far as anybody can find others.
 DIGITS = 32

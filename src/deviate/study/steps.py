@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from deviate.analyse.project import analyse_project
-from deviate.errors import BadOption, NoScript
+from deviate.errors import BadOption, NoScript, WorkspaceUnusable
 from deviate.experiment import Experiment, Step
 from deviate.instrument.project import instrument_experiment, skipped_edits
 from deviate.project.config import FILE_NAME, Config, EvaluateEntry, bad_entry, read_config
@@ -156,6 +156,8 @@ def take_steps(folder: ExperimentFolder, steps: Sequence[ReadStep]) -> Experimen
     for each in (each for each in steps if each.step.is_evaluation):
         known = next((step for step in evaluations.values() if _what(step) == _what(each.step)), None)
         if known is not None:
+            if not _is_whole(folder, known):
+                _store(folder, experiment, known, each.files)
             evaluations[known.name] = msgspec.structs.replace(known, repeat=max(known.repeat, each.step.repeat))
             continue
         step = msgspec.structs.replace(each.step, name=_free(each.step.name, evaluations))
@@ -182,9 +184,29 @@ def _store(folder: ExperimentFolder, experiment: Experiment, step: Step, files: 
     return skipped_edits(instrument_experiment(place, experiment.of_step(step)))
 
 
+def _is_whole(folder: ExperimentFolder, step: Step) -> bool:
+    return not any(_differs(folder.step_sources(step.name) / name, digest) for name, digest in step.sources.items())
+
+
+def _differs(path: Path, digest: str) -> bool:
+    return not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest
+
+
 def step_overlay(folder: ExperimentFolder, experiment: Experiment, step: Step) -> dict[str, bytes]:
-    """Return the files of a step, instrumented, by their path relative to the project."""
+    """Return the files of a step, instrumented, by their path relative to the project.
+
+    Raises
+    ------
+    WorkspaceUnusable
+        If they are not as they were when the step was asked for.
+    """
     place = folder.step_sources(step.name)
+    if not _is_whole(folder, step):
+        raise WorkspaceUnusable(
+            f"files in {place} were changed, and runs are evaluated with them",
+            hint="with these files in the project as they were, this puts them back: deviate run --name "
+            f"{shlex.quote(folder.name)} --then {shlex.quote(shlex.join(step.command))}",
+        )
     instrumented = instrument_experiment(place, experiment.of_step(step))
     plain = {name: (place / name).read_bytes() for name in step.sources}
     return {**plain, **{name: result.data for name, result in instrumented.items()}}

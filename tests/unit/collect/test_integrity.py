@@ -5,10 +5,10 @@ import random
 import pytest
 from made import make_experiment, make_run, metric, series, write_process
 
-from deviate.collect.integrity import damage
 from deviate.errors import WorkspaceUnusable
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.files import write_json
+from deviate.replicate.workspace.integrity import damage
 from deviate.replicate.workspace.run_files import Cancelled
 from deviate.results.results import read_results
 
@@ -127,6 +127,56 @@ def test_text_that_was_damaged_gives_no_number_and_is_named(tmp_path, harm, name
     assert values(folder) == (expected, {})
     path.write_bytes(data)
     assert values(folder) == (whole, {})
+
+
+def twice(project, file, text):
+    """Return an experiment whose three runs wrote two files of one series, and the files of the first run."""
+    folder, runs = experiment(project)
+    for run in runs:
+        rng = random.Random(run.run.index)
+        paths = [run.written / file.format(number) for number in (1, 2)]
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text(rng))
+            if path.parent.name == "metrics":
+                (path.parent.parent / "meta.yaml").write_text("name: a\n")
+        run.write_outcome(run.read_outcome())
+    return folder, [runs[0].written / file.format(number) for number in (1, 2)]
+
+
+def table(rng):
+    return "epoch,f1\n" + "".join(f"{epoch},{rng.random():.4f}\n" for epoch in range(4))
+
+
+def logged(rng):
+    return "".join(f"{1_700_000_000_000 + step} {rng.random()!r} {step}\n" for step in range(4))
+
+
+def test_what_is_left_of_a_run_keeps_its_names_where_a_file_was_damaged(tmp_path):
+    folder, (first, second) = twice(tmp_path, "2026112{}-181016.csv", table)
+    whole, _ = values(folder)
+    assert {"f1", "f1 (printed)"} <= set(whole)
+    for path in (first, second):
+        data = path.read_bytes()
+        path.write_bytes(data[:-1])
+        samples, _ = values(folder)
+        changed = [name for name in whole if samples[name] != whole[name]]
+        assert len(changed) == 1
+        assert samples[changed[0]] == {run: whole[changed[0]][run] for run in (1, 2)}
+        path.write_bytes(data)
+
+
+def test_no_tracker_is_read_where_one_of_its_files_was_damaged(tmp_path):
+    folder, (first, _) = twice(tmp_path, "mlruns/1/u{}/metrics/score", logged)
+    whole, _ = values(folder)
+    assert {"score", "score #2"} <= set(whole)
+    first.write_bytes(first.read_bytes()[:-1])
+    samples, _ = values(folder)
+    assert samples == {
+        name: {run: value for run, value in each.items() if run or "score" not in name} for name, each in whole.items()
+    }
+    (note,) = [each.message for each in read_results(folder).notes if each.slug == "text-damaged"]
+    assert note.endswith("bytes, so no file of a tracker is read.")
 
 
 def test_a_description_that_is_gone_is_named(tmp_path):

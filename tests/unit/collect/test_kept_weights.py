@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from deviate.collect.integrity import DamagedError
 from deviate.collect.weights import read_weights
 from deviate.errors import BadOption
 from deviate.experiment import Run
 from deviate.inference.weights import weight_facts
 from deviate.replicate.checkpoints import LIMIT, share_weights
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+from deviate.replicate.workspace.integrity import DamagedError
 from deviate.report.text.stability import weight_sentences
 from deviate.results.weights import RunWeights, weights_of, weights_table
 

@@ -6,10 +6,10 @@ import pytest
 from made import make_experiment, make_run, metric, read, series, write_predictions
 from numpy.testing import assert_array_equal
 
-from deviate.collect.integrity import damage
 from deviate.collect.matching import Predictions, Withheld, match_passes, match_sides
 from deviate.collect.prediction_files import UnreadableError, read_prediction_file
 from deviate.collect.predictions import read_pass, read_predictions
+from deviate.replicate.workspace.integrity import damage
 from deviate.results.predictions import damage_notes
 
 TARGETS = np.arange(40) % 4

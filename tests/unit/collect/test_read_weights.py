@@ -5,9 +5,9 @@ import struct
 import numpy as np
 import pytest
 
-from deviate.collect.integrity import DamagedError
 from deviate.collect.weights import read_tensors
 from deviate.inference.weights import weight_facts
+from deviate.replicate.workspace.integrity import DamagedError
 from deviate.report.text.stability import weight_sentences
 from deviate.results.weights import RunWeights
 

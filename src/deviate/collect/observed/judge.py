@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """What a slot is, over all runs of a variant."""
 
-    #: As the first run has it that has it.
+    #: As the first run has it of those in their order.
     slot: Slot
     kind: JudgedKind
     #: One line.
@@ -88,10 +88,11 @@ def judge(runs: Mapping[str, Sequence[SlotSeries]]) -> list[Judged]:
     Returns
     -------
     list of Judged
-        In the order of the first run, then that of the others.
+        In the order of the run that has most of them, then that of the others: a run whose files are missing changes
+        nothing.
     """
     slots: dict[tuple[str, str, int], list[SlotSeries]] = {}
-    for series in runs.values():
+    for series in sorted(runs.values(), key=len, reverse=True):
         for one in series:
             slots.setdefault(one.slot.key, []).append(one)
     return [_judged(_seen(series)) for series in slots.values()]

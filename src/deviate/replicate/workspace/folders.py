@@ -113,7 +113,7 @@ class RunFolder:
 
     def steps(self) -> list[RunFolder]:
         """Return the folders of the commands beside the training that were started."""
-        return [RunFolder(path, self.run) for path in sorted(self.path.glob("steps/*/"))]
+        return [RunFolder(path, self.run) for path in sorted(self.path.glob("steps/[!.]*/"))]
 
     def record_files(self) -> list[Path]:
         """Return the record files of all processes, by name."""
