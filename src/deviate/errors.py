@@ -17,7 +17,8 @@
      │    ├── NotRuns              not-runs
      │    ├── BadGroups            bad-groups
      │    ├── WorkspaceUnusable    workspace-unusable
-     │    └── WorkspaceBusy        workspace-busy
+     │    ├── WorkspaceBusy        workspace-busy
+     │    └── RunElsewhere         run-elsewhere
      ├── OutputLost                output-lost; exit status 1: the job was done, and cannot be printed
      ├── SystemRefused             system-refused; exit status 1: a file or a process that the system refused
      ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
@@ -161,6 +162,12 @@ class WorkspaceBusy(BadInput):
     """Another Deviate works on the workspace."""
 
     slug = "workspace-busy"
+
+
+class RunElsewhere(BadInput):
+    """A worker elsewhere makes one of the runs now."""
+
+    slug = "run-elsewhere"
 
 
 class OutputLost(DeviateError):  # noqa: N818

@@ -9,7 +9,8 @@ from pathlib import Path
 from deviate.experiment import Capture, Experiment, Metric
 from deviate.replicate.events import RunEnded
 from deviate.replicate.executors.local import LocalExecutor
-from deviate.replicate.loop import ReplicateOptions, replicate
+from deviate.replicate.loop import replicate
+from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.snapshot.manifest import describe, take
 from deviate.replicate.snapshot.rules import SnapshotRules
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace

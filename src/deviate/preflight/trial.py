@@ -21,10 +21,10 @@ from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.environment.variables import VARIABLES
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.interrupts import StopRequests, listening
-from deviate.replicate.loop import end_leftover, note_start
 from deviate.replicate.outcomes import run_outcome, without_secrets
 from deviate.replicate.prepare import Ready, Source, prepare_run
 from deviate.replicate.snapshot.manifest import take
+from deviate.replicate.work import end_leftover, note_start
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked
 from deviate.replicate.workspace.run_files import Ended, Outcome

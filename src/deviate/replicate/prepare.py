@@ -159,8 +159,7 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     """
     variant = OBSERVED if run.variant == OBSERVED.name else parse_variant(run.variant)
     folder = source.folder.run(run)
-    discard(folder.path)
-    folder.path.mkdir(parents=True)
+    empty(folder)
     copy = make_copy(source.snapshot, source.folder.snapshot, folder, source.inside)
     seeds = run_seeds(variant, source.experiment.seed, run.index)
     return make_ready(source, variant, folder, copy, given_slot(source, variant, offered), seeds=seeds)
@@ -315,11 +314,28 @@ def discard(path: Path) -> None:
     """Remove a run's folder; at no moment does half of it look like a run."""
     if not path.exists():
         return
-    for number in itertools.count():
-        aside = path.with_name(f"{_REMOVED}{path.name}-{number}")
-        if not aside.exists():
-            break
+    aside = _aside(path)
     path.rename(aside)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _aside(path: Path) -> Path:
+    paths = (path.with_name(f"{_REMOVED}{path.name}-{number}") for number in itertools.count())
+    return next(aside for aside in paths if not aside.exists())
+
+
+def empty(folder: RunFolder) -> None:
+    """Make the folder of a run that is to be made; of what is in it only the lease of its worker stays."""
+    folder.path.mkdir(parents=True, exist_ok=True)
+    # Without these two it is no run that has ended, and none that goes on.
+    first = [path for path in (folder.outcome_file, folder.info_file) if path.exists()]
+    found = [*first, *(path for path in folder.path.iterdir() if path not in (folder.worker, *first))]
+    if not found:
+        return
+    aside = _aside(folder.path)
+    aside.mkdir()
+    for path in found:
+        path.rename(aside / path.name)
     shutil.rmtree(aside, ignore_errors=True)
 
 

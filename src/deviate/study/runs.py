@@ -16,7 +16,8 @@ from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_experiment
 from deviate.replicate.events import Event, RunEnded, RunShared
 from deviate.replicate.executors.registry import make_executor
-from deviate.replicate.loop import ReplicateOptions, replicate
+from deviate.replicate.loop import replicate
+from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed

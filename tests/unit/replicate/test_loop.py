@@ -13,9 +13,11 @@ from deviate.experiment import Capture, Experiment, Metric, Run, Step
 from deviate.factors import parse_variant, run_seeds
 from deviate.replicate.events import LeftoverEnded, RunEnded, RunProgress, RunShared, RunStarted
 from deviate.replicate.executors.executor import Handle
-from deviate.replicate.loop import ReplicateOptions, end_leftover, replicate
+from deviate.replicate.loop import replicate
+from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.schedule import schedule
 from deviate.replicate.snapshot.manifest import describe, take
+from deviate.replicate.work import end_leftover
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Failed, NotInstrumented, TimedOut
 

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
+import msgspec
+
 from deviate.replicate.environment.hardware import usable_cores, visible_gpus
 from deviate.replicate.executors.executor import Handle, Launch, Slot
 from deviate.replicate.executors.processes import end_processes, find_processes, name_process, resident, send
@@ -75,15 +77,23 @@ class LocalExecutor:
     """Starts up to `jobs` trainings side by side on this machine.
 
     Divides `cores`, by default those this process may use, and `gpus` (indices), by default those of the machine,
-    unless the user has set CUDA_VISIBLE_DEVICES.
+    unless the user has set CUDA_VISIBLE_DEVICES. `threads` of a run are as many as its cores unless they are given.
     """
 
     name = "local"
 
-    def __init__(self, jobs: int, cores: Sequence[int] | None = None, gpus: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        jobs: int,
+        cores: Sequence[int] | None = None,
+        gpus: Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> None:
         self.jobs = jobs
         devices = visible_gpus() if gpus is None and jobs > 1 else gpus or []
         self._slots = divide(cores or usable_cores(), jobs, devices)
+        if threads is not None:
+            self._slots = [msgspec.structs.replace(slot, threads=threads) for slot in self._slots]
         self._running: list[subprocess.Popen[bytes]] = []
         self._supervisor = Supervisor()
 

@@ -36,7 +36,7 @@ def find_processes(handle: Handle) -> list[psutil.Process]:
     made a session of their own. A process that cleared its environment is found by the session it is in, as long as the
     leader of the session lives to prove whose it is.
     """
-    session = handle.pid if _leads(handle.pid, handle.created) else None
+    session = handle.pid if is_process(handle.pid, handle.created) else None
     own = os.getpid()
     return [
         process
@@ -45,7 +45,7 @@ def find_processes(handle: Handle) -> list[psutil.Process]:
     ]
 
 
-def _leads(pid: int | None, created: float | None) -> bool:
+def is_process(pid: int | None, created: float | None) -> bool:
     """Tell whether process `pid` is the one that was created at `created`, and not a later one with its id."""
     if pid is None or created is None:
         return False

@@ -8,9 +8,12 @@
     .deviate/experiments/NAME/snapshot/             the project as it was
     .deviate/experiments/NAME/snapshot.json         what is in it, what was left out and why
     .deviate/experiments/NAME/steps/STEP/           the files of the project that an evaluation was read from
+    .deviate/experiments/NAME/submissions/ID/       what was handed to a cluster at once: order.json, job.sh, logs
     .deviate/experiments/NAME/runs/VARIANT-K/       one run: run.json, runtime.json, outcome.json, records, logs, work/
     .deviate/experiments/NAME/runs/VARIANT-K/steps/STEP-R/
                                                     the like of a set-up, an evaluation or a clean-up, but for work/
+    .deviate/experiments/NAME/runs/VARIANT-K/worker/
+                                                    who makes the run now, and what a worker elsewhere has to do
 
 Reading needs no lock. Files are the truth: a run is done when its ``outcome.json`` says so.
 """
@@ -22,6 +25,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 
@@ -52,6 +56,9 @@ class RunFolder:
     path: Path
     run: Run
 
+    #: Name of the file in `worker` that says what is to be done.
+    JOB: ClassVar[str] = "job.json"
+
     @property
     def info_file(self) -> Path:
         """How the run was started."""
@@ -61,6 +68,16 @@ class RunFolder:
     def runtime_file(self) -> Path:
         """The configuration of the runtime in the training process."""
         return self.path / "runtime.json"
+
+    @property
+    def worker(self) -> Path:
+        """What a worker needs to make the run, and who makes it now; absent where nobody is to."""
+        return self.path / "worker"
+
+    @property
+    def job_file(self) -> Path:
+        """What a worker that is started elsewhere has to do."""
+        return self.worker / self.JOB
 
     @property
     def ended_file(self) -> Path:
@@ -217,6 +234,11 @@ class ExperimentFolder:
     def step_sources(self, name: str) -> Path:
         """Return the folder of the files that a command beside the training was read from."""
         return self.path / "steps" / name
+
+    @property
+    def submissions(self) -> Path:
+        """What was handed to clusters."""
+        return self.path / "submissions"
 
     def run(self, run: Run) -> RunFolder:
         """Return the folder of `run`, whether or not it exists."""

@@ -1,0 +1,124 @@
+"""What is handed to workers elsewhere: one order for all runs of a submission, and in each run's folder a job."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from deviate.experiment import SCHEMA, Experiment
+from deviate.replicate.environment.command import find_program
+from deviate.replicate.options import ReplicateOptions
+from deviate.replicate.prepare import Source
+from deviate.replicate.snapshot.manifest import read_snapshot
+from deviate.replicate.steps import StepSource, step_source
+from deviate.replicate.workspace.files import read_json, write_json
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What all runs of a submission are made from: ``submissions/ID/order.json``.
+
+    It holds the command with its secrets, and only its owner may read it.
+    """
+
+    schema: int = SCHEMA
+    experiment: Experiment
+    #: Instrumented files, see `Source`, and those of the commands beside the training.
+    overlay: Mapping[str, bytes]
+    step_overlays: Mapping[str, Mapping[str, bytes]]
+    options: ReplicateOptions
+    executor: str
+    #: Threads of a run.
+    threads: int
+    git: str | None
+
+
+class JobFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done in a run's folder: ``worker/job.json``. It goes when that is done."""
+
+    schema: int = SCHEMA
+    #: Name of the submission, and the run's place in it.
+    submission: str
+    index: int
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Runs that are handed over at once."""
+
+    folder: Path
+    runs: Sequence[RunFolder]
+
+    @property
+    def name(self) -> str:
+        """Its name, which no other one has."""
+        return self.folder.name
+
+    def withdraw(self) -> None:
+        """Leave its runs to others: nobody was asked for their workers."""
+        for run in self.runs:
+            run.job_file.unlink(missing_ok=True)
+        shutil.rmtree(self.folder)
+
+
+def write_submission(folder: ExperimentFolder, order: Order, runs: Sequence[RunFolder]) -> Submission:
+    """Store what the workers of `runs` need, before any of them is asked for."""
+    submission = Submission(folder.submissions / uuid.uuid4().hex[:12], runs)
+    folder.submissions.mkdir(exist_ok=True)
+    submission.folder.mkdir(mode=0o700)
+    write_json(submission.folder / "order.json", order)
+    for index, run in enumerate(runs):
+        run.worker.mkdir(parents=True, exist_ok=True)
+        write_json(run.job_file, JobFile(submission=submission.name, index=index))
+    return submission
+
+
+def read_job(run: RunFolder) -> JobFile | None:
+    """Return what is to be done of a run elsewhere; None where nothing is."""
+    if not run.job_file.is_file():
+        return None
+    job: JobFile = read_json(run.job_file, JobFile)
+    return job
+
+
+def clear_submissions(folder: ExperimentFolder) -> None:
+    """Remove what no run refers to any more: the command stands there with its secrets."""
+    used = {job.submission for run in folder.runs() if (job := read_job(run)) is not None}
+    for path in folder.submissions.iterdir() if folder.submissions.is_dir() else ():
+        if path.name not in used:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def read_order(folder: ExperimentFolder, job: JobFile) -> Order:
+    """Return what the run of a job is made from."""
+    order: Order = read_json(folder.submissions / job.submission / "order.json", Order)
+    return order
+
+
+def ordered_source(
+    folder: ExperimentFolder, order: Order, environment: Mapping[str, str]
+) -> tuple[Source, dict[str, StepSource]]:
+    """Return what a worker makes runs and their steps from; `environment` is its own."""
+    experiment, options = order.experiment, order.options
+    source = Source(
+        experiment=experiment,
+        folder=folder,
+        snapshot=read_snapshot(folder),
+        overlay=order.overlay,
+        environment=environment,
+        program=find_program(experiment.command[0], folder.project / experiment.folder, environment),
+        executor=order.executor,
+        jobs=1,
+        strict=options.strict,
+        timeout=options.timeout,
+        stall=options.stall,
+        memory=None if options.memory is None else options.memory * 2**30,
+        git=order.git,
+    )
+    overlays = order.step_overlays
+    return source, {step.name: step_source(source, step, overlays.get(step.name, {})) for step in experiment.steps}

@@ -1,0 +1,78 @@
+"""What is still to be made of an experiment, and in which order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Generator, Iterable, Iterator
+
+from deviate.experiment import Run
+from deviate.replicate.events import Event, LeftoverEnded, RunShared
+from deviate.replicate.executors.executor import Executor
+from deviate.replicate.jobs import Job, TwinOf, evaluating_job, stays, training_job
+from deviate.replicate.lease import live_holder
+from deviate.replicate.options import ReplicateOptions
+from deviate.replicate.prepare import Source, clear_removed, discard_work
+from deviate.replicate.schedule import schedule
+from deviate.replicate.shared import share_run
+from deviate.replicate.work import end_leftover
+from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.run_files import Completed
+
+
+class Todo:
+    """The jobs of an experiment that nobody has taken yet."""
+
+    def __init__(self, source: Source, options: ReplicateOptions, twin: TwinOf) -> None:
+        self._source = source
+        self._options = options
+        self._twin = twin
+        self.jobs: deque[Job] = deque()
+        self.total = 0
+        #: Whether no run of the experiment was made yet.
+        self.is_fresh = True
+
+    def find(self) -> None:
+        """Find out what is to be done; runs that somebody makes now are among it."""
+        folder, steps = self._source.folder, self._source.experiment.steps
+        clear_removed(folder.runs_folder)
+        done = {run.run: run for run in folder.runs() if stays(run, retry_failed=self._options.retry_failed)}
+        for run in done.values():
+            completed = isinstance(run.read_outcome(), Completed) and not _is_shared(run)
+            job = evaluating_job(run, steps, retry_failed=self._options.retry_failed) if completed else None
+            if job is not None:
+                self.jobs.append(job)
+            elif completed and not self._options.keep_work and live_holder(run) is None:
+                discard_work(run)
+        experiment = self._source.experiment
+        self.jobs.extend(training_job(run, steps) for run in schedule(experiment.planned, done, experiment.seed))
+        self.total = len(self.jobs)
+        self.is_fresh = not done
+
+    def take(self, going: Collection[Run]) -> Generator[Event, None, Job | None]:
+        """Take the next job; runs that share the training of another one wait for it, and are made of its files."""
+        for job in list(self.jobs):
+            twin = self._twin(job.run) if job.trains else job.run
+            if twin is not None and twin != job.run and (twin in going or any(twin == each.run for each in self.jobs)):
+                continue
+            self.jobs.remove(job)
+            outcome = self._source.folder.run(twin).read_outcome() if twin else None
+            if twin == job.run or (twin is not None and not isinstance(outcome, Completed)):
+                return job
+            self.total -= 1
+            if twin is not None and outcome is not None:
+                share_run(self._source.folder, job.run, twin, outcome, self._source.experiment.seed)
+            yield RunShared(run=job.run, twin=twin)
+        return None
+
+
+def end_leftovers(runs: Iterable[RunFolder], executor: Executor) -> Iterator[Event]:
+    """End what a killed tool left running of `runs` on this machine."""
+    for run in runs:
+        for each in (run, *run.steps()):
+            if not each.is_done and (count := end_leftover(each, executor)):
+                yield LeftoverEnded(run=run.run, processes=count)
+
+
+def _is_shared(run: RunFolder) -> bool:
+    info = run.read_info()
+    return info is not None and bool(info.same_as)

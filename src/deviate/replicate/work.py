@@ -1,0 +1,295 @@
+"""What a worker does: it makes one run, one command after another, and leaves files that say how each ended.
+
+The local tool has a worker in each of its slots; elsewhere a process of its own is one (`deviate.replicate.worker`).
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from deviate.errors import RunElsewhere
+from deviate.replicate.checkpoints import keep_checkpoints, share_weights
+from deviate.replicate.events import Event, RunEnded, RunProgress, StepEnded
+from deviate.replicate.executors.executor import Executor, Handle, Slot
+from deviate.replicate.interrupts import StopRequests
+from deviate.replicate.jobs import Job, Part
+from deviate.replicate.lease import Lease
+from deviate.replicate.options import ReplicateOptions
+from deviate.replicate.outcomes import run_outcome, without_secrets, without_set_up
+from deviate.replicate.predictions import keep_file
+from deviate.replicate.prepare import Ready, Source, discard_work, prepare_run
+from deviate.replicate.snapshot.link_watch import State, pinned_warnings, state, watched_paths, written_to
+from deviate.replicate.steps import NO_COPY, StepSource, has_copy, new_folder, prepare_step
+from deviate.replicate.workspace.files import sync_file
+from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.records import read_progress
+from deviate.replicate.workspace.run_files import Cancelled, Completed, Ended, Failed, Outcome
+from deviate.replicate.written_files import keep_written
+
+#: Seconds between two looks at the runs, and between two reports of one run's progress.
+LOOK_EVERY = 0.05
+REPORT_EVERY = 0.5
+
+#: How a run cannot have ended that was never started.
+NOT_STARTED = 127
+
+
+@dataclass(frozen=True, kw_only=True)
+class Means:
+    """What all workers of a call make their runs with."""
+
+    source: Source
+    #: By name of the step.
+    steps: Mapping[str, StepSource]
+    executor: Executor
+    options: ReplicateOptions
+    clock: Callable[[], float] = time.monotonic
+    #: Seconds after the end of a command within which the worker is asked to stop, where both are asked at once.
+    #: 0: commands do not hear what the worker does.
+    hears_within: float = 0.0
+    #: Why a run was cancelled.
+    cancelled: str = "you stopped it"
+    #: What the engine calls this worker.
+    job: str = ""
+
+
+@dataclass
+class _Active:
+    """A command that goes on."""
+
+    part: Part
+    ready: Ready
+    handle: Handle
+    #: What the run shares with the project, as it was before.
+    shared: State
+    started: float
+    reported: float
+
+
+class Worker:
+    """Makes one run in one slot."""
+
+    def __init__(self, means: Means, job: Job, index: int, lease: Lease) -> None:
+        self._means = means
+        self._executor = means.executor
+        self._index = index
+        self.lease = lease
+        self._active: _Active | None = None
+        #: The run, with what is still to be done.
+        self.job = job
+
+    @property
+    def folder(self) -> RunFolder:
+        """The folder of the run."""
+        return self._means.source.folder.run(self.job.run)
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether nothing goes on, and nothing is left to do."""
+        return self._active is None
+
+    def prepare(self) -> Slot:
+        """Make the run ready; return the room it has."""
+        slot = self._executor.slot(self._index)
+        if self.job.trains:
+            self.job.training = prepare_run(self._means.source, self.job.run, slot)
+            slot = self.job.training.launch.slot
+        return slot
+
+    def next(self) -> Iterator[Event]:
+        """Start the next command; where none is left, the run has ended."""
+        while self.job.parts:
+            part = self.job.parts.popleft()
+            if part.step is not None and not has_copy(self._means.source, self.job.run):
+                folder = new_folder(self._means.source, part.step, self.job.run, part.repeat)
+                yield from self._store(part, folder, Failed(seconds=0.0, reason=NO_COPY))
+                continue
+            ready, refusal = self._launch(part)
+            if refusal is None:
+                return
+            failed = Failed(seconds=0.0, reason=f"the system did not start it: {refusal}", exit_code=NOT_STARTED)
+            yield from self._store(part, ready.folder, failed)
+        job = self.job
+        if isinstance(job.outcome, Completed) and not self._means.options.keep_work:
+            discard_work(self.folder)
+        self.lease.release()
+        if job.outcome is not None:
+            yield RunEnded(run=job.run, outcome=job.outcome, values=job.values, trained=job.trains)
+
+    def _prepare(self, part: Part) -> Ready:
+        if part.step is None:
+            assert self.job.training is not None  # prepared when the job began
+            return self.job.training
+        slot = self._executor.slot(self._index)
+        return prepare_step(self._means.steps[part.step.name], self.job.run, part.repeat, slot)
+
+    def _launch(self, part: Part) -> tuple[Ready, OSError | None]:
+        """Start a command and note it before anything else can happen; return why the system refused."""
+        shared = state(watched_paths(self._means.source.snapshot))
+        ready = self._prepare(part)
+        # What is written from now on is this command's.
+        os.utime(ready.folder.runtime_file)
+        try:
+            handle = self._executor.start(ready.launch)
+        except OSError as error:
+            return ready, error
+        now = self._means.clock()
+        self._active = _Active(part, ready, handle, shared, now, now)
+        note_start(ready, msgspec.structs.replace(handle, job=handle.job or self._means.job))
+        return ready, None
+
+    def look(self, stop: StopRequests) -> Iterator[Event]:
+        """Do what is due."""
+        active = self._active
+        if active is None:
+            return
+        if stop.count > active.part.is_cleanup:
+            self._executor.end(active.handle, at_once=stop.count > 1)
+        now = self._means.clock()
+        if not self._executor.poll(active.handle):
+            if self._means.hears_within:
+                time.sleep(self._means.hears_within)
+            yield from self._end(active, stop)
+            if stop.count:
+                self.job.cut(cleanup=stop.count == 1)
+            yield from self.next()
+        elif now - active.reported >= REPORT_EVERY:
+            active.reported = now
+            self.lease.beat_if_due()
+            yield self._report(active, now)
+
+    def abandon(self, stop: StopRequests) -> bool:
+        """End what goes on, because nobody wants to hear more; return whether something still does."""
+        active = self._active
+        if active is None:
+            return False
+        self._executor.end(active.handle, at_once=stop.count > 1)
+        try:
+            if not self._executor.poll(active.handle):
+                deque(self._end(active, stop), maxlen=0)
+                self.lease.release()
+        except (OSError, RunElsewhere):
+            # A full disk must not keep the other trainings from being ended; the run is made again.
+            self._active = None
+        return self._active is not None
+
+    def kill(self) -> None:
+        """End what goes on and write nothing: the run is another worker's."""
+        while self._active is not None:
+            self._executor.end(self._active.handle, at_once=True)
+            if not self._executor.poll(self._active.handle):
+                self._active = None
+            self._executor.wait(LOOK_EVERY)
+
+    def _report(self, active: _Active, now: float) -> Event:
+        iteration, values = self._progress(active.part, active.ready.folder)
+        step = active.part.step.name if active.part.step else ""
+        return RunProgress(
+            run=self.job.run, seconds=now - active.started, iteration=iteration, values=values, step=step
+        )
+
+    def _progress(self, part: Part, folder: RunFolder) -> tuple[int | None, dict[str, float]]:
+        return part_progress(folder, part, self._means.source)
+
+    def _end(self, active: _Active, stop: StopRequests) -> Iterator[Event]:
+        self._active = None
+        yield from self._store(active.part, active.ready.folder, self._outcome(active, stop))
+
+    def _outcome(self, active: _Active, stop: StopRequests) -> Outcome:
+        ended = active.ready.folder.read_ended()
+        if ended is None:
+            seconds = self._means.clock() - active.started
+            return Failed(seconds=seconds, reason="it is gone, and nothing tells how it ended")
+        if stop.count and self._means.hears_within and ended.cause is None:
+            # What asks the worker to stop asks the command, too, which may even end well on that.
+            ended = msgspec.structs.replace(ended, cause="cancel")
+        source, options = self._part_source(active.part), self._means.options
+        outcome = without_secrets(self._plain(active, ended), source.experiment.command, source.environment)
+        if isinstance(outcome, Cancelled):
+            return msgspec.structs.replace(outcome, reason=self._means.cancelled)
+        limit = {"timeout": options.timeout, "stall": options.stall, "memory": options.memory}
+        if not isinstance(outcome, Completed) and ended.cause in limit:
+            return msgspec.structs.replace(outcome, hint=f"allow more than --{ended.cause} {limit[ended.cause]:g}")
+        return outcome
+
+    def _part_source(self, part: Part) -> Source:
+        return self._means.source if part.step is None else self._means.steps[part.step.name].source
+
+    def _plain(self, active: _Active, ended: Ended) -> Outcome:
+        experiment, source = self._part_source(active.part).experiment, self._means.source
+        return run_outcome(
+            ended,
+            active.ready.folder,
+            words=experiment.command,
+            copy=active.ready.copy,
+            cwd=active.ready.launch.cwd,
+            source=source.folder.snapshot,
+            snapshot=source.snapshot,
+            expects_python=bool(experiment.entry),
+            warnings=[
+                *self._means.options.warnings,
+                *written_to(active.shared, state(active.shared)),
+                *pinned_warnings(source.snapshot),
+                *keep_file(experiment.predictions, active.ready.launch.cwd, active.ready.folder),
+                *keep_written(active.ready.copy, active.ready.folder),
+                *keep_checkpoints(experiment.weights, active.ready.launch.cwd, active.ready.folder),
+            ],
+        )
+
+    def _store(self, part: Part, folder: RunFolder, outcome: Outcome) -> Iterator[Event]:
+        """Store how a command ended, and leave out of the job what cannot be done any more."""
+        job = self.job
+        share_weights(self._means.source.folder, folder)
+        # What the outcome speaks of is on disk before the outcome is.
+        for path in folder.result_files():
+            sync_file(path)
+        self._write(folder, outcome)
+        job.values |= self._progress(part, folder)[1]
+        if part.step is None:
+            job.outcome = outcome
+        else:
+            yield StepEnded(run=job.run, step=part.step.name, repeat=part.repeat, outcome=outcome)
+        if isinstance(outcome, Completed) or (part.step is not None and part.step.when != "setup"):
+            return
+        job.cut()
+        if part.step is not None and job.training is not None:
+            job.outcome = without_set_up(outcome)
+            self._write(job.training.folder, job.outcome)
+
+    def _write(self, folder: RunFolder, outcome: Outcome) -> None:
+        if not self.lease.is_held():
+            raise RunElsewhere(
+                f"{self.job.run.folder} was taken over by another worker", hint="wait until that one has ended"
+            )
+        folder.write_outcome(outcome)
+
+
+def part_progress(folder: RunFolder, part: Part, source: Source) -> tuple[int | None, dict[str, float]]:
+    """Return the current iteration and the latest values of metrics, under their names in results."""
+    if part.step is None:
+        return read_progress(folder, source.metric_names)
+    iteration, values = read_progress(folder, [metric.name for metric in part.step.metrics])
+    return iteration, {part.step.prefix + name: value for name, value in values.items()}
+
+
+def note_start(ready: Ready, handle: Handle) -> None:
+    """Store what it takes to find a command again that outlives this tool."""
+    job = handle.job or msgspec.UNSET
+    now = datetime.datetime.now().astimezone().isoformat(timespec="milliseconds")
+    info = msgspec.structs.replace(ready.info, pid=handle.pid, created=handle.created, job=job, started=now)
+    ready.folder.write_info(info)
+
+
+def end_leftover(run: RunFolder, executor: Executor) -> int:
+    """End what a killed tool left running of a run; return how many processes that were."""
+    info = run.read_info()
+    if info is None:
+        return executor.end(Handle(run.runtime_file))
+    return executor.end(Handle(run.runtime_file, info.job or "", info.pid, info.created))

@@ -1,0 +1,107 @@
+"""``deviate-worker RUN_DIR``: make one run where an engine has started this process, whatever the engine is.
+
+What is to be done is in the run's folder, and so is all that is done; nothing else is read or returned. A run that
+another worker makes, or that is done, is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from pathlib import Path
+
+from deviate.errors import DeviateError, RunElsewhere
+from deviate.experiment import Run
+from deviate.replicate.executors.local import LocalExecutor
+from deviate.replicate.interrupts import listening
+from deviate.replicate.jobs import Job, evaluating_job, training_job
+from deviate.replicate.lease import BEAT_EVERY, Lease, LeaseHeld, acquire, beating
+from deviate.replicate.orders import Order, ordered_source, read_job, read_order
+from deviate.replicate.work import Means, Worker, end_leftover
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+
+#: Seconds between two looks at the command.
+LOOK_EVERY = 0.2
+
+#: Engines signal all processes of a job one after another.
+HEARS_WITHIN = 0.2
+
+#: What engines call a job, by the variables in which they tell it.
+JOB_VARIABLES = ("SLURM_JOB_ID",)
+
+CANCELLED = "its job was ended by the cluster or by its owner"
+
+
+def main() -> int:
+    """Make the run of the folder that is named on the command line."""
+    if len(sys.argv) != 2:
+        print("usage: deviate-worker RUN_DIR", file=sys.stderr)  # noqa: T201
+        return 2
+    try:
+        print(make_run(Path(sys.argv[1]).resolve()), flush=True)  # noqa: T201
+    except DeviateError as error:
+        print(f"{error.slug}: {error.message}\n{error.hint}", file=sys.stderr)  # noqa: T201
+        return error.exit_status
+    return 0
+
+
+def make_run(path: Path) -> str:
+    """Do what the job in a run's folder says; return what was done, in words."""
+    variant, _, index = path.name.rpartition("-")
+    run, folder = RunFolder(path, Run(variant=variant, index=int(index))), ExperimentFolder(path.parents[1])
+    if not run.job_file.is_file():
+        return f"{path.name}: nothing is to be done"
+    try:
+        lease = acquire(run)
+    except LeaseHeld as held:
+        return f"{path.name} is being made by {held}"
+    job_file = read_job(run)
+    if job_file is None:
+        # Another worker was done in between.
+        lease.release()
+        return f"{path.name}: nothing is to be done"
+    order = read_order(folder, job_file)
+    with beating(lease):
+        job = training_job(run.run, order.experiment.steps)
+        if run.is_done:
+            job = evaluating_job(run, order.experiment.steps, retry_failed=False) or Job(run.run, deque())
+        return _work(folder, order, job, lease)
+
+
+def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str:
+    source, steps = ordered_source(folder, order, dict(os.environ))
+    executor = LocalExecutor(1, threads=order.threads)
+    for each in (folder.run(job.run), *folder.run(job.run).steps()):
+        if not each.is_done:
+            end_leftover(each, executor)
+    means = Means(
+        source=source,
+        steps=steps,
+        executor=executor,
+        options=order.options,
+        hears_within=HEARS_WITHIN,
+        cancelled=CANCELLED,
+        job=next((os.environ[name] for name in JOB_VARIABLES if name in os.environ), ""),
+    )
+    worker = Worker(means, job, 0, lease)
+    with listening() as stop:
+        worker.prepare()
+        if stop.count:
+            lease.release()
+            return f"{job.run.folder} was not begun: {CANCELLED}"
+        deque(worker.next(), maxlen=0)
+        looked = means.clock()
+        while not worker.is_over:
+            deque(worker.look(stop), maxlen=0)
+            executor.wait(LOOK_EVERY)
+            if means.clock() - looked >= BEAT_EVERY:
+                looked = means.clock()
+                if not lease.is_held():
+                    worker.kill()
+                    raise RunElsewhere(f"{job.run.folder} was taken over", hint="wait until that worker has ended")
+    return f"{job.run.folder}: {job.outcome.status if job.outcome else 'done'}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""``deviate-worker RUN_DIR`` makes what the job in the run's folder says, once, whatever happens to it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import msgspec
+import pytest
+from replicate_tool import open_experiment
+
+from deviate.experiment import Run, Step
+from deviate.replicate.options import ReplicateOptions
+from deviate.replicate.orders import Order, read_job, write_submission
+from deviate.replicate.workspace.run_files import Cancelled, Completed, Failed
+
+TRAIN = """
+import os, sys, time
+with open("../../../log", "a") as log:
+    log.write("x")
+for _ in range(int(sys.argv[1])):
+    time.sleep(0.1)
+print(os.environ["OMP_NUM_THREADS"], open("data.txt").read())
+"""
+
+WORKER = [sys.executable, "-P", "-m", "deviate.replicate.worker"]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "data.txt").write_text("data")
+    return tmp_path
+
+
+def handed(project, pauses=0, steps=()):
+    """Hand the run control-0 over; return its folder."""
+    place, experiment = open_experiment(project, [sys.executable, "train.py", str(pauses)], runs=1)
+    experiment = msgspec.structs.replace(experiment, steps=list(steps))
+    order = Order(experiment=experiment, overlay={}, step_overlays={}, options=ReplicateOptions(), executor="slurm",
+                  threads=3, git=None)  # fmt: skip
+    run = place.run(Run(variant="control", index=0))
+    write_submission(place, order, [run])
+    return run
+
+
+def work(run, **kwargs):
+    return subprocess.run([*WORKER, str(run.path)], capture_output=True, text=True, timeout=60, check=True, **kwargs)
+
+
+def trained(run):
+    log = run.path.parent / "log"
+    return len(log.read_text()) if log.exists() else 0
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_run_is_made_with_what_was_handed_over(project):
+    run = handed(project)
+    (project / "data.txt").write_text("edited since")
+    said = work(run, env={**os.environ, "SLURM_JOB_ID": "77"}).stdout
+    assert said == "control-0: completed\n"
+    assert isinstance(run.read_outcome(), Completed)
+    assert run.stdout_file.read_text() == "3 data\n"
+    assert (run.read_info().executor, run.read_info().job) == ("slurm", "77")
+    assert not run.worker.exists()
+
+
+def test_what_is_done_or_never_asked_for_is_left_alone(project):
+    run = handed(project)
+    job = run.job_file.read_bytes()
+    work(run)
+    assert "nothing is to be done" in work(run).stdout
+    # The same run was handed over twice.
+    run.worker.mkdir()
+    run.job_file.write_bytes(job)
+    assert "done" in work(run).stdout
+    assert trained(run) == 1
+    assert not run.worker.exists()
+
+
+def test_evaluations_that_lack_are_made_and_the_training_is_not(project):
+    work(handed(project))
+    step = Step(name="look", command=["cat", "data.txt"])
+    run = handed(project, steps=[step])
+    work(run)
+    assert trained(run) == 1
+    assert (run.step("look").stdout_file).read_text() == "data"
+
+
+def test_two_workers_of_one_run_make_it_once(project):
+    run = handed(project, pauses=10)
+    workers = [subprocess.Popen([*WORKER, str(run.path)], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [worker.communicate(timeout=60)[0] for worker in workers]
+    assert sum("completed" in text for text in said) == 1
+    assert trained(run) == 1
+
+
+def test_a_worker_that_is_asked_to_stop_leaves_the_run_to_be_made_again(project):
+    run = handed(project, pauses=300)
+    worker = subprocess.Popen([*WORKER, str(run.path)])
+    wait_for(lambda: trained(run))
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(30) == 0
+    outcome = run.read_outcome()
+    assert isinstance(outcome, Cancelled)
+    assert "cluster" in outcome.reason
+    assert not run.is_done
+    assert read_job(run) is None
+
+
+def test_a_command_that_its_cluster_ends_with_its_worker_has_not_failed(project):
+    run = handed(project, pauses=300)
+    worker = subprocess.Popen([*WORKER, str(run.path)])
+    wait_for(lambda: run.read_info() is not None and run.read_info().pid)
+    # As a cluster does it: the training hears the signal before its worker does.
+    os.kill(run.read_info().pid, signal.SIGTERM)
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(30) == 0
+    assert isinstance(run.read_outcome(), Cancelled)
+
+
+def test_a_command_that_ends_by_a_signal_of_its_own_has_failed(project):
+    run = handed(project, pauses=300)
+    worker = subprocess.Popen([*WORKER, str(run.path)])
+    wait_for(lambda: run.read_info() is not None and run.read_info().pid)
+    os.kill(run.read_info().pid, signal.SIGKILL)
+    assert worker.wait(30) == 0
+    assert isinstance(run.read_outcome(), Failed)
+
+
+def test_the_next_worker_ends_what_a_killed_one_left_and_makes_the_run(project):
+    run = handed(project, pauses=20)
+    worker = subprocess.Popen([*WORKER, str(run.path)])
+    wait_for(lambda: trained(run))
+    orphan = run.read_info().pid
+    worker.kill()
+    worker.wait()
+    assert "completed" in work(run).stdout
+    assert trained(run) == 2
+    with pytest.raises(ProcessLookupError):
+        os.kill(orphan, 0)

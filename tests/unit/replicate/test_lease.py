@@ -1,0 +1,108 @@
+"""One worker at a time makes a run, whatever becomes of the others."""
+
+import os
+import subprocess
+import threading
+
+import msgspec
+import psutil
+import pytest
+
+from deviate.experiment import Run
+from deviate.replicate import lease as module
+from deviate.replicate.lease import STALE, Holder, LeaseHeld, acquire, beating, live_holder
+from deviate.replicate.workspace.files import read_json, write_json
+from deviate.replicate.workspace.folders import RunFolder
+
+
+@pytest.fixture
+def run(tmp_path):
+    folder = RunFolder(tmp_path / "control-0", Run(variant="control", index=0))
+    folder.path.mkdir()
+    return folder
+
+
+@pytest.fixture
+def other_process():
+    process = subprocess.Popen(["sleep", "60"])
+    yield psutil.Process(process.pid)
+    process.kill()
+    process.wait()
+
+
+def give_to(run, lease, **changes):
+    """Have a lease be held by somebody else."""
+    write_json(lease.path, msgspec.structs.replace(read_json(lease.path, Holder), **changes))
+
+
+def process_of(process):
+    return {"pid": process.pid, "created": process.create_time()}
+
+
+def test_a_lease_says_who_makes_the_run_and_goes_with_its_job(run):
+    lease = acquire(run)
+    run.job_file.write_text("{}")
+    holder = read_json(lease.path, Holder)
+    assert (holder.pid, holder.start == holder.beat) == (os.getpid(), True)
+    lease.release()
+    assert not run.worker.exists()
+
+
+def test_a_run_that_a_living_process_makes_is_nobody_elses(run, other_process):
+    give_to(run, acquire(run), **process_of(other_process))
+    assert live_holder(run).pid == other_process.pid
+    with pytest.raises(LeaseHeld, match=str(other_process.pid)):
+        acquire(run)
+
+
+def test_the_lease_of_a_process_that_is_gone_is_taken_over_at_once(run, other_process):
+    first = acquire(run)
+    give_to(run, first, **process_of(other_process))
+    other_process.kill()
+    other_process.wait()
+    second = acquire(run)
+    assert (first.is_held(), second.is_held()) == (False, True)
+    # Who lost it neither says that it lives, nor takes the run from its new worker.
+    first.beat()
+    first.release()
+    assert second.is_held()
+
+
+@pytest.mark.parametrize(("age", "is_live"), [(STALE - 5, True), (STALE + 5, False)])
+def test_on_another_machine_a_lease_lives_as_long_as_it_beats(run, age, is_live):
+    lease = acquire(run)
+    give_to(run, lease, host="node7", system="another kernel")
+    written = lease.path.stat().st_mtime - age
+    os.utime(lease.path, (written, written))
+    assert (live_holder(run) is not None) == is_live
+
+
+def test_of_many_that_come_at_once_one_gets_the_lease(run, monkeypatch):
+    monkeypatch.setattr(module, "live_holder", lambda run: None)
+    got, refused, start = [], [], threading.Barrier(8)
+
+    def come():
+        start.wait()
+        try:
+            got.append(acquire(run))
+        except LeaseHeld:
+            refused.append(1)
+
+    threads = [threading.Thread(target=come) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(got) + len(refused) == 8
+    # Those who came after another had linked its file have the next number: one alone is held.
+    assert sum(lease.is_held() for lease in got) == 1
+    assert len({lease.path for lease in got}) == len(got)
+
+
+def test_a_lease_beats_while_its_holder_works(run, monkeypatch):
+    monkeypatch.setattr(module, "BEAT_EVERY", 0.01)
+    lease = acquire(run)
+    beats = threading.Event()
+    monkeypatch.setattr(type(lease), "beat", lambda self: beats.set())
+    with beating(lease):
+        assert beats.wait(10)
