@@ -159,7 +159,7 @@ class WorkspaceUnusable(BadInput):
 
 
 class WorkspaceBusy(BadInput):
-    """Another Deviate works on the workspace."""
+    """Another Deviate works on the experiment, or on what experiments share."""
 
     slug = "workspace-busy"
 

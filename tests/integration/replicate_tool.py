@@ -43,16 +43,16 @@ def open_experiment(project: Path, command, *, folder=".", runs=2, variants=("co
 
 def make_runs(project: Path, command, overlay=None, *, jobs=1, options=None, environment=None, **kwargs):
     """Make the runs of an experiment; return its folder and the events."""
-    with locked(Workspace(project), sys.argv) if (project / ".deviate").exists() else _first(project):
+    with _held(project):
         place, experiment = open_experiment(project, command, **kwargs)
         executor = LocalExecutor(jobs)
         stream = replicate(experiment, place, overlay or {}, executor, options=options, environment=environment)
         return place, list(stream)
 
 
-def _first(project: Path):
+def _held(project: Path):
     Workspace(project).prepare()
-    return locked(Workspace(project), sys.argv)
+    return locked(Workspace(project).experiment("e"), sys.argv)
 
 
 def outcomes(place: ExperimentFolder):
@@ -63,8 +63,7 @@ def main() -> None:
     order = json.loads(Path(sys.argv[1]).read_text())
     overlay = {name: text.encode() for name, text in order["overlay"].items()}
     project = Path(order["project"])
-    Workspace(project).prepare()
-    with locked(Workspace(project), sys.argv):
+    with _held(project):
         rules = SnapshotRules()
         place, experiment = open_experiment(project, order["command"], runs=order["runs"], rules=rules)
         options = ReplicateOptions(probe_first=False)

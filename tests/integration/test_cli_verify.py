@@ -158,7 +158,7 @@ def test_a_metric_the_user_renamed_is_verified_under_that_name(project):
 def test_a_workspace_in_use_is_left_alone(project):
     workspace = Workspace(project)
     workspace.prepare()
-    with locked(workspace, ["deviate", "run"]):
+    with locked(workspace.verification, ["deviate", "audit"]):
         done = verify(*PYTHON)
     assert done.status == 2
     assert "another deviate works" in done.err

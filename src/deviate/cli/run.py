@@ -29,6 +29,7 @@ REPORT_FILE = "report.md"
         "deviate run -n 8 -- python train.py --epochs 10",
         "deviate run -n 8 --vary init --vary shuffle -- python train.py",
         "deviate run --until 'val acc ±0.3' --max 30 -- python train.py",
+        "deviate run                               what deviate.toml lists and is missing",
     ),
     context_settings={"allow_interspersed_args": False},
 )
@@ -145,16 +146,23 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
 
     COMMAND is what you type to train, unchanged; put it after --. The same command again goes on where it stopped. A
     larger -n adds runs.
+
+    Without COMMAND, make what is missing of the experiments that deviate.toml lists under [[experiment]]; --name takes
+    one of them, or one cell of its grid. Options that you type replace those of the file.
     """
     from deviate import api
+    from deviate.cli.cells import run_cells
     from deviate.cli.output import show
     from deviate.cli.progress import Progress
     from deviate.cli.report import experiment_writers
     from deviate.inference.comparison.referee import Referee
+    from deviate.study.cells import asks_for_cells
     from deviate.study.pipeline import run
     from deviate.study.request import Request
 
     options["command"] = list(options["command"])
+    if asks_for_cells(Request(**options)):
+        return run_cells(options, as_json=as_json)
     with Progress() as progress:
         folder = run(Request(**options), progress.observe, Referee())
     view = api.StoredExperiment(folder).report(curves=False)

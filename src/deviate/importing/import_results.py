@@ -18,7 +18,7 @@ from deviate.importing.request import ImportRequest
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.files import write_json, write_whole
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Workspace
-from deviate.replicate.workspace.lock import locked
+from deviate.replicate.workspace.lock import locked_workspace
 from deviate.replicate.workspace.records import RECORD
 from deviate.replicate.workspace.run_files import Completed, Failed
 
@@ -43,7 +43,7 @@ def import_results(request: ImportRequest) -> list[ExperimentFolder]:
     workspace.check_usable()
     _check_free(proposals, workspace, request.replace)
     workspace.prepare()
-    with locked(workspace, request.command):
+    with locked_workspace(workspace, request.command):
         _check_free(proposals, workspace, request.replace)
         return [_store(proposal, workspace, now) for proposal in proposals]
 

@@ -67,7 +67,8 @@ def open_trials(prepared: Prepared, executor: Executor, words: list[str], planne
     workspace = Workspace(prepared.target.project)
     workspace.prepare()
     command = ["deviate", *words, "--", *mask_words(prepared.target.command)]
-    with locked(workspace, command), listening() as stop, _thrown_away(workspace.verification, executor) as folder:
+    place = workspace.verification
+    with locked(place, command), listening() as stop, _thrown_away(place, executor) as folder:
         yield _trials(prepared, folder, executor, stop, planned)
     if stop.count:
         raise KeyboardInterrupt

@@ -12,8 +12,16 @@ import msgspec
 import tomlkit
 
 from deviate.errors import BadConfig
-from deviate.experiment import Direction, Kind, Metric, ObservedWish
-from deviate.factors import SeededFactor
+from deviate.experiment import (
+    DEFAULT_PREDICTIONS,
+    DEFAULT_RUNS,
+    DEFAULT_WEIGHTS,
+    Direction,
+    Kind,
+    Metric,
+    ObservedWish,
+)
+from deviate.factors import DEFAULT_VARIANT, SeededFactor
 
 FILE_NAME = "deviate.toml"
 
@@ -83,6 +91,40 @@ class CommandEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     command: str
 
 
+#: What stands for ``{key}`` in the commands of an experiment.
+Setting = int | float | str
+
+
+class ExperimentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[experiment]]`` table: an experiment, or one for each combination of what its grid lists."""
+
+    name: str
+    #: ``{key}`` stands for a value of the grid, here, in `environment`, and in commands of `evaluate`.
+    command: str
+    grid: dict[str, list[Setting]] = {}
+    n: int = DEFAULT_RUNS
+    vary: tuple[str, ...] = (DEFAULT_VARIANT,)
+    environment: dict[str, str] = {}
+    #: The interpreter in place of the command's first word.
+    python: str = ""
+    evaluate: list[EvaluateEntry] = []
+    #: As the options of ``deviate run`` that are called so.
+    entry: str | None = None
+    until: str | None = None
+    max: int | None = None
+    seed: int = 0
+    jobs: int | None = None
+    timeout: float | None = None
+    stall: float | None = None
+    memory: float | None = None
+    include: list[str] = []
+    exclude: list[str] = []
+    link: list[str] = []
+    factor: list[str] = []
+    predictions: str = DEFAULT_PREDICTIONS
+    weights: str = DEFAULT_WEIGHTS
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole ``deviate.toml``; everything in it is optional."""
 
@@ -94,6 +136,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     observed: list[ObservedWish] = []
     snapshot: SnapshotEntry = SnapshotEntry()
     evaluate: list[EvaluateEntry] = []
+    experiment: list[ExperimentEntry] = []
     setup: CommandEntry | None = None
     cleanup: CommandEntry | None = None
 
@@ -104,6 +147,7 @@ _LISTED: dict[str, type[msgspec.Struct]] = {
     "draw": DrawEntry,
     "observed": ObservedWish,
     "evaluate": EvaluateEntry,
+    "experiment": ExperimentEntry,
 }
 _STRUCTS: dict[str, type[Any]] = {
     **_LISTED,
@@ -111,6 +155,7 @@ _STRUCTS: dict[str, type[Any]] = {
     "snapshot": SnapshotEntry,
     "setup": CommandEntry,
     "cleanup": CommandEntry,
+    "experiment.evaluate": EvaluateEntry,
 }
 
 
@@ -196,17 +241,41 @@ def _table(entry: Metric | ObservedWish, keys: Sequence[str]) -> tomlkit.items.T
 def _bad_value(path: Path, text: str, problem: str, table: str) -> BadConfig:
     """Turn msgspec's message (``Expected `int`, got `str` - at `$.line```) into key and line."""
     message, _, path_in_file = problem.partition(" - at ")
-    *inner, key = [part for part in path_in_file.strip("`").removeprefix("$").split(".") if part] or [""]
+    # A key of the user's own is `[...]`; it is not known which.
+    steps = path_in_file.strip("`").removeprefix("$").replace("[...]", "\0").split(".")
+    parts = [part.partition("\0")[0] for part in steps if part]
+    struct, where = _struct_of(table, parts)
+    *inner, key = parts or [""]
     table = ".".join([part for part in (table, *inner) if part])
     unknown = re.search(r"unknown field `(\w+)`", message)
     if unknown:
-        table, key = table or key, unknown.group(1)
-    line = _line_of(text, table, key)
+        # What has the unknown field is the table itself.
+        table, key = ".".join(part for part in (table, key) if part), unknown.group(1)
+    line = _line_of(text, table, key.partition("[")[0])
     name = ".".join(part for part in (table, key) if part)
-    fields = {field.name: field.type for field in msgspec.structs.fields(_STRUCTS.get(table.partition("[")[0], Config))}
+    fields = {field.name: field.type for field in msgspec.structs.fields(struct)}
     values = _values(fields.get(key)) if message.startswith("Invalid enum value") else []
-    allowed = f"values allowed there: {', '.join(values)}" if values else f"keys allowed there: {', '.join(fields)}"
+    allowed = f"values allowed there: {', '.join(values)}" if values else _allowed(where, fields)
     return BadConfig(f"{path}:{line}: {name}: {message}", hint=allowed)
+
+
+#: What belongs into tables whose keys are the user's own.
+_FREE = {
+    "grid": "under [experiment.grid] each key lists its values, numbers or texts: lr = [0.1, 0.01]",
+    "environment": 'variables are texts: environment = { MODE = "1" }',
+}
+
+
+def _struct_of(table: str, parts: Sequence[str]) -> tuple[type[Any], str]:
+    """Return what the innermost table with known keys is, and the first of the parts that names a table below it."""
+    names = [re.sub(r"\[\d*\]", "", part) for part in (*table.split("."), *parts) if part]
+    deepest = next((".".join(names[:end]) for end in (2, 1) if ".".join(names[:end]) in _STRUCTS), "")
+    below = names[deepest.count(".") + 1 :] if deepest else names
+    return _STRUCTS.get(deepest, Config), below[0] if below else ""
+
+
+def _allowed(where: str, fields: Mapping[str, Any]) -> str:
+    return _FREE.get(where) or f"keys allowed there: {', '.join(fields)}"
 
 
 def _values(kind: Any) -> list[str]:
@@ -215,13 +284,16 @@ def _values(kind: Any) -> list[str]:
 
 
 def _line_of(text: str, table: str, key: str) -> int:
-    """Return the line (from 1) of `key` in `table` (``metric[1]``, ``snapshot``, or empty for the top)."""
-    name, _, index = table.rstrip("]").partition("[")
-    header = re.compile(rf"^\s*\[\[?\s*{re.escape(name)}\s*\]\]?") if name else None
-    lines = text.splitlines()
-    starts = [number for number, line in enumerate(lines) if header and header.match(line)] or [0]
-    start = starts[min(int(index or 0), len(starts) - 1)]
-    pattern = re.compile(rf"^\s*\"?{re.escape(key)}\"?\s*=") if key else None
+    """Return the line (from 1) of `key` in `table` (``metric[1]``, ``experiment[0].grid``, or empty for the top)."""
+    lines, start, path = text.splitlines(), 0, ""
+    for part in filter(None, table.split(".")):
+        name, _, index = part.rstrip("]").partition("[")
+        path = f"{path}.{name}".lstrip(".")
+        header = re.compile(rf"^\s*\[\[?\s*{re.escape(path)}\s*\]\]?|^\s*{re.escape(name)}\s*=")
+        starts = [number for number in range(start, len(lines)) if header.match(lines[number])] or [start]
+        start = starts[min(int(index or 0), len(starts) - 1)]
+    own = rf"\[\[?\s*{re.escape(f'{path}.{key}')}\s*\]"
+    pattern = re.compile(rf"^\s*(\"?{re.escape(key)}\"?\s*=|{own})") if key else None
     for number in range(start, len(lines)):
         if pattern and pattern.match(lines[number]):
             return number + 1

@@ -41,7 +41,7 @@ def replicate(
 
     Runs that have ended are kept whatever their outcome; one that was interrupted, with its tool or by the user, is
     made again from the start. Each outcome is on disk before it is said. May be called again at any time, also after
-    the tool was killed. The caller holds the workspace's lock.
+    the tool was killed. The caller holds the experiment's lock.
 
     The experiment's snapshot was taken. `overlay` are instrumented files by their path relative to the project,
     `step_overlays` those of the commands beside the training, by name of the step; `twin` says which run's training

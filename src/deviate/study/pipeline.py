@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from deviate.experiment import Decided
 from deviate.factors import DEFAULT_VARIANT
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
-from deviate.replicate.workspace.lock import locked
+from deviate.replicate.workspace.lock import locked, locked_workspace
 from deviate.study.criterion import settle_metric, settle_until
 from deviate.study.decided import Referee
 from deviate.study.events import GoesOn, OpenedAnew, StudyEvent
@@ -49,8 +50,12 @@ def run(
     if request.name is not None:
         workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
     workspace.prepare()
-    with locked(workspace, ["deviate", "run", "--", *mask_words(prepared.target.command)]):
-        opened = open_experiment(request, prepared, workspace, datetime.now().astimezone(), rule)
+    typed = ["deviate", "run", "--", *mask_words(prepared.target.command)]
+    with ExitStack() as held:
+        with locked_workspace(workspace, typed):
+            now = datetime.now().astimezone()
+            claim = lambda folder: held.enter_context(locked(folder, typed))  # noqa: E731
+            opened = open_experiment(request, prepared, workspace, now, rule, claim)
         folder = opened.folder
         take_steps(folder, prepared.steps)
         if opened.other:
@@ -89,7 +94,7 @@ def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda ev
     if not request.anyway:
         require_as_trained(folder, steps)
     around = [ReadStep(step=step) for step in experiment.steps if not step.is_evaluation]
-    with locked(workspace, ["deviate", "run", "--name", folder.name]):
+    with locked(folder, ["deviate", "run", "--name", folder.name]):
         take_steps(folder, [*around, *steps])
         for event in run_maker(request, experiment.command, folder, request.jobs or latest_jobs(folder))({}):
             observe(event)

@@ -22,7 +22,7 @@ from deviate.experiment import (
     Until,
 )
 from deviate.factors import DEFAULT_VARIANT, parse_variants
-from deviate.project.config import read_config
+from deviate.project.config import EvaluateEntry, read_config
 from deviate.project.import_path import file_digests
 from deviate.project.selection import extract
 from deviate.project.target import Target, find_target, unscripted_target
@@ -88,6 +88,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     most: int | None = None
     #: Commands that are run in the folder of each run after its training.
     then: tuple[str, ...] = ()
+    #: Evaluations beside those of ``deviate.toml``, and variables of theirs and of all others.
+    evaluate: tuple[EvaluateEntry, ...] = ()
+    environment: dict[str, str] = {}
 
     @property
     def trains(self) -> bool:
@@ -104,7 +107,10 @@ def check_request(request: Request) -> None:
         Naming the option, what it must be and what it is.
     """
     if not request.command and request.trains:
-        raise BadOption("no command to train with", hint="type it after --: deviate run -n 8 -- python train.py")
+        raise BadOption(
+            "no command to train with",
+            hint="type it after --: deviate run -n 8 -- python train.py; or list [[experiment]] in deviate.toml",
+        )
     if request.runs < 1:
         raise BadOption(f"-n must be at least 1, found {request.runs}", hint="type -n 10 for a first look")
     if request.runs > MOST_RUNS:
@@ -267,7 +273,8 @@ def with_steps(prepared: Prepared, request: Request) -> Prepared:
         If one of them is not as it must be.
     """
     target, training = prepared.target, prepared.findings.files
-    steps = read_steps(asked_steps(request.then, target.project), target.project, target.folder, training)
+    asked = asked_steps(request.then, target.project, request.evaluate, request.environment)
+    steps = read_steps(asked, target.project, target.folder, training)
     beside = sorted({file for each in steps for file in each.step.own})
     snapshot = msgspec.structs.replace(prepared.snapshot, beside=beside)
     return msgspec.structs.replace(prepared, steps=steps, snapshot=snapshot)

@@ -48,10 +48,12 @@ def open_experiment(
     workspace: Workspace,
     now: datetime,
     rule: Until | Decided | None = None,
+    claim: Callable[[ExperimentFolder], object] = lambda folder: None,
 ) -> Opened:
     """Find the experiment that `request` continues, grown to what it asks for; or make a new one with its snapshot.
 
-    The workspace is locked. `rule` decides how many runs are made, where the number of `request` does not.
+    The workspace is locked. `rule` decides how many runs are made, where the number of `request` does not. `claim`
+    locks the experiment before it is written, or refuses to.
 
     Raises
     ------
@@ -70,8 +72,11 @@ def open_experiment(
     if folder is None:
         other = "" if name else _other(workspace, proposal, snapshot)
         name = name or _free_name(workspace, proposal.entry or _program_of(proposal.command))
-        folder = _create(workspace.experiment(name), msgspec.structs.replace(proposal, name=name), snapshot)
+        folder = workspace.experiment(name)
+        claim(folder)
+        _create(folder, msgspec.structs.replace(proposal, name=name), snapshot)
         return Opened(folder=folder, other=other)
+    claim(folder)
     require_whole(read_snapshot(folder), folder)
     changed = _changed(folder, proposal, snapshot)
     _grow(folder, proposal, own_metrics=bool(changed))
@@ -218,7 +223,7 @@ def _program_of(command: Sequence[str]) -> str:
     return next((word for word in command if PurePosixPath(word).suffix), command[0])
 
 
-def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot) -> ExperimentFolder:
+def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot) -> None:
     """Make the folder; ``experiment.json`` comes last, so that a folder without it is known to be unfinished."""
     shutil.rmtree(folder.path, ignore_errors=True)
     taken = take(snapshot, folder)
@@ -226,7 +231,6 @@ def _create(folder: ExperimentFolder, experiment: Experiment, snapshot: Snapshot
     folder.write_experiment(
         msgspec.structs.replace(experiment, source=taken.source, notes=[*experiment.notes, *skipped])
     )
-    return folder
 
 
 def _grow(folder: ExperimentFolder, proposal: Experiment, *, own_metrics: bool) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shlex
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -34,8 +34,15 @@ class ReadStep(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, bytes] = {}
 
 
-def asked_steps(then: Sequence[str], project: Path) -> list[Step]:
+def asked_steps(
+    then: Sequence[str],
+    project: Path,
+    more: Sequence[EvaluateEntry] = (),
+    environment: Mapping[str, str] | None = None,
+) -> list[Step]:
     """Return the steps that ``deviate.toml`` and ``--then`` ask for; one without a name is called after its script.
+
+    `more` are evaluations beside those at the top of the file; `environment` are variables of all steps.
 
     Raises
     ------
@@ -43,10 +50,12 @@ def asked_steps(then: Sequence[str], project: Path) -> list[Step]:
         If a command is empty or holds a secret, or a name is used twice.
     """
     config = read_config(project)
-    steps = [*_around(config), *_configured(config, project)]
+    steps = [*_around(config), *_configured([*config.evaluate, *more], len(config.evaluate), project)]
     for text in then:
         command = _words(text, "--then")
         steps.append(Step(name=_free(_called(command), [step.name for step in steps]), command=command))
+    if environment:
+        steps = [msgspec.structs.replace(step, environment={**environment, **step.environment}) for step in steps]
     for step in steps:
         if mask_words(step.command) != step.command or mask_variables(step.environment) != step.environment:
             raise BadOption(
@@ -65,13 +74,14 @@ def _around(config: Config) -> list[Step]:
     ]
 
 
-def _configured(config: Config, project: Path) -> list[Step]:
+def _configured(entries: Sequence[EvaluateEntry], top: int, project: Path) -> list[Step]:
+    """Return the steps of evaluations, of which so many stand at the `top` of the file, the others in an experiment."""
     steps: list[Step] = []
-    for index, entry in enumerate(config.evaluate):
+    for index, entry in enumerate(entries):
         taken = [*RESERVED, *(step.name for step in steps)]
         if entry.name in taken or "/" in (entry.name or "") or entry.repeat < 1 or (entry.threads or 1) < 1:
             raise bad_entry(
-                f"evaluate[{index}]",
+                f"evaluate[{index}]" if index < top else f"experiment.evaluate[{index - top}]",
                 project,
                 f"name = {entry.name!r}, repeat = {entry.repeat}, threads = {entry.threads}",
                 hint="a name of its own without a slash, and numbers of at least 1",

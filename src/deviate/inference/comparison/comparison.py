@@ -24,6 +24,7 @@ from deviate.inference.comparison.predictions import ChangedPredictions, changed
 from deviate.inference.comparison.side import Side, read_sides
 from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.lock import locked_looks
 from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.results.groups import GroupOptions
 from deviate.results.order import rank
@@ -117,10 +118,11 @@ def read_comparison(workspace: Workspace, names: Sequence[str], options: Compari
     check_options(options)
     if len(names) < 2:
         raise BadOption("a comparison has two sides or more", hint=_second_side(workspace, names))
-    sides = read_sides(workspace, names, options.samples, GroupOptions(sources=options.groups))
-    looks = read_pair_looks(workspace, sides, options)
-    comparison = compare_sides(sides, options, shlex.join(comparison_command(names, options)), looks)
-    unrecorded = record_looks(workspace, sides, looks)
+    with locked_looks(workspace):
+        sides = read_sides(workspace, names, options.samples, GroupOptions(sources=options.groups))
+        looks = read_pair_looks(workspace, sides, options)
+        comparison = compare_sides(sides, options, shlex.join(comparison_command(names, options)), looks)
+        unrecorded = record_looks(workspace, sides, looks)
     pairs = [
         msgspec.structs.replace(
             pair, look=msgspec.structs.replace(pair.look, unrecorded=unrecorded.get((pair.a, pair.b), ""))

@@ -25,6 +25,7 @@ from deviate.inference.gate.metric import GateMetric, Question, gate_metric, tes
 from deviate.inference.gate.options import GateOptions, Inconclusive, check_options
 from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.lock import locked_looks
 from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.results.groups import GroupOptions
 
@@ -71,10 +72,11 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
     if not options.drops:
         raise BadOption("a check needs a metric", hint=f"{DROP_HINT}; `deviate report {a}` lists the metrics")
     check_options(options)
-    checked, other = read_sides(workspace, (a, against), options.samples, GroupOptions(sources=options.groups))
-    before = read_checks(workspace, checked, other)
-    gate = check_side(checked, other, options, shlex.join(["deviate", "check", a, "--against", against]), before)
-    unrecorded = record_look(workspace, checked, other, before)
+    with locked_looks(workspace):
+        checked, other = read_sides(workspace, (a, against), options.samples, GroupOptions(sources=options.groups))
+        before = read_checks(workspace, checked, other)
+        gate = check_side(checked, other, options, shlex.join(["deviate", "check", a, "--against", against]), before)
+        unrecorded = record_look(workspace, checked, other, before)
     return msgspec.structs.replace(gate, look=msgspec.structs.replace(gate.look, unrecorded=unrecorded))
 
 

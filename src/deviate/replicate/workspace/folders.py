@@ -1,6 +1,8 @@
 """The one place that names the files and folders below ``.deviate/``.
 
-    .deviate/lock
+    .deviate/lock                                   held while names are given and taken
+    .deviate/locks/experiments-NAME                 held while runs of an experiment are made
+    .deviate/locks/looks                            held while two sides are compared
     .deviate/written                                digests of the reports that were written into the project
     .deviate/looks/DIGEST.json                      which runs two sides had each time they were compared
     .deviate/verification/                          a verification that goes on, or was killed
@@ -212,6 +214,11 @@ class ExperimentFolder:
         return self.path.parents[2]
 
     @property
+    def lock_file(self) -> Path:
+        """Held while a tool writes; outside of the folder, so that it stays where the folder goes."""
+        return self.path.parents[1] / "locks" / f"{self.path.parent.name}-{self.name}"
+
+    @property
     def experiment_file(self) -> Path:
         """What was asked for."""
         return self.path / "experiment.json"
@@ -310,8 +317,13 @@ class Workspace:
 
     @property
     def lock_file(self) -> Path:
-        """Held while a tool writes."""
+        """Held while a tool reads and writes what experiments share."""
         return self.path / "lock"
+
+    @property
+    def looks_lock_file(self) -> Path:
+        """Held from reading the looks at experiments to recording another one."""
+        return self.path / "locks" / "looks"
 
     @property
     def written_file(self) -> Path:

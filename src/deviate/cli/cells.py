@@ -1,0 +1,89 @@
+"""``deviate run`` without a command: the experiments that ``deviate.toml`` lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from deviate.cli.list import aligned
+from deviate.cli.printing import say
+from deviate.project.cells import AT
+from deviate.report.text.words import count
+
+if TYPE_CHECKING:
+    from deviate.project.cells import Cell
+    from deviate.study.cells import CellMade, CellsMade
+    from deviate.study.events import StudyEvent
+
+#: Options that say which cells are meant, not how they are made.
+_WHICH = ("command", "name", "project")
+
+#: What is said of a cell by its state.
+STATES = {"done": "done before", "made": "made", "failed": "not complete", "busy": "another deviate works on it"}
+
+
+def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
+    """Make what is missing; return the exit status."""
+    from deviate.inference.comparison.referee import Referee
+    from deviate.study.cells import make_cells
+    from deviate.study.request import Request
+
+    which = Request(**{name: options[name] for name in _WHICH})
+    made = make_cells(which, _typed(options), _shown, Referee())
+    if as_json:
+        click.echo(msgspec.json.encode(made).decode())
+    else:
+        say(*cells_lines(made))
+    return 0 if made.complete else 1
+
+
+@contextmanager
+def _shown(cell: Cell, number: int, cells: int) -> Iterator[Callable[[StudyEvent], None]]:
+    """Show the runs of a cell while they go on."""
+    from deviate.cli.progress import Progress
+
+    say(f"{cell.name} ({number} of {cells})", err=True)
+    with Progress() as progress:
+        yield progress.observe
+
+
+def _typed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were typed: only these replace what the file says."""
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    return {
+        name: value
+        for name, value in options.items()
+        if name not in _WHICH and context.get_parameter_source(name) == source
+    }
+
+
+def cells_lines(made: CellsMade) -> Iterator[str]:
+    """Return a line for each cell, what went wrong, how much was trained, and what to type next."""
+    rows = [(cell.experiment, f"{cell.completed}/{cell.planned}", STATES[cell.state]) for cell in made.cells]
+    yield from aligned([("experiment", "runs", ""), *rows])
+    for cell in made.cells:
+        if cell.problem:
+            yield f"{cell.experiment}: {cell.problem}"
+            yield f"  hint: {cell.hint}"
+    yield ""
+    yield _summary(made)
+    yield f"next  {_next(made.cells)}"
+
+
+def _summary(made: CellsMade) -> str:
+    if made.complete and not made.trained and not any(cell.evaluated for cell in made.cells):
+        return f"Nothing was trained: all that {made.file} asks for is done."
+    evaluated = sum(cell.evaluated for cell in made.cells)
+    later = f", {count(evaluated, 'run')} evaluated that had been trained before" if evaluated else ""
+    rest = "" if made.complete else "; the same command makes what is missing, --retry-failed also what failed"
+    return f"{count(made.trained, 'run')} trained{later}{rest}."
+
+
+def _next(cells: Sequence[CellMade]) -> str:
+    grids = dict.fromkeys(cell.experiment.partition(AT)[0] for cell in cells if cell.settings)
+    return f"deviate compare {next(iter(grids))}" if grids else f"deviate report {cells[0].experiment}"

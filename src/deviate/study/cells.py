@@ -1,0 +1,167 @@
+"""Make what is missing of the experiments that ``deviate.toml`` lists, and nothing that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from deviate.errors import DeviateError, NameTaken, WorkspaceBusy
+from deviate.experiment import SCHEMA
+from deviate.project.cells import Cell, read_cells
+from deviate.project.config import FILE_NAME, Setting
+from deviate.replicate.events import RunEnded
+from deviate.replicate.workspace.folders import Workspace
+from deviate.study.decided import Referee
+from deviate.study.events import StudyEvent
+from deviate.study.pipeline import run
+from deviate.study.request import Request, check_request
+
+#: What became of a cell: all was there, runs were made, something in it failed, or another tool works on it.
+State = Literal["done", "made", "failed", "busy"]
+
+
+class CellMade(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one cell."""
+
+    experiment: str
+    settings: dict[str, Setting]
+    state: State
+    #: Runs that were trained now, and runs trained before that were evaluated now.
+    trained: int = 0
+    evaluated: int = 0
+    #: Of all variants.
+    completed: int = 0
+    planned: int = 0
+    #: Why nothing more was made of it; empty where all is well.
+    problem: str = ""
+    hint: str = ""
+
+
+class CellsMade(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of the experiments of a file."""
+
+    schema: int = SCHEMA
+    file: str = FILE_NAME
+    cells: list[CellMade]
+
+    @property
+    def trained(self) -> int:
+        """Runs that were trained now."""
+        return sum(cell.trained for cell in self.cells)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run of every cell has completed."""
+        return all(cell.state in ("done", "made") and cell.completed == cell.planned for cell in self.cells)
+
+
+def asks_for_cells(request: Request) -> bool:
+    """Tell whether a request without a command means experiments of ``deviate.toml``, not the runs of a stored one."""
+    if request.command or not read_cells(_root(request), request.name):
+        return False
+    return not (request.then and request.name in Workspace.nearest(_root(request)).names())
+
+
+def _root(request: Request) -> Path:
+    """Return the folder of ``deviate.toml``: where the user stands, or the project that this is a part of."""
+    here = (request.project or request.here or Path.cwd()).resolve()
+    return here if (here / FILE_NAME).is_file() else Workspace.nearest(here).project
+
+
+def make_cells(
+    request: Request,
+    typed: Mapping[str, Any],
+    begin: Callable[[Cell, int, int], AbstractContextManager[Callable[[StudyEvent], None]]],
+    referee: Referee | None = None,
+) -> CellsMade:
+    """Make the missing runs of each cell in turn; one that fails does not keep the others from being made.
+
+    `request` says which project, and with its name which experiment or cell. `typed` are fields of requests that
+    replace those of the file. `begin` is called with a cell, its number and how many there are, and gives what hears
+    of its runs.
+
+    Raises
+    ------
+    BadInput
+        If a table or an option is not as it must be, before anything is made.
+    """
+    root = _root(request)
+    cells = read_cells(root, request.name)
+    requests = [_request(cell, root, request.project, typed) for cell in cells]
+    for each in requests:
+        check_request(each)
+    made = []
+    for number, (cell, each) in enumerate(zip(cells, requests, strict=True), start=1):
+        with begin(cell, number, len(cells)) as observe:
+            made.append(_make(cell, each, observe, referee))
+    return CellsMade(cells=made)
+
+
+def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, Any]) -> Request:
+    entry = cell.entry
+    listed = {name: tuple(getattr(entry, name)) for name in ("include", "exclude", "link", "factor", "evaluate")}
+    same = ("environment", "entry", "until", "seed", "jobs", "timeout", "stall", "memory", "predictions", "weights")
+    fields = {
+        "runs": entry.n,
+        "variants": tuple(entry.vary),
+        "most": entry.max,
+        **{name: getattr(entry, name) for name in same},
+        **listed,
+        **typed,
+    }
+    return Request(command=cell.command, name=cell.name, project=project, here=root, **fields)
+
+
+def _make(cell: Cell, request: Request, observe: Callable[[StudyEvent], None], referee: Referee | None) -> CellMade:
+    trained = evaluated = 0
+
+    def count(event: StudyEvent) -> None:
+        nonlocal trained, evaluated
+        trained += isinstance(event, RunEnded) and event.trained
+        evaluated += isinstance(event, RunEnded) and not event.trained
+        observe(event)
+
+    problem: DeviateError | None = None
+    try:
+        run(request, count, referee)
+    except DeviateError as error:
+        problem = error
+    completed, planned = _counts(cell.name, request.here or Path.cwd())
+    state: State = "made" if trained or evaluated else "done"
+    if problem is not None:
+        state = "busy" if isinstance(problem, WorkspaceBusy) else "failed"
+    return CellMade(
+        experiment=cell.name,
+        settings=cell.settings,
+        state="failed" if state in ("made", "done") and completed < planned else state,
+        trained=trained,
+        evaluated=evaluated,
+        completed=completed,
+        planned=planned,
+        problem=problem.message if problem else "",
+        hint=_hint(problem, cell) if problem else "",
+    )
+
+
+def _hint(problem: DeviateError, cell: Cell) -> str:
+    if not isinstance(problem, NameTaken):
+        return problem.hint
+    return (
+        f"add --anyway to make more runs from the copy that {cell.name!r} has of the project; or give the experiment "
+        f"another name in {FILE_NAME}, or remove what was made: deviate rm {cell.name}"
+    )
+
+
+def _counts(name: str, root: Path) -> tuple[int, int]:
+    """Return how many runs completed and how many are planned."""
+    workspace = Workspace.nearest(root)
+    if name not in workspace.names():
+        return 0, 0
+    folder = workspace.experiment(name)
+    planned = folder.read_experiment().planned
+    completed = [run for run in folder.completed_runs() if run.run.index < planned.get(run.run.variant, 0)]
+    return len(completed), sum(planned.values())

@@ -1,0 +1,121 @@
+"""``deviate run`` without a command: the experiments that ``deviate.toml`` lists."""
+
+import sys
+
+import pytest
+from cli_tool import deviate
+
+TRAIN = """\
+import os, random, sys
+
+rate, width = float(sys.argv[1]), int(sys.argv[2])
+weight = random.gauss(0, 1)
+for epoch in range(3):
+    weight += rate * (3 - weight)
+    accuracy = 50 + width - abs(weight - 3)
+    print(f"train loss {(weight - 3) ** 2:.6f} test accuracy {accuracy:.4f} mode {os.environ['MODE']}")
+if rate > 1:
+    raise ValueError("diverged")
+open("model.txt", "w").write(str(weight))
+"""
+
+EVALUATE = """\
+import os, sys
+
+print(f"kept accuracy {float(open('model.txt').read()) + int(sys.argv[1]) + int(os.environ['MODE']):.4f}")
+"""
+
+FILE = f"""\
+[[experiment]]
+name = "digits"
+command = "{sys.executable} train.py {{lr}} {{width}}"
+n = 3
+vary = ["algo"]
+environment = {{ MODE = "{{width}}" }}
+
+[experiment.grid]
+lr = [0.5, 0.1]
+width = [4, 8]
+
+[[experiment.evaluate]]
+command = "{sys.executable} evaluate.py {{width}}"
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "evaluate.py").write_text(EVALUATE)
+    (tmp_path / "deviate.toml").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return tmp_path
+
+
+def cells(*words):
+    done = deviate("run", "--json", *words)
+    return done, {cell["experiment"]: cell for cell in done.json["cells"]}
+
+
+def test_what_is_missing_is_made_and_nothing_else(project):
+    done, made = cells()
+    assert done.status == 0, done.err
+    assert list(made) == [f"digits@lr={lr},width={width}" for lr in (0.5, 0.1) for width in (4, 8)]
+    assert {(cell["state"], cell["trained"], cell["completed"]) for cell in made.values()} == {("made", 3, 3)}
+    assert made["digits@lr=0.1,width=8"]["settings"] == {"lr": 0.1, "width": 8}
+
+    again = deviate("run")
+    assert again.status == 0
+    assert "Nothing was trained: all that deviate.toml asks for is done." in again.out
+    assert "started" not in again.err
+
+    (project / "deviate.toml").write_text(FILE.replace("[4, 8]", "[4, 8, 16]").replace("n = 3", "n = 4"))
+    _, grown = cells()
+    assert {name: cell["trained"] for name, cell in grown.items()} == {
+        f"digits@lr={lr},width={width}": 4 if width == 16 else 1 for lr in (0.5, 0.1) for width in (4, 8, 16)
+    }
+
+
+def test_settings_reach_training_and_evaluation(project):
+    assert deviate("run", "--name", "digits@lr=0.5,width=8", "-n", "2").status == 0
+    document = deviate("report", "digits@lr=0.5,width=8", "--format", "json").json
+    assert document["command"][:2] == ["env", "MODE=8"]
+    (variant,) = document["variants"]
+    values = {metric["name"]: metric["values"] for metric in variant["metrics"]}
+    assert all(57 < value < 58 for value in values["test accuracy"])
+    (kept,) = (values[name] for name in values if "kept" in name)
+    assert all(15 < value < 20 for value in kept)
+
+
+def test_what_is_typed_replaces_what_the_file_says(project):
+    _, made = cells("--name", "digits@lr=0.5,width=4", "-n", "2")
+    assert {name: cell["planned"] for name, cell in made.items()} == {"digits@lr=0.5,width=4": 2}
+
+
+def test_a_cell_that_fails_keeps_no_other_from_being_made(project):
+    (project / "deviate.toml").write_text(FILE.replace("[0.5, 0.1]", "[2.0, 0.5]").replace("[4, 8]", "[4]"))
+    done, made = cells()
+    assert done.status == 1
+    assert {name: (cell["state"], cell["completed"]) for name, cell in made.items()} == {
+        "digits@lr=2.0,width=4": ("failed", 0), "digits@lr=0.5,width=4": ("made", 3),
+    }  # fmt: skip
+    assert "failed alike" in made["digits@lr=2.0,width=4"]["problem"]
+
+
+def test_an_edited_source_is_said_with_what_to_do(project):
+    words = ("--name", "digits@lr=0.5,width=4", "-n", "2")
+    assert cells(*words)[0].status == 0
+    (project / "train.py").write_text(TRAIN.replace("= 50 +", "= 51 +"))
+    done, made = cells(*words)
+    (cell,) = made.values()
+    assert (done.status, cell["state"], cell["trained"]) == (1, "failed", 0)
+    assert "another source" in cell["problem"]
+    assert "deviate.toml" in cell["hint"]
+
+
+def test_a_mistake_in_the_file_is_found_before_anything_is_made(project):
+    (project / "deviate.toml").write_text(FILE.replace("n = 3", "n = 0"))
+    done = deviate("run")
+    assert done.status == 2
+    assert "-n must be at least 1" in done.err
+    assert not (project / ".deviate").exists()
