@@ -97,6 +97,11 @@ class _Indexer:
             self.binder.bind_argument(node.func, node, scope, nesting)
         return True
 
+    def _compare(self, node: ast.Compare, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
+        if type(node.ops[0]) is ast.Eq and len(node.ops) == 1:
+            scope.unit.equalities.append((node, statement))
+        return True
+
     def _assign(self, node: _Assign, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if node.value is None:
@@ -225,7 +230,8 @@ class _Indexer:
 
 
 _VISITS: dict[str, tuple[type, ...]] = {
-    "load": (ast.Name, ast.Attribute), "constant": (ast.Constant,), "call": (ast.Call,), "assign": get_args(_Assign),
+    "load": (ast.Name, ast.Attribute), "constant": (ast.Constant,), "call": (ast.Call,),
+    "compare": (ast.Compare,), "assign": get_args(_Assign),
     "augment": (ast.AugAssign,), "loop": get_args(_Loop), "with": (ast.With, ast.AsyncWith),
     "except": (ast.ExceptHandler,), "import": (ast.Import, ast.ImportFrom), "function": get_args(_Function),
     "lambda": (ast.Lambda,), "class": (ast.ClassDef,), "comprehension": get_args(_Comprehension),
