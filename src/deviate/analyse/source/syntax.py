@@ -100,4 +100,3 @@ def unpacked(binding: Binding) -> ast.expr | None:
             return None
         value = value.elts[position]
     return value
-
