@@ -40,7 +40,8 @@ def joined(folder: Path, *order: str):
 def test_the_script_that_trains_leads_wherever_it_stands(tmp_path):
     found = joined(tmp_path, "test.py", "train.py")
     assert found.entry == "train.py"
-    assert found.main_loop is not None and found.main_loop.file == "train.py"
+    assert found.main_loop is not None
+    assert found.main_loop.file == "train.py"
     assert [script.entry for script in found.scripts] == ["test.py", "train.py"]
 
 
