@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from deviate.analyse.flow.objects import Objects, called_above, passes_self
 from deviate.analyse.flow.program import COMMON_METHODS, Program
-from deviate.analyse.flow.starts import is_registered, started_by_name
+from deviate.analyse.flow.starts import is_registered, offered_methods, started_by_name
 from deviate.analyse.flow.tables import Tables
 from deviate.analyse.flow.values import Valuation
 from deviate.analyse.source.dotted import constant_start, name_below
@@ -91,6 +91,8 @@ class _Reach:
             if self.program.may_run(unit, site.nesting):
                 for name in started_by_name(site):
                     self._reach_target((unit.module, name), 0)
+                for cls, name in offered_methods(self.program, self.objects.flow, site):
+                    self._reach_all((*self.objects.make(cls), *self.objects.ask_of(cls, name)))
                 self._computed(site)
                 if name_above := called_above(site.node):
                     self._reach_all(self.objects.ask_above(unit.enclosing_class, name_above))

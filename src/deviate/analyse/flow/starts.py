@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.values import Instance, Valuation
 from deviate.analyse.source.index import CallSite, ClassScope, bindings_of
-from deviate.analyse.source.syntax import dotted_text
+from deviate.analyse.source.syntax import called_name, dotted_text
 
 _REGISTERING = re.compile(r"regist|plugin", re.IGNORECASE)
 
@@ -26,6 +27,19 @@ def started_by_name(site: CallSite) -> Iterator[str]:
     elif dotted == "fire.Fire" or dotted == "Fire":
         bindings = site.scope.module.unit.bindings
         yield from (name for name, bound in bindings.items() if any(binding.kind == "def" for binding in bound))
+
+
+def offered_methods(program: Program, flow: Valuation, site: CallSite) -> Iterator[tuple[ClassScope, str]]:
+    """Yield the methods that the words of a command choose from: ``fire.Fire(Trainer)``, ``CLI(Trainer)``."""
+    if called_name(site.node) not in {"Fire", "CLI"} or not site.node.args:
+        return
+    settings = program.choices.settings
+    words = settings.arguments.leading if settings is not None else []
+    for ref in flow.value(site.node.args[0], site.scope).refs:
+        cls = ref.cls if isinstance(ref, Instance) else ref
+        if isinstance(cls, ClassScope):
+            names = [name for name in cls.methods if not name.startswith("_")]
+            yield from ((cls, name) for name in ([word for word in words if word in names] or names))
 
 
 def is_registered(program: Program, cls: ClassScope) -> bool:

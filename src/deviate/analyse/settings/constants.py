@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
+from deviate.analyse.settings.derived import is_command
 from deviate.analyse.settings.known import Known, agreed
 from deviate.analyse.settings.lookup import Settings, holds_settings
 from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Nesting, Scope, Unit, lookup
@@ -178,6 +179,8 @@ class Constants:
 
     def _passed(self, unit: Unit, name: str, depth: int) -> Known | None:
         """Return what all calls of a function pass for a parameter, where it is only ever called by its name."""
+        if self.settings is not None and is_command(unit):
+            return self.settings.value((name,))
         if unit.decorators or name in (unit.vararg, unit.kwarg) or name == "self":
             return None
         called = _name_called(unit)

@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 
 from deviate.analyse.naming.words import is_settings_name, words_of
 from deviate.analyse.settings.arguments import Arguments
+from deviate.analyse.settings.derived import derived_options
 from deviate.analyse.settings.files import SUFFIXES, Listed, read_settings
 from deviate.analyse.settings.known import Known, agreed, literal
 from deviate.analyse.settings.options import Option, declared_options
@@ -61,7 +62,8 @@ class Settings:
             if option in self._by_position:
                 at = self._by_position.index(option)
                 return (option.given(self.arguments.leading[at : at + 1]),)
-            if option.type == "bool" and "--no" + option.name in self.arguments.options:
+            negations = {"--no" + option.name, "--no-" + option.name, "--no-" + option.name.replace("_", "-")}
+            if option.type == "bool" and not negations.isdisjoint(self.arguments.options):
                 return (Known(False),)
         return None
 
@@ -73,7 +75,15 @@ class Settings:
             started = (site for site in sites if module is self.entry or not under_main_guard(site.nesting))
             for option in declared_options(started):
                 options.setdefault(option.name, []).append(option)
+        for option in self._derived:
+            options.setdefault(option.name, []).append(option)
         return options
+
+    @cached_property
+    def _derived(self) -> list[Option]:
+        units = [unit for module in self.modules for unit in module.units]
+        sites = (site for unit in units for site in unit.calls)
+        return list(derived_options(sites, (cls for module in self.modules for cls in module.classes), units))
 
     def _is_short_for(self, name: str, option: Option) -> bool:
         """Whether a command writes the beginning of an option's name, as argparse lets it."""
