@@ -29,12 +29,18 @@ _TEXT_METHODS = {"lower", "upper", "strip", "startswith", "endswith"}
 class Constants:
     """Evaluates what constants and, where they are known, settings decide.
 
-    `resolve` finds what an imported dotted name is.
+    `resolve` finds what an imported dotted name is. Where `plain` is given, settings decide only between alternatives
+    (``if args.model == "large"``), and all other branches are left to it.
     """
 
     def __init__(
-        self, modules: list[ModuleIndex], settings: Settings | None, resolve: Callable[[str, ModuleIndex], object]
+        self,
+        modules: list[ModuleIndex],
+        settings: Settings | None,
+        resolve: Callable[[str, ModuleIndex], object],
+        plain: Constants | None = None,
     ) -> None:
+        self.plain = plain
         self.modules = modules
         self.settings = settings
         self._resolve = resolve
@@ -63,7 +69,8 @@ class Constants:
             return False
         if isinstance(node, ast.While) and nesting.branch == "orelse":
             return False
-        test = self.value(node.test, scope.unit)
+        is_left = self.plain is not None and not _is_choice(node.test)
+        test = (self.plain if is_left and self.plain is not None else self).value(node.test, scope.unit)
         return test is not None and bool(test.value) != (nesting.branch == "body")
 
     def taken(self, node: ast.expr | None, scope: Scope) -> ast.expr | None:
@@ -205,6 +212,20 @@ class Constants:
                 for node, _, _ in unit.loads:
                     self._mentions[node.id if isinstance(node, ast.Name) else node.attr] += 1
         return self._calls.get(name, [])
+
+
+def _is_choice(test: ast.expr) -> bool:
+    """Whether a test compares with a constant text or several: one of some alternatives."""
+    if isinstance(test, ast.BoolOp):
+        return all(map(_is_choice, test.values))
+    if isinstance(test, ast.UnaryOp):
+        return isinstance(test.op, ast.Not) and _is_choice(test.operand)
+    if isinstance(test, ast.Call):
+        return called_name(test) in {"startswith", "endswith"}
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+        return False
+    sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
+    return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
 
 
 def _name_called(unit: Unit) -> str:

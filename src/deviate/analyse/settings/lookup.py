@@ -24,15 +24,26 @@ _FILE = re.compile(r"\.(ya?ml|json)$")
 
 
 class Settings:
-    """The settings of a program whose command has `arguments` after the script."""
+    """The settings of a program whose command has `arguments` after the script.
+
+    `is_usual` says that they are those that the project's documents give, and no command: then an option whose default
+    is nothing is not known.
+    """
 
     def __init__(
-        self, modules: Sequence[ModuleIndex], entry: ModuleIndex | None, root: Path, arguments: Sequence[str]
+        self,
+        modules: Sequence[ModuleIndex],
+        entry: ModuleIndex | None,
+        root: Path,
+        arguments: Arguments,
+        *,
+        is_usual: bool = False,
     ) -> None:
         self.modules = modules
         self.entry = entry
         self.root = root
-        self.arguments = Arguments(arguments)
+        self.arguments = arguments
+        self.is_usual = is_usual
 
     def value(self, keys: tuple[str, ...]) -> Known | None:
         """Return the setting that keys lead to; None where it is not known or the program changes it."""
@@ -48,7 +59,8 @@ class Settings:
             return None
         options = self._options.get(keys[0], []) if len(keys) == 1 else []
         usual = _only(self._usual, keys)
-        return agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
+        default = agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
+        return None if self.is_usual and default is not None and default.value in (None, "") else default
 
     def _given(self, keys: tuple[str, ...]) -> tuple[Known | None] | None:
         """Return what the command gives, in a tuple of its own: given and unreadable is not the same as not given."""

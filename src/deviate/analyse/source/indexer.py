@@ -164,8 +164,8 @@ class _Indexer:
         unit = Unit("function", node.name, node, scope, self.module, owner=owner, nesting=nesting)
         self.module.units.append(unit)
         scope.bind(node.name, Binding("def", None, (), scope, nesting, node.lineno, target=unit, statement=node))
-        if owner is not None:
-            owner.methods.setdefault(node.name, unit)
+        if owner is not None and not (node.name in owner.methods and _is_accessor(node)):
+            owner.methods[node.name] = unit  # of two with one name the last counts
         self._parameters(node.args, unit, scope, nesting, node)
         self._push_all(node.body, unit, None)
         self.stack.extend((decorator, scope, nesting, statement) for decorator in reversed(node.decorator_list))
@@ -237,6 +237,12 @@ _VISITS: dict[str, tuple[type, ...]] = {
     "lambda": (ast.Lambda,), "class": (ast.ClassDef,), "comprehension": get_args(_Comprehension),
     "result": get_args(_Result), "declare": (ast.Global, ast.Nonlocal),
 }  # fmt: skip
+
+
+def _is_accessor(node: _Function) -> bool:
+    """``@name.setter``: what is read by the name stays what was defined before."""
+    accessors = {"setter", "deleter"}
+    return any(isinstance(decorator, ast.Attribute) and decorator.attr in accessors for decorator in node.decorator_list)
 
 
 def _imported_by_call(node: ast.expr) -> str:
