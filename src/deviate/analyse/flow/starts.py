@@ -42,16 +42,31 @@ def offered_methods(program: Program, flow: Valuation, site: CallSite) -> Iterat
             yield from ((cls, name) for name in ([word for word in words if word in names] or names))
 
 
-def is_registered(program: Program, cls: ClassScope) -> bool:
-    """Whether a decorator keeps a class in a table that it is taken from by name."""
+def registered_classes(program: Program) -> Iterator[ClassScope]:
+    """Yield the classes that decorators keep in tables; of a table that settings name classes of, those alone."""
+    tables: dict[str, list[tuple[ClassScope, set[str]]]] = {}
+    for cls in program.classes:
+        decorator = _registering(program, cls)
+        if decorator is not None:
+            func = decorator.func if isinstance(decorator, ast.Call) else decorator
+            given = decorator.args if isinstance(decorator, ast.Call) else []
+            keys = {str(arg.value) for arg in given if isinstance(arg, ast.Constant)}
+            tables.setdefault(dotted_text(func), []).append((cls, {cls.name, *keys}))
+    settings = program.choices.settings if program.is_decided else None
+    named = settings.texts if settings is not None else set[str]()
+    for members in tables.values():
+        chosen = [cls for cls, names in members if not names.isdisjoint(named)]
+        yield from chosen or (cls for cls, _ in members)
+
+
+def _registering(program: Program, cls: ClassScope) -> ast.expr | None:
+    """Find the decorator that keeps a class in a table that it is taken from by name."""
     for decorator in getattr(cls.node, "decorator_list", []):
-        func = decorator.func if isinstance(decorator, ast.Call) else decorator
-        dotted = dotted_text(func)
-        if _REGISTERING.search(dotted):
-            return True
-        if isinstance(decorator, ast.Call) and cls.parent is not None and _is_own(program, dotted, cls):
-            return True
-    return False
+        dotted = dotted_text(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        is_own = isinstance(decorator, ast.Call) and cls.parent is not None and _is_own(program, dotted, cls)
+        if _REGISTERING.search(dotted) or is_own:
+            return decorator  # type: ignore[no-any-return]
+    return None
 
 
 def _is_own(program: Program, dotted: str, cls: ClassScope) -> bool:

@@ -17,6 +17,9 @@ MAX_SCRIPTS = 60
 _PROMPT = re.compile(r"^\s*(?:[$>%#*-]\s+|`+(?:bash|sh|shell|python(?=python))?\s*)+")
 _OPEN = re.compile(r"[$<>\[\]{}|]|\.\.\.|^/?path|your", re.IGNORECASE)
 
+#: What stands for further options.
+_NOTE = re.compile(r"[<\[{(].*[>\]})]$|\.\.\.$|[<\[]-")
+
 #: Words of commands that do not train.
 _BESIDE = re.compile(r"^--?h(elp)?$|\b(test|eval|evaluate|validate|infer|inference|predict|export|demo|sample)\b")
 
@@ -26,7 +29,9 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
 
     An option for which they give different words, or a placeholder, is there without words: what it is, is not known.
     """
-    commands = [Arguments(words) for text in _texts(root, entry) for words in _commands(text, root, entry)]
+    commands: list[Arguments] = []
+    for paths in _documents(root, entry):
+        commands = commands or [Arguments(words) for text in _texts(paths) for words in _commands(text, root, entry)]
     common = Arguments([])
     for name in dict.fromkeys(name for command in commands for name in command.options):
         given = [command.options.get(name) for command in commands]
@@ -43,11 +48,15 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
     return common
 
 
-def _texts(root: Path, entry: Path) -> Iterator[str]:
+def _documents(root: Path, entry: Path) -> Iterator[list[Path]]:
+    """Yield the README files, then the shell scripts, which count where no README says how to start the entry."""
     folders = dict.fromkeys([*(folder for folder in entry.parents if folder.is_relative_to(root)), *root.parents[:2]])
-    readmes = [path for folder in folders for path in sorted(folder.glob("README*"))]
-    scripts = sorted(path for pattern in ("*.sh", "*/*.sh") for path in root.glob(pattern))[:MAX_SCRIPTS]
-    for path in (*readmes, *scripts):
+    yield [path for folder in folders for path in sorted(folder.glob("README*"))]
+    yield sorted(path for pattern in ("*.sh", "*/*.sh") for path in root.glob(pattern))[:MAX_SCRIPTS]
+
+
+def _texts(paths: list[Path]) -> Iterator[str]:
+    for path in paths:
         try:
             if path.is_file() and path.stat().st_size <= MAX_BYTES:
                 yield path.read_text(encoding="utf-8", errors="replace")
@@ -67,4 +76,10 @@ def _commands(text: str, root: Path, entry: Path) -> Iterator[list[str]]:
             starts = any(re.search(r"python|torchrun|accelerate|deepspeed", word) for word in words[:6])
             after = words_after(words, name) if starts else None
             if after is not None and not any(map(_BESIDE.search, after)):
-                yield after
+                yield _without_notes(after)
+
+
+def _without_notes(words: list[str]) -> list[str]:
+    """Take out what stands for further options: ``<other options>`` behind a word that is no option."""
+    pairs = zip(["", *words], words, strict=False)
+    return [word for before, word in pairs if before.startswith("-") or not _NOTE.match(word)]

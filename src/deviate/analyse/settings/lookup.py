@@ -62,6 +62,14 @@ class Settings:
         default = agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
         return None if self.is_usual and default is not None and default.value in (None, "") else default
 
+    @cached_property
+    def texts(self) -> set[str]:
+        """Texts that the command, its files or the defaults of its options have as values."""
+        known = [*(self._chosen or self._usual).values()]
+        for options in self._options.values():
+            known += [value for option in options if (value := self.value((option.name,))) is not None]
+        return {*self.arguments.values, *(each.value for each in known if isinstance(each.value, str))}
+
     def _given(self, keys: tuple[str, ...]) -> tuple[Known | None] | None:
         """Return what the command gives, in a tuple of its own: given and unreadable is not the same as not given."""
         assigned = self.arguments.assigned.get(".".join(keys))
@@ -184,6 +192,8 @@ class Settings:
     def _names_in_source(self) -> Iterator[str]:
         """Yield the texts of the entry and its options that name a configuration file."""
         for option in (option for options in self._options.values() for option in options):
+            if any(name in option.flags for name in self.arguments.options):
+                continue  # its default is not what counts
             default = option.default.value if option.default is not None else None
             if isinstance(default, str) and Path(default).suffix in SUFFIXES:
                 yield default

@@ -241,8 +241,8 @@ _VISITS: dict[str, tuple[type, ...]] = {
 
 def _is_accessor(node: _Function) -> bool:
     """``@name.setter``: what is read by the name stays what was defined before."""
-    accessors = {"setter", "deleter"}
-    return any(isinstance(decorator, ast.Attribute) and decorator.attr in accessors for decorator in node.decorator_list)
+    decorators = (decorator for decorator in node.decorator_list if isinstance(decorator, ast.Attribute))
+    return any(decorator.attr in {"setter", "deleter"} for decorator in decorators)
 
 
 def _imported_by_call(node: ast.expr) -> str:
