@@ -74,7 +74,7 @@ class EntryNotFound(BadInput):
 
 
 class NoScript(EntryNotFound):
-    """The command starts no Python script, or several: which one trains cannot be read off it.
+    """The command starts no Python script that can be read off it.
 
     `starts_python` tells whether it starts some.
     """

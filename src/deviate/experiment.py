@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -108,6 +109,22 @@ class MainLoop(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     #: The iterable of a ``for``, the condition of a ``while``; None for a framework's call.
     span: Span | None = None
+
+
+class Script(msgspec.Struct, frozen=True, kw_only=True):
+    """One of several Python scripts that a command starts."""
+
+    #: Relative to the project, with forward slashes.
+    entry: str
+    #: None where it has none that is counted.
+    main_loop: MainLoop | None = None
+
+
+def further_loops(main_loop: MainLoop | None, scripts: Sequence[Script]) -> list[MainLoop]:
+    """Return the main loops of scripts other than `main_loop`, each once."""
+    known = main_loop and (main_loop.file, main_loop.line)
+    loops = {(loop.file, loop.line): loop for script in scripts if (loop := script.main_loop) is not None}
+    return [loop for place, loop in loops.items() if place != known]
 
 
 #: Reason of a draw whose factor ``--factor`` sets.
@@ -243,6 +260,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     own: list[str] = []
     #: What could not be instrumented, and why.
     notes: list[str] = []
+    #: The scripts, where it starts several.
+    scripts: list[Script] = []
 
     @property
     def is_evaluation(self) -> bool:
@@ -310,6 +329,18 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     steps: list[Step] = []
     #: By variant, runs that were asked for and not made, because each would have drawn what the first one drew.
     needless: dict[str, int] = {}
+    #: The scripts of the command, where it starts several: `entry` is the one of them that trains.
+    scripts: list[Script] = []
+
+    @property
+    def entries(self) -> list[str]:
+        """The scripts that were read."""
+        return [script.entry for script in self.scripts] or ([self.entry] if self.entry else [])
+
+    @property
+    def further_loops(self) -> list[MainLoop]:
+        """The main loops of its other scripts."""
+        return further_loops(self.main_loop, self.scripts)
 
     @property
     def evaluations(self) -> list[Step]:
@@ -340,4 +371,5 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
             comparisons=[],
             predictions="none",
             weights="none",
+            scripts=step.scripts,
         )

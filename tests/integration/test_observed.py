@@ -141,7 +141,20 @@ def test_what_a_program_logs_to_tensorboard_is_measured_exactly(
 def test_an_audit_refuses_a_command_without_one_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two.sh").write_text("python a.py\npython b.py\n")
-    for name in ("a.py", "b.py"):
-        (tmp_path / name).write_text("print(1)\n")
     done = deviate("audit", "--", "sh", "two.sh")
     assert (done.status, "[no-script]" in done.err) == (2, True)
+
+
+def test_each_script_of_a_command_has_its_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, word in (("train", "loss"), ("test", "error")):
+        report = f"{word} = random.random()\n    print(step, 'loss', {word})\n"
+        (tmp_path / f"{name}.py").write_text(f"import random\nfor step in range(3):\n    {report}")
+    (tmp_path / "all.sh").write_text(f"{sys.executable} train.py && {sys.executable} test.py\n")
+    assert deviate("run", "-n", "2", "--name", "both", "--", "sh", "all.sh").status == 0
+    known = deviate("report", "both", "--format", "json").json
+    counts = {each["name"]: each["n"] for each in known["variants"][0]["metrics"] if not each["observed"]}
+    assert {name: counts.get(name) for name in ("train: loss", "test: loss")} == {"train: loss": 2, "test: loss": 2}
+    log = next((tmp_path / ".deviate/experiments/both/runs").glob("*-0/stdout.log")).read_text().split("\n")
+    values = {each["name"]: each["values"][0] for each in known["variants"][0]["metrics"]}
+    assert values["test: loss"] == float(log[5].split()[2])

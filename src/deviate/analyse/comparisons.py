@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from deviate.analyse.flow.program import Program
-from deviate.analyse.source.index import ModuleIndex
-from deviate.analyse.source.syntax import span_of, text_of
+from deviate.analyse.source.index import ModuleIndex, Unit
+from deviate.analyse.source.syntax import called_name, span_of, text_of
 from deviate.experiment import Comparison
 
 #: Functions and methods that compare element by element.
@@ -36,25 +36,32 @@ def find_comparisons(program: Program) -> list[Comparison]:
         comparison
         for module in program.modules
         if not any("jit.script" in line for line in module.lines)
-        for comparison in _in_module(module, {unit.node for unit in module.units if unit in program.reached})
+        for unit in module.units
+        if unit is module.unit or (unit in program.reached and unit.name not in _COMPILED)
+        for comparison in _in_unit(unit)
     ]
     return sorted(comparisons, key=lambda each: (each.file, each.line, each.left.column))
 
 
-def _in_module(module: ModuleIndex, reached: set[ast.AST]) -> Iterator[Comparison]:
-    """Yield the comparisons in the functions of a file that are reached."""
-    waiting: list[tuple[ast.AST, ast.AST | None, str]] = [(module.tree, None, "<module>")]
+def _in_unit(unit: Unit) -> Iterator[Comparison]:
+    calls = ((site.node, site.statement) for site in unit.calls if called_name(site.node) in _EQUAL)
+    for node, statement in (*unit.equalities, *calls):
+        for comparison in _at(node, unit.module, unit.display_name):
+            if statement is None or not _decides(node, statement):
+                yield comparison
+
+
+def _decides(node: ast.expr, statement: ast.stmt) -> bool:
+    """Whether the truth of an expression decides what runs next, alone or under `not` and `and`."""
+    waiting: list[tuple[ast.AST, ast.AST]] = [(statement, statement)]
     while waiting:
-        node, parent, function = waiting.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if node not in reached or node.name in _COMPILED:
-                continue
-            function = node.name
-        if isinstance(node, ast.expr) and not isinstance(parent, _DECISIONS):
-            yield from _at(node, module, function)
+        at, parent = waiting.pop()
+        if at is node:
+            return isinstance(parent, _DECISIONS)
         # The operands of `not` and `and` decide what these decide.
-        holder = parent if isinstance(node, (ast.UnaryOp, ast.BoolOp)) and isinstance(parent, _DECISIONS) else node
-        waiting += [(child, holder, function) for child in ast.iter_child_nodes(node)]
+        holder = parent if isinstance(at, (ast.UnaryOp, ast.BoolOp)) and isinstance(parent, _DECISIONS) else at
+        waiting += [(child, holder) for child in ast.iter_child_nodes(at) if not isinstance(child, ast.stmt)]
+    return False
 
 
 def _at(node: ast.expr, module: ModuleIndex, function: str) -> Iterator[Comparison]:

@@ -1,15 +1,17 @@
-"""Find the entry script from the command a user types."""
+"""Find the entry scripts from the command a user types."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from deviate.analyse.source.programs import (
     LAUNCHERS,
+    MAKES,
     MODULE_LAUNCHERS,
     PREFIXES,
     PYTHON,
@@ -19,13 +21,27 @@ from deviate.analyse.source.programs import (
     SUBCOMMANDS,
     missing_hint,
 )
+from deviate.analyse.source.shell import made_commands, simple_commands
 from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython, NoScript
+
+#: Programs that may start Python.
+_STARTING = {*LAUNCHERS, *RUNNERS, *SHELLS, *MAKES}
 
 _HINT = "name the script that trains, for example --entry train.py"
 
 
-def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -> Path:
-    """Find the Python file that a command starts in a folder; what ``--entry`` names is right whatever the command is.
+class Start(NamedTuple):
+    """A Python script that a command starts."""
+
+    script: Path
+    #: The words that start it, of a command that starts several; empty where they differ from time to time.
+    command: list[str]
+
+
+def find_starts(command: Sequence[str], folder: Path, entry: str | None = None) -> list[Start]:
+    """Find the Python scripts that a command starts in a folder, in their order, each once.
+
+    What ``--entry`` names is right whatever the command is.
 
     Raises
     ------
@@ -38,7 +54,7 @@ def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -
         When the program that should start it is not there.
     """
     if entry is not None:
-        return _checked(folder / entry, entry)
+        return [Start(_checked(folder / entry, entry), list(command))]
     if not command:
         raise EntryNotFound(
             "no command given: expected one such as python train.py", hint="deviate run -- python train.py"
@@ -46,7 +62,12 @@ def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -
     return _from_words(list(command), folder, 0)
 
 
-def _from_words(words: list[str], folder: Path, depth: int) -> Path:
+def find_entry(command: Sequence[str], folder: Path, entry: str | None = None) -> Path:
+    """Return the first script of `find_starts`."""
+    return find_starts(command, folder, entry)[0].script
+
+
+def _from_words(words: list[str], folder: Path, depth: int) -> list[Start]:
     command = shlex.join(words)
     if not words or depth > 8:
         raise EntryNotFound(f"command {command!r}: expected a Python script in it, found none", hint=_HINT)
@@ -54,16 +75,18 @@ def _from_words(words: list[str], folder: Path, depth: int) -> Path:
     if re.match(r"^[A-Za-z_]\w*=", words[0]):
         return _from_words(words[1:], folder, depth + 1)
     if PYTHON.match(program):
-        return _from_python(words[1:], folder, command)
+        return [Start(_from_python(words[1:], folder, command), words)]
     if program in PREFIXES:
         return _from_words(_after_options(words[1:], PREFIXES[program], program), folder, depth + 1)
     if program in RUNNERS:
         return _from_runner(words[1:], program, folder, depth)
     if program in LAUNCHERS:
-        return _from_launcher(words[1:], program, folder, command)
+        return [Start(_from_launcher(words[1:], program, folder, command), words)]
     if program in SHELLS:
         return _from_shell(words[1:], folder, command, depth)
-    return _from_file(words[0], folder, command, depth)
+    if program in MAKES and shutil.which(words[0]) is not None:
+        return _from_lines(made_commands(words, folder), folder, f"command {command!r}", depth)
+    return _from_file(words, folder, command, depth)
 
 
 def _after_options(words: list[str], with_value: set[str], program: str) -> list[str]:
@@ -80,7 +103,7 @@ def _after_options(words: list[str], with_value: set[str], program: str) -> list
     return rest
 
 
-def _from_runner(words: list[str], program: str, folder: Path, depth: int) -> Path:
+def _from_runner(words: list[str], program: str, folder: Path, depth: int) -> list[Start]:
     rest = _after_options(words, RUNNERS[program], program)
     if rest and rest[0] in {"run", "exec"}:
         rest = _after_options(rest[1:], RUNNERS[program], program)
@@ -150,7 +173,7 @@ def _no_script(command: str) -> Path:
     raise EntryNotFound(f"command {command!r}: expected a script after the launcher's options, found none", hint=_HINT)
 
 
-def _from_shell(words: list[str], folder: Path, command: str, depth: int) -> Path:
+def _from_shell(words: list[str], folder: Path, command: str, depth: int) -> list[Start]:
     rest = list(words)
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
@@ -161,7 +184,7 @@ def _from_shell(words: list[str], folder: Path, command: str, depth: int) -> Pat
     return _from_shell_script(rest[0], folder, depth)
 
 
-def _from_shell_script(name: str, folder: Path, depth: int) -> Path:
+def _from_shell_script(name: str, folder: Path, depth: int) -> list[Start]:
     path = folder / name
     if not path.is_file():
         raise EntryNotFound(f"shell script {name}: expected a file in {folder}, found nothing there", hint=_HINT)
@@ -172,52 +195,42 @@ def _from_shell_script(name: str, folder: Path, depth: int) -> Path:
     return _from_lines(text, folder, f"shell script {name}", depth)
 
 
-def _from_lines(text: str, folder: Path, source: str, depth: int) -> Path:
-    """Read a shell script for the one Python script that it starts."""
-    entries: dict[Path, None] = {}
-    for line in _commands(text):
-        try:
-            words = shlex.split(line, comments=True)
-        except ValueError:
-            continue
-        if any("$" in word or "`" in word for word in words[:1]) or not _starts_python(words):
-            continue
-        try:
-            entries[_from_words(words, folder, depth + 1)] = None
-        except (CommandNotFound, EntryNotFound, EntryNotPython):
-            continue
-    if len(entries) == 1:
-        return next(iter(entries))
-    names = ", ".join(path.name for path in entries)
-    state = f"several ({names})" if entries else "none that can be read off it"
-    raise NoScript(
-        f"{source}: expected one Python script to be started, found {state}", hint=_HINT, starts_python=bool(entries)
-    )
+def _from_lines(text: str, folder: Path, source: str, depth: int) -> list[Start]:
+    """Read the lines of a shell script for the Python scripts that they start."""
+    commands = [(words, at) for words, at in simple_commands(text, folder) if _starts_python(words)]
+    found: dict[Path, Start] = {}
+    for start in (start for words, at in commands for start in _read(words, at, depth)):
+        is_other = start.script in found and found[start.script] != start
+        found[start.script] = Start(start.script, []) if is_other else start
+    if not found:
+        raise NoScript(
+            f"{source}: expected Python scripts to be started, found none that can be read off it", hint=_HINT,
+            starts_python=bool(commands),
+        )  # fmt: skip
+    return list(found.values())
 
 
-def _commands(text: str) -> list[str]:
-    joined = re.sub(r"\\\r?\n", " ", text)
-    return [
-        part.strip()
-        for line in joined.splitlines()
-        for part in re.split(r"&&|\|\||;|\||(?<![>&])&(?!>)", line)
-        if part.strip()
-    ]
+def _read(words: list[str], folder: Path, depth: int) -> Iterator[Start]:
+    try:
+        yield from _from_words(words, folder, depth + 1)
+    except (CommandNotFound, EntryNotFound, EntryNotPython):
+        return  # what cannot be read, other lines may start
 
 
 def _starts_python(words: list[str]) -> bool:
     names = {word.rpartition("/")[2] for word in words[:12]}
-    return any(PYTHON.match(name) or name in LAUNCHERS for name in names)
+    return bool(names & _STARTING) or any(PYTHON.match(name) or name.endswith((".py", ".sh")) for name in names)
 
 
-def _from_file(word: str, folder: Path, command: str, depth: int) -> Path:
+def _from_file(words: list[str], folder: Path, command: str, depth: int) -> list[Start]:
+    word = words[0]
     path = folder / word
     if word.endswith(".py"):
-        return _script(word, folder)
+        return [Start(_script(word, folder), words)]
     if path.is_file():
         first = _interpreter(path)
         if b"python" in first:
-            return path.resolve()
+            return [Start(path.resolve(), words)]
         if word.endswith((".sh", ".bash")) or re.search(rb"\b(ba|z|da|k)?sh\b", first):
             return _from_shell_script(word, folder, depth)
         raise NoScript(f"{word}: expected a Python or shell script, found something else", hint=_HINT)

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from deviate.experiment import SCHEMA, Comparison, Draw, MainLoop, Metric
+from deviate.experiment import SCHEMA, Comparison, Draw, MainLoop, Metric, Script
 
 Reason = Literal["setting", "counter", "identifier", "path", "constant", "unreached"]
 
@@ -45,3 +45,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     outside: list[str] = []
     #: Where the project's own files compare predictions with targets.
     comparisons: list[Comparison] = []
+    #: Whether the main loop is known to train, and does not merely report.
+    trains: bool = False
+    #: Those of a command that starts several, in their order.
+    scripts: list[Script] = []

@@ -57,12 +57,12 @@ def analyse_project(
         program = Program(root, entry, folders, arguments)
         if program.entry is None:
             _refuse(program, relative(entry, root))
-        metrics, rejected, main_loop, draws = with_deep_stack(lambda: read_program(program))
+        metrics, rejected, main_loop, draws, trains = with_deep_stack(lambda: read_program(program))
     return Findings(
         entry=relative(entry, root), main_loop=main_loop, metrics=metrics, rejected=rejected, draws=draws,
         unreadable=sorted(program.imports.unreadable, key=lambda file: file.file),
         files=[module.file for module in program.modules], outside=sorted(program.imports.outside),
-        comparisons=find_comparisons(program),
+        comparisons=find_comparisons(program), trains=trains,
     )  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw]]:
+def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw], bool]:
     """Run the steps of the analysis, each on the results of those before.
 
     Where settings exclude every training, what they are was misread, and they decide nothing.
@@ -93,7 +93,7 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     return results
 
 
-def _read(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw]]:
+def _read(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw], bool]:
     flow = Flow(program)
     program.set_reached(reached_units(program, flow))
     program.find_passed(flow)
@@ -103,7 +103,8 @@ def _read(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | No
     reports.collect()
     finder = MetricFinder(flow, reports)
     finder.classify_all()
-    main_loop = loops.find() or loops.find_reporting(finder.reporting(), finder.counted())
+    trained = loops.find()
+    main_loop = trained or loops.find_reporting(finder.reporting(), finder.counted())
     training, phases = _weights(program, graph, loops, main_loop)
     finder.weigh(training, phases, unchosen_modules(program, main_loop.file if main_loop is not None else ""))
     rejected = [*finder.rejections(), *unreached(flow, reports)]
@@ -113,6 +114,7 @@ def _read(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | No
         rejected,
         main_loop,
         find_draws(flow, graph, _phases_of_draws(program, graph, loops, main_loop), main_loop),
+        trained is not None,
     )
 
 

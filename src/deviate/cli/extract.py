@@ -66,8 +66,8 @@ class _BeforeCommand(click.Command):
 def command(entry: str | None, command: tuple[str, ...], project: Path | None, **options: Any) -> int:
     """Find the main loop and the metrics that a script reports.
 
-    COMMAND is not run: its arguments decide which of several models, say, is trained. With --verify it is run, and
-    ENTRY can be left out where COMMAND shows it.
+    COMMAND is not run: its arguments decide which of several models, say, is trained. With --verify it is run.
+    Without ENTRY, the scripts that COMMAND starts are read.
     """
     if options["verify"]:
         return _verify(entry, command, project, **options)
@@ -75,7 +75,7 @@ def command(entry: str | None, command: tuple[str, ...], project: Path | None, *
         raise BadOption(
             "--limit, --format and -o are only of use with --verify", hint="add --verify, or leave them out"
         )
-    if entry is None:
+    if entry is None and not command:
         raise BadOption("no ENTRY to read", hint="name the script that trains: deviate extract train.py")
     _extract(entry, command, project, **options)
     return 0
@@ -138,16 +138,10 @@ def _write_observed(request: Request, facts: Verification) -> None:
     say(f"{len(wishes)} metrics that are seen in the output written to {path}", err=True)
 
 
-def _extract(entry: str, words: tuple[str, ...], project: Path | None, **options: Any) -> None:
+def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **options: Any) -> None:
     from deviate.instrument.project import show_edits
-    from deviate.project.selection import extract
-    from deviate.project.target import project_root
 
-    cwd = Path.cwd()
-    script = Path(os.path.abspath(entry))
-    project = project.resolve() if project else project_root(cwd, script) if script.exists() else cwd
-    relative = os.path.relpath(script, project) if script.exists() else entry
-    findings = extract(project, relative, options["factor"], words, cwd)
+    project, findings = _read(entry, words, project, options["factor"])
     if options["review"]:
         from deviate.cli.review import review_metrics
 
@@ -162,6 +156,23 @@ def _extract(entry: str, words: tuple[str, ...], project: Path | None, **options
         say(*_listing(project, findings, options["all"]))
 
 
+def _read(
+    entry: str | None, words: tuple[str, ...], project: Path | None, factors: tuple[str, ...]
+) -> tuple[Path, Findings]:
+    """Return the project and what the entry, or else each script that the command starts, reports."""
+    from deviate.project.selection import extract, extract_starts
+    from deviate.project.target import find_target, project_root
+
+    cwd = Path.cwd()
+    if entry is None:
+        target = find_target(words, cwd, None, project)
+        return target.project, extract_starts(target.project, target.starts, factors, cwd)
+    script = Path(os.path.abspath(entry))
+    project = project.resolve() if project else project_root(cwd, script) if script.exists() else cwd
+    relative = os.path.relpath(script, project) if script.exists() else entry
+    return project, extract(project, relative, factors, words, cwd)
+
+
 def contract(findings: Findings) -> dict[str, Any]:
     """Return `findings` as ``deviate extract --json`` prints them: how values are captured stays our own affair."""
     import msgspec
@@ -169,13 +180,14 @@ def contract(findings: Findings) -> dict[str, Any]:
     whole = msgspec.to_builtins(findings)
     for metric in whole["metrics"]:
         del metric["capture"]
-    if whole["main_loop"]:
-        del whole["main_loop"]["span"]
+    for holder in (whole, *whole["scripts"]):
+        if holder["main_loop"]:
+            del holder["main_loop"]["span"]
     for draw in whole["draws"]:
         del draw["span"], draw["by_hand"]
     return {
         key: whole[key]
-        for key in ("schema", "entry", "main_loop", "metrics", "rejected", "unreadable", "draws", "outside")
+        for key in ("schema", "entry", "main_loop", "metrics", "rejected", "unreadable", "draws", "outside", "scripts")
     }
 
 
@@ -224,6 +236,10 @@ def _listing(project: Path, findings: Findings, everything: bool) -> list[str]:
 
 
 def _loop_lines(project: Path, findings: Findings) -> list[str]:
+    if findings.scripts:
+        loops = [f"{loop.file}:{loop.line}" if (loop := each.main_loop) else "none" for each in findings.scripts]
+        named = zip(findings.scripts, loops, strict=True)
+        return [f"script     {script.entry}, main loop {loop}" for script, loop in named]
     loop = findings.main_loop
     if loop is None:
         return ["main loop  none found: records have no iteration; name it in deviate.toml as [main_loop] file, line"]

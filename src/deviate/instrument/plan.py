@@ -16,6 +16,7 @@ def plan_edits(
     main_loop: MainLoop | None,
     draws: Sequence[Draw] = (),
     comparisons: Sequence[Comparison] = (),
+    further_loops: Sequence[MainLoop] = (),
 ) -> dict[str, list[Edit]]:
     """Return the edits of each file; an id is the index among the metrics, the draws or the comparisons.
 
@@ -29,15 +30,18 @@ def plan_edits(
         All draws of the experiment.
     comparisons : sequence of Comparison
         Each of its two sides is wrapped.
+    further_loops : sequence of MainLoop
+        Those of other scripts that the command starts.
     """
     edits: dict[str, list[Edit]] = {}
     for index, metric in enumerate(metrics):
         edit = metric_edit(index, metric)
         if edit is not None:
             edits.setdefault(metric.file, []).append(edit)
-    if main_loop is not None and main_loop.span is not None and main_loop.kind in LOOP_FUNCTIONS:
-        header = Edit(span=main_loop.span, before=f"{LOOP_FUNCTIONS[main_loop.kind]}(")
-        edits.setdefault(main_loop.file, []).append(header)
+    for loop in (main_loop, *further_loops):
+        if loop is not None and loop.span is not None and loop.kind in LOOP_FUNCTIONS:
+            header = Edit(span=loop.span, before=f"{LOOP_FUNCTIONS[loop.kind]}(")
+            edits.setdefault(loop.file, []).append(header)
     for index, draw in enumerate(draws):
         if draw.span is not None:
             edits.setdefault(draw.file, []).append(Edit(span=draw.span, before=f"__dv_draw__({index}, "))

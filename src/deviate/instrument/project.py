@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from deviate.analyse.findings import Findings
-from deviate.experiment import Comparison, Draw, Experiment, MainLoop, Metric
+from deviate.experiment import Comparison, Draw, Experiment, MainLoop, Metric, further_loops
 from deviate.instrument.edits import Instrumented
 from deviate.instrument.overlay import instrument_source
 from deviate.instrument.plan import plan_edits
@@ -23,6 +23,7 @@ def instrument_project(
     main_loop: MainLoop | None,
     draws: Sequence[Draw] = (),
     comparisons: Sequence[Comparison] = (),
+    further_loops: Sequence[MainLoop] = (),
 ) -> dict[str, Instrumented]:
     """Return the instrumented text of each file with a metric, the main loop, a draw or a comparison in it.
 
@@ -40,8 +41,10 @@ def instrument_project(
         Calls that draw random numbers; the id of a draw is its index.
     comparisons : sequence of Comparison
         Comparisons of predictions with targets; the id of one is its index.
+    further_loops : sequence of MainLoop
+        Those of other scripts that the command starts; their headers are wrapped too.
     """
-    edits = plan_edits(metrics, main_loop, draws, comparisons)
+    edits = plan_edits(metrics, main_loop, draws, comparisons, further_loops)
     return {
         file: instrument_source((root / file).read_bytes(), file_edits) for file, file_edits in sorted(edits.items())
     }
@@ -50,7 +53,7 @@ def instrument_project(
 def instrument_experiment(root: Path, experiment: Experiment) -> dict[str, Instrumented]:
     """Return the instrumented files of the copy of the project in `root` that an experiment was made with."""
     found = experiment.metrics, experiment.main_loop, experiment.draws, experiment.comparisons
-    return instrument_project(root, *found)
+    return instrument_project(root, *found, experiment.further_loops)
 
 
 def skipped_edits(instrumented: Mapping[str, Instrumented]) -> list[str]:
@@ -79,7 +82,8 @@ def show_edits(project: Path, findings: Findings) -> Iterable[str]:
     """Yield the difference that instrumenting makes to each file of the project."""
     selected = [metric for metric in findings.metrics if metric.selected]
     found = selected, findings.main_loop, findings.draws, findings.comparisons
-    return project_diff(project, instrument_project(project, *found))
+    loops = further_loops(findings.main_loop, findings.scripts)
+    return project_diff(project, instrument_project(project, *found, loops))
 
 
 def unified_diff(path: str, before: str, after: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from deviate.analyse.findings import Findings
+from deviate.analyse.joined import join_findings
 from deviate.analyse.project import analyse_project
 from deviate.analyse.settings.arguments import words_after
 from deviate.errors import BadConfig
@@ -19,24 +20,40 @@ from deviate.project.by_hand import listed_factors, parse_factors, set_factors
 from deviate.project.config import FILE_NAME, Config, LoopEntry, MetricEntry, bad_entry, read_config
 from deviate.project.import_path import import_folders
 from deviate.project.locations import function_around, parse_file, span_of, squash
+from deviate.project.target import Started
 
 
 def extract(
     project: Path, entry: str, factors: Sequence[str] = (), command: Sequence[str] = (), cwd: Path | None = None
 ) -> Findings:
+    """Find what one script reports; see `extract_starts`."""
+    return extract_starts(project, [Started(entry=entry, command=list(command))], factors, cwd)
+
+
+def extract_starts(
+    project: Path, starts: Sequence[Started], factors: Sequence[str] = (), cwd: Path | None = None
+) -> Findings:
     """Find main loop, metrics and draws, and let ``deviate.toml``, then `factors` (``--factor``) have the last word.
 
-    Where the imports of `command`, started in the folder `cwd`, lead out of the project, they are followed; its
-    arguments decide what runs. Without a command that names the entry, any arguments may be given.
+    The scripts that are started are analysed one by one, and what they report is joined.
     """
     set_by_option = parse_factors(factors, project)
-    folders = import_folders(command, cwd or Path.cwd(), os.environ)
-    arguments = words_after(command, entry) if command else None
-    found = analyse_project(project, project / entry, folders, arguments)
+    found = join_findings([analyse_start(project, start, cwd or Path.cwd()) for start in starts])
     findings = apply_config(found, read_config(project), project)
     if not set_by_option.entries:
         return findings
     return msgspec.structs.replace(findings, draws=set_factors(set_by_option, findings.draws, project))
+
+
+def analyse_start(project: Path, start: Started, cwd: Path) -> Findings:
+    """Analyse a script.
+
+    Where the imports of its command, started in the folder `cwd`, lead out of the project, they are followed; its
+    arguments decide what runs. Without a command that names the script, any arguments may be given.
+    """
+    folders = import_folders(start.command, cwd, os.environ)
+    arguments = words_after(start.command, start.entry) if start.command else None
+    return analyse_project(project, project / start.entry, folders, arguments)
 
 
 def apply_config(findings: Findings, config: Config, project: Path) -> Findings:

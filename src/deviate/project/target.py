@@ -8,11 +8,20 @@ from pathlib import Path
 
 import msgspec
 
-from deviate.analyse.entry import find_entry
+from deviate.analyse.entry import Start, find_starts
 from deviate.errors import BadOption, EntryNotFound
 
 #: A file or folder that marks the root of a repository.
 REPOSITORY_MARK = ".git"
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """A script that a command starts."""
+
+    #: Relative to the project, with forward slashes.
+    entry: str
+    #: Empty where it is started several times.
+    command: list[str]
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,8 +32,11 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     project: Path
     #: The folder the user stands in, relative to the project.
     folder: str
-    #: The script that trains, relative to the project, with forward slashes; empty where none is known.
+    #: The script that trains, relative to the project, with forward slashes; empty where none is known. Of several, the
+    #: first one.
     entry: str
+    #: The scripts that are started, with the words that start each; none where none is known.
+    starts: list[Started] = []
 
 
 def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: Path | None) -> Target:
@@ -44,10 +56,11 @@ def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: P
     """
     cwd = cwd.resolve()
     # Not resolve(): an entry that is a link belongs where the link is.
-    script = Path(os.path.abspath(find_entry(command, cwd, entry)))
-    root = project.resolve() if project else project_root(cwd, script)
+    starts = [Start(Path(os.path.abspath(s)), words) for s, words in find_starts(command, cwd, entry)]
+    scripts = [start.script for start in starts]
+    root = project.resolve() if project else project_root(cwd, *scripts)
     _require_inside(cwd, root)
-    if not script.is_relative_to(root):
+    if script := next((script for script in scripts if not script.is_relative_to(root)), None):
         raise EntryNotFound(
             f"the entry {script} lies outside the project {root}",
             hint=f"type: cd {script.parent}, or name a folder that holds both with --project",
@@ -56,7 +69,8 @@ def find_target(command: Sequence[str], cwd: Path, entry: str | None, project: P
         command=list(command),
         project=root,
         folder=cwd.relative_to(root).as_posix(),
-        entry=script.relative_to(root).as_posix(),
+        entry=scripts[0].relative_to(root).as_posix(),
+        starts=[Started(entry=s.relative_to(root).as_posix(), command=words) for s, words in starts],
     )
 
 
@@ -79,12 +93,12 @@ def _require_inside(cwd: Path, root: Path) -> None:
         raise BadOption(f"you stand in {cwd}, outside the project {root}", hint=f"type: cd {root}")
 
 
-def project_root(cwd: Path, script: Path) -> Path:
-    """Return the project of a script that is started in `cwd`: that folder, or one above it in the same repository."""
+def project_root(cwd: Path, *scripts: Path) -> Path:
+    """Return the project of scripts started in `cwd`: that folder, or one above it in the same repository."""
     repository = next((folder for folder in (cwd, *cwd.parents) if (folder / REPOSITORY_MARK).exists()), None)
     if repository is None:
         return cwd
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sources = [script.parent, *(Path(cwd, entry).resolve() for entry in entries if entry)]
+    sources = [*(script.parent for script in scripts), *(Path(cwd, entry).resolve() for entry in entries if entry)]
     inside = [folder for folder in sources if folder.is_relative_to(repository) and folder.is_dir()]
     return Path(os.path.commonpath([cwd, *inside]))

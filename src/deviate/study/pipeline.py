@@ -89,7 +89,7 @@ def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda ev
             hint=f"type it after --, or evaluate the runs of {folder.name!r}: --then 'python evaluate.py'",
         )
     project = workspace.project
-    training = analyse_project(project, project / experiment.entry).files if experiment.entry else []
+    training = [file for entry in experiment.entries for file in analyse_project(project, project / entry).files]
     steps = read_steps(asked, project, experiment.folder, training)
     if not request.anyway:
         require_as_trained(folder, steps)

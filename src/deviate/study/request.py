@@ -24,7 +24,7 @@ from deviate.experiment import (
 from deviate.factors import DEFAULT_VARIANT, parse_variants
 from deviate.project.config import EvaluateEntry, read_config
 from deviate.project.import_path import file_digests
-from deviate.project.selection import extract
+from deviate.project.selection import extract_starts
 from deviate.project.target import Target, find_target, unscripted_target
 from deviate.replicate.checkpoints import CAPTURED as WEIGHT_KINDS
 from deviate.replicate.checkpoints import SUFFIXES as WEIGHT_SUFFIXES
@@ -261,6 +261,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
             notes=self.notes,
             variables=self.variables,
             steps=[each.step for each in self.steps if not each.step.is_evaluation],
+            scripts=findings.scripts,
         )
 
 
@@ -306,13 +307,15 @@ def prepare_request(request: Request, *, scripted: bool = True) -> Prepared:
     cwd = target.project / target.folder
     program = find_program(target.command[0], cwd, os.environ)
     findings = (
-        extract(target.project, target.entry, request.factor, target.command, cwd)
+        extract_starts(target.project, target.starts, request.factor, cwd)
         if target.entry
         else Findings(entry="", main_loop=None, metrics=[])
     )
     Workspace(target.project).check_usable()
     rules = snapshot_rules(request, target.project)
-    sources = [target.entry, *findings.files] if target.entry else []
+    if target.entry:
+        target = msgspec.structs.replace(target, entry=findings.entry)  # of several scripts, the one that trains
+    sources = [*(start.entry for start in target.starts), *findings.files]
     snapshot = describe(target.project, rules, folder=target.folder, words=target.command, sources=sources)
     _require_in_runs(target.entry, findings, snapshot)
     return Prepared(
@@ -359,7 +362,8 @@ def find_requested(request: Request) -> Target:
         If there is none, or it is written in a Python that Deviate cannot instrument.
     """
     target = _find(request)
-    _refuse_old_syntax(target)
+    for start in target.starts:
+        _refuse_old_syntax(target.project, start.entry)
     return target
 
 
@@ -374,18 +378,18 @@ def _find(request: Request) -> Target:
         return find_target(request.command, here, entry, request.project)
 
 
-def _refuse_old_syntax(target: Target) -> None:
+def _refuse_old_syntax(project: Path, entry: str) -> None:
     """Refuse an entry that is read only when masked (see `deviate.analyse.source.files`): it could not be run."""
     try:
-        ast.parse((target.project / target.entry).read_bytes())
+        ast.parse((project / entry).read_bytes())
     except (RecursionError, MemoryError) as problem:
         raise EntrySyntax(
-            f"{target.entry}: an expression in it is nested too deeply for Python {platform.python_version()}",
+            f"{entry}: an expression in it is nested too deeply for Python {platform.python_version()}",
             hint="divide it into several lines with names of their own",
         ) from problem
     except SyntaxError as problem:
         raise EntrySyntax(
-            f"{target.entry}:{problem.lineno}: Python {platform.python_version()} does not parse this: "
+            f"{entry}:{problem.lineno}: Python {platform.python_version()} does not parse this: "
             f"{(problem.text or '').strip()}",
             hint="cuda(async=True) is cuda(non_blocking=True) since Python 3.7; for a newer syntax, install Deviate "
             "with the Python that trains",

@@ -96,7 +96,7 @@ def _identity(experiment: Experiment) -> tuple[object, ...]:
     """
     captures = [(metric.file, metric.capture) for metric in experiment.metrics]
     loop = experiment.main_loop
-    recorded = (captures, (loop.file, loop.span) if loop else None)
+    recorded = (captures, (loop.file, loop.span) if loop else None, [each.span for each in experiment.further_loops])
     # What the analysis tells of draws is not in it: an experiment keeps the factors that it began with.
     factors = sorted((draw.file, draw.line, draw.call, draw.factor) for draw in experiment.draws if draw.by_hand)
     set_up = [step.command for step in experiment.steps if step.when == "setup"]

@@ -11,12 +11,12 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from deviate.analyse.project import analyse_project
+from deviate.analyse.joined import join_findings
 from deviate.errors import BadOption, NoScript, WorkspaceUnusable
 from deviate.experiment import Experiment, Step
 from deviate.instrument.project import instrument_experiment, skipped_edits
 from deviate.project.config import FILE_NAME, Config, EvaluateEntry, bad_entry, read_config
-from deviate.project.import_path import import_folders
+from deviate.project.selection import analyse_start
 from deviate.project.target import find_target
 from deviate.replicate.environment.masking import mask_variables, mask_words
 from deviate.replicate.snapshot.manifest import read_snapshot
@@ -140,17 +140,19 @@ def _read(step: Step, project: Path, folder: str, training: set[str]) -> ReadSte
         target = find_target(step.command, cwd, None, project)
     except NoScript as unread:
         return ReadStep(step=msgspec.structs.replace(step, notes=[f"No source was read ({unread.message})."]))
-    findings = analyse_project(project, project / target.entry, import_folders(step.command, cwd, os.environ))
-    inside = [file for file in dict.fromkeys([target.entry, *findings.files]) if not os.path.isabs(file)]
+    findings = join_findings([analyse_start(project, start, cwd) for start in target.starts])
+    entries = [start.entry for start in target.starts]
+    inside = [file for file in dict.fromkeys([*entries, *findings.files]) if not os.path.isabs(file)]
     files = {file: (project / file).read_bytes() for file in inside}
     read = msgspec.structs.replace(
         step,
-        entry=target.entry,
+        entry=findings.entry,
         metrics=[metric for metric in findings.metrics if metric.selected],
         main_loop=findings.main_loop,
         draws=findings.draws,
         sources={file: hashlib.sha256(text).hexdigest() for file, text in files.items()},
         own=[file for file in inside if file not in training],
+        scripts=findings.scripts,
     )
     return ReadStep(step=read, files=files)
 

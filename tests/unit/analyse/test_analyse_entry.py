@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
-from deviate.analyse.entry import find_entry
-from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython
+from deviate.analyse.entry import find_entry, find_starts
+from deviate.errors import CommandNotFound, EntryNotFound, EntryNotPython, NoScript
 
 
 @pytest.fixture
@@ -19,6 +21,10 @@ def folder(tmp_path):
     )
     (tmp_path / "checked.sh").write_text("if python check.py; then :; fi\nnosuch9 python a.py\npython train.py\n")
     (tmp_path / "two.sh").write_text("python train.py\npython scripts/other.py\n")
+    (tmp_path / "none.sh").write_text("python $SCRIPT\n")
+    (tmp_path / "seeds.sh").write_text(
+        "for seed in 1 2; do python train.py --seed $seed; done\ncd scripts && python other.py --fast\n"
+    )
     (tmp_path / "tool").write_text("#!/usr/bin/env python3\nprint()\n")
     (tmp_path / "notes.txt").write_text("x")
     return tmp_path
@@ -68,7 +74,7 @@ def test_entry_follows_from_the_command(folder, command, expected):
         ("python -c 'print(1)'", EntryNotFound),
         ("python", EntryNotFound),
         ("ls train", EntryNotFound),
-        ("bash two.sh", EntryNotFound),
+        ("bash none.sh", EntryNotFound),
         ("python notes.txt", EntryNotPython),
         ("python scripts", EntryNotFound),
         ("", EntryNotFound),
@@ -105,3 +111,38 @@ def test_a_missing_program_is_no_program_without_a_script(folder, monkeypatch, c
 
 def test_entry_named_by_the_user_is_right_whatever_the_command(folder):
     assert find_entry(["make", "train"], folder, "train.py") == (folder / "train.py").resolve()
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (["bash", "two.sh"], {"train.py": "python train.py", "scripts/other.py": "python scripts/other.py"}),
+        (
+            ["sh", "-c", "python -m pkg && uv run train.py"],
+            {"pkg/__main__.py": "python -m pkg", "train.py": "train.py"},
+        ),
+        (
+            ["bash", "seeds.sh"],
+            {"train.py": "python train.py --seed $seed", "scripts/other.py": "python other.py --fast"},
+        ),
+        (["sh", "-c", "python train.py --lr 1; python train.py --lr 2"], {"train.py": ""}),
+    ],
+)
+def test_each_script_that_a_command_starts_has_the_words_that_start_it(folder, command, expected):
+    found = find_starts(command, folder)
+    assert {str(s.script.relative_to(folder.resolve())): " ".join(s.command) for s in found} == expected
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_make_says_itself_which_scripts_a_target_starts(folder):
+    (folder / "Makefile").write_text(
+        "PY = python\ntrain: data\n\t$(PY) train.py \\\n\t  --lr 1\ndata:\n\t@$(PY) scripts/other.py\n"
+    )
+    scripts = [start.script.name for start in find_starts(["make", "train"], folder)]
+    assert scripts == ["other.py", "train.py"]
+
+
+def test_a_shell_script_that_starts_python_in_a_way_that_cannot_be_read_says_so(folder):
+    with pytest.raises(NoScript) as caught:
+        find_starts(["bash", "none.sh"], folder)
+    assert caught.value.starts_python

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from deviate.analyse.flow.values import NOTHING, External, Instance, Param, Ref, Valuation
 from deviate.analyse.naming.words import word_lists
+from deviate.analyse.settings.arguments import Arguments
 from deviate.analyse.settings.constants import Constants
+from deviate.analyse.settings.documented import documented_arguments
 from deviate.analyse.settings.lookup import Settings
 from deviate.analyse.source.imports import Imports
 from deviate.analyse.source.index import (
@@ -63,11 +65,15 @@ class Program:
         self.imports = Imports(root, entry, folders)
         self.entry = self.imports.load_all(entry)
         self.modules: list[ModuleIndex] = list(self.imports.loaded())
-        settings = Settings(self.modules, self.entry, root, arguments or ())
+        known = documented_arguments(root, entry) if arguments is None else Arguments(arguments)
+        settings = Settings(self.modules, self.entry, root, known, is_usual=arguments is None)
         #: What of several things is chosen: an option that is not known to be given has its default.
         self.choices = Constants(self.modules, settings, self.resolve_dotted)
-        #: Which branches are taken: an option that is not known may switch any of them.
-        self.constants = Constants(self.modules, None, self.resolve_dotted) if arguments is None else self.choices
+        #: Which branches are taken. Without a command, options only choose between alternatives.
+        self.constants = self.choices
+        if arguments is None:
+            plain = Constants(self.modules, None, self.resolve_dotted)
+            self.constants = Constants(self.modules, settings, self.resolve_dotted, plain)
         #: Whether settings decide which branches run.
         self.is_decided = True
         self.calls: dict[str, list[CallSite]] = {}

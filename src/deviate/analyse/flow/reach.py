@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from deviate.analyse.flow.objects import Objects, called_above, passes_self
 from deviate.analyse.flow.program import COMMON_METHODS, Program
-from deviate.analyse.flow.starts import is_registered, started_by_name
+from deviate.analyse.flow.starts import offered_methods, registered_classes, started_by_name
 from deviate.analyse.flow.tables import Tables
 from deviate.analyse.flow.values import Valuation
 from deviate.analyse.source.dotted import constant_start, name_below
@@ -48,9 +48,8 @@ class _Reach:
             for unit in module.units:
                 if unit.owner is None and self._registered(unit):
                     self._reach(unit)
-            for cls in module.classes:
-                if is_registered(self.program, cls):
-                    self._use(cls)
+        for cls in registered_classes(self.program):
+            self._use(cls)
         if self.program.entry is not None:
             for dotted in self.program.imports.targets:
                 self._reach_target(self.program.resolve_dotted(dotted, self.program.entry), 0)
@@ -91,6 +90,8 @@ class _Reach:
             if self.program.may_run(unit, site.nesting):
                 for name in started_by_name(site):
                     self._reach_target((unit.module, name), 0)
+                for cls, name in offered_methods(self.program, self.objects.flow, site):
+                    self._reach_all((*self.objects.make(cls), *self.objects.ask_of(cls, name)))
                 self._computed(site)
                 if name_above := called_above(site.node):
                     self._reach_all(self.objects.ask_above(unit.enclosing_class, name_above))
@@ -111,7 +112,7 @@ class _Reach:
             named = self._module_of(ast.parse(package, mode="eval").body, site.scope) if package else site.scope.module
             if isinstance(named, ModuleIndex):
                 self._all_of(named)
-            if not package and site.scope.module.stars:
+            if not package and (site.scope.module.stars or _executes(site.scope.module)):
                 self._all_plugins()
         elif name in {"globals", "locals"} and not args:
             self._all_of(site.scope.module)
@@ -148,6 +149,8 @@ class _Reach:
                 self._reach_target(self.program.resolve_dotted(name_below(star, name), module), depth + 1)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> None:
+        if node.attr == "__dict__" and _is_imported_by_name(node.value, scope):
+            self._all_plugins()
         module = self._module_of(node.value, scope)
         if module == "outside":
             return
@@ -214,6 +217,11 @@ class _Reach:
             self.objects.tested.append(cls)
         elif not self.is_base:
             self._reach_all(self.objects.make(cls))
+
+
+def _executes(module: ModuleIndex) -> bool:
+    """Whether a module executes texts, which may import by a computed name."""
+    return any(called_name(site.node) == "exec" for unit in module.units for site in unit.calls)
 
 
 def _is_imported_by_name(node: ast.expr, scope: Scope) -> bool:

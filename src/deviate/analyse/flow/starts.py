@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.values import Instance, Valuation
 from deviate.analyse.source.index import CallSite, ClassScope, bindings_of
-from deviate.analyse.source.syntax import dotted_text
+from deviate.analyse.source.syntax import called_name, dotted_text
 
 _REGISTERING = re.compile(r"regist|plugin", re.IGNORECASE)
 
@@ -28,16 +29,44 @@ def started_by_name(site: CallSite) -> Iterator[str]:
         yield from (name for name, bound in bindings.items() if any(binding.kind == "def" for binding in bound))
 
 
-def is_registered(program: Program, cls: ClassScope) -> bool:
-    """Whether a decorator keeps a class in a table that it is taken from by name."""
+def offered_methods(program: Program, flow: Valuation, site: CallSite) -> Iterator[tuple[ClassScope, str]]:
+    """Yield the methods that the words of a command choose from: ``fire.Fire(Trainer)``, ``CLI(Trainer)``."""
+    if called_name(site.node) not in {"Fire", "CLI"} or not site.node.args:
+        return
+    settings = program.choices.settings
+    words = settings.arguments.leading if settings is not None else []
+    for ref in flow.value(site.node.args[0], site.scope).refs:
+        cls = ref.cls if isinstance(ref, Instance) else ref
+        if isinstance(cls, ClassScope):
+            names = [name for name in cls.methods if not name.startswith("_")]
+            yield from ((cls, name) for name in ([word for word in words if word in names] or names))
+
+
+def registered_classes(program: Program) -> Iterator[ClassScope]:
+    """Yield the classes that decorators keep in tables; of a table that settings name classes of, those alone."""
+    tables: dict[str, list[tuple[ClassScope, set[str]]]] = {}
+    for cls in program.classes:
+        decorator = _registering(program, cls)
+        if decorator is not None:
+            func = decorator.func if isinstance(decorator, ast.Call) else decorator
+            given = decorator.args if isinstance(decorator, ast.Call) else []
+            keys = {str(arg.value) for arg in given if isinstance(arg, ast.Constant)}
+            tables.setdefault(dotted_text(func), []).append((cls, {cls.name, *keys}))
+    settings = program.choices.settings if program.is_decided else None
+    named = settings.texts if settings is not None else set[str]()
+    for members in tables.values():
+        chosen = [cls for cls, names in members if not names.isdisjoint(named)]
+        yield from chosen or (cls for cls, _ in members)
+
+
+def _registering(program: Program, cls: ClassScope) -> ast.expr | None:
+    """Find the decorator that keeps a class in a table that it is taken from by name."""
     for decorator in getattr(cls.node, "decorator_list", []):
-        func = decorator.func if isinstance(decorator, ast.Call) else decorator
-        dotted = dotted_text(func)
-        if _REGISTERING.search(dotted):
-            return True
-        if isinstance(decorator, ast.Call) and cls.parent is not None and _is_own(program, dotted, cls):
-            return True
-    return False
+        dotted = dotted_text(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        is_own = isinstance(decorator, ast.Call) and cls.parent is not None and _is_own(program, dotted, cls)
+        if _REGISTERING.search(dotted) or is_own:
+            return decorator  # type: ignore[no-any-return]
+    return None
 
 
 def _is_own(program: Program, dotted: str, cls: ClassScope) -> bool:

@@ -36,7 +36,7 @@ from deviate.analyse.naming.words import UNNAMED, is_clock_part, meaning_of, spl
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.reports import Reports
 from deviate.analyse.source.index import ModuleIndex, Nesting, Unit, enclosing_loops
-from deviate.analyse.source.syntax import asks_user, called_name
+from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
 from deviate.experiment import Metric
 
@@ -115,7 +115,7 @@ class MetricFinder:
         if report.sink == "logging" and isinstance(report.node, ast.Call) and called_name(report.node) == "debug":
             return not self._shows_debug
         unit = report.scope.unit
-        if any(asks_user(loop) for loop in enclosing_loops(report.nesting)):
+        if any(_asks_user(unit, loop) for loop in enclosing_loops(report.nesting)):
             return True
         if unit.owner is None or unit.name not in COMMON_METHODS or unit.loops == []:
             return False
@@ -226,6 +226,14 @@ def _is_aside(finding: Finding, phases: Phases) -> bool:
     if meaning is None or meaning.kind not in {"quality", "loss"}:
         return True
     return not (phases.leads_to_loop(unit) or (unit in phases.made_during and meaning.direction is not None))
+
+
+def _asks_user(unit: Unit, loop: ast.AST) -> bool:
+    """Whether a loop of a function waits for what a user types."""
+    assert isinstance(loop, ast.stmt)
+    calls = (site.node for site in unit.calls if called_name(site.node) in {"input", "raw_input"})
+    lines = range(loop.lineno, (loop.end_lineno or loop.lineno) + 1)
+    return any(isinstance(call.func, ast.Name) and call.lineno in lines for call in calls)
 
 
 def _counted_by(loop: ast.AST) -> set[str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
+from deviate.analyse.settings.derived import is_command
 from deviate.analyse.settings.known import Known, agreed
 from deviate.analyse.settings.lookup import Settings, holds_settings
 from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Nesting, Scope, Unit, lookup
-from deviate.analyse.source.syntax import called_name, passed_for
+from deviate.analyse.source.syntax import called_name, passed_for, text_of
 
 #: Calls of a function that are looked at for what they pass.
 MAX_CALLS = 20
@@ -22,18 +24,26 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[..., object]] = {
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
     ast.In: lambda item, group: item in group, ast.NotIn: lambda item, group: item not in group,
 }  # fmt: skip
+#: Alternatives that train nothing.
+_BESIDE = re.compile(r"test|eval|infer|predict|export|demo|sample|valid|debug", re.IGNORECASE)
 _TEXT_METHODS = {"lower", "upper", "strip", "startswith", "endswith"}
 
 
 class Constants:
     """Evaluates what constants and, where they are known, settings decide.
 
-    `resolve` finds what an imported dotted name is.
+    `resolve` finds what an imported dotted name is. Where `plain` is given, settings decide only between alternatives
+    (``if args.model == "large"``), and all other branches are left to it.
     """
 
     def __init__(
-        self, modules: list[ModuleIndex], settings: Settings | None, resolve: Callable[[str, ModuleIndex], object]
+        self,
+        modules: list[ModuleIndex],
+        settings: Settings | None,
+        resolve: Callable[[str, ModuleIndex], object],
+        plain: Constants | None = None,
     ) -> None:
+        self.plain = plain
         self.modules = modules
         self.settings = settings
         self._resolve = resolve
@@ -62,8 +72,41 @@ class Constants:
             return False
         if isinstance(node, ast.While) and nesting.branch == "orelse":
             return False
-        test = self.value(node.test, scope.unit)
+        is_left = self.plain is not None and not _is_choice(node.test)
+        test = (self.plain if is_left and self.plain is not None else self).value(node.test, scope.unit)
+        if test is None and self.plain is not None and not is_left:
+            return nesting.branch == "orelse" and self._is_first_choice(node, scope)
         return test is not None and bool(test.value) != (nesting.branch == "body")
+
+    def _is_first_choice(self, node: ast.If | ast.While, scope: Scope) -> bool:
+        """Whether an ``if`` begins a chain of alternatives that a setting which is not known chooses from."""
+        name, words = _chosen_by(node)
+        others = [other for other in node.orelse if isinstance(other, ast.If)]
+        if name is None or len(node.orelse) != 1 or not others or any(map(_BESIDE.search, words)):
+            return False
+        other_name, _ = _chosen_by(others[0])
+        is_chain = other_name is not None and text_of(other_name) == text_of(name)
+        return is_chain and self._is_set(name, scope.unit)
+
+    def _is_set(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+        """Whether an expression is a setting, by way of names, parameters and methods of texts."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TEXT_METHODS:
+            node = node.func.value
+        if setting_keys(node):
+            return True
+        definition = lookup(node.id, scope) if isinstance(node, ast.Name) and depth < MAX_DEPTH else None
+        bindings = definition[1] if definition is not None else []
+        if len(bindings) != 1:
+            return False
+        binding = bindings[0]
+        if binding.kind == "assign" and binding.value is not None and not binding.path:
+            return self._is_set(binding.value, binding.scope, depth + 1)
+        if binding.kind != "param" or not isinstance(binding.scope, Unit):
+            return False
+        unit = binding.scope
+        calls = self._calls_of(_name_called(unit)) if _name_called(unit) else []
+        given = [(value, site.scope) for site in calls for value in passed_for(site.node, unit, binding.key)]
+        return bool(given) and all(self._is_set(value, home, depth + 1) for value, home in given)
 
     def taken(self, node: ast.expr | None, scope: Scope) -> ast.expr | None:
         """Return the part of ``a if test else b`` that is taken, anything else as it is."""
@@ -178,6 +221,8 @@ class Constants:
 
     def _passed(self, unit: Unit, name: str, depth: int) -> Known | None:
         """Return what all calls of a function pass for a parameter, where it is only ever called by its name."""
+        if self.settings is not None and is_command(unit):
+            return self.settings.value((name,))
         if unit.decorators or name in (unit.vararg, unit.kwarg) or name == "self":
             return None
         called = _name_called(unit)
@@ -202,6 +247,31 @@ class Constants:
                 for node, _, _ in unit.loads:
                     self._mentions[node.id if isinstance(node, ast.Name) else node.attr] += 1
         return self._calls.get(name, [])
+
+
+def _chosen_by(node: ast.stmt) -> tuple[ast.expr | None, list[str]]:
+    """Return what an ``if`` compares with constant texts, and these."""
+    match node:
+        case ast.If(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str(word))])):
+            return left, [word]
+        case ast.If(test=ast.Compare(left=left, ops=[ast.In()], comparators=[ast.Tuple() | ast.List() | ast.Set()])):
+            words = [part.value for part in node.test.comparators[0].elts if isinstance(part, ast.Constant)]  # type: ignore[attr-defined]
+            return left, [str(word) for word in words]
+    return None, []
+
+
+def _is_choice(test: ast.expr) -> bool:
+    """Whether a test compares with a constant text or several: one of some alternatives."""
+    if isinstance(test, ast.BoolOp):
+        return all(map(_is_choice, test.values))
+    if isinstance(test, ast.UnaryOp):
+        return isinstance(test.op, ast.Not) and _is_choice(test.operand)
+    if isinstance(test, ast.Call):
+        return called_name(test) in {"startswith", "endswith"}
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+        return False
+    sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
+    return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
 
 
 def _name_called(unit: Unit) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 
 from deviate.analyse.naming.words import is_settings_name, words_of
 from deviate.analyse.settings.arguments import Arguments
+from deviate.analyse.settings.derived import derived_options
 from deviate.analyse.settings.files import SUFFIXES, Listed, read_settings
 from deviate.analyse.settings.known import Known, agreed, literal
 from deviate.analyse.settings.options import Option, declared_options
@@ -23,15 +24,26 @@ _FILE = re.compile(r"\.(ya?ml|json)$")
 
 
 class Settings:
-    """The settings of a program whose command has `arguments` after the script."""
+    """The settings of a program whose command has `arguments` after the script.
+
+    `is_usual` says that they are those that the project's documents give, and no command: then an option whose default
+    is nothing is not known.
+    """
 
     def __init__(
-        self, modules: Sequence[ModuleIndex], entry: ModuleIndex | None, root: Path, arguments: Sequence[str]
+        self,
+        modules: Sequence[ModuleIndex],
+        entry: ModuleIndex | None,
+        root: Path,
+        arguments: Arguments,
+        *,
+        is_usual: bool = False,
     ) -> None:
         self.modules = modules
         self.entry = entry
         self.root = root
-        self.arguments = Arguments(arguments)
+        self.arguments = arguments
+        self.is_usual = is_usual
 
     def value(self, keys: tuple[str, ...]) -> Known | None:
         """Return the setting that keys lead to; None where it is not known or the program changes it."""
@@ -47,7 +59,16 @@ class Settings:
             return None
         options = self._options.get(keys[0], []) if len(keys) == 1 else []
         usual = _only(self._usual, keys)
-        return agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
+        default = agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
+        return None if self.is_usual and default is not None and default.value in (None, "") else default
+
+    @cached_property
+    def texts(self) -> set[str]:
+        """Texts that the command, its files or the defaults of its options have as values."""
+        known = [*(self._chosen or self._usual).values()]
+        for options in self._options.values():
+            known += [value for option in options if (value := self.value((option.name,))) is not None]
+        return {*self.arguments.values, *(each.value for each in known if isinstance(each.value, str))}
 
     def _given(self, keys: tuple[str, ...]) -> tuple[Known | None] | None:
         """Return what the command gives, in a tuple of its own: given and unreadable is not the same as not given."""
@@ -61,7 +82,8 @@ class Settings:
             if option in self._by_position:
                 at = self._by_position.index(option)
                 return (option.given(self.arguments.leading[at : at + 1]),)
-            if option.type == "bool" and "--no" + option.name in self.arguments.options:
+            negations = {"--no" + option.name, "--no-" + option.name, "--no-" + option.name.replace("_", "-")}
+            if option.type == "bool" and not negations.isdisjoint(self.arguments.options):
                 return (Known(False),)
         return None
 
@@ -73,7 +95,15 @@ class Settings:
             started = (site for site in sites if module is self.entry or not under_main_guard(site.nesting))
             for option in declared_options(started):
                 options.setdefault(option.name, []).append(option)
+        for option in self._derived:
+            options.setdefault(option.name, []).append(option)
         return options
+
+    @cached_property
+    def _derived(self) -> list[Option]:
+        units = [unit for module in self.modules for unit in module.units]
+        sites = (site for unit in units for site in unit.calls)
+        return list(derived_options(sites, (cls for module in self.modules for cls in module.classes), units))
 
     def _is_short_for(self, name: str, option: Option) -> bool:
         """Whether a command writes the beginning of an option's name, as argparse lets it."""
@@ -162,6 +192,8 @@ class Settings:
     def _names_in_source(self) -> Iterator[str]:
         """Yield the texts of the entry and its options that name a configuration file."""
         for option in (option for options in self._options.values() for option in options):
+            if any(name in option.flags for name in self.arguments.options):
+                continue  # its default is not what counts
             default = option.default.value if option.default is not None else None
             if isinstance(default, str) and Path(default).suffix in SUFFIXES:
                 yield default

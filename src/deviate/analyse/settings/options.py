@@ -49,6 +49,8 @@ def declared_options(sites: Iterable[CallSite]) -> Iterator[Option]:
             yield from (Option(phase, (f"--{phase}",), Known(False), type="bool") for phase in _PHASES)
         if name == "add_argument":
             option = _of_parser(site.node)
+        elif name == "option":
+            option = _of_click(site.node)
         elif name.startswith("DEFINE_"):
             option = _of_flags(site.node, name.removeprefix("DEFINE_"))
         if option is not None:
@@ -91,6 +93,26 @@ def _type_of(node: ast.expr | None) -> str:
     if name in {"str", "int", "float"}:
         return name
     return "bool" if "bool" in name and name != "bool" else ""
+
+
+def _of_click(call: ast.Call) -> Option | None:
+    """``@click.option("--probe/--no-probe", default=False)``."""
+    flags = tuple(arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
+    long = next((flag for flag in flags if flag.startswith("--")), "")
+    if not long or len(flags) != len(call.args):
+        return None
+    keywords = {key.arg: key.value for key in call.keywords}
+    plain = next((flag for flag in flags if not flag.startswith("-")), long.partition("/")[0].lstrip("-"))
+    is_flag = "/" in long or (known.value is True if (known := literal(keywords.get("is_flag"))) else False)
+    default = literal(keywords.get("default")) if "default" in keywords else Known(False if is_flag else None)
+    kind = "bool" if is_flag else _type_of(keywords.get("type")) if "type" in keywords else _type_like(default)
+    parts = tuple(part for flag in flags for part in flag.split("/")[:1])
+    return Option(plain.replace("-", "_"), parts, default, type=kind)
+
+
+def _type_like(default: Known | None) -> str:
+    name = type(default.value).__name__ if default is not None else ""
+    return name if name in {"int", "float"} else "str"
 
 
 def _of_flags(call: ast.Call, kind: str) -> Option | None:

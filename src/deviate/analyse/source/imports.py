@@ -10,7 +10,7 @@ from deviate.analyse.findings import Unreadable
 from deviate.analyse.source.configurations import config_targets
 from deviate.analyse.source.dotted import DOTTED_TEXT, constant_start, imported_names
 from deviate.analyse.source.files import UnreadableSourceError, read_source
-from deviate.analyse.source.index import ModuleIndex, Scope, Unit
+from deviate.analyse.source.index import ModuleIndex, Scope, Unit, only_binding
 from deviate.analyse.source.indexer import index_module
 from deviate.analyse.source.paths import named_path
 from deviate.analyse.source.search_path import SearchPath, relative
@@ -165,6 +165,8 @@ class Imports:
         for unit in module.units:
             for site in unit.calls:
                 name = called_name(site.node)
+                if name == "exec" and site.node.args:
+                    self._load_executed(site.node.args[0], site.scope, module)
                 if name in {"import_module", "__import__"} and site.node.args:
                     self._load_pattern(site.node.args[0], module)
                     # A name that is computed may stand in a configuration file, as Hydra's do, or in a text.
@@ -187,13 +189,29 @@ class Imports:
                 if home is not None and name in home.unit.bindings:
                     self.targets.append(dotted)
 
+    def _load_executed(self, text: ast.expr, scope: Scope, module: ModuleIndex) -> None:
+        """Load what a text imports that the program executes: ``exec(f"from models.{name} import {name}")``."""
+        binding = only_binding(text.id, scope) if isinstance(text, ast.Name) else None
+        text = binding.value if binding is not None and binding.value is not None else text
+        keyword, _, start = constant_start(text).partition(" ")
+        package = start.rpartition(".")[0]
+        if keyword in {"from", "import"} and package:
+            for folder in self.search.folders:
+                at = folder.joinpath(*package.split("."))
+                for inner in (at, *sorted(path for path in at.glob("*") if path.is_dir())[:MAX_PLUGIN_FILES]):
+                    self._load_folder(inner)
+
     def _load_pattern(self, name: ast.expr, module: ModuleIndex) -> None:
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
             self._load_dotted(name.value, module)
             return
         prefix = constant_start(name)
         package = prefix.rpartition(".")[0].lstrip(".")
-        if package:
+        dots = len(prefix) - len(prefix.lstrip("."))
+        if package and dots:
+            home = (self.root / module.file).parents[dots - 1]
+            self._load_folder(home.joinpath(*package.split(".")))
+        elif package:
             for folder in self.search.folders:
                 self._load_folder(folder.joinpath(*package.split(".")))
         elif prefix.startswith(".") or _lists_own_folder(module):

@@ -120,6 +120,8 @@ class Unit(Scope):
     loads: list[tuple[ast.Name | ast.Attribute, Scope, Nesting | None]] = field(default_factory=list)
     #: Assignments to attributes and subscripts: targets a report can hide in (``bar.suffix = text``).
     stores: list[Store] = field(default_factory=list)
+    #: ``left == right``, with the statement it is part of.
+    equalities: list[tuple[ast.Compare, ast.stmt | None]] = field(default_factory=list)
     owner: ClassScope | None = None
     parameters: tuple[str, ...] = ()
     #: So many of them can be given by position.

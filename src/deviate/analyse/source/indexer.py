@@ -97,6 +97,11 @@ class _Indexer:
             self.binder.bind_argument(node.func, node, scope, nesting)
         return True
 
+    def _compare(self, node: ast.Compare, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
+        if type(node.ops[0]) is ast.Eq and len(node.ops) == 1:
+            scope.unit.equalities.append((node, statement))
+        return True
+
     def _assign(self, node: _Assign, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if node.value is None:
@@ -159,8 +164,8 @@ class _Indexer:
         unit = Unit("function", node.name, node, scope, self.module, owner=owner, nesting=nesting)
         self.module.units.append(unit)
         scope.bind(node.name, Binding("def", None, (), scope, nesting, node.lineno, target=unit, statement=node))
-        if owner is not None:
-            owner.methods.setdefault(node.name, unit)
+        if owner is not None and not (node.name in owner.methods and _is_accessor(node)):
+            owner.methods[node.name] = unit  # of two with one name the last counts
         self._parameters(node.args, unit, scope, nesting, node)
         self._push_all(node.body, unit, None)
         self.stack.extend((decorator, scope, nesting, statement) for decorator in reversed(node.decorator_list))
@@ -225,12 +230,19 @@ class _Indexer:
 
 
 _VISITS: dict[str, tuple[type, ...]] = {
-    "load": (ast.Name, ast.Attribute), "constant": (ast.Constant,), "call": (ast.Call,), "assign": get_args(_Assign),
+    "load": (ast.Name, ast.Attribute), "constant": (ast.Constant,), "call": (ast.Call,),
+    "compare": (ast.Compare,), "assign": get_args(_Assign),
     "augment": (ast.AugAssign,), "loop": get_args(_Loop), "with": (ast.With, ast.AsyncWith),
     "except": (ast.ExceptHandler,), "import": (ast.Import, ast.ImportFrom), "function": get_args(_Function),
     "lambda": (ast.Lambda,), "class": (ast.ClassDef,), "comprehension": get_args(_Comprehension),
     "result": get_args(_Result), "declare": (ast.Global, ast.Nonlocal),
 }  # fmt: skip
+
+
+def _is_accessor(node: _Function) -> bool:
+    """``@name.setter``: what is read by the name stays what was defined before."""
+    decorators = (decorator for decorator in node.decorator_list if isinstance(decorator, ast.Attribute))
+    return any(decorator.attr in {"setter", "deleter"} for decorator in decorators)
 
 
 def _imported_by_call(node: ast.expr) -> str:

@@ -9,6 +9,8 @@ import shutil
 #: Names of interpreters and of shells.
 PYTHON = re.compile(r"^(pypy|python)[\d.]*(w|t|d)?(\.exe)?$")
 SHELLS = {"bash", "sh", "zsh", "dash", "ksh"}
+#: Programs that print with ``--just-print`` what they would run.
+MAKES = {"make", "gmake"}
 #: Options of the interpreter that take the next word.
 PYTHON_VALUES = {"-W", "-X", "--check-hash-based-pycs"}
 #: Programs that start another command after their own options: options that take the next word.
@@ -73,7 +75,7 @@ MODULE_LAUNCHERS = {
 SUBCOMMANDS = {"launch", "run"}
 
 #: Programs that trainings are started with.
-KNOWN = ("python", "python3", *LAUNCHERS, *RUNNERS, *SHELLS, *PREFIXES)
+KNOWN = ("python", "python3", *LAUNCHERS, *RUNNERS, *SHELLS, *MAKES, *PREFIXES)
 
 #: Least likeness of two names, in [0, 1], that is taken for a slip: one letter, or two that changed places.
 ALIKE = 0.7

@@ -100,9 +100,3 @@ def unpacked(binding: Binding) -> ast.expr | None:
             return None
         value = value.elts[position]
     return value
-
-
-def asks_user(node: ast.AST) -> bool:
-    """Whether code waits for what a user types."""
-    calls = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
-    return any(isinstance(func, ast.Name) and func.id in {"input", "raw_input"} for func in calls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,39 @@ def test_words_of_a_command_are_told_from_those_before_its_script():
     assert arguments.options == {"--lr": ["-1"], "--flag": ["model.depth=3", "+data=big"]}
     assert arguments.assigned == {"model.depth": "3", "data": "big"}
     assert arguments.leading == ["fit"]
+
+
+#: A training under a function, with a report that an option switches on.
+_OFFERED = """
+    for epoch in range(2):
+        for x, y in loader:
+{step}
+        print("loss", loss.item())
+        if {test}:
+            print("probed", loss.item() / 2)
+""".format(step=textwrap.indent(STEP.strip(), " " * 12), test="{test}")
+
+
+@pytest.mark.parametrize(
+    ("before", "start", "test", "flag"),
+    [
+        ("from transformers import HfArgumentParser\n@dataclass\nclass Args:\n    probe: bool = field(default=False)\n",
+         "args, = HfArgumentParser(Args).parse_args_into_dataclasses()\ntrain(args)\n", "args.probe", "--probe"),
+        ("import tyro\n@dataclass\nclass Args:\n    do_probe: bool = False\n",
+         "train(tyro.cli(Args))\n", "args.do_probe", "--do-probe"),
+        ("import click\n@click.command()\n@click.option('--probe/--no-probe', default=False)\n",
+         "train()\n", "probe", "--probe"),
+        ("import typer\napp = typer.Typer()\n@app.command()\n", "app()\n", "probe", "--probe"),
+    ],
+)  # fmt: skip
+def test_options_that_libraries_derive_decide_which_branches_run(tmp_path, before, start, test, flag):
+    parameter = "args" if "." in test else "probe" if "click" in before else "probe: bool = typer.Option(False)"
+    text = f"{HEAD}\nfrom dataclasses import dataclass, field\n{before}def train({parameter}):{_OFFERED}{start}"
+    assert "probed" not in said(tmp_path, text.format(test=test), [])
+    assert "probed" in said(tmp_path, text.format(test=test), [flag])
+    assert "probed" in said(tmp_path, text.format(test=test), None)
+
+
+def said(folder: Path, text: str, words: list[str] | None) -> set[str]:
+    findings = analyse_project(write(folder, train=text), Path("train.py"), arguments=words)
+    return {metric.name for metric in findings.metrics if metric.selected}
