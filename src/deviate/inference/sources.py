@@ -53,6 +53,27 @@ class SpreadAcross(msgspec.Struct, frozen=True, kw_only=True):
     leading: LeadingSource | None = None
 
 
+class Ranking(msgspec.Struct, frozen=True, kw_only=True):
+    """The variants of a metric by how much their runs differ."""
+
+    #: Those whose runs differ, the largest SD first.
+    differing: list[VariantSpread]
+    #: Those whose runs all have the same value.
+    equal: list[VariantSpread]
+    #: Those without an SD.
+    unknown: list[VariantSpread]
+
+
+def rank(table: SpreadAcross) -> Ranking:
+    """Order the variants of a metric by their SD."""
+    known = [row for row in table.rows if row.sd is not None]
+    return Ranking(
+        differing=sorted((row for row in known if row.sd), key=lambda row: -(row.sd or 0.0)),
+        equal=[row for row in known if not row.sd],
+        unknown=[row for row in table.rows if row.sd is None],
+    )
+
+
 def spread_across(variants: Sequence[VariantFacts], level: float) -> list[SpreadAcross]:
     """Return one table a metric, a row a variant; none where there is only one variant.
 

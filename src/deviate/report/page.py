@@ -120,10 +120,17 @@ class KeyFigure(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     text: str
     #: Values at the ends of the line on which the runs are drawn.
-    low: str
-    high: str
-    #: Each run by name, with its place on the line in [0, 1].
-    runs: list[tuple[str, float]]
+    low: str = ""
+    high: str = ""
+    #: Each run by name, with its place on the line in [0, 1]; none: there is no line.
+    runs: list[tuple[str, float]] = []
+
+
+class Badge(msgspec.Struct, frozen=True, kw_only=True):
+    """A verdict in two or three words; pages show it, text has it in its sentences."""
+
+    text: str
+    emphasis: Emphasis
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -137,6 +144,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     #: What it rests on, in small print.
     basis: str = ""
     figure: KeyFigure | None = None
+    badge: Badge | None = None
 
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):

@@ -113,14 +113,24 @@ def gate_view(facts: Gate) -> View[Gate]:
     """Return the view of a gate."""
     from deviate.report.pages.gate import gate_page
 
-    return View(facts, lambda reader: gate_page(facts, reader))
+    def figures() -> list[Figure]:
+        from deviate.report.figures.gate import gate_figures
+
+        return gate_figures(facts)
+
+    return View(facts, lambda reader: gate_page(facts, reader), figures)
 
 
 def plan_view(facts: Plan) -> View[Plan]:
     """Return the view of a plan."""
     from deviate.report.pages.plan import plan_page
 
-    return View(facts, lambda reader: plan_page(facts, reader))
+    def figures() -> list[Figure]:
+        from deviate.report.figures.plan import plan_figure
+
+        return [plan_figure(facts)]
+
+    return View(facts, lambda reader: plan_page(facts, reader), figures)
 
 
 def audit_view(facts: Audit) -> View[Audit]:

@@ -178,7 +178,7 @@ def verification(**changes):
 
 @pytest.mark.parametrize(
     ("ended", "iterations", "texts"),
-    [("completed", 3, ["1 of 2 metrics yielded values; the program ran to its end in 2.0 s.",
+    [("completed", 3, ["1 of 2 metrics recorded values; the program ran to its end in 2.0 s.",
                        "never reported: the program ran to its end without it"]),
      ("all seen", 3, ["it was ended after 2.0 s, once every metric had a value"]),
      ("limit", 3, ["it was ended at the limit of 60.0 s, with 3 iterations of the main loop begun",
@@ -193,8 +193,8 @@ def test_a_verification_says_how_the_program_ended_and_why_a_metric_is_silent(en
 
 @pytest.mark.parametrize(
     ("silent", "printed", "text"),
-    [(["acc"], [], "0 of 1 metric yielded values; the program"),
-     (["acc"], [OBSERVED], "0 of 1 metric yielded values; 1 more is seen in the output alone; the program"),
+    [(["acc"], [], "0 of 1 metric recorded values; the program"),
+     (["acc"], [OBSERVED], "0 of 1 metric recorded values; 1 more is seen in the output alone; the program"),
      ([], [OBSERVED, OBSERVED], "No metric was found in the source; 2 are seen in the output alone; the program"),
      ([], [COUNTER], "No metric was found in the source, nor in the output; the program")],
 )  # fmt: skip

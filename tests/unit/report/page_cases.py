@@ -21,11 +21,18 @@ from deviate.experiment import IMPORTED
 from deviate.inference.comparison.comparison import Comparison, compare_sides
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.curves import curves_of
+from deviate.inference.drops import Drop
 from deviate.inference.evidence import Evidence
+from deviate.inference.gate.gate import Gate, check_side
+from deviate.inference.gate.options import GateOptions
+from deviate.inference.plan import Plan, make_plan
+from deviate.inference.plan_options import PlanOptions
 from deviate.inference.timeline import timeline_of
 from deviate.report.page import Page
 from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.pages.gate import gate_page
+from deviate.report.pages.plan import plan_page
 from deviate.report.writers.html.page import render_html
 
 #: Ends of elements and comments, handlers, templates, and what other languages take for code.
@@ -53,8 +60,12 @@ def records_of(document: Document) -> pd.DataFrame:
     return frame.astype({"run": "int64", "iteration": "int64", "elapsed_s": "float64", "value": "float64"})
 
 
-def full_page(facts: Document | Comparison) -> Page:
+def full_page(facts: Document | Comparison | Gate | Plan) -> Page:
     """Return the page as data, that of an experiment with learning curves."""
+    if isinstance(facts, Gate):
+        return gate_page(facts, "full")
+    if isinstance(facts, Plan):
+        return plan_page(facts, "full")
     if isinstance(facts, Comparison):
         return comparison_page(facts, "full")
     return experiment_page(facts.facts, "full", curves_of(facts.facts, cases.by_run(records_of(facts))))
@@ -100,6 +111,18 @@ def ranked() -> Comparison:
     return compare_sides(compared, ComparisonOptions(), "deviate compare baseline proposed third")
 
 
+@cache
+def gate() -> Gate:
+    drops = {"test acc": Drop(0.5), "train loss": Drop(0.02)}
+    baseline, proposed = sides()
+    return check_side(baseline, proposed, GateOptions(drops=drops), "deviate check baseline --against proposed")
+
+
+@cache
+def plan() -> Plan:
+    return make_plan(PlanOptions(difference=0.5, sd=0.4), None, "deviate plan --difference 0.5 --sd 0.4")
+
+
 #: What there is a page of: each kind of experiment, and comparisons.
 KINDS = {
     "one variant": lambda: scheduled(cases.usual()),
@@ -115,7 +138,13 @@ KINDS = {
     "comparison": comparison,
     "comparison of few runs": lambda: comparison(2),
     "comparison of three": ranked,
+    "gate": gate,
+    "plan": plan,
 }
+
+
+#: Those of experiments.
+REPORTS = [kind for kind in KINDS if kind not in ("gate", "plan") and "comparison" not in kind]
 
 
 @cache

@@ -18,7 +18,7 @@ from deviate.report.writers.html.charts import embeddable, packed
 from deviate.report.writers.markdown import render_markdown
 
 EVERY_KIND = pytest.mark.parametrize("kind", pages.KINDS)
-REPORTS = pytest.mark.parametrize("kind", [kind for kind in pages.KINDS if "comparison" not in kind])
+REPORTS = pytest.mark.parametrize("kind", pages.REPORTS)
 COMPARISONS = pytest.mark.parametrize("kind", [kind for kind in pages.KINDS if "comparison" in kind])
 
 #: What a cell of a Markdown table shows as a number or an interval.

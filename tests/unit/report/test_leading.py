@@ -5,7 +5,7 @@ import pytest
 
 from deviate.inference import sources
 from deviate.inference.metric import MetricSpread, metric_spreads
-from deviate.inference.sources import SpreadAcross, source_of
+from deviate.inference.sources import SpreadAcross, VariantSpread, source_of
 from deviate.report.text.sources import source_sentences
 from deviate.results.sample import Sample
 
@@ -33,13 +33,12 @@ def _said(level, **facts):
 
 def test_sources_that_can_be_told_apart_are():
     said = leading_source({"init": measured(5.0), "shuffle": measured(0.5, seed=1), "algo": measured(9)}, LEVEL)
-    assert said.startswith("Of the sources alone, init brings the largest SD (5.0), before shuffle (0.50), and the two")
-    assert "95% CI of the ratio" in said
+    assert said.startswith("init matters more than shuffle (95% CI of the ratio of their SDs ")
 
 
 def test_sources_that_cannot_are_not():
     said = leading_source({"init": measured(1.1), "shuffle": measured(1.0, seed=1)}, LEVEL)
-    assert "which of the two is larger cannot be told from these runs" in said
+    assert "These runs do not show whether init or shuffle matters more" in said
 
 
 def test_too_few_runs_are_said():
@@ -60,8 +59,22 @@ def test_without_two_sources_alone_nothing_is_said(metrics):
     assert leading_source(metrics, LEVEL) == ""
 
 
-def test_the_only_source_that_differs_leads():
-    assert leading_source({"init": measured(1.0), "impl": measured(0)}, LEVEL).endswith("before impl (0).")
+def ranked(**sds):
+    rows = [
+        VariantSpread(variant=name, n=4, mean=0.0, sd=sd, ci_sd=measured(1.0).ci_sd, relative=None)
+        for name, sd in sds.items()
+    ]
+    table = SpreadAcross(metric="test acc", aggregate="last", unit="%", whole="", rows=rows)
+    return source_sentences(table, LEVEL)
+
+
+def test_what_varies_is_ranked_by_its_sd():
+    said = ranked(init=0.4, impl=0.0, shuffle=1.25, control=0.0, layers=None)
+    assert said == [
+        "SD of test acc by what varies: shuffle 1.2 %, init 0.40 %; no effect in these runs: impl and control."
+    ]
+    assert ranked(impl=0.0, control=0.0) == ["test acc: no effect in these runs: impl and control."]
+    assert ranked(impl=None, control=None) == []
 
 
 def test_only_one_factor_alone_is_a_source():

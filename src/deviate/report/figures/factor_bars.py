@@ -1,4 +1,4 @@
-"""How much runs differ by what varies: a bar a variant."""
+"""How much runs differ by what varies: a bar a variant, the longest first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deviate.inference.experiment import ExperimentFacts
-from deviate.inference.sources import SpreadAcross, VariantSpread
+from deviate.inference.sources import Ranking, SpreadAcross, VariantSpread, rank
 from deviate.report.escape import clean
 from deviate.report.figures.figure import Figure, slug
 from deviate.report.figures.scales import axis_title, coloured, quantitative, rows
@@ -21,16 +21,20 @@ ROW = 30
 #: be too short to see. What is cut is marked.
 CUT_AT = 4.0
 
+#: Name of the row that holds all variants whose runs are equal.
+NO_EFFECT = "no effect"
+
 
 def factor_figures(facts: ExperimentFacts) -> list[Figure]:
-    """Return one figure for each metric that several variants measured."""
+    """Return one figure for each metric in which the runs of some variant differ."""
     order = [variant.variant for variant in facts.variants]
-    return [factor_figure(table, order, facts.level) for table in facts.across]
+    return [factor_figure(table, order, facts.level) for table in facts.across if rank(table).differing]
 
 
 def factor_figure(table: SpreadAcross, order: Sequence[str], level: float) -> Figure:
-    """Draw the SD of one metric with its interval, a bar a variant."""
-    sentences = [_sentence(row, table.unit) for row in table.rows]
+    """Draw the SD of one metric with its interval, a bar for each variant whose runs differ."""
+    ranking = rank(table)
+    sentences = [_sentence(row, table.unit) for row in (*ranking.differing, *ranking.equal, *ranking.unknown)]
     key = f"Whiskers: {show_level(level)} confidence interval of the SD; an arrow where it goes on."
     return Figure(
         slug=slug("factors", table.metric),
@@ -38,21 +42,22 @@ def factor_figure(table: SpreadAcross, order: Sequence[str], level: float) -> Fi
         title=f"How much {clean(table.metric)} differs between runs, by what varies",
         description=" ".join([*sentences, key]),
         metric=table.metric,
-        spec=_chart(table, order),
+        spec=_chart(table, ranking, order),
     )
 
 
-def _chart(table: SpreadAcross, order: Sequence[str]) -> dict[str, Any]:
+def _chart(table: SpreadAcross, ranking: Ranking, order: Sequence[str]) -> dict[str, Any]:
     end = _end(table)
     x = quantitative([0, end], axis_title(f"SD of {table.metric}", table.unit))
-    y = {"y": rows([row.variant for row in table.rows])}
+    silent = _silent(ranking)
+    names = [*(row.variant for row in ranking.differing), *(row["variant"] for row in silent)]
+    y = {"y": rows(names)}
     tooltips = tips(sd="SD", low="CI from", high="CI to", n="runs")
     at = {"x": number("sd", **x), **y, "tooltip": tooltips}
     whisker = {"x": number("low", **x), "x2": {"field": "shown"}, **y}
-    data = {"known": [_row(row, end) for row in table.rows if row.sd is not None], "unknown": _unknown(table)}
+    data = {"known": [_row(row, end) for row in ranking.differing], **({"silent": silent} if silent else {})}
     layers = [
         view("known", "bar", {**at, "color": coloured(order)}, height=12, opacity=0.75),
-        # A point too, because a bar of length zero is not seen.
         view("known", "point", at, style="ink", shape="diamond", size=26, opacity=1, filled=True),
         view("known", "rule", whisker, transform=[only("isValid(datum.low)")], style="ink", strokeWidth=1.2),
         view(
@@ -66,11 +71,11 @@ def _chart(table: SpreadAcross, order: Sequence[str]) -> dict[str, Any]:
             opacity=1,
             filled=True,
         ),
-        view(
-            "unknown", "text", {"x": number("at", **x), **y, "text": word("why")}, style="soft-text", align="left", dx=4
-        ),
     ]
-    return chart(data, layers, ROW * len(table.rows))
+    if silent:
+        words = {"x": number("at", **x), **y, "text": word("why")}
+        layers.append(view("silent", "text", words, style="soft-text", align="left", dx=4))
+    return chart(data, layers, ROW * len(names))
 
 
 def _end(table: SpreadAcross) -> float:
@@ -86,12 +91,13 @@ def _row(row: VariantSpread, end: float) -> dict[str, Any]:
     return {**fields, "shown": end if cut else high, "cut": cut}
 
 
-def _unknown(table: SpreadAcross) -> list[dict[str, Any]]:
-    return [
-        {"variant": row.variant, "at": 0, "why": "no SD: one run" if row.n == 1 else "no SD"}
-        for row in table.rows
-        if row.sd is None
+def _silent(ranking: Ranking) -> list[dict[str, Any]]:
+    """Return the rows that have words instead of a bar: variants without an effect in one, then those without an SD."""
+    equal = [{"variant": NO_EFFECT, "at": 0, "why": ", ".join(row.variant for row in ranking.equal)}]
+    unknown = [
+        {"variant": row.variant, "at": 0, "why": "no SD: one run" if row.n == 1 else "no SD"} for row in ranking.unknown
     ]
+    return [*(equal if ranking.equal else []), *unknown]
 
 
 def _sentence(row: VariantSpread, unit: str) -> str:

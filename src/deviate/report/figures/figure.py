@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-Section = Literal["distribution", "curves", "factors", "comparison", "time", "predictions", "weights"]
+Section = Literal["distribution", "curves", "factors", "comparison", "time", "predictions", "weights", "gate", "plan"]
 
 #: Characters of a slug, less what makes it unique.
 LONGEST = 80

@@ -19,6 +19,8 @@ PADDING = 10
 
 Points = Sequence[dict[str, Any]]
 
+_KNOWN = [only("isValid(datum.low)")]
+
 
 def curves_of_predictions(facts: Stability, labels: Labels) -> list[Figure]:
     """Return the curves that an evaluation has: by size of ensemble, by agreement, by evaluation pass."""
@@ -94,8 +96,9 @@ def curve(points: Points, x_title: str, y_title: str) -> dict[str, Any]:
         several = {name: word("what", title=None, sort=None, legend=lines) for name in ("color", "strokeDash")}
     bars = {"x": at["x"], "y": number("low", **y), "y2": {"field": "high"}}
     shown = tips(**({"the_what": "what"} if several else {}), at=x_title, value=y_title, low="from", high="to")
+    barred = any(point.get("low") is not None for point in points)
     layers = [
-        view("points", "rule", bars, transform=[only("isValid(datum.low)")], style="soft", strokeWidth=2),
+        *([view("points", "rule", bars, transform=_KNOWN, style="soft", strokeWidth=2)] if barred else []),
         view("points", "line", {**at, **several}),
         view("points", "point", {**at, **several, "tooltip": shown}, size=36, filled=True, opacity=1),
     ]

@@ -11,6 +11,7 @@ from deviate.report.numbers import show_seconds
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,
+    Badge,
     Block,
     Cell,
     Code,
@@ -33,6 +34,7 @@ from deviate.report.text.preflight import (
     VERDICTS,
     audit_answer,
     audit_method,
+    audit_verdict,
     cause_text,
     control_text,
     digests_text,
@@ -41,6 +43,7 @@ from deviate.report.text.preflight import (
     repeated_text,
     seed_lines,
 )
+from deviate.report.text.words import count
 
 #: Last lines of a failed probe on a brief page.
 LINES_SHOWN = 4
@@ -78,15 +81,19 @@ def _brief(audit: Audit) -> Iterator[Section]:
 
 
 def _full(audit: Audit) -> Iterator[Section]:
-    yield Section(slug="answer", title="In short", blocks=[Answer(sentences=list(audit_answer(audit)))])
+    yield Section(slug="answer", title="In short", blocks=[_answer(audit), _sources(audit)])
     yield Section(slug="causes", title="What is not drawn", blocks=_causes(audit))
     yield Section(slug="workers", title="Worker processes that draw the same", blocks=_workers(audit))
-    yield Section(slug="sources", title="Sources of nondeterminism", blocks=[_sources(audit)])
     yield explanation_section(audit.explanation)
     yield Section(slug="seeds", title="Seeds and draws", blocks=[*_seeds(audit), *_draws(audit)])
     yield Section(slug="printed", title="What it printed", blocks=printed_blocks(audit.printed))
-    yield Section(slug="probes", title="Probes", blocks=[*_failures(audit), *_probes(audit)])
+    yield Section(slug="probes", title="Probes", blocks=[*_failures(audit), *_folded_probes(audit)])
     yield Section(slug="notes", title="Not recorded", blocks=_notes(audit))
+
+
+def _answer(audit: Audit) -> Answer:
+    badge = Badge(text=audit_verdict(audit), emphasis="bad" if audit.failed else "accent")
+    return Answer(sentences=list(audit_answer(audit)), badge=badge)
 
 
 def _paper(audit: Audit) -> Iterator[Section]:
@@ -174,6 +181,11 @@ def _probes(audit: Audit) -> list[Block]:
         rows=[Row(cells=_probe_cells(probe, names)) for probe in audit.probes],
     )
     return [table]
+
+
+def _folded_probes(audit: Audit) -> list[Block]:
+    probes = _probes(audit)
+    return [Fold(title=count(len(audit.probes), "probe"), blocks=probes, open=False)] if probes else []
 
 
 def _probe_cells(probe: Probe, names: Sequence[str]) -> list[Cell]:

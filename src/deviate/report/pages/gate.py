@@ -8,7 +8,23 @@ from deviate.inference.gate.gate import Gate
 from deviate.inference.gate.metric import GateMetric
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import Numbers, show_difference, show_level, show_signed
-from deviate.report.page import AT_TERMINAL, Answer, Block, Cell, Fold, Page, Reader, Row, Section, Sentences, Table
+from deviate.report.page import (
+    AT_TERMINAL,
+    Answer,
+    Badge,
+    Block,
+    ByMetric,
+    Cell,
+    Drawing,
+    Fold,
+    Page,
+    Panel,
+    Reader,
+    Row,
+    Section,
+    Sentences,
+    Table,
+)
 from deviate.report.pages.cells import TRUST, caveat_blocks, columns, more_blocks, number
 from deviate.report.text.caveat import is_on_screen
 from deviate.report.text.gate import (
@@ -37,7 +53,7 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
         ]
     else:
         sections = [
-            Section(slug="answer", title="In short", blocks=[Answer(sentences=[gate_sentence(gate)])]),
+            Section(slug="answer", title="In short", blocks=[_answer(gate), *_figures(gate)]),
             Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(gate_caveats(gate))]),
             Section(
                 slug="metrics", title="Metric by metric", blocks=[_table(gate), *_reasons(gate), *_conditions(gate)]
@@ -46,6 +62,22 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
         ]
     return Page(title=f"{gate.a} against {gate.b}", reader=reader, sections=sections)
+
+
+def _answer(gate: Gate) -> Answer:
+    badge = Badge(text="passes" if gate.passed else "does not pass", emphasis="good" if gate.passed else "bad")
+    return Answer(sentences=[gate_sentence(gate)], badge=badge)
+
+
+def _figures(gate: Gate) -> list[Block]:
+    """Draw each metric beside its limit, the first that fails on top."""
+    from deviate.report.figures.gate import gate_figures
+
+    figures = gate_figures(gate)
+    panels = [Panel(metric=figure.metric, blocks=[Drawing(figure=figure)]) for figure in figures]
+    failing = [metric.name for metric in gate.metrics if not metric.passed]
+    first = next((panel.metric for panel in panels if panel.metric in failing), panels[0].metric if panels else "")
+    return [ByMetric(panels=panels, first=first)] if panels else []
 
 
 def _brief(gate: Gate) -> Section:

@@ -10,6 +10,8 @@ from deviate.report.page import (
     Block,
     Code,
     Column,
+    Drawing,
+    KeyFigure,
     Page,
     Reader,
     Remark,
@@ -19,22 +21,23 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.pages.cells import more_blocks, number, remark_blocks
-from deviate.report.text.plan import answer_sentence, pilot_sentence, plan_notes
+from deviate.report.text.plan import answer_sentence, pilot_sentence, plan_notes, question_text, runs_text
 
 
 def plan_page(plan: Plan, reader: Reader) -> Page:
     """Make the page of a plan for a reader."""
     pilot: list[Block] = [Sentences(sentences=[pilot_sentence(plan.pilot)])] if plan.pilot else []
     sentences = [answer_sentence(answer, plan) for answer in plan.answers]
-    answers: list[Block] = [Answer(sentences=sentences, listed=True)] if sentences else []
+    answers: list[Block] = [Answer(sentences=sentences, listed=True, figure=_key_figure(plan))] if sentences else []
     notes = remark_blocks(Remark(message=note, severity="note") for note in plan_notes(plan))
     table = _ladder(plan, lines=reader in AT_TERMINAL)
     if reader in AT_TERMINAL:
         below = more_blocks(len(plan_notes(plan))) if reader == "screen" else notes
         sections = [Section(slug="answer", blocks=[*pilot, *answers, table, *below])]
     else:
+        figure = _figure(plan) if reader == "full" else []
         sections = [
-            Section(slug="answer", title="In short", blocks=[*pilot, *answers]),
+            Section(slug="answer", title="In short", blocks=[*answers, *pilot, *figure]),
             Section(slug="ladder", title="What numbers of runs can show", blocks=[table]),
             Section(slug="notes", title="What to know to read the numbers", blocks=notes),
             *([Section(slug="again", title="How to get this again", blocks=[Code(lines=[plan.command])])]
@@ -42,6 +45,18 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
         ]  # fmt: skip
     title = "" if reader in AT_TERMINAL else "How many runs to make"
     return Page(title=title, reader=reader, sections=sections, command=plan.command)
+
+
+def _key_figure(plan: Plan) -> KeyFigure | None:
+    """Return the runs that the first question takes; None where no number of runs is enough."""
+    first = plan.answers[0]
+    return KeyFigure(label=question_text(first, plan), text=runs_text(first)) if first.runs else None
+
+
+def _figure(plan: Plan) -> list[Block]:
+    from deviate.report.figures.plan import plan_figure
+
+    return [Drawing(figure=plan_figure(plan))]
 
 
 def _ladder(plan: Plan, *, lines: bool) -> Table:

@@ -9,6 +9,7 @@ from deviate.preflight.verification import Verification
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,
+    Badge,
     Block,
     Cell,
     Code,
@@ -23,7 +24,14 @@ from deviate.report.page import (
 )
 from deviate.report.pages.cells import columns, number
 from deviate.report.pages.printed import printed_blocks
-from deviate.report.text.preflight import origin_text, sample_text, silence, turned_text, verification_answer
+from deviate.report.text.preflight import (
+    metrics_recorded,
+    origin_text,
+    sample_text,
+    silence,
+    turned_text,
+    verification_answer,
+)
 
 
 def verification_page(verification: Verification, reader: Reader) -> Page:
@@ -48,9 +56,8 @@ def _brief(verification: Verification) -> Iterator[Section]:
 
 
 def _full(verification: Verification) -> Iterator[Section]:
-    yield Section(slug="answer", title="In short", blocks=[_answer(verification)])
+    yield Section(slug="answer", title="In short", blocks=[_answer(verification), *_metrics(verification)])
     yield Section(slug="problems", title="What to mend", blocks=_problems(verification))
-    yield Section(slug="metrics", title="Metrics", blocks=_metrics(verification))
     yield Section(slug="names", title="Names known at run time only", blocks=_names(verification))
     yield Section(slug="printed", title="What it printed", blocks=printed_blocks(verification.printed))
     yield Section(slug="loop", title="Main loop", blocks=_loop(verification))
@@ -63,7 +70,9 @@ def _paper(verification: Verification) -> Iterator[Section]:
 
 
 def _answer(verification: Verification) -> Answer:
-    return Answer(sentences=[verification_answer(verification)])
+    recorded, silent = len(verification.verified), len(verification.silent)
+    badge = Badge(text=metrics_recorded(verification), emphasis="bad" if silent or not recorded else "good")
+    return Answer(sentences=[verification_answer(verification)], badge=badge if recorded or silent else None)
 
 
 def _metrics(verification: Verification, signs: tuple[str, str] = ("✓ ", "✗ ")) -> list[Block]:

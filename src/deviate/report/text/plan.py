@@ -52,15 +52,20 @@ def question_text(answer: Answer, plan: Plan) -> str:
 def answer_sentence(answer: Answer, plan: Plan) -> str:
     """Say how many runs a question takes; in brackets if the SD is as large as the pilot leaves open."""
     question = question_text(answer, plan)
-    side = " of each recipe" if answer.sides > 1 else ""
-    runs = TOO_MANY if answer.runs is None else f"{answer.runs}"
-    more = f" ({answer.runs_cautious})" if answer.runs_cautious is not None else ""
     lost = _made(answer)
     hours = ""
     if answer.hours is not None:
         most = f" ({show_hours(answer.hours_cautious)})" if answer.hours_cautious is not None else ""
         hours = f", {show_hours(answer.hours)}{most} in all"
-    return f"{question[:1].upper()}{question[1:]}: {runs}{more} runs{side}{lost}{hours}."
+    return f"{question[:1].upper()}{question[1:]}: {runs_text(answer)}{lost}{hours}."
+
+
+def runs_text(answer: Answer) -> str:
+    """Write a number of runs; in brackets if the SD is as large as the pilot leaves open."""
+    side = " of each recipe" if answer.sides > 1 else ""
+    runs = TOO_MANY if answer.runs is None else f"{answer.runs}"
+    more = f" ({answer.runs_cautious})" if answer.runs_cautious is not None else ""
+    return f"{runs}{more} runs{side}"
 
 
 def _made(answer: Answer) -> str:

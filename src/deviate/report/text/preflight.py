@@ -54,6 +54,13 @@ def audit_answer(audit: Audit) -> Iterator[str]:
     yield from _controlled(audit)
 
 
+def audit_verdict(audit: Audit) -> str:
+    """Count the sources that vary, of those that are present."""
+    present = [factor for factor in audit.factors if factor.verdict != "absent"]
+    varying = sum(factor.verdict == "varies" for factor in present)
+    return f"{varying} of {count(len(present), 'source')} vary"
+
+
 def _controlled(audit: Audit) -> Iterator[str]:
     present = [factor for factor in audit.factors if factor.verdict != "absent"]
     tried = [factor for factor in present if factor.held is not None or factor.moved is not None]
@@ -201,16 +208,21 @@ def audit_method(audit: Audit) -> str:
 
 
 def verification_answer(verification: Verification) -> str:
-    """Count the metrics that yielded values, in the source and in the output, and say how the program ended."""
-    came = len(verification.verified)
-    foreseen = came + len(verification.silent)
+    """Count the metrics that recorded values, in the source and in the output, and say how the program ended."""
+    foreseen = len(verification.verified) + len(verification.silent)
     observed = sum(number.kind is not None for number in verification.printed)
     further = f"{observed} more" if foreseen else f"{observed}"
     seen = f"{further} {'is' if observed == 1 else 'are'} seen in the output alone; " if observed else ""
     if not foreseen:
         where = "" if observed else ", nor in the output"
         return f"No metric was found in the source{where}; {seen}{_ending(verification)}."
-    return f"{came} of {count(foreseen, 'metric')} yielded values; {seen}{_ending(verification)}."
+    return f"{metrics_recorded(verification)}; {seen}{_ending(verification)}."
+
+
+def metrics_recorded(verification: Verification) -> str:
+    """Count the metrics of the source that recorded values."""
+    recorded = len(verification.verified)
+    return f"{recorded} of {count(recorded + len(verification.silent), 'metric')} recorded values"
 
 
 def _ending(verification: Verification) -> str:

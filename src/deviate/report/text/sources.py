@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from deviate.inference.sources import LeadingSource, SpreadAcross
+from deviate.inference.sources import LeadingSource, Ranking, SpreadAcross, VariantSpread, rank
 from deviate.report.numbers import last_place, show, show_interval, show_level
+from deviate.report.text.words import joined
 
 #: Summers and Dinneen (ICML 2021): each source alone, even one bit, brings nearly the whole variability.
 NOT_ADDITIVE = (
-    "Shares do not add: one source alone often brings nearly as much spread as all of them together "
-    "(Summers & Dinneen, ICML 2021), so they are no decomposition of the whole."
+    "Shares do not add up: one source alone often causes nearly as much spread as all together "
+    "(Summers & Dinneen, ICML 2021)."
 )
 
 
@@ -20,31 +21,39 @@ def across_notes(tables: list[SpreadAcross]) -> list[str]:
 
 
 def source_sentences(table: SpreadAcross, level: float) -> list[str]:
-    """Say which source brings most, as far as that is known.
+    """Rank what varies by the SD, and say whether the first source is known to matter more than the second.
 
     `level` is the confidence level of the intervals, in (0, 1).
     """
-    return list(_leading(table.leading, level))
+    return [*_ranked(table, rank(table)), *_leading(table.leading, level)]
+
+
+def _ranked(table: SpreadAcross, ranking: Ranking) -> Iterator[str]:
+    if ranking.differing:
+        unit = f" {table.unit}" if table.unit else ""
+        parts = [f"{row.variant} {show(row.sd, last_place(row.sd))}{unit}" for row in ranking.differing]
+        equal = f"; {no_effect(ranking.equal)}" if ranking.equal else ""
+        yield f"SD of {table.metric} by what varies: {', '.join(parts)}{equal}."
+    elif ranking.equal:
+        yield f"{table.metric}: {no_effect(ranking.equal)}."
+
+
+def no_effect(rows: Sequence[VariantSpread]) -> str:
+    """Name the variants whose runs are all equal."""
+    return f"no effect in these runs: {joined([row.variant for row in rows])}"
 
 
 def _leading(leading: LeadingSource | None, level: float) -> Iterator[str]:
-    if leading is None:
+    if leading is None or leading.ci_ratio is None:
         return
-    sds = [show(sd, last_place(sd)) for sd in (leading.sd, leading.next_sd)]
-    text = (
-        f"Of the sources alone, {leading.source} brings the largest SD ({sds[0]}), before {leading.next_source} "
-        f"({sds[1]})"
+    first, second, ratio = leading.source, leading.next_source, leading.ci_ratio
+    if not ratio.known:
+        yield f"Unknown whether {first} or {second} matters more: {ratio.reason}."
+        return
+    ends = f"{show_level(level)} CI of the ratio of their SDs {show_interval(ratio, last_place(ratio.low))}"
+    apart = ratio.low is not None and ratio.low > 1
+    yield (
+        f"{first} matters more than {second} ({ends})."
+        if apart
+        else f"These runs do not show whether {first} or {second} matters more ({ends})."
     )
-    ratio = leading.ci_ratio
-    if ratio is None:
-        yield f"{text}."
-    elif not ratio.known:
-        yield f"{text}; whether it is really larger cannot be told: {ratio.reason}."
-    else:
-        ends = f"{show_level(level)} CI of the ratio {show_interval(ratio, last_place(ratio.low))}"
-        apart = ratio.low is not None and ratio.low > 1
-        yield (
-            f"{text}, and the two can be told apart ({ends})."
-            if apart
-            else f"{text}; which of the two is larger cannot be told from these runs ({ends})."
-        )

@@ -110,13 +110,19 @@ def test_curves_hold_every_run_and_gaps_are_null():
     assert "The runs part at iteration 3" in figure.description
 
 
-def test_factors_show_the_table_across_and_say_that_shares_do_not_add():
+def test_factors_are_ranked_and_those_without_an_effect_share_a_row():
     document = cases.sources()
     figures = figures_of(document)
     for table in document.across:
         figure = the(figures, slug("factors", table.metric))
         rows = {row["variant"]: row for row in figure.spec["datasets"]["known"]}
-        for row in table.rows:
+        differing = [row for row in table.rows if row.sd]
+        sds = [row["sd"] for row in rows.values()]
+        assert sds == sorted(sds, reverse=True)
+        (silent,) = figure.spec["datasets"]["silent"]
+        assert silent["why"].split(", ") == [row.variant for row in table.rows if not row.sd]
+        assert len(differing) == len(rows)
+        for row in differing:
             assert (rows[row.variant]["sd"], rows[row.variant]["n"]) == (row.sd, row.n)
             assert (rows[row.variant]["low"], rows[row.variant]["high"]) == (row.ci_sd.low, row.ci_sd.high)
             end = figure.spec["layer"][0]["encoding"]["x"]["scale"]["domain"][1]

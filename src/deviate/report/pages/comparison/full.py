@@ -10,6 +10,7 @@ from deviate.inference.comparison.omnibus import MetricOmnibus
 from deviate.report.numbers import UNKNOWN, Numbers, show_statistic
 from deviate.report.page import (
     Answer,
+    Badge,
     Block,
     ByMetric,
     Cell,
@@ -39,9 +40,17 @@ _ASSUMED = (
 
 def answer(comparison: Comparison) -> Section:
     """Say how the experiments compare."""
-    return Section(
-        slug="answer", title="In short", blocks=[Answer(sentences=comparison_headline(comparison), listed=True)]
-    )
+    answered = Answer(sentences=comparison_headline(comparison), listed=True, badge=_badge(comparison))
+    return Section(slug="answer", title="In short", blocks=[answered])
+
+
+def _badge(comparison: Comparison) -> Badge | None:
+    """Return the verdict on the main metric; None with several pairs, which have one each."""
+    if len(comparison.pairs) > 1:
+        return None
+    (pair,) = comparison.pairs
+    verdict = MetricCells(main_metric(pair.metrics), pair).verdict
+    return Badge(text=verdict, emphasis="good" if verdict.endswith("better") else "quiet")
 
 
 def trust(comparison: Comparison) -> Section | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
-from deviate.report.page import Answer, Block, KeyFigure, Remark, Section
+from deviate.report.page import Answer, Block, Fold, KeyFigure, Remark, Section
 from deviate.report.pages.cells import TRUST, remark_blocks
-from deviate.report.pages.experiment.factors import spread_table
+from deviate.report.pages.experiment.factors import TITLE, ranking, ranking_by_metric, spread_table
 from deviate.report.pages.experiment.metrics import brief_metrics
 from deviate.report.pages.experiment.runs import failures
 from deviate.report.text.caveat import together
@@ -24,9 +24,9 @@ IN_FULL = 2
 
 def brief(facts: ExperimentFacts, charts: Charts) -> Section:
     """Answer each variant in a few sentences with its table; of many variants, in one table."""
-    blocks: list[Block] = []
+    blocks = ranking(facts)
     if len(facts.variants) > IN_FULL and facts.across:
-        blocks = [spread_table(facts), *(block for variant in facts.variants for block in failures(variant, facts))]
+        blocks += [spread_table(facts), *(block for variant in facts.variants for block in failures(variant, facts))]
     else:
         for variant in facts.variants:
             blocks += [
@@ -38,11 +38,18 @@ def brief(facts: ExperimentFacts, charts: Charts) -> Section:
 
 
 def full(facts: ExperimentFacts, charts: Charts) -> Section:
-    """Answer each variant in a few sentences."""
+    """Rank what varies, where several variants were measured; answer each variant in a few sentences."""
     several = len(facts.variants) > 1
-    return Section(
-        slug="answer", title="In short", blocks=[_answer(variant, several=several) for variant in facts.variants]
-    )
+    blocks = ranking_by_metric(facts, charts)
+    if not blocks:
+        return Section(
+            slug="answer", title="In short", blocks=[_answer(variant, several=several) for variant in facts.variants]
+        )
+    lost = [variant for variant in facts.variants if any(run.status != "completed" for run in variant.runs)]
+    blocks += [_answer(variant, several=several) for variant in lost]
+    rest: list[Block] = [_answer(variant, several=several) for variant in facts.variants if variant not in lost]
+    blocks += [Fold(title="Each variant in words", blocks=rest, open=False)] if rest else []
+    return Section(slug="answer", title=TITLE, blocks=blocks)
 
 
 def _answer(variant: VariantFacts, *, several: bool) -> Answer:

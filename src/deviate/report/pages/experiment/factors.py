@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from deviate.collect.fingerprints import BATCHES, INPUT
 from deviate.inference.evidence import Evidence
 from deviate.inference.experiment import ExperimentFacts
-from deviate.inference.sources import SpreadAcross
+from deviate.inference.sources import SpreadAcross, VariantSpread, rank
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.figures.figure import slug
 from deviate.report.numbers import show_level
 from deviate.report.page import (
+    Answer,
     Block,
     ByMetric,
     Cell,
@@ -65,10 +66,15 @@ def _spread_columns(first: str, mean: str, interval: str, whole: str) -> list[Co
     ]
 
 
-def _spread_cells(table: SpreadAcross, index: int, *, whole: bool, alike: bool = False) -> list[Cell]:
-    """Return the cells of one variant; with `alike`, to the digits of the other rows where its own SD says nothing."""
-    row = table.rows[index]
-    text = SpreadText(row, table.rows if alike else None)
+def _ranked(table: SpreadAcross) -> list[VariantSpread]:
+    """Return the variants whose runs differ, the largest SD first, and those without an SD; all where none differ."""
+    ranking = rank(table)
+    return [*ranking.differing, *ranking.unknown] if ranking.differing else table.rows
+
+
+def _spread_cells(row: VariantSpread, *, whole: bool, others: Sequence[VariantSpread] | None = None) -> list[Cell]:
+    """Return the cells of one variant, to the digits of the `others` where its own SD says nothing."""
+    text = SpreadText(row, others)
     return [
         Cell(row.variant),
         number(text.n, row.n),
@@ -85,7 +91,7 @@ def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
     whole = next((table.whole for table in shown if table.whole), "")
     more = len(facts.across) - len(shown)
     command = f"deviate report {facts.experiment} {'-v' if most < ACROSS_SHOWN else '--format md'}"
-    first, share = facts.across[0], show_level(facts.level)
+    share = show_level(facts.level)
     return Table(
         caption=TITLE,
         columns=[
@@ -94,7 +100,6 @@ def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
         ],
         rows=[row for table in shown for row in _strip_rows(table, facts, whole=bool(whole))],
         more=Hint(text=f"and {count(more, 'more metric')}; all of them:", command=command) if more else None,
-        sentences=[f"{first.metric}: {sentence}" for sentence in source_sentences(first, facts.level)],
         notes=across_notes(facts.across),
     )
 
@@ -115,35 +120,38 @@ def _strip_rows(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool) -> 
         *(
             Row(
                 cells=[
-                    *_spread_cells(table, index, whole=whole),
+                    *_spread_cells(row, whole=whole),
                     Cell(strip(values.get(row.variant, []), ends=ends)),
                 ]
             )
-            for index, row in enumerate(table.rows)
+            for row in _ranked(table)
         ),
     ]
 
 
-def spread_by_variant(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Return the spread of each metric by variant, with its figure and what follows from it."""
+def ranking(facts: ExperimentFacts) -> list[Block]:
+    """Rank what varies in the first metric by how much runs differ, in words."""
+    sentences = source_sentences(facts.across[0], facts.level) if facts.across else []
+    return [Answer(sentences=sentences)] if sentences else []
+
+
+def ranking_by_metric(facts: ExperimentFacts, charts: Charts) -> list[Block]:
+    """Rank what varies by how much runs differ, metric by metric: in words, as a figure and in a table."""
     figures = drawings(charts, "factors")
-    if not facts.across and not figures:
-        return None
     panels = [
         Panel(
             metric=table.metric,
             blocks=[
-                _full_table(table, facts.level),
+                Answer(sentences=source_sentences(table, facts.level)),
                 *figures.get(table.metric, []),
-                *(Sentences(sentences=[text]) for text in source_sentences(table, facts.level)),
+                _full_table(table, facts.level),
             ],
         )
         for table in facts.across
     ]
     notes = across_notes(facts.across)
-    blocks: list[Block] = [ByMetric(panels=panels, first=main_name(facts))]
-    blocks += [Sentences(sentences=notes, emphasis="quiet")] if notes else []
-    return Section(slug="factors", title=TITLE, blocks=blocks)
+    small: list[Block] = [Sentences(sentences=notes, emphasis="quiet")] if notes else []
+    return [ByMetric(panels=panels, first=main_name(facts)), *small] if panels else []
 
 
 def _full_table(table: SpreadAcross, level: float) -> Table:
@@ -153,7 +161,7 @@ def _full_table(table: SpreadAcross, level: float) -> Table:
         caption=f"{table.metric} ({table.aggregate}{unit})",
         titled=True,
         columns=_spread_columns("variant", "mean", f"{show_level(level)} CI of the SD", whole),
-        rows=[Row(cells=_spread_cells(table, index, whole=bool(whole))) for index in range(len(table.rows))],
+        rows=[Row(cells=_spread_cells(row, whole=bool(whole))) for row in _ranked(table)],
     )
 
 
@@ -175,10 +183,7 @@ def spread_for_paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
             for table in facts.across
             for row in (
                 heading(f"{table.metric} ({table.aggregate}{f', {table.unit}' if table.unit else ''})"),
-                *(
-                    Row(cells=_spread_cells(table, index, whole=bool(wholes), alike=True))
-                    for index in range(len(table.rows))
-                ),
+                *(Row(cells=_spread_cells(row, whole=bool(wholes), others=table.rows)) for row in table.rows),
             )
         ],
     )

@@ -58,7 +58,6 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
         predictions.representations,
         predictions.weights,
         reported.full,
-        factors.spread_by_variant,
         figures.time,
         factors.held,
         reproduce.seeds,

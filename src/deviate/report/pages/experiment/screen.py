@@ -9,7 +9,7 @@ from deviate.report.page import Answer, Block, Hint, Section, Sentences
 from deviate.report.pages.cells import remark_blocks
 from deviate.report.pages.experiment import reported
 from deviate.report.pages.experiment.answer import IN_FULL, remarks_of
-from deviate.report.pages.experiment.factors import spread_table
+from deviate.report.pages.experiment.factors import ranking, spread_table
 from deviate.report.pages.experiment.metrics import metric_table
 from deviate.report.pages.experiment.predictions import main_stability
 from deviate.report.pages.experiment.runs import failures
@@ -25,9 +25,9 @@ ACROSS_SHOWN = 1
 
 def answer(facts: ExperimentFacts, charts: Charts) -> Section:
     """Answer in two lines a variant with a short table; of many variants, in one table."""
-    blocks: list[Block] = []
+    blocks = ranking(facts)
     if len(facts.variants) > IN_FULL and facts.across:
-        blocks = [spread_table(facts, ACROSS_SHOWN)]
+        blocks += [spread_table(facts, ACROSS_SHOWN)]
         return Section(slug="answer", blocks=[*blocks, *(b for each in facts.variants for b in failures(each, facts))])
     for variant in facts.variants:
         blocks += [Answer(sentences=screen_headline(variant)), *_table(variant, facts), *failures(variant, facts)]

@@ -25,6 +25,9 @@ _HERE = Path(__file__).parent
 #: Blocks that stand side by side where they follow each other.
 _GROUPED = (Answer, Drawing)
 
+#: Characters of a figure's description that are always shown; a longer one, with a sentence a variant, is folded.
+CAPTION_LENGTH = 240
+
 
 def render_html(page: Page) -> str:
     """Return the page; sections without blocks are left out."""
@@ -123,7 +126,12 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     environment.globals.update(
-        chart_data=chart_data, grouped=grouped, sortable=sortable, indented=indented, known=known
+        caption_length=CAPTION_LENGTH,
+        chart_data=chart_data,
+        grouped=grouped,
+        sortable=sortable,
+        indented=indented,
+        known=known,
     )
     environment.filters["prose"] = prose
     return environment

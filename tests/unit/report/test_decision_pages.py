@@ -1,0 +1,71 @@
+"""Pages of gates and plans begin with a verdict or a number, and a chart of it."""
+
+import page_cases as pages
+import pytest
+from msgspec import structs
+
+from deviate.inference.drops import Drop
+from deviate.report.figures.gate import gate_figures
+from deviate.report.figures.plan import plan_figure
+from deviate.report.page import Answer, ByMetric, Drawing
+from deviate.report.pages.gate import gate_page
+from deviate.report.pages.plan import plan_page
+
+
+def first_section(page):
+    return page.sections[0].blocks
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_gate_begins_with_its_verdict_and_the_metric_that_fails(passed):
+    gate = structs.replace(pages.gate(), passed=passed)
+    metrics = [structs.replace(metric, passed=metric.name != "train loss") for metric in gate.metrics]
+    answer, charts = first_section(gate_page(structs.replace(gate, metrics=metrics), "full"))
+    assert isinstance(answer, Answer)
+    assert (answer.badge.text, answer.badge.emphasis) == (("passes", "good") if passed else ("does not pass", "bad"))
+    assert isinstance(charts, ByMetric)
+    assert charts.first == "train loss"
+    assert {panel.metric for panel in charts.panels} == {"test acc", "train loss"}
+
+
+def test_a_gate_draws_the_limit_where_the_table_has_it():
+    gate = pages.gate()
+    for metric, figure in zip(gate.metrics, gate_figures(gate), strict=True):
+        data = figure.spec["datasets"]
+        assert data["limit"] == [{"limit": metric.limit}]
+        assert [row["mean"] for row in data["means"]] == [metric.mean_a, metric.mean_b]
+        worse, (interval,) = data["worse"][0], data["interval"]
+        # The interval of the distance, seen from the limit, holds the mean.
+        assert interval["low"] < metric.mean_a < interval["high"]
+        ends = figure.spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
+        if metric.direction == "higher":
+            assert (worse["from"], worse["to"]) == (ends[0], metric.limit)
+            assert interval["low"] - metric.limit == pytest.approx(metric.ci_room.low)
+        else:
+            assert (worse["from"], worse["to"]) == (metric.limit, ends[1])
+            assert metric.limit - interval["high"] == pytest.approx(metric.ci_room.low)
+
+
+def test_a_metric_without_a_limit_has_no_chart():
+    gate = pages.gate()
+    bare = [structs.replace(metric, limit=None, drop=Drop(0.0)) for metric in gate.metrics]
+    assert gate_figures(structs.replace(gate, metrics=bare)) == []
+
+
+def test_a_plan_begins_with_the_runs_of_the_first_question_and_draws_it():
+    plan = pages.plan()
+    blocks = first_section(plan_page(plan, "full"))
+    assert blocks[0].figure.label == "to show a difference of 0.5"
+    assert blocks[0].figure.text == f"{plan.answers[0].runs} runs of each recipe"
+    assert isinstance(blocks[-1], Drawing)
+    data = plan_figure(plan).spec["datasets"]
+    assert [(row["runs"], row["difference"]) for row in data["ladder"]] == [
+        (rung.runs, rung.detectable_difference) for rung in plan.ladder
+    ]
+    assert data["asked"] == [{"runs": plan.answers[0].runs, "difference": 0.5}]
+
+
+def test_a_plan_that_nothing_was_asked_of_has_the_chart_alone():
+    plan = structs.replace(pages.plan(), answers=[])
+    (chart,) = first_section(plan_page(plan, "full"))
+    assert chart.figure.spec["datasets"].keys() == {"ladder"}
