@@ -166,7 +166,8 @@ def test_what_only_an_excluded_branch_names_is_not_called_back_by_the_training(t
         + "def draw():\n    return torch.randn(4, 2)\n"
         + "def prepare():\n    x = draw()\n    torch.save(x, 'test.pt')\n"
         + "def train():\n    prepare()\n    for epoch in range(2):\n        x = draw()\n"
-        + "        loss = model(x).mean()\n        loss.backward()\n        optimizer.step()\n        print('loss', loss.item())\n"
+        + "        loss = model(x).mean()\n        loss.backward()\n        optimizer.step()\n"
+        + REPORT
         + "if args.mode == 'prepare':\n    prepare()\nelif args.mode == 'train':\n    train()\n"
     )
     findings = analyse_project(write(tmp_path, train=text), Path("train.py"), (), [])
