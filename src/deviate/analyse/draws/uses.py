@@ -150,6 +150,8 @@ class _Walk:
                     self._assigned(target, scope)
             case ast.AnnAssign():
                 self._assigned(parent.target, scope)
+            case ast.For() | ast.AsyncFor() if parent.iter is node:
+                self._assigned(parent.target, scope)
             case ast.Lambda() | ast.Compare() | ast.BinOp(op=ast.MatMult()):
                 pass
             case ast.Subscript() if parent.slice is node:

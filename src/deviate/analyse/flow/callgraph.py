@@ -61,7 +61,8 @@ class CallGraph:
     def _mentioned(self, unit: Unit) -> list[Edge]:
         edges: list[Edge] = []
         for node, scope, nesting in unit.loads:
-            if isinstance(node, ast.Name) or node.attr in self.program.methods:
+            named = isinstance(node, ast.Name) or node.attr in self.program.methods
+            if named and self.program.may_run(unit, nesting):
                 refs = self.flow.value(node, scope).refs
                 edges.extend(
                     Edge(nesting, ref, node.lineno, called=False)

@@ -322,6 +322,30 @@ PROJECTS: dict[str, dict[str, str]] = {
                 return torch.randn(count, 2)  # !other
         """,
     },
+    "test sets of sizes that are drawn together": {
+        "train": """
+        import numpy as np
+        import torch
+
+        def draw(count):
+            return torch.randn(count, 2)  # !other
+        def measure():
+            held_out = []
+            for count in tuple(np.random.randint(4, 9, 3)):  # !data
+                x = draw(count)  # !data
+                held_out.append(x)
+            torch.save(held_out, 'held_out.pt')
+        measure()
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(3):
+            x = draw(8)  # !shuffle
+            loss = (model(x) - 1).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            print('loss', loss.item())
+        """,
+    },
     "noise made by one function before the training and in it": {
         "train": """
         import torch

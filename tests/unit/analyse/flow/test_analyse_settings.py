@@ -160,6 +160,22 @@ def test_settings_that_exclude_every_training_decide_nothing(tmp_path):
     assert len(found(tmp_path, text, "")) == 1
 
 
+def test_what_only_an_excluded_branch_names_is_not_called_back_by_the_training(tmp_path):
+    text = (
+        HEAD
+        + PARSER.format(options=MODE)
+        + "def draw():\n    return torch.randn(4, 2)\n"
+        + "def prepare():\n    x = draw()\n    torch.save(x, 'test.pt')\n"
+        + "def train():\n    prepare()\n    for epoch in range(2):\n        x = draw()\n"
+        + "        loss = model(x).mean()\n        loss.backward()\n        optimizer.step()\n"
+        + REPORT
+        + "if args.mode == 'prepare':\n    prepare()\nelif args.mode == 'train':\n    train()\n"
+    )
+    findings = analyse_project(write(tmp_path, train=text), Path("train.py"), (), [])
+    told = {draw.function: draw.factor for draw in findings.draws if draw.call == "draw"}
+    assert told == {"prepare": "data", "train": "shuffle"}
+
+
 def test_words_of_a_command_are_told_from_those_before_its_script():
     assert words_after(["python", "-u", "train.py", "--lr", "1"], "train.py") == ["--lr", "1"]
     assert words_after(["python", "-m", "pkg.train", "fit"], "pkg/train.py") == ["fit"]
