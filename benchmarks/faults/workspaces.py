@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -101,6 +102,29 @@ command = "{sys.executable} evaluate.py"
 repeat = 2
 """
 
+#: What `deviate.replicate.workspace.folders` names, and the runtime writes, of a run and of what is done beside it.
+OF_A_RUN = (
+    "run.json", "runtime.json", "ended.json", "outcome.json", "events-*.jsonl", "records-*.bin", "stdout.log",
+    "stderr.log", "records.parquet", "records.parquet.json", "reported.parquet", "reported.parquet.json",
+    "written/*.csv",
+)  # fmt: skip
+
+#: Every kind of file that a workspace can hold; "written/" has a text file of each reader, and a file of each tracker.
+EVERY = (
+    "lock", ".gitignore", "written", "looks/*.json", "experiments/*/experiment.json", "experiments/*/snapshot.json",
+    "experiments/*/snapshot/*", "experiments/*/report.md", "experiments/*/steps/*/*.py",
+    *(f"experiments/*/runs/*/{name}" for name in OF_A_RUN),
+    *(f"experiments/*/runs/*/steps/*/{name}" for name in OF_A_RUN),
+    *(f"experiments/*/runs/*/predictions-{name}" for name in ("*-last-*.bin", "*-best-*.bin", "*-every-*.bin",
+                                                              "answers.csv", "answers.npz")),
+    *(f"experiments/*/runs/*/weights-{name}" for name in ("*.safetensors", "*-after*.safetensors", "checkpoint-*.pt",
+                                                          "checkpoint-*.npz")),
+    *(f"experiments/*/runs/*/written/{name}" for name in ("*.json", "*.jsonl", "*.txt", "board/*", "online/*.wandb",
+                                                          "mlflow.db", "mlruns/1/u1/meta.yaml",
+                                                          "mlruns/1/u1/metrics/*")),
+    "experiments/*/runs/*/work/*/train.py",
+)  # fmt: skip
+
 #: What is typed in the first project, and in the second; ``{{python}}`` is the interpreter.
 PLAIN = (
     "run -n 2 --name every --weights every:1 --predictions scores:every -- {python} train.py",
@@ -132,7 +156,16 @@ def make_workspaces(base: Path) -> tuple[Path, Path]:
             ended = deviate(project, line.format(python=shlex.quote(sys.executable)))
             if ended["problem"] or ended["status"]:
                 sys.exit(f"{line}: {ended}")
+    require_every(plain, joined)
     return plain, joined
+
+
+def require_every(*projects: Path) -> None:
+    """End the benchmark where a kind of file is not there, or where no run shares the training of another one."""
+    lacking = [each for each in EVERY if not any(any((project / ".deviate").glob(each)) for project in projects)]
+    runs = projects[-1].glob(".deviate/experiments/*/runs/*/run.json")
+    if lacking or not any(json.loads(path.read_text())["same_as"] for path in runs):
+        sys.exit(f"not in the workspaces: {lacking}, or no shared run")
 
 
 def formats() -> str:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 
 #: Experiments that are listed; `deviate list` has all.
 LISTED = 5
+
+#: Characters of a command beside which others are aligned.
+LONGEST = 60
 
 #: Files of these names, or that begin or end with one of them, are likely to train.
 TRAINING_NAMES = ("train", "main", "run", "fit")
@@ -21,7 +27,7 @@ def standing_lines() -> list[str]:
 
     workspace = Workspace.nearest(Path.cwd())
     overviews = [overview(workspace.experiment(name)) for name in workspace.names()]
-    return _with_experiments(overviews) if overviews else _without(likely_scripts(Path.cwd()))
+    return _with_experiments(workspace, overviews) if overviews else _without(likely_scripts(Path.cwd()))
 
 
 def likely_scripts(folder: Path) -> list[str]:
@@ -35,27 +41,49 @@ def _begins_or_ends(stem: str, word: str) -> bool:
     return stem.startswith(word) or stem.endswith(word)
 
 
-def _with_experiments(overviews: Sequence[Mapping[str, Any]]) -> list[str]:
-    from deviate.cli.list import aligned, lines, newest_first
+def _with_experiments(workspace: Workspace, overviews: Sequence[Mapping[str, Any]]) -> list[str]:
+    from deviate.cli.list import lines, newest_first
 
     shown = lines(overviews, heads=True)[: LISTED + 1]
     newest, *others = newest_first(overviews)
     more = [f"… and {len(overviews) - LISTED} more: deviate list"] if len(overviews) > LISTED else []
-    return [*shown, *more, "", *aligned(_next_commands(newest, [facts["name"] for facts in others]))]
+    name, comparable = (
+        newest["name"],
+        [facts["name"] for facts in (newest, *others) if any(facts["completed"].values())],
+    )
+    commands = [(f"deviate report {name}", "how much its runs differ"), *_run_commands(workspace.experiment(name))]
+    if len(comparable) > 1:
+        commands.append((f"deviate compare {comparable[1]} {comparable[0]}", "is one better than the other?"))
+    return [*shown, *more, "", *_explained([*commands, ("deviate --help", "all commands")])]
 
 
-def _next_commands(newest: Mapping[str, Any], others: Sequence[str]) -> list[tuple[str, str]]:
-    """Return commands and what they do, for the newest experiment and one other."""
-    name = newest["name"]
-    runs = max(newest["planned"].values(), default=0)
-    missing = sum(newest["planned"].values()) - sum(newest["completed"].values())
-    again = f"deviate run --name {name} -n {runs if missing else 2 * runs} -- {shlex.join(newest['command'])}"
-    return [
-        (f"deviate report {name}", "how much its runs differ"),
-        (again, f"make the {missing} missing runs" if missing else "add runs"),
-        *([(f"deviate compare {others[0]} {name}", "is one better than the other?")] if others else []),
-        ("deviate --help", "all commands"),
-    ]
+def _explained(commands: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a line for each command with what it does; a long one moves no other."""
+    from deviate.cli.list import aligned
+
+    fitting = iter(aligned([each for each in commands if len(each[0]) <= LONGEST]))
+    return [next(fitting) if len(each[0]) <= LONGEST else "  ".join(each) for each in commands]
+
+
+def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    """Return the command that makes what is missing of an experiment, or more runs, and what it does."""
+    import msgspec
+
+    from deviate.replicate.workspace.run_files import Completed
+    from deviate.results.reproduce import run_command
+
+    experiment = folder.read_experiment()
+    if experiment.imported is not None:
+        return []
+    ended = [run for run in folder.runs() if run.is_done]
+    failed = sum(not isinstance(run.read_outcome(), Completed) for run in ended)
+    options = ["--name", folder.name, *(["--retry-failed"] if failed else [])]
+    if failed:
+        return [(run_command(experiment, *options), f"make the {failed} failed runs again")]
+    if missing := sum(experiment.planned.values()) - len(ended):
+        return [(run_command(experiment, *options), f"make the {missing} missing runs")]
+    doubled = {variant: 2 * runs for variant, runs in experiment.planned.items()}
+    return [(run_command(msgspec.structs.replace(experiment, planned=doubled, until=None), *options), "add runs")]
 
 
 def _without(scripts: Sequence[str]) -> list[str]:

@@ -21,6 +21,8 @@ class FailedPass(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int
     status: Status
     reason: str
+    #: Whether it completed, and its files were damaged since.
+    damaged: bool = False
 
 
 class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +48,7 @@ def _result(step: Step, every: Sequence[Sequence[RunFiles]], repeats: pd.DataFra
         for of_run in zip(*every, strict=True)
     ]
     failed = [
-        FailedPass(run=run.name, repeat=repeat, status=end.status, reason=end.reason)
+        FailedPass(run=run.name, repeat=repeat, status=end.status, reason=end.reason, damaged=bool(run.damage))
         for of_run in ended
         for repeat, run, end in of_run
         if end.status not in ("completed", "cancelled")

@@ -33,6 +33,17 @@ def test_what_failed_and_what_is_missing_is_said_once_for_all_runs_alike():
     ]
 
 
+def test_what_is_left_of_several_evaluations_is_said():
+    failed = [lost("algo+impl-0", 1), structs.replace(lost("algo+impl-1", 1), reason="cut", damaged=True)]
+    document = described(EvaluationResult(step=structs.replace(STEP, repeat=2), runs=2, evaluated=0, failed=failed))
+    ends = [each["message"].rpartition("again. ")[2] for each in cases.contract(document)["warnings"]
+            if each["slug"] == "evaluation-failed"]  # fmt: skip
+    assert ends == [
+        "Until then the value of a run is the mean of its evaluations that completed.",
+        "Until then a run of these has no value.",
+    ]
+
+
 def test_the_methods_name_what_was_run_how_often_and_how():
     once = EvaluationResult(step=STEP, runs=3, evaluated=3)
     often = structs.replace(

@@ -9,6 +9,9 @@ from deviate.inference.evaluations import EvaluationFacts
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.words import code, count, ended_as, listed
 
+#: Said of passes that did not complete, where each run is evaluated several times.
+FEWER = " Until then the value of a run is the mean of its evaluations that completed."
+
 
 def conditions(facts: EvaluationFacts) -> str:
     """Say what an evaluation has otherwise than the training; empty: nothing."""
@@ -24,15 +27,17 @@ def conditions(facts: EvaluationFacts) -> str:
 def evaluation_caveats(evaluations: Iterable[EvaluationFacts]) -> Iterable[Caveat]:
     """Yield which evaluations failed, and which are still to be made."""
     for each in evaluations:
-        alike: dict[tuple[str, str], list[str]] = {}
+        alike: dict[tuple[str, str, bool], list[str]] = {}
         for lost in each.failed:
-            alike.setdefault((ended_as(lost.status), lost.reason), []).append(lost.run)
-        for (ended, reason), runs in alike.items():
+            alike.setdefault((ended_as(lost.status), lost.reason, lost.damaged), []).append(lost.run)
+        for (ended, reason, damaged), runs in alike.items():
             names = list(dict.fromkeys(runs))
             message = (
                 f"Evaluation {each.name} {ended} after {count(len(names), 'run')} ({listed(names)}): {reason}. "
                 "What the training recorded is kept; --retry-failed evaluates again."
             )
+            if each.repeat > 1:
+                message += " Until then a run of these has no value." if damaged else FEWER
             yield Caveat(slug="evaluation-failed", message=message)
         if waiting := each.runs - each.evaluated - len({lost.run for lost in each.failed}):
             message = f"Evaluation {each.name} has not been made of {count(waiting, 'run')} yet."
