@@ -14,6 +14,7 @@ import tomlkit
 from deviate.errors import BadConfig
 from deviate.experiment import Direction, Kind, Metric, ObservedWish
 from deviate.factors import SeededFactor
+from deviate.project.cluster import SlurmEntry
 
 FILE_NAME = "deviate.toml"
 
@@ -96,6 +97,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     evaluate: list[EvaluateEntry] = []
     setup: CommandEntry | None = None
     cleanup: CommandEntry | None = None
+    slurm: SlurmEntry = SlurmEntry()
 
 
 #: Tables that may stand several times, and the others.
@@ -111,6 +113,7 @@ _STRUCTS: dict[str, type[Any]] = {
     "snapshot": SnapshotEntry,
     "setup": CommandEntry,
     "cleanup": CommandEntry,
+    "slurm": SlurmEntry,
 }
 
 
