@@ -18,11 +18,13 @@
      │    ├── BadGroups            bad-groups
      │    ├── WorkspaceUnusable    workspace-unusable
      │    ├── WorkspaceBusy        workspace-busy
-     │    └── RunElsewhere         run-elsewhere
+     │    ├── RunElsewhere         run-elsewhere
+     │    └── NoCluster            no-cluster
      ├── OutputLost                output-lost; exit status 1: the job was done, and cannot be printed
      ├── SystemRefused             system-refused; exit status 1: a file or a process that the system refused
      ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
      ├── FirstRunFailed            first-run-failed; exit status 1: the job ran and could not begin
+     ├── ClusterRefused            cluster-refused; exit status 1: the cluster did not take or did not start the jobs
      ├── FailedAlike               failed-alike; exit status 1: the job ran, and runs failed in the same way
      └── MetricNotRecorded         metric-not-recorded; exit status 1: nor one of the requested metric
 
@@ -168,6 +170,18 @@ class RunElsewhere(BadInput):
     """A worker elsewhere makes one of the runs now."""
 
     slug = "run-elsewhere"
+
+
+class NoCluster(BadInput):
+    """The programs that submit jobs are not on this machine."""
+
+    slug = "no-cluster"
+
+
+class ClusterRefused(DeviateError):  # noqa: N818
+    """The cluster did not take the jobs, or did not start their workers."""
+
+    slug = "cluster-refused"
 
 
 class OutputLost(DeviateError):  # noqa: N818

@@ -15,11 +15,15 @@ from deviate.cli.duration import show_duration
 from deviate.experiment import Run
 from deviate.replicate.events import (
     LeftoverEnded,
+    LeftToCluster,
     RunEnded,
+    RunLost,
     RunProgress,
     RunShared,
     RunStarted,
     StepEnded,
+    Submitted,
+    Waits,
 )
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
@@ -47,6 +51,8 @@ class Progress:
         self.began = clock()
         #: The last comparison of ``--until 'decided against B'``.
         self.compared: Compared | None = None
+        #: What the user is to submit.
+        self.scripts: list[str] = []
         self.live = Live(console=self.console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Progress:
@@ -101,6 +107,21 @@ class Progress:
             case Compared():
                 self.compared = event
                 self.console.print(Text(clean(compared_line(event)), style="bold"), highlight=False, soft_wrap=True)
+            case Submitted(sent=False):
+                self.scripts.append(event.script)
+            case Submitted():
+                self._say(Text(f"{event.runs} handed to {event.executor}; Ctrl-C leaves them there", style="dim"))
+            case Waits():
+                self._say(Text(f"{event.runs} wait in {event.executor}: {clean(event.reason)}", style="dim"))
+            case RunLost():
+                why = f"its job ended before it did ({event.state})" if event.state else "no job makes it"
+                self._say(Text(f"{event.run.folder}: {why}{'; submitted again' if event.again else ''}"))
+            case LeftToCluster():
+                self.console.print(
+                    Text(f"{event.runs} go on without this command: type it again to follow them, or end them with\n"
+                         f"  {event.cancel}"),
+                    highlight=False, soft_wrap=True,
+                )  # fmt: skip
             case LeftoverEnded():
                 self._say(
                     Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")

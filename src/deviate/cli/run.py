@@ -12,7 +12,7 @@ from deviate.cli.output import factor_option, verbose_option
 from deviate.cli.printing import examples, say
 from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
-from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, EXECUTORS
+from deviate.replicate.executors.registry import WORDS
 
 if TYPE_CHECKING:
     from deviate.inference.experiment import ExperimentFacts
@@ -30,6 +30,7 @@ REPORT_FILE = "report.md"
         "deviate run -n 8 --vary init --vary shuffle -- python train.py",
         "deviate run --until 'val acc ±0.3' --max 30 -- python train.py",
         "deviate run                               what deviate.toml lists and is missing",
+        "deviate run -n 8 --executor slurm --partition gpu --gres gpu:1 -- python train.py",
     ),
     context_settings={"allow_interspersed_args": False},
 )
@@ -73,15 +74,21 @@ REPORT_FILE = "report.md"
     "-j",
     "--jobs",
     type=int,
-    help="Runs at the same time, which share the cores.  [default: as in earlier runs, else 1]",
+    help="Runs at the same time, which share the cores; on a cluster, jobs at the same time.  [default: as in earlier "
+    "runs, else 1; on a cluster, no limit]",
 )
 @click.option(
     "--executor",
-    type=click.Choice(tuple(EXECUTORS)),
-    default=DEFAULT_EXECUTOR,
-    show_default=True,
-    hidden=len(EXECUTORS) == 1,
-    help="Where runs are made.",
+    type=click.Choice(WORDS),
+    help="Where runs are made: side by side on this machine (local), or as jobs of a cluster (slurm).  [default: where "
+    "unfinished runs were handed to, else local]",
+)
+@click.option("--partition", metavar="NAME", help="With --executor slurm: the partition of the jobs.")
+@click.option("--time", metavar="TIME", help="With --executor slurm: how long a run may take, such as 2:00:00.")
+@click.option("--gres", metavar="LIST", help="With --executor slurm: resources of a run, such as gpu:1.")
+@click.option("--cpus", type=int, metavar="N", help="With --executor slurm: cores and threads of a run.  [default: 1]")
+@click.option(
+    "--print", "print_script", is_flag=True, help="With --executor slurm: print the sbatch script, and submit nothing."
 )
 @click.option("--timeout", type=float, metavar="SECONDS", help="End a run after this time.")
 @click.option("--stall", type=float, metavar="SECONDS", help="End a run that records and prints nothing for this time.")
@@ -165,6 +172,9 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
         return run_cells(options, as_json=as_json)
     with Progress() as progress:
         folder = run(Request(**options), progress.observe, Referee())
+    if options["print_script"]:
+        click.echo("\n".join(progress.scripts), nl=False)
+        return 0
     view = api.StoredExperiment(folder).report(curves=False)
     path = _write_report(view, folder)
     writer = experiment_writers(())["json" if as_json else "terminal"]

@@ -34,7 +34,7 @@ from deviate.preflight.trial import DEFAULT_LIMIT, Trial, Trials, check_limit, o
 from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, Probe, assess_factor, digests, repeated_draws
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.executor import Executor
-from deviate.replicate.executors.registry import make_executor
+from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.run_files import Ended, Unfinished
 from deviate.study.request import Request, prepare_request
@@ -89,7 +89,7 @@ def audit(
     check_limit(limit)
     check_factor(explain)
     prepared = prepare_request(request)
-    executor = executor or make_executor(request.executor, 1)
+    executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
     suspects = find_suspects(prepared.target.project, prepared.findings.files)
     with open_trials(prepared, executor, ["audit"], [AS_IT_IS, CONTROL]) as trials:
         return _Probing(with_explanation(trials, explain), limit, announce, suspects).audit(quick=quick)

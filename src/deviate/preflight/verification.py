@@ -19,7 +19,7 @@ from deviate.preflight.printed import PrintedNumber, printed_numbers
 from deviate.preflight.trial import DEFAULT_LIMIT, Ending, Trial, check_limit, open_trials
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.executor import Executor
-from deviate.replicate.executors.registry import make_executor
+from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.replicate.workspace.run_files import Ended, Unfinished
 from deviate.study.request import Request, prepare_request
 
@@ -109,7 +109,7 @@ def verify(request: Request, limit: float = DEFAULT_LIMIT, executor: Executor | 
     """
     check_limit(limit)
     prepared = prepare_request(request, scripted=False)
-    executor = executor or make_executor(request.executor, 1)
+    executor = executor or make_executor(DEFAULT_EXECUTOR, 1)
     with open_trials(prepared, executor, ["extract", "--verify"], [TRIAL.variant]) as trials:
         trial = trials.prepare(TRIAL)
         tallies = RunTallies(trial.ready.folder, trial.source.metric_names)

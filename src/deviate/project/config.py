@@ -22,6 +22,7 @@ from deviate.experiment import (
     ObservedWish,
 )
 from deviate.factors import DEFAULT_VARIANT, SeededFactor
+from deviate.project.cluster import SlurmEntry
 
 FILE_NAME = "deviate.toml"
 
@@ -139,6 +140,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     experiment: list[ExperimentEntry] = []
     setup: CommandEntry | None = None
     cleanup: CommandEntry | None = None
+    slurm: SlurmEntry = SlurmEntry()
 
 
 #: Tables that may stand several times, and the others.
@@ -156,6 +158,7 @@ _STRUCTS: dict[str, type[Any]] = {
     "setup": CommandEntry,
     "cleanup": CommandEntry,
     "experiment.evaluate": EvaluateEntry,
+    "slurm": SlurmEntry,
 }
 
 

@@ -67,4 +67,53 @@ class RunShared(msgspec.Struct, frozen=True, kw_only=True):
     twin: Run | None
 
 
-Event = LeftoverEnded | RunStarted | RunProgress | StepEnded | RunEnded | RunShared
+class Submitted(msgspec.Struct, frozen=True, kw_only=True):
+    """Workers of runs were asked for."""
+
+    executor: str
+    runs: int
+    #: What was submitted.
+    script: str
+    #: False where the user submits it.
+    sent: bool = True
+
+
+class Waits(msgspec.Struct, frozen=True, kw_only=True):
+    """Workers are still to come."""
+
+    executor: str
+    runs: int
+    #: Why, in the engine's word; not said again unless it changes.
+    reason: str
+
+
+class RunLost(msgspec.Struct, frozen=True, kw_only=True):
+    """The worker of a run is gone, and the run is not done."""
+
+    run: Run
+    #: What the engine says of the job; empty where it says nothing.
+    state: str
+    #: Whether another worker is asked for.
+    again: bool
+
+
+class LeftToCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """The user stopped this tool; what was handed over goes on."""
+
+    runs: int
+    #: How it is ended.
+    cancel: str
+
+
+Event = (
+    LeftoverEnded
+    | RunStarted
+    | RunProgress
+    | StepEnded
+    | RunEnded
+    | RunShared
+    | Submitted
+    | Waits
+    | RunLost
+    | LeftToCluster
+)

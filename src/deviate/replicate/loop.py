@@ -8,12 +8,15 @@ from collections.abc import Callable, Generator, Mapping
 
 from deviate.errors import WorkspaceUnusable
 from deviate.experiment import Experiment
+from deviate.replicate.engines.engine import Engine
+from deviate.replicate.engines.stage import RemoteStage
 from deviate.replicate.environment.command import find_program
 from deviate.replicate.events import Event
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.interrupts import listening
 from deviate.replicate.jobs import TwinOf
 from deviate.replicate.options import ReplicateOptions
+from deviate.replicate.orders import Order
 from deviate.replicate.prepare import Source
 from deviate.replicate.shared import share_steps
 from deviate.replicate.snapshot.git import describe_commit
@@ -31,6 +34,8 @@ def replicate(
     overlay: Mapping[str, bytes],
     executor: Executor,
     *,
+    engine: Engine | None = None,
+    print_only: bool = False,
     step_overlays: Mapping[str, Mapping[str, bytes]] | None = None,
     twin: TwinOf = lambda run: run,
     options: ReplicateOptions | None = None,
@@ -48,6 +53,9 @@ def replicate(
     serves another one, too; `environment` is the user's, by default this process's; `clock` returns seconds. Close the
     iterator to stop: what runs then is ended and counts as cancelled.
 
+    Commands are started by `executor` on this machine, unless there is an `engine` that starts workers elsewhere, or
+    only says what it would submit (`print_only`). What was handed to it goes on when the user stops this process.
+
     Raises
     ------
     KeyboardInterrupt
@@ -63,8 +71,17 @@ def replicate(
     steps = {
         step.name: step_source(source, step, (step_overlays or {}).get(step.name, {})) for step in experiment.steps
     }
-    means = Means(source=source, steps=steps, executor=executor, options=options, clock=clock)
-    stage = LocalStage(means, Todo(source, options, twin))
+    todo = Todo(source, options, twin)
+    stage: LocalStage | RemoteStage
+    if engine is None:
+        means = Means(source=source, steps=steps, executor=executor, options=options, clock=clock)
+        stage = LocalStage(means, todo)
+    else:
+        order = Order(
+            experiment=experiment, overlay=overlay, step_overlays=step_overlays or {}, options=options,
+            executor=engine.name, threads=engine.threads, git=source.git,
+        )  # fmt: skip
+        stage = RemoteStage(source, todo, engine, order, print_only=print_only)
     with listening() as stop:
         try:
             yield from stage.recover()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 
 from deviate.errors import DeviateError, RunElsewhere
@@ -26,9 +27,6 @@ LOOK_EVERY = 0.2
 
 #: Engines signal all processes of a job one after another.
 HEARS_WITHIN = 0.2
-
-#: What engines call a job, by the variables in which they tell it.
-JOB_VARIABLES = ("SLURM_JOB_ID",)
 
 CANCELLED = "its job was ended by the cluster or by its owner"
 
@@ -82,7 +80,7 @@ def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str
         options=order.options,
         hears_within=HEARS_WITHIN,
         cancelled=CANCELLED,
-        job=next((os.environ[name] for name in JOB_VARIABLES if name in os.environ), ""),
+        job=_job(os.environ),
     )
     worker = Worker(means, job, 0, lease)
     with listening() as stop:
@@ -101,6 +99,14 @@ def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str
                     worker.kill()
                     raise RunElsewhere(f"{job.run.folder} was taken over", hint="wait until that worker has ended")
     return f"{job.run.folder}: {job.outcome.status if job.outcome else 'done'}"
+
+
+def _job(environment: Mapping[str, str]) -> str:
+    """Return what the engine calls this worker: a task of an array as ``JOB_TASK``; empty where it does not say."""
+    task = environment.get("SLURM_ARRAY_TASK_ID")
+    if task is not None:
+        return f"{environment.get('SLURM_ARRAY_JOB_ID', '')}_{task}"
+    return environment.get("SLURM_JOB_ID", "")
 
 
 if __name__ == "__main__":

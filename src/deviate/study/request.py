@@ -30,7 +30,7 @@ from deviate.replicate.checkpoints import CAPTURED as WEIGHT_KINDS
 from deviate.replicate.checkpoints import SUFFIXES as WEIGHT_SUFFIXES
 from deviate.replicate.environment.command import find_program
 from deviate.replicate.environment.masking import mask_words
-from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, check_executor
+from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, ENGINES, check_executor
 from deviate.replicate.predictions import CAPTURED, SUFFIXES, is_file
 from deviate.replicate.snapshot.manifest import Snapshot, describe
 from deviate.replicate.snapshot.rules import SnapshotRules
@@ -55,8 +55,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     here: Path | None = None
     #: None: as many as the runs there are, or one.
     jobs: int | None = None
-    #: Where runs are started, by its word in `deviate.replicate.executors.registry`.
-    executor: str = DEFAULT_EXECUTOR
+    #: Where runs are started, by its word in `deviate.replicate.executors.registry`; None: where the runs are that were
+    #: handed over and are not done, else on this machine.
+    executor: str | None = None
     timeout: float | None = None
     #: Seconds after which a run is ended that neither records nor prints anything.
     stall: float | None = None
@@ -91,6 +92,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     #: Evaluations beside those of ``deviate.toml``, and variables of theirs and of all others.
     evaluate: tuple[EvaluateEntry, ...] = ()
     environment: dict[str, str] = {}
+    #: Of a run on a cluster, in the cluster's words; None: as ``deviate.toml`` says.
+    partition: str | None = None
+    time: str | None = None
+    gres: str | None = None
+    cpus: int | None = None
+    #: Say what would be submitted, and submit nothing.
+    print_script: bool = False
 
     @property
     def trains(self) -> bool:
@@ -121,7 +129,8 @@ def check_request(request: Request) -> None:
         raise BadOption(f"--max must be at most {MOST_RUNS:,}, found {request.most:,}", hint="leave it out")
     if request.jobs is not None and request.jobs < 1:
         raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
-    check_executor(request.executor)
+    check_executor(request.executor or DEFAULT_EXECUTOR)
+    check_cluster(request)
     limits = (
         ("timeout", request.timeout, "seconds"),
         ("stall", request.stall, "seconds"),
@@ -133,6 +142,17 @@ def check_request(request: Request) -> None:
     parse_variants(request.variants)
     _check_predictions(request.predictions)
     _check_weights(request.weights)
+
+
+def check_cluster(request: Request) -> None:
+    """Refuse options of clusters for runs on this machine."""
+    given = {"--partition": request.partition, "--time": request.time, "--gres": request.gres, "--cpus": request.cpus,
+             "--print": request.print_script or None}  # fmt: skip
+    named = next((name for name, value in given.items() if value is not None), None)
+    if named is not None and request.executor not in ENGINES:
+        raise BadOption(f"{named} is for runs on a cluster", hint=f"add --executor {ENGINES[0]}, or leave it out")
+    if request.cpus is not None and request.cpus < 1:
+        raise BadOption(f"--cpus must be at least 1, found {request.cpus}", hint="type --cpus 4")
 
 
 def _check_predictions(predictions: str) -> None:
@@ -175,6 +195,10 @@ def option_words(request: Request) -> list[str]:
         "--project": request.project,
         "-j": request.jobs,
         "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
+        "--partition": request.partition,
+        "--time": request.time,
+        "--gres": request.gres,
+        "--cpus": request.cpus,
         **{
             f"--{name}": None if value is None else f"{value:g}"
             for name, value in (("timeout", request.timeout), ("stall", request.stall), ("memory", request.memory))

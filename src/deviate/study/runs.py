@@ -15,12 +15,13 @@ from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_experiment
 from deviate.replicate.events import Event, RunEnded, RunShared
-from deviate.replicate.executors.registry import make_executor
+from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.replicate.loop import replicate
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed
+from deviate.study.cluster import make_engine
 from deviate.study.decided import Referee, until_decided
 from deviate.study.events import FactorsSeen, StudyEvent, with_ordered_values
 from deviate.study.request import Request
@@ -102,7 +103,8 @@ def run_maker(
     instrumented = instrument_experiment(folder.snapshot, experiment)
     overlay = {file: result.data for file, result in instrumented.items()}
     step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
-    executor = make_executor(request.executor, jobs)
+    engine = make_engine(request, folder)
+    executor = make_executor(DEFAULT_EXECUTOR, 1 if engine else jobs)
 
     def make(planned: Mapping[str, int], first: bool = True) -> Generator[Event, None, None]:
         options = ReplicateOptions(
@@ -117,7 +119,8 @@ def run_maker(
         asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
         sharing = Sharing(folder, folder.read_experiment().planned, skip_alike=request.skip_alike)
         stream = replicate(
-            asked, folder, overlay, executor, step_overlays=step_overlays,
+            asked, folder, overlay, executor, engine=engine, print_only=request.print_script,
+            step_overlays=step_overlays,
             # Rounds of --until are of as many runs as they were planned with.
             twin=_itself if request.even_so or request.until else sharing.twin, options=options,
         )  # fmt: skip

@@ -35,6 +35,12 @@ def divide(cores: Sequence[int], jobs: int, gpus: Sequence[str]) -> list[Slot]:
     ]
 
 
+def _with_threads(slot: Slot, threads: int) -> Slot:
+    """Return a slot for so many threads; with more cores than that, which of them are the run's is not known."""
+    cores = slot.cores if slot.cores is not None and len(slot.cores) <= threads else None
+    return msgspec.structs.replace(slot, cores=cores, threads=threads)
+
+
 class LocalTraining:
     """A command running on this machine, in a session of its own."""
 
@@ -93,7 +99,7 @@ class LocalExecutor:
         devices = visible_gpus() if gpus is None and jobs > 1 else gpus or []
         self._slots = divide(cores or usable_cores(), jobs, devices)
         if threads is not None:
-            self._slots = [msgspec.structs.replace(slot, threads=threads) for slot in self._slots]
+            self._slots = [_with_threads(slot, threads) for slot in self._slots]
         self._running: list[subprocess.Popen[bytes]] = []
         self._supervisor = Supervisor()
 

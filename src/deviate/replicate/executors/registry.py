@@ -10,12 +10,17 @@ from deviate.errors import BadOption
 if TYPE_CHECKING:
     from deviate.replicate.executors.executor import Executor
 
-#: Module and class; made with the number of runs side by side.
+#: Those that start commands on this machine. Module and class; made with the number of runs side by side.
 EXECUTORS = {
     "local": ("deviate.replicate.executors.local", "LocalExecutor"),
 }
 
 DEFAULT_EXECUTOR = "local"
+
+#: Those that start workers elsewhere, see `deviate.replicate.engines`.
+ENGINES = ("slurm",)
+
+WORDS = (*EXECUTORS, *ENGINES)
 
 
 def check_executor(name: str) -> None:
@@ -26,8 +31,8 @@ def check_executor(name: str) -> None:
     BadOption
         With the names there are.
     """
-    if name not in EXECUTORS:
-        raise BadOption(f"no executor is named {name!r}", hint=f"executors: {', '.join(EXECUTORS)}")
+    if name not in WORDS:
+        raise BadOption(f"no executor is named {name!r}", hint=f"executors: {', '.join(WORDS)}")
 
 
 def make_executor(name: str, jobs: int) -> Executor:

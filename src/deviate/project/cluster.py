@@ -1,0 +1,21 @@
+"""What ``deviate.toml`` says of clusters."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class SlurmEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[slurm]`` table, in the words of sbatch."""
+
+    partition: str = ""
+    #: How long a run may take, such as ``2:00:00``.
+    time: str = ""
+    #: Resources of a run, such as ``gpu:1``.
+    gres: str = ""
+    #: Cores of a run, and threads of its numerical libraries.
+    cpus: int = 1
+    #: Runs at a time at most; None: as many as the cluster lets.
+    width: int | None = None
+    #: Further options of sbatch, such as ``--account=NAME``.
+    options: list[str] = []

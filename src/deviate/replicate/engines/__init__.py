@@ -1,0 +1,1 @@
+"""What starts workers on other machines."""

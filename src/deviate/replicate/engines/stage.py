@@ -1,0 +1,285 @@
+"""Have runs made by workers elsewhere: ask an engine for them, and follow the files that they leave.
+
+This process may end at any moment: what was handed over goes on, and the next one finds it by its files.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from deviate.errors import ClusterRefused
+from deviate.experiment import Run
+from deviate.replicate.engines.engine import Engine, JobState, Place
+from deviate.replicate.engines.pace import Pace
+from deviate.replicate.events import (
+    Event,
+    LeftToCluster,
+    RunEnded,
+    RunLost,
+    RunProgress,
+    RunStarted,
+    StepEnded,
+    Submitted,
+    Waits,
+)
+from deviate.replicate.executors.executor import Slot
+from deviate.replicate.executors.local import LocalExecutor
+from deviate.replicate.interrupts import StopRequests
+from deviate.replicate.jobs import Job, Part, evaluating_job
+from deviate.replicate.lease import live_holder
+from deviate.replicate.orders import JobFile, Order, clear_submissions, read_job, write_submission
+from deviate.replicate.prepare import Source, empty
+from deviate.replicate.todo import Todo, end_leftovers
+from deviate.replicate.work import part_progress
+from deviate.replicate.workspace.folders import RunFolder
+
+#: Runs of one submission at most: clusters allow arrays of 1,001 tasks unless they were set up otherwise.
+MOST_AT_ONCE = 1000
+
+#: How often a worker is asked for, for one run, within one call.
+MOST_ATTEMPTS = 5
+
+#: Seconds between two looks at files, and for a file of another machine to be seen here.
+LOOK_EVERY = 0.5
+SEEN_WITHIN = 3.0
+
+
+@dataclass
+class _Going:
+    """A run that was handed over."""
+
+    job: Job
+    place: Place
+    handed: float
+    started: float | None = None
+    reported: float = 0.0
+    #: When it was first seen to have no worker; None while it has one, or may have one.
+    missed: float | None = None
+
+
+class RemoteStage:
+    """The runs that were handed over, and those still to be."""
+
+    def __init__(
+        self,
+        source: Source,
+        todo: Todo,
+        engine: Engine,
+        order: Order,
+        *,
+        print_only: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._source = source
+        self._todo = todo
+        self._engine = engine
+        self._order = order
+        self._print_only = print_only
+        self._clock = clock
+        self._sleep = sleep
+        self._going: dict[Run, _Going] = {}
+        self._attempts: Counter[Run] = Counter()
+        self._given_up: dict[Run, str] = {}
+        self._started = 0
+        self._probing = False
+        self._pace = Pace(clock)
+        self._states: Mapping[Place, JobState] = {}
+        self._reason = ""
+
+    def recover(self) -> Iterator[Event]:
+        """Find out what is to be done, and what was handed over before."""
+        self._engine.check()
+        folder = self._source.folder
+        handed = {run.run: file for run in folder.runs() if (file := read_job(run)) is not None}
+        mine = [run for run in folder.runs() if run.run not in handed and live_holder(run) is None]
+        yield from end_leftovers(mine, LocalExecutor(1))
+        self._todo.find()
+        # Whether their workers are still to come, go on, or are gone is looked at like that of any other run.
+        for job in [job for job in self._todo.jobs if job.run in handed]:
+            self._todo.jobs.remove(job)
+            self._going[job.run] = _Going(job, _place(handed[job.run]), self._clock())
+        self._probing = self._order.options.probe_first and self._todo.is_fresh and not self._print_only
+
+    def run_all(self, stop: StopRequests) -> Iterator[Event]:
+        """Hand runs over and follow them, until all have ended or the user has asked to stop."""
+        try:
+            while not stop.count and (self._going or self._todo.jobs):
+                yield from self._hand_over()
+                if self._print_only:
+                    return
+                for going in list(self._going.values()):
+                    yield from self._look(going)
+                yield from self._waiting()
+                if self._going:
+                    self._sleep(LOOK_EVERY)
+        except GeneratorExit:
+            # The caller saw that the runs are of no use.
+            self._engine.cancel({going.place.submission for going in self._going.values()})
+            raise
+        if self._going:
+            names = {going.place.submission for going in self._going.values()}
+            yield LeftToCluster(runs=len(self._going), cancel=self._engine.cancel_words(names))
+        if self._given_up:
+            raise self._refusal()
+        clear_submissions(self._source.folder)
+
+    def abandon(self, stop: StopRequests) -> None:
+        """Leave what goes on to its workers."""
+
+    def _ask(self) -> None:
+        states = self._engine.states()
+        if states is not None:
+            self._states = states
+        self._pace.asked(known=states is not None)
+
+    def _is_active(self, place: Place) -> bool:
+        return place in self._states and self._states[place].is_active
+
+    def _hand_over(self) -> Iterator[Event]:
+        jobs: list[Job] = []
+        while not (self._probing and (jobs or self._going)):
+            job = yield from self._todo.take({*self._going, *(each.run for each in jobs)})
+            if job is None:
+                break
+            jobs.append(job)
+        for start in range(0, len(jobs), MOST_AT_ONCE):
+            yield self._submit(jobs[start : start + MOST_AT_ONCE])
+
+    def _submit(self, jobs: list[Job]) -> Event:
+        folders = [self._source.folder.run(job.run) for job in jobs]
+        for job, run in zip(jobs, folders, strict=True):
+            if job.trains and run.is_done:
+                # It failed, and is made again: its worker must not find it done.
+                empty(run)
+        submission = write_submission(self._source.folder, self._order, folders)
+        script = self._engine.script(submission)
+        if not self._print_only:
+            try:
+                self._engine.submit(submission)
+            except ClusterRefused:
+                submission.withdraw()
+                raise
+        now = self._clock()
+        for index, job in enumerate(jobs):
+            self._attempts[job.run] += 1
+            self._going[job.run] = _Going(job, Place(submission.name, index), now)
+        self._pace.quicken()
+        return Submitted(executor=self._engine.name, runs=len(jobs), script=script, sent=not self._print_only)
+
+    def _waiting(self) -> Iterator[Event]:
+        """Say why no run goes on, where none does."""
+        states = [self._states.get(going.place) for going in self._going.values() if going.started is None]
+        reason = next((state.waits for state in states if state is not None), "")
+        if reason not in (self._reason, "", "None") and len(states) == len(self._going):
+            yield Waits(executor=self._engine.name, runs=len(states), reason=reason)
+        self._reason = reason
+
+    def _look(self, going: _Going) -> Iterator[Event]:
+        run = self._source.folder.run(going.job.run)
+        if live_holder(run) is not None:
+            going.missed = None
+            yield from self._follow(going, run)
+        elif not self._lacks(run):
+            yield from self._end(going, run)
+        elif self._is_gone(going):
+            yield from self._lose(going)
+
+    def _follow(self, going: _Going, run: RunFolder) -> Iterator[Event]:
+        now = self._clock()
+        info = run.read_info()
+        if going.started is None and info is not None:
+            yield from self._start(going, now)
+        if going.started is not None and now - going.reported >= LOOK_EVERY:
+            going.reported = now
+            iteration, values = part_progress(run, Part(), self._source)
+            yield RunProgress(run=going.job.run, seconds=now - going.started, iteration=iteration, values=values)
+
+    def _start(self, going: _Going, now: float) -> Iterator[Event]:
+        self._started += 1
+        going.started = now
+        yield RunStarted(run=going.job.run, slot=Slot(index=0), number=self._started, total=self._todo.total)
+
+    def _lacks(self, run: RunFolder) -> bool:
+        """Tell whether something of a run is still to be made."""
+        if not run.is_done:
+            return True
+        return evaluating_job(run, self._order.experiment.steps, retry_failed=False) is not None
+
+    def _end(self, going: _Going, run: RunFolder) -> Iterator[Event]:
+        del self._going[going.job.run]
+        self._probing = False
+        if going.started is None:
+            yield from self._start(going, self._clock())
+        values = part_progress(run, Part(), self._source)[1]
+        for step in self._order.experiment.steps:
+            for repeat in range(step.repeat):
+                folder = run.step(step.name, repeat)
+                if (outcome := folder.read_outcome()) is not None:
+                    yield StepEnded(run=going.job.run, step=step.name, repeat=repeat, outcome=outcome)
+                    values |= part_progress(folder, Part(step=step, repeat=repeat), self._source)[1]
+        outcome = run.read_outcome()
+        assert outcome is not None  # it is done
+        yield RunEnded(run=going.job.run, outcome=outcome, values=values, trained=going.job.trains)
+
+    def _is_gone(self, going: _Going) -> bool:
+        """Tell whether no worker makes the run, and none is to come.
+
+        What a worker wrote before it ended may be seen here later than that the engine does not know it any more.
+        """
+        if self._pace.is_due:
+            self._ask()
+        now = self._clock()
+        if self._is_active(going.place) or self._pace.last <= going.handed:
+            going.missed = None
+        elif going.missed is None:
+            going.missed = now
+        return going.missed is not None and now - going.missed >= SEEN_WITHIN
+
+    def _lose(self, going: _Going) -> Iterator[Event]:
+        run = going.job.run
+        del self._going[run]
+        folder = self._source.folder.run(run)
+        if folder.is_done and read_job(folder) is None:
+            # Evaluations were asked for after it was handed over.
+            self._todo.jobs.append(_anew(folder, going.job, self._order))
+            return
+        state = self._states[going.place].word if going.place in self._states else ""
+        again = self._attempts[run] < MOST_ATTEMPTS
+        if again:
+            self._todo.jobs.append(_anew(folder, going.job, self._order))
+        else:
+            self._probing = False
+            self._given_up[run] = state
+        yield RunLost(run=run, state=state, again=again)
+
+    def _refusal(self) -> ClusterRefused:
+        run, state = next(iter(self._given_up.items()))
+        count = len(self._given_up)
+        logs = self._source.folder.submissions
+        what = run.folder if count == 1 else f"{run.folder} and {count - 1} more"
+        return ClusterRefused(
+            f"{what}: the job ended {MOST_ATTEMPTS} times before the run did" + (f", at last {state}" if state else ""),
+            hint=HINTS.get(state, f"see what the jobs wrote below {logs}; if they wrote nothing, their machines do not "
+            "see this folder: keep the project on a file system that they share"),
+        )  # fmt: skip
+
+
+#: What to do about a job that ends with a state again and again.
+HINTS = {
+    "TIMEOUT": "give a run more time with --time, or with a partition that allows it",
+    "OUT_OF_MEMORY": "ask for more memory under [slurm] in deviate.toml: options = ['--mem=32G']",
+}
+
+
+def _place(file: JobFile) -> Place:
+    return Place(file.submission, file.index)
+
+
+def _anew(run: RunFolder, job: Job, order: Order) -> Job:
+    """Return the job of a run whose worker was lost: what is left of it."""
+    left = evaluating_job(run, order.experiment.steps, retry_failed=False) if run.is_done else None
+    return left or job

@@ -1,0 +1,174 @@
+"""Runs are made by jobs of a Slurm that is really there, and are what they are on this machine."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from cli_tool import TRAIN, deviate
+from one_node import Cluster, lacking
+
+from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.run_files import Completed
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(lacking()), reason=f"Slurm cannot be started: {lacking()}")]
+
+#: Notes outside of its folder that it was started, and takes its time where it is told to.
+NOTED = """\
+import os, time
+with open(os.environ["LOG"], "a") as log:
+    log.write(os.path.basename(os.path.dirname(os.environ["DEVIATE_RUNTIME"])) + "\\n")
+""" + TRAIN.replace("    loss = 0.0\n", "    loss = 0.0\n    time.sleep(float(os.environ.get('PAUSE', '0')))\n")
+
+COMMAND = ["--", sys.executable, "train.py"]
+RUN = ["run", "--name", "e", "--executor", "slurm", "--vary", "algo"]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with Cluster(tmp_path_factory.mktemp("slurm") / "node").running() as cluster, pytest.MonkeyPatch.context() as patch:
+        for name, value in cluster.environment.items():
+            patch.setenv(name, value)
+        yield cluster
+
+
+@pytest.fixture
+def project(cluster, tmp_path, monkeypatch):
+    path = tmp_path / "project"
+    path.mkdir()
+    (path / "train.py").write_text(NOTED)
+    monkeypatch.chdir(path)
+    monkeypatch.setenv("LOG", str(tmp_path / "log"))
+    return path
+
+
+def started(project):
+    log = project.parent / "log"
+    return log.read_text().split() if log.exists() else []
+
+
+def runs(project, name="e"):
+    return Workspace(project).experiment(name).runs()
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return found
+
+
+def tool(*words):
+    """Start the command line in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "deviate", *RUN, *words, *COMMAND], stderr=subprocess.PIPE, text=True
+    )
+
+
+def facts(name):
+    """Return what a report says, but for times and for what names the experiment."""
+    stored = json.loads(deviate("report", name, "--format", "json").out)
+    variant = stored["variants"][0]
+    metrics = [metric for metric in variant["metrics"] if metric["kind"] not in ("speed", "resource")]
+    prints = [run["fingerprints"] for run in variant["runs"]]
+    assert metrics
+    assert all(prints)
+    return metrics, prints, [run["seeds"] for run in variant["runs"]], stored["warnings"]
+
+
+def test_runs_on_a_cluster_are_those_of_this_machine(project, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    deviate("run", "--name", "one", "-n", "2", "-j", "2", "--vary", "control", *COMMAND)
+    deviate("run", "--name", "two", "-n", "2", "--executor", "slurm", "--vary", "control", *COMMAND)
+    assert facts("one") == facts("two")
+    infos = [[run.read_info() for run in runs(project, name)] for name in ("one", "two")]
+    assert [[(info.executor, info.threads) for info in each] for each in infos] == [
+        [("local", 1)] * 2, [("slurm", 1)] * 2,
+    ]  # fmt: skip
+    # What only workers need is gone, the command with its secrets among it.
+    assert not list((project / ".deviate" / "experiments" / "two" / "submissions").iterdir())
+
+
+def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
+    monkeypatch.setenv("PAUSE", "0.5")
+    first = tool("-n", "3")
+    wait_for(lambda: len(started(project)) > 1)
+    first.kill()
+    first.communicate()
+    before = psutil.Process(runs(project)[-1].read_info().pid)
+    assert before.is_running()
+    # The next one needs no word of where they are.
+    done = deviate("run", "--name", "e", "-n", "3", "--vary", "algo", *COMMAND)
+    assert done.status == 0
+    assert sorted(started(project)) == ["algo-0", "algo-1", "algo-2"]
+    assert {run.read_info().executor for run in runs(project)} == {"slurm"}
+
+
+def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
+    monkeypatch.setenv("PAUSE", "30")
+    first = tool("-n", "1")
+    wait_for(lambda: started(project))
+    first.send_signal(signal.SIGINT)
+    said = first.communicate(timeout=30)[1]
+    assert first.returncode == 130
+    words = re.search(r"scancel --me --name=deviate-\w+", said)[0].split()
+    subprocess.run(words, check=True)
+    wait_for(lambda: runs(project)[0].read_outcome())
+    # A run that its owner ended has not failed: it is made again.
+    monkeypatch.setenv("PAUSE", "0")
+    assert deviate(*RUN, "-n", "1", *COMMAND).status == 0
+    assert started(project) == ["algo-0", "algo-0"]
+
+
+def test_jobs_and_workers_that_are_ended_are_replaced(project, cluster, monkeypatch):
+    deviate(*RUN, "-n", "1", *COMMAND)
+    monkeypatch.setenv("PAUSE", "1.5")
+    command = tool("-n", "3")
+    wait_for(lambda: len(started(project)) == 3 and all(run.read_info().pid for run in runs(project)))
+    job = wait_for(lambda: runs(project)[1].read_info().job)
+    assert re.fullmatch(r"\d+_\d+", job)
+    cluster.ask("scancel", job)
+    worker = psutil.Process(wait_for(lambda: runs(project)[2].read_info().pid)).parent()
+    worker.kill()
+    said = command.communicate(timeout=60)[1]
+    assert command.returncode == 0
+    assert all(isinstance(run.read_outcome(), Completed) for run in runs(project))
+    assert sorted(started(project)) == ["algo-0", "algo-1", "algo-1", "algo-2", "algo-2"]
+    assert "algo-1: its job ended before it did (CANCELLED); submitted again" in said
+
+
+def test_a_script_that_is_submitted_by_hand_is_followed_by_its_files(project, cluster):
+    script = deviate(*RUN, "-n", "2", "--gres", "", "--time", "0:10", "--print", *COMMAND).out
+    assert "#SBATCH --array=0-1\n" in script
+    assert "#SBATCH --time=0:10\n" in script
+    assert started(project) == []
+    (project.parent / "job.sh").write_text(script)
+    cluster.ask("sbatch", str(project.parent / "job.sh"))
+    wait_for(lambda: len([run for run in runs(project) if run.is_done]) == 2)
+    assert deviate(*RUN, "-n", "2", *COMMAND).status == 0
+    assert sorted(started(project)) == ["algo-0", "algo-1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [(["--partition", "no"], "sinfo -s"), (["--gres", "gpu:1"], "--gres")],
+)
+def test_what_the_cluster_does_not_take_is_a_message(project, cluster, words, hint):
+    done = deviate(*RUN, "-n", "1", *words, *COMMAND)
+    assert (done.status, "[cluster-refused]" in done.err) == (1, True)
+    assert hint in done.err
+    assert not cluster.ask("squeue", "-h", "--me")
+    # Nothing was handed over, and this machine can make the run.
+    assert deviate("run", "--name", "e", "-n", "1", "--vary", "algo", *COMMAND).status == 0
+
+
+def test_a_machine_without_slurm_is_told(project, monkeypatch):
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable))
+    done = deviate(*RUN, "-n", "1", *COMMAND)
+    assert (done.status, "[no-cluster]" in done.err) == (2, True)
