@@ -14,8 +14,9 @@ from deviate.experiment import SCHEMA
 from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import Workspace
 
-#: What was asked of two sides: by ``deviate compare``, or by ``deviate check``. Each has looks of its own.
-Asked = Literal["compare", "check"]
+#: What was asked of two sides: by ``deviate compare``, or by ``deviate check``. Each has looks of its own. ``grid``: of
+#: all cells of a grid, which stands for both sides; a look then has the number of runs of each cell.
+Asked = Literal["compare", "check", "grid"]
 
 
 class ComparedSide(msgspec.Struct, frozen=True, order=True):
