@@ -102,6 +102,25 @@ def add_look(workspace: Workspace, before: RecordedLooks, runs: tuple[Sequence[i
     write_json(path, stored, durable=True)
 
 
+def rename_looks(workspace: Workspace, name: str, new: str, created: str) -> None:
+    """Record the looks at an experiment under its new name, too; the looks are locked.
+
+    Those under the old name stay: they are of an experiment made at that moment, and no other one has it.
+    """
+    for path in sorted(workspace.looks_file("").parent.glob("*.json")):
+        looks: RecordedLooks = read_json(path, RecordedLooks)
+        a, b = (
+            msgspec.structs.replace(side, experiment=new)
+            if (side.experiment, side.created) == (name, created)
+            else side
+            for side in (looks.a, looks.b)
+        )
+        if (a, b) != (looks.a, looks.b):
+            renamed = msgspec.structs.replace(looks, a=a, b=b)
+            stored = renamed if a <= b else renamed.swapped()
+            write_json(_file(workspace, stored), stored, durable=True)
+
+
 def _file(workspace: Workspace, looks: RecordedLooks) -> Path:
     key: list[object] = [looks.a, looks.b]
     if looks.asked != "compare":
