@@ -8,13 +8,14 @@ if TYPE_CHECKING:
     from deviate.api import StoredExperiment as StoredExperiment
     from deviate.api import check as check
     from deviate.api import compare as compare
+    from deviate.api import compare_grid as compare_grid
     from deviate.api import load as load
     from deviate.api import names as names
     from deviate.api import plan as plan
     from deviate.api import run as run
     from deviate.errors import DeviateError as DeviateError
 
-__all__ = ["DeviateError", "StoredExperiment", "check", "compare", "load", "names", "plan", "run"]
+__all__ = ["DeviateError", "StoredExperiment", "check", "compare", "compare_grid", "load", "names", "plan", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -87,10 +87,10 @@ def test_two_experiments_run_at_once(project, start, alone):
 
 
 def test_one_experiment_is_run_by_one(project, start):
-    first = start(*run_words(3, runs=30))
+    first = start(*run_words(3, runs=500))
     while not (project / ".deviate/experiments/train/experiment.json").exists():
         time.sleep(0.01)
-    ((status, said),) = ends(start(*run_words(3, runs=30)))
+    ((status, said),) = ends(start(*run_words(3, runs=500)))
     assert status == 2
     assert f"another deviate works on experiment 'train': process {first.pid}" in said
 
@@ -107,7 +107,7 @@ def test_a_killed_one_disturbs_no_other(project, start, alone):
 
 def test_what_experiments_share_loses_nothing(project, start):
     for epochs in (3, 4):
-        assert deviate(*run_words(epochs, runs=3)).status == 0
+        assert deviate(*run_words(epochs, runs=5)).status == 0
     files = [f"comparison-{number}.md" for number in range(4)]
     statuses = ends(*(start("compare", "train", "train-2", "-o", file) for file in files))
     assert [status for status, _ in statuses] == [0] * 4, statuses

@@ -298,7 +298,9 @@ def test_extract_shows_the_instrumented_source(project):
 
 
 def test_public_names_are_these():
-    assert package.__all__ == ["DeviateError", "StoredExperiment", "check", "compare", "load", "names", "plan", "run"]
+    assert package.__all__ == [
+        "DeviateError", "StoredExperiment", "check", "compare", "compare_grid", "load", "names", "plan", "run",
+    ]  # fmt: skip
     assert all(getattr(package, name) for name in package.__all__)
 
 

@@ -24,6 +24,7 @@ KEYS = re.compile(r"(?<=<!-- keys -->\n).*(?=<!-- end of keys -->)", re.S)
 #: Objects whose keys are data.
 KEYED_BY_DATA = {
     "completed",
+    "settings",
     "environment",
     "files",
     "fingerprints",
@@ -36,6 +37,16 @@ KEYED_BY_DATA = {
     "variables",
     "withheld",
 }
+
+#: A grid of two numbers of epochs.
+GRID = f"""\
+[[experiment]]
+name = "grid"
+command = "{sys.executable} train.py {{epochs}}"
+n = 2
+[experiment.grid]
+epochs = [2, 3]
+"""
 
 RESULTS = """\
 seed,val acc
@@ -61,6 +72,8 @@ COMMANDS = {
     "deviate show": ["show", "trained", "--json"],
     "deviate compare A B": ["compare", "a", "b", "--margin", "val acc=0.5", "--json"],
     "deviate compare A B C": ["compare", "a", "b", "c", "--margin", "val acc=0.5", "--json"],
+    "deviate run (experiments of deviate.toml)": ["run", "--json"],
+    "deviate compare NAME (a grid)": ["compare", "grid", "--json"],
     "deviate check": ["check", "a", "--against", "b", "--metric", "val acc", "--max-drop", "0.5", "--json"],
     "deviate check --max-churn --groups": [*CHECKED, "--max-churn", "90%", "--groups", "half", "--json"],
     "deviate plan": ["plan", "a", "--difference", "0.5", "--precision", "0.2", "-n", "5", "--json"],
@@ -77,6 +90,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (project / "train.py").write_text(TRAIN)
     (project / "predict.py").write_text(PREDICT)
     (project / "results.csv").write_text(RESULTS)
+    (project / "deviate.toml").write_text(GRID)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project)
         for name in ("b", "c"):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from deviate.inference.comparison.options import PairingMode
     from deviate.inference.drops import Drop
     from deviate.inference.gate.gate import Gate
+    from deviate.inference.grid.facts import Grid
     from deviate.inference.plan import Plan
     from deviate.preflight.verdicts import Audit
     from deviate.report.views import View
@@ -182,6 +183,55 @@ def compare(
         samples=read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes),
     )
     return comparison_view(read_comparison(workspace, labels, options))
+
+
+def compare_grid(
+    name: str | None = None,
+    *,
+    alpha: float = 0.05,
+    metrics: str | Sequence[str] = (),
+    directions: Mapping[str, Direction] | None = None,
+    aggregates: Mapping[str, str] | None = None,
+    weak: Sequence[str] = (),
+    reach: Sequence[str] = (),
+    test_sizes: Mapping[str, int] | None = None,
+    project: str | Path | None = None,
+) -> View[Grid]:
+    """Compare the cells of a grid of ``deviate.toml``, as ``deviate compare`` does with the name of an experiment.
+
+    Parameters
+    ----------
+    name : str, optional
+        The ``name`` of an ``[[experiment]]``, or ``NAME:VARIANT``; by default all experiments of the file.
+    alpha : float, optional
+        Share of false alarms that is accepted over all that is claimed, in (0, 1).
+    metrics, directions, aggregates, weak, reach, test_sizes : optional
+        As for `compare`.
+    project : str or Path, optional
+        By default the project one stands in.
+
+    Returns
+    -------
+    View of Grid
+        Every number; ``metrics[0].cells`` and ``metrics[0].terms`` are those of the metric that is claimed.
+
+    Raises
+    ------
+    DeviateError
+        As the command line; the message and the hint say what to do.
+    """
+    from deviate.inference.comparison.options import ComparisonOptions
+    from deviate.inference.grid.read import read_grid
+    from deviate.report.views import grid_view
+    from deviate.results.options import read_options
+
+    options = ComparisonOptions(
+        alpha=alpha,
+        metrics=[metrics] if isinstance(metrics, str) else list(metrics),
+        directions=dict(directions or {}),
+        samples=read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes),
+    )
+    return grid_view(read_grid(_workspace(project), [name] if name else [], options))
 
 
 def check(

@@ -13,6 +13,7 @@ GROUPS = {
     "Train": ("run", "audit", "extract", "import"),
     "Read results": ("list", "show", "logs", "report"),
     "Decide": ("compare", "check", "plan"),
+    "Keep": ("prune", "rm", "mv", "export"),
     "Set up": ("init", "doctor"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,10 +16,17 @@ from deviate.cli.printing import examples
 from deviate.cli.samples import sample_arguments, sample_options
 from deviate.errors import BadOption
 
+if TYPE_CHECKING:
+    from deviate.report.views import View
+
 
 @click.command(
     "compare",
-    epilog=examples("deviate compare base wider", "deviate compare base wider --metric 'val acc' -o comparison.html"),
+    epilog=examples(
+        "deviate compare base wider",
+        "deviate compare base wider --metric 'val acc' -o comparison.html",
+        "deviate compare digits -o grid.html     the cells of a grid in deviate.toml",
+    ),
 )
 @click.argument("names", nargs=-1, metavar="A B...", shell_complete=experiment_sides)
 @click.option("--metric", "metrics", multiple=True, help="Compare this metric of A only; repeatable.")
@@ -84,22 +91,32 @@ def command(
 
     A and B are each EXPERIMENT or EXPERIMENT:VARIANT. With more than two, all pairs are compared and the experiments
     are ranked. If you compare again after more runs, the earlier looks are accounted for.
+
+    One name of an [[experiment]] in deviate.toml stands for the cells of its grid, and no name for all cells of the
+    file: which is best, and an analysis of variance over the factors of the grid.
     """
     from deviate import api
+    from deviate.cli.compared_grid import grid_of, names_grid
     from deviate.report.writers.comparison_csv import comparison_csv
     from deviate.report.writers.comparison_json import comparison_json
+    from deviate.report.writers.grid_csv import grid_csv
+    from deviate.report.writers.grid_json import grid_json
     from deviate.report.writers.registry import find_writer, writers
 
     offered = writers(json=comparison_json, csv=comparison_csv)
+    if of_grid := names_grid(names):
+        offered = writers(json=grid_json, csv=grid_csv)
     writer = find_writer(format_named(format_name, as_json=as_json), output, offered)
     check_figures(figures, figure_format)
-    view = api.compare(*names, seed=seed, **_options(options))
+    asked = _options(options)
+    view: View[Any] = grid_of(names, asked) if of_grid else api.compare(*names, seed=seed, **asked)
+    open_pairs = not of_grid and bool(view.facts.open_pairs)
     if figures is not None:
         write_figure_files(view.drawn(), figures, figure_format)
         if format_name is None and output is None and not as_json:
-            return int(bool(view.facts.open_pairs))
-    show(view, writer, output, view.command, "comparison", verbose=verbose)
-    return int(bool(view.facts.open_pairs))
+            return int(open_pairs)
+    show(view, writer, output, view.command, "grid" if of_grid else "comparison", verbose=verbose)
+    return int(open_pairs)
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:

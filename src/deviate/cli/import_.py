@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "import", epilog=examples("deviate import results.csv --name base", "deviate import runs/*/ --name tensorboard")
+    "import",
+    epilog=examples(
+        "deviate import results.csv --name base",
+        "deviate import runs/*/ --name tensorboard",
+        "deviate import baseline.tar.gz                what deviate export wrote",
+    ),
 )
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--name", help="Name of the experiment.  [default: from the first path]")
@@ -97,10 +102,19 @@ def command(as_json: bool, **options: Any) -> None:
     PATHS are tables (csv, json), folders of TensorBoard, MLflow or wandb, or logs. A run is one training: a column
     (seed, run) tells runs apart, or each file is a run. Epochs, folds and test examples are no runs, and are refused.
     Nothing is known of what varied between imported runs, and reports say so.
+
+    An archive that `deviate export` wrote is taken in as it was, with everything that is known of its runs.
     """
     from deviate.importing.import_results import import_results
+    from deviate.replicate.workspace.folders import Workspace
+    from deviate.study.archive import import_archive, is_archive
 
-    folders = import_results(_request(**options))
+    request = _request(**options)
+    if len(request.paths) == 1 and is_archive(request.paths[0]):
+        folder = import_archive(request.paths[0], Workspace(request.project), request.name)
+        _say_archive(folder, as_json=as_json)
+        return
+    folders = import_results(request)
     if as_json:
         click.echo(json.dumps({"schema": 1, "experiments": [_facts(folder) for folder in folders]}))
         return
@@ -150,6 +164,13 @@ def _direction(word: str) -> Any:
     if word not in ("higher", "lower"):
         raise BadOption(f"--direction {word!r} is no direction; expected higher or lower", hint="--direction err=lower")
     return word
+
+
+def _say_archive(folder: ExperimentFolder, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"schema": 1, "experiments": [_facts(folder)]}))
+        return
+    say(f"{folder.name}: {len(folder.runs())} runs", f"  deviate report {folder.name}")
 
 
 def _facts(folder: ExperimentFolder) -> dict[str, Any]:

@@ -27,8 +27,7 @@ def command(as_json: bool) -> None:
 
     The list counts, for each variant, the runs that completed and those planned.
 
-    To remove an experiment, delete its folder .deviate/experiments/NAME; no other depends on it. Do so while no
-    deviate works on the project.
+    `deviate rm` removes one, `deviate mv` gives it another name, and `deviate prune` frees what its runs saved.
     """
     from deviate.replicate.workspace.folders import Workspace
     from deviate.results.overview import overview

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from deviate.inference.comparison.comparison import Comparison
     from deviate.inference.experiment import ExperimentFacts
     from deviate.inference.gate.gate import Gate
+    from deviate.inference.grid.facts import Grid
     from deviate.inference.plan import Plan
     from deviate.preflight.verdicts import Audit
     from deviate.preflight.verification import Verification
@@ -107,6 +108,13 @@ def comparison_view(facts: Comparison) -> View[Comparison]:
         return comparison_figures(facts)
 
     return View(facts, lambda reader: comparison_page(facts, reader), figures)
+
+
+def grid_view(facts: Grid) -> View[Grid]:
+    """Return the view of the cells of a grid."""
+    from deviate.report.pages.grid import grid_figures, grid_page
+
+    return View(facts, lambda reader: grid_page(facts, reader), lambda: grid_figures(facts))
 
 
 def gate_view(facts: Gate) -> View[Gate]:

@@ -14,8 +14,9 @@ from deviate.experiment import SCHEMA
 from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import Workspace
 
-#: What was asked of two sides: by ``deviate compare``, or by ``deviate check``. Each has looks of its own.
-Asked = Literal["compare", "check"]
+#: What was asked of two sides: by ``deviate compare``, or by ``deviate check``. Each has looks of its own. ``grid``: of
+#: all cells of a grid, which stands for both sides; a look then has the number of runs of each cell.
+Asked = Literal["compare", "check", "grid"]
 
 
 class ComparedSide(msgspec.Struct, frozen=True, order=True):
@@ -99,6 +100,25 @@ def add_look(workspace: Workspace, before: RecordedLooks, runs: tuple[Sequence[i
     path = _file(workspace, stored)
     path.parent.mkdir(exist_ok=True)
     write_json(path, stored, durable=True)
+
+
+def rename_looks(workspace: Workspace, name: str, new: str, created: str) -> None:
+    """Record the looks at an experiment under its new name, too; the looks are locked.
+
+    Those under the old name stay: they are of an experiment made at that moment, and no other one has it.
+    """
+    for path in sorted(workspace.looks_file("").parent.glob("*.json")):
+        looks: RecordedLooks = read_json(path, RecordedLooks)
+        a, b = (
+            msgspec.structs.replace(side, experiment=new)
+            if (side.experiment, side.created) == (name, created)
+            else side
+            for side in (looks.a, looks.b)
+        )
+        if (a, b) != (looks.a, looks.b):
+            renamed = msgspec.structs.replace(looks, a=a, b=b)
+            stored = renamed if a <= b else renamed.swapped()
+            write_json(_file(workspace, stored), stored, durable=True)
 
 
 def _file(workspace: Workspace, looks: RecordedLooks) -> Path:

@@ -1,0 +1,35 @@
+"""Ask before something is deleted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from deviate.errors import BadOption
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def yes_option(command: Command) -> Command:
+    """Give a command ``--yes``."""
+    return click.option("-y", "--yes", is_flag=True, help="Do not ask.")(command)
+
+
+def require_yes(question: str, *, yes: bool) -> None:
+    """Go on where the user agrees.
+
+    Raises
+    ------
+    BadOption
+        Where there is nobody to ask.
+    click.Abort
+        If the user does not agree.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise BadOption("nothing was removed: there is nobody to ask", hint="add --yes")
+    click.confirm(question, abort=True, err=True)

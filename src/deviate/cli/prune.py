@@ -1,0 +1,38 @@
+"""``deviate prune``: delete what runs saved, and keep what they recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from deviate.cli.asking import require_yes, yes_option
+from deviate.cli.completion import experiment_names
+from deviate.cli.printing import examples, say
+
+
+@click.command("prune", epilog=examples("deviate prune", "deviate prune baseline --failed --yes"))
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=experiment_names)
+@click.option("--failed", is_flag=True, help="Also those of runs that failed, which may show why.")
+@yes_option
+def command(names: tuple[str, ...], failed: bool, yes: bool) -> None:
+    """Delete the working folders of completed runs, with their checkpoints.
+
+    Records, logs, and the predictions and weights that Deviate kept stay, so that every report is as it was. Runs
+    without their folder cannot be evaluated later. Without NAME, all experiments. Asks before anything is deleted.
+    """
+    from deviate.replicate.workspace.folders import Workspace
+    from deviate.study.housekeeping import prunable, prune
+
+    workspace = Workspace.nearest(Path.cwd())
+    folders = [workspace.find_experiment(name) for name in dict.fromkeys(names or workspace.names())]
+    sizes = {folder.name: prunable(folder, failed=failed) for folder in folders}
+    for name, size in sizes.items():
+        if size:
+            say(f"{name}: {size / 1e6:.1f} MB", err=True)
+    if not any(sizes.values()):
+        say("nothing to delete: no completed run has a working folder")
+        return
+    require_yes(f"Delete working folders of {sum(sizes.values()) / 1e6:.1f} MB for good?", yes=yes)
+    freed = sum(prune(workspace, name, failed=failed) for name, size in sizes.items() if size)
+    say(f"freed {freed / 1e6:.1f} MB")

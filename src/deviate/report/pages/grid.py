@@ -1,0 +1,188 @@
+"""The pages of a grid: its cells and effects in tables, the answer before them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from deviate.inference.grid.facts import Grid, GridMetric
+from deviate.report.figures.distribution import distribution_figure
+from deviate.report.figures.figure import Figure, slug, unique
+from deviate.report.numbers import Numbers, finest, show, show_ends
+from deviate.report.page import (
+    AT_TERMINAL,
+    Answer,
+    Block,
+    Cell,
+    Code,
+    Column,
+    Drawing,
+    Page,
+    Reader,
+    Row,
+    Section,
+    Sentences,
+    Table,
+)
+from deviate.report.pages.cells import TRUST, caveat_blocks, columns, more_blocks, number
+from deviate.report.text.caveat import is_on_screen
+from deviate.report.text.grid import (
+    best_sentence,
+    effects_sentence,
+    grid_caveats,
+    grid_headline,
+    grid_methods,
+    mark_text,
+    mean_text,
+    place_text,
+)
+from deviate.report.text.words import count, listed
+
+#: Marks what is best, or shown.
+MARK = Column(head="", numeric=False)
+
+
+def grid_page(grid: Grid, reader: Reader) -> Page:
+    """Make the page of a grid for a reader."""
+    if reader in AT_TERMINAL:
+        return Page(
+            title="", reader=reader, sections=[_terminal(grid, in_full=reader == "brief")], command=grid.command
+        )
+    methods = Sentences(sentences=grid_methods(grid), about="Grid." if reader == "paper" else "")
+    if reader == "paper":
+        tables = [table for metric in grid.metrics if metric.claimed for table in _tables(metric, grid)]
+        sections = [Section(slug="grid", blocks=[*tables]), Section(slug="methods", blocks=[methods])]
+    else:
+        sections = [
+            Section(slug="answer", title="In short", blocks=[Answer(sentences=grid_headline(grid), listed=True)]),
+            Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(grid_caveats(grid))]),
+            *(_metric_section(metric, grid) for metric in grid.metrics),
+            Section(slug="methods", title="For a paper: methods", blocks=[methods]),
+            Section(slug="again", title="The same again", blocks=[Code(lines=[grid.command])]),
+        ]
+    return Page(
+        title=f"Grid of {listed(grid.experiments)}",
+        reader=reader,
+        sections=[section for section in sections if section.blocks],
+        command=grid.command,
+    )
+
+
+def _terminal(grid: Grid, *, in_full: bool) -> Section:
+    """Return the answer and what is claimed; in full also what is explored, how it was tested, and all notes."""
+    caveats = grid_caveats(grid)
+    shown = [metric for metric in grid.metrics if in_full or metric.claimed]
+    tables = [table for metric in shown for table in _tables(metric, grid)]
+    explored = len(grid.metrics) - len(shown)
+    rest: list[Block] = (
+        [Sentences(sentences=grid_methods(grid), emphasis="quiet")]
+        if in_full
+        else more_blocks(
+            sum(not is_on_screen(each) for each in caveats), *([count(explored, "more metric")] if explored else [])
+        )
+    )
+    return Section(
+        slug="answer",
+        blocks=[
+            Sentences(sentences=grid_headline(grid), listed=True),
+            *tables,
+            *caveat_blocks(each for each in caveats if in_full or is_on_screen(each)),
+            *rest,
+        ],
+    )
+
+
+def _metric_section(metric: GridMetric, grid: Grid) -> Section:
+    sentences = [] if metric.claimed else [best_sentence(metric), effects_sentence(metric, grid)]
+    figure = _figure(metric, grid)
+    return Section(
+        slug=slug("metric", metric.name),
+        title=f"{metric.name}{_explored(metric)}",
+        blocks=[
+            *([Sentences(sentences=sentences)] if sentences else []),
+            *([Drawing(figure=figure)] if figure else []),
+            *_tables(metric, grid),
+        ],
+    )
+
+
+def grid_figures(grid: Grid) -> list[Figure]:
+    """Draw the runs of each cell, metric by metric."""
+    figures = (_figure(metric, grid) for metric in grid.metrics)
+    return unique(figure for figure in figures if figure is not None)
+
+
+def _figure(metric: GridMetric, grid: Grid) -> Figure | None:
+    (measured,) = [match for match in grid.comparability.metrics if match[0].name == metric.name]
+    labels = [cell.label for cell in metric.cells]
+    rows = [(label, each) for label, each in zip(labels, measured, strict=True) if each.n]
+    return distribution_figure(rows, 1 - grid.alpha, labels) if rows else None
+
+
+def _explored(metric: GridMetric) -> str:
+    return "" if metric.claimed else " (explored, not claimed)"
+
+
+def _tables(metric: GridMetric, grid: Grid) -> list[Table]:
+    return [_cells(metric), *([_effects(metric, grid)] if metric.terms else [])]
+
+
+def _cells(metric: GridMetric) -> Table:
+    place = finest([cell.sd for cell in metric.cells])
+    ordered = sorted(metric.cells, key=lambda cell: cell.rank or 0)
+    level = metric.cells[0].ci_mean.level
+    heads = columns("cell", "runs", f"{metric.name}\nmean ± SD", f"{100 * level:g}% CI", "place")
+    heads[0] = msgspec.structs.replace(heads[0], fold_at=48)
+    return Table(
+        caption=f"{metric.name} ({metric.aggregate}) by cell{_explored(metric)}",
+        notes=["Place: those that the comparisons of every two cells leave open."],
+        slug=slug("cells", metric.name),
+        columns=[*heads, MARK],
+        titled=True,
+        rows=[
+            Row(
+                cells=[
+                    Cell(cell.label, emphasis="strong" if cell.rank == 1 else "plain"),
+                    number(str(cell.n), cell.n),
+                    number(mean_text(cell, metric), cell.mean),
+                    number(show_ends(cell.ci_mean, place), cell.ci_mean.low),
+                    number(place_text(cell), cell.rank),
+                    Cell(mark_text(cell, metric), emphasis="good" if cell.may_be_best else "plain"),
+                ]
+            )
+            for cell in ordered
+        ],
+    )
+
+
+def _effect_columns() -> list[Column]:
+    """Return the columns; a narrow screen gives up what the adjusted p rests on."""
+    heads = columns("effect", "df", "F", "p", "p (HC3)", "adjusted", "partial η²", "90% CI")
+    given_up = {"p": 3, "p (HC3)": 2, "df": 1}
+    return [msgspec.structs.replace(head, sacrifice=given_up.get(head.head, 0)) for head in heads]
+
+
+def _effects(metric: GridMetric, grid: Grid) -> Table:
+    numbers = Numbers(grid.look.alpha)
+    return Table(
+        caption=f"{metric.name}: analysis of variance{_explored(metric)}",
+        notes=[f"Residual degrees of freedom: {metric.df_residual:g}. The adjusted p decides."],
+        slug=slug("effects", metric.name),
+        titled=True,
+        columns=[*_effect_columns(), MARK],
+        rows=[
+            Row(
+                cells=[
+                    Cell(term.name, emphasis="strong" if term.shown else "plain"),
+                    number(f"{term.df:g}", term.df),
+                    number(show(term.classic.statistic, digits=4), term.classic.statistic),
+                    number(numbers.p(term.classic.p), term.classic.p),
+                    number(numbers.p(term.robust.p), term.robust.p),
+                    number(numbers.p(term.p_adjusted), term.p_adjusted),
+                    number(show(term.eta_squared.value, -2), term.eta_squared.value),
+                    number(show_ends(term.eta_squared.interval, -2), term.eta_squared.interval.low),
+                    Cell("shown" if term.shown else "", emphasis="good" if term.shown else "plain"),
+                ]
+            )
+            for term in metric.terms
+        ],
+    )

@@ -1,0 +1,182 @@
+"""A whole experiment as one file: a gzipped tar archive, which another workspace takes in."""
+
+from __future__ import annotations
+
+import io
+import os
+import platform
+import shutil
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from deviate.errors import BadInput, BadOption, NameTaken
+from deviate.experiment import SCHEMA
+from deviate.replicate.workspace.files import sync_file
+from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.replicate.workspace.lock import locked, locked_workspace
+
+#: Of the archives.
+SUFFIX = ".tar.gz"
+
+#: The first member says that the file is one of these; all others lie below the folder.
+HEAD, BELOW = "deviate-archive.json", "experiment"
+
+#: Begins the names of folders that an archive is unpacked to, before the process's id.
+_UNPACKING = ".unpacking-"
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What an archive holds."""
+
+    schema: int = SCHEMA
+    name: str
+    #: The folders that runs were made in, with all that they saved, are in it.
+    work: bool
+
+
+def export_experiment(folder: ExperimentFolder, path: Path, *, work: bool = False) -> None:
+    """Write an experiment to `path`: snapshot, records, logs, predictions and weights, and the runs' folders if asked.
+
+    The file is written aside and renamed.
+
+    Raises
+    ------
+    WorkspaceBusy
+        If runs of it are being made.
+    OSError
+        If the file cannot be written.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with locked(folder, ["deviate", "export", folder.name]):
+        try:
+            with tarfile.open(aside, "w:gz", compresslevel=6) as archive:
+                _add_head(archive, Head(name=folder.name, work=work))
+                archive.add(folder.path, BELOW, filter=lambda member: _kept(member, work=work))
+            sync_file(aside)
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+def _add_head(archive: tarfile.TarFile, head: Head) -> None:
+
+    data = msgspec.json.encode(head)
+    member = tarfile.TarInfo(HEAD)
+    member.size = len(data)
+    archive.addfile(member, io.BytesIO(data))
+
+
+def _kept(member: tarfile.TarInfo, *, work: bool) -> tarfile.TarInfo | None:
+    """Leave out working folders unless they are asked for, and what a killed tool left half removed or written."""
+    parts = member.name.split("/")
+    in_work = parts[1:2] == ["runs"] and parts[3:4] == ["work"]
+    aside = any(part.startswith(".") for part in parts[1:4])
+    return None if (in_work and not work) or (aside and not in_work and "snapshot" not in parts[1:2]) else member
+
+
+def is_archive(path: Path) -> bool:
+    """Tell whether a file is an experiment that was exported."""
+    try:
+        with tarfile.open(path, "r:gz") as archive:
+            first = archive.next()
+    except (OSError, EOFError, tarfile.TarError):
+        return False
+    return first is not None and first.name == HEAD
+
+
+def import_archive(path: Path, workspace: Workspace, name: str | None = None) -> ExperimentFolder:
+    """Take an exported experiment into a workspace, under its own name or another.
+
+    It is unpacked aside and renamed, so that half of one is never seen.
+
+    Raises
+    ------
+    BadInput
+        If the file is damaged, or holds what no experiment does.
+    NameTaken
+        If there is an experiment of that name.
+    """
+    if not hasattr(tarfile, "tar_filter"):
+        raise BadInput(
+            f"{path} is an archive, and Python {platform.python_version()} cannot unpack one safely",
+            hint="install Deviate with Python 3.11.4 or newer",
+        )
+    command = ["deviate", "import", str(path)]
+    head = _read_head(path)
+    target = workspace.experiment(name or head.name)
+    _require_free(target, workspace)
+    workspace.prepare()
+    with _unpacked(path, target) as aside, locked_workspace(workspace, command), locked(target, command):
+        _require_free(target, workspace)
+        experiment = aside.read_experiment()
+        if experiment.name != target.name:
+            aside.write_experiment(msgspec.structs.replace(experiment, name=target.name))
+        # What is there without an `experiment.json` is what a killed tool left of one that it was making.
+        shutil.rmtree(target.path, ignore_errors=True)
+        aside.path.rename(target.path)
+    return target
+
+
+def _read_head(path: Path) -> Head:
+    try:
+        with tarfile.open(path, "r:gz") as archive:
+            data = archive.extractfile(HEAD)
+            head = msgspec.json.decode(data.read() if data else b"", type=Head)
+    except (OSError, EOFError, KeyError, tarfile.TarError, msgspec.DecodeError) as problem:
+        raise _damaged(path, problem) from problem
+    if head.schema > SCHEMA:
+        raise BadInput(f"{path} was made by a newer Deviate", hint="pip install --upgrade deviate-dl")
+    return head
+
+
+def _require_free(target: ExperimentFolder, workspace: Workspace) -> None:
+    if target.name in workspace.names():
+        raise NameTaken(f"an experiment is named {target.name!r} already", hint="type --name for another name")
+
+
+@contextmanager
+def _unpacked(path: Path, target: ExperimentFolder) -> Iterator[ExperimentFolder]:
+    """Unpack an archive beside the experiments."""
+    beside = target.path.parent
+    for left in beside.glob(f"{_UNPACKING}*"):
+        if not _is_running(left.name.removeprefix(_UNPACKING)):
+            shutil.rmtree(left, ignore_errors=True)
+    place = beside / f"{_UNPACKING}{os.getpid()}"
+    try:
+        place.mkdir()
+        with tarfile.open(path, "r:gz") as archive:
+            archive.extractall(place, members=_checked(archive, path), filter="tar")
+        yield ExperimentFolder(place / BELOW)
+    except (EOFError, tarfile.TarError) as problem:
+        raise _damaged(path, problem) from problem
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _checked(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
+    """Yield the members that an experiment may have; `extractall` refuses those that lead out of the folder."""
+    for member in archive:
+        if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
+            raise _damaged(path, f"{member.name} is no file")
+        if member.name.split("/")[0] == BELOW:
+            yield member
+
+
+def _is_running(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _damaged(path: Path, problem: object) -> BadOption:
+    return BadOption(
+        f"{path} cannot be read as an exported experiment: {problem}", hint="export it again, and copy it whole"
+    )

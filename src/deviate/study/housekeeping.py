@@ -1,0 +1,125 @@
+"""Remove, rename and thin out stored experiments: nothing that another experiment has is touched.
+
+Every step is a rename or can be done again, so that the same command goes on after it was killed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from deviate.errors import NameTaken
+from deviate.replicate.executors.registry import make_executor
+from deviate.replicate.loop import end_leftover
+from deviate.replicate.prepare import clear_removed, discard, discard_work
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Workspace
+from deviate.replicate.workspace.lock import locked, locked_looks, locked_workspace
+from deviate.replicate.workspace.looks import rename_looks
+from deviate.replicate.workspace.run_files import Completed
+
+
+def remove(workspace: Workspace, name: str) -> None:
+    """Remove an experiment with all its runs; what a killed tool left running of it is ended.
+
+    Data folders that its runs link stay, since only the links are removed.
+
+    Raises
+    ------
+    UnknownExperiment
+        If there is none of that name.
+    WorkspaceBusy
+        If runs of it are being made.
+    """
+    with _held(workspace, name, "rm") as folder:
+        end_leftovers(folder)
+        discard(folder.path)
+    clear_removed(folder.path.parent)
+
+
+def rename(workspace: Workspace, name: str, new: str) -> ExperimentFolder:
+    """Give an experiment another name; comparisons that were made with it are still accounted for.
+
+    Raises
+    ------
+    UnknownExperiment
+        If there is none of that name.
+    BadOption
+        If the new name cannot be one.
+    NameTaken
+        If there is an experiment of that name.
+    WorkspaceBusy
+        If runs of it are being made.
+    """
+    target = workspace.experiment(new)
+    with _held(workspace, name, "mv", new) as folder, locked(target, ["deviate", "mv", name, new]):
+        if new in workspace.names():
+            raise NameTaken(f"an experiment is named {new!r} already", hint=f"type another name, or: deviate rm {new}")
+        end_leftovers(folder)
+        experiment = folder.read_experiment()
+        with locked_looks(workspace):
+            rename_looks(workspace, name, new, "" if experiment.imported else experiment.created)
+        # What is there without an `experiment.json` is what a killed tool left of one that it was making.
+        discard(target.path)
+        # Killed between the two, the folder has its old name, and the same command goes on.
+        folder.write_experiment(msgspec.structs.replace(experiment, name=new))
+        folder.path.rename(target.path)
+    return target
+
+
+def prune(workspace: Workspace, name: str, *, failed: bool = False) -> int:
+    """Remove the working folders of completed runs, `failed` ones too; return how many bytes that freed.
+
+    Records, logs, predictions and weights that were kept stay.
+
+    Raises
+    ------
+    UnknownExperiment
+        If there is none of that name.
+    WorkspaceBusy
+        If runs of it are being made.
+    """
+    with _held(workspace, name, "prune") as folder:
+        freed = prunable(folder, failed=failed)
+        for run in _done(folder, failed=failed):
+            discard_work(run)
+        clear_removed(folder.runs_folder)
+    clear_removed(folder.path.parent)
+    return freed
+
+
+def prunable(folder: ExperimentFolder, *, failed: bool = False) -> int:
+    """Return how many bytes the working folders hold that `prune` removes."""
+    return sum(disk_size(run.work) for run in _done(folder, failed=failed))
+
+
+def _done(folder: ExperimentFolder, *, failed: bool) -> Sequence[RunFolder]:
+    return [run for run in folder.runs() if run.is_done and (failed or isinstance(run.read_outcome(), Completed))]
+
+
+def end_leftovers(folder: ExperimentFolder) -> None:
+    """End what a killed tool left running of the runs that are not done."""
+    for run in folder.runs():
+        info = run.read_info()
+        if info is not None and not run.is_done:
+            end_leftover(run, make_executor(info.executor, 1))
+
+
+def disk_size(path: Path) -> int:
+    """Return the bytes of the files below a folder; links lead elsewhere and count nothing, and a file counts once."""
+    files = (os.lstat(Path(parent, name)) for parent, _, names in os.walk(path) for name in names)
+    return sum({(each.st_dev, each.st_ino): each.st_blocks * 512 for each in files}.values())
+
+
+@contextmanager
+def _held(workspace: Workspace, name: str, *words: str) -> Iterator[ExperimentFolder]:
+    """Hold an experiment, and the names of all."""
+    command = ["deviate", words[0], name, *words[1:]]
+    workspace.find_experiment(name)
+    with locked_workspace(workspace, command):
+        folder = workspace.find_experiment(name)
+        with locked(folder, command):
+            yield folder

@@ -1,0 +1,217 @@
+"""``prune``, ``rm``, ``mv``, ``export``, ``import`` lose nothing that was not meant, also where they are killed."""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+
+import pytest
+from cli_tool import TRAIN, deviate, tree
+
+from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.lock import locked
+from deviate.replicate.workspace.looks import ComparedSide, read_looks
+
+#: Set DEVIATE_REPEATS to look for rare moments of a kill.
+REPEATS = int(os.environ.get("DEVIATE_REPEATS", "2"))
+
+SAVING = TRAIN + '\nopen("model.txt", "w").write("x" * 100_000)\n'
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Two experiments that link a folder of data."""
+    project = tmp_path_factory.mktemp("made")
+    (project / "train.py").write_text(SAVING)
+    (project / "data").mkdir()
+    (project / "data" / "set.txt").write_text("precious")
+    before = os.getcwd()
+    os.chdir(project)
+    try:
+        for name, epochs in (("one", 3), ("two", 4)):
+            words = ("--link", "data/**", "--name", name, "--", sys.executable, "train.py", epochs)
+            assert deviate("run", "-n", "5", "--vary", "algo", *words).status == 0
+    finally:
+        os.chdir(before)
+    return project
+
+
+@pytest.fixture
+def project(made, tmp_path, monkeypatch):
+    place = tmp_path / "project"
+    shutil.copytree(made, place, symlinks=True)
+    monkeypatch.chdir(place)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return place
+
+
+def experiment(project, name):
+    return project / ".deviate" / "experiments" / name
+
+
+def report(name):
+    done = deviate("report", name, "--format", "json")
+    assert done.status == 0, done.err
+    document = done.json
+    return document["variants"][0]["metrics"], document["variants"][0]["runs"]
+
+
+def test_removing_takes_one_experiment_and_nothing_else(project):
+    other = tree(experiment(project, "two"))
+    assert deviate("rm", "one", "--yes").out == "removed one\n"
+    assert Workspace(project).names() == ["two"]
+    assert tree(experiment(project, "two")) == other
+    assert (project / "data" / "set.txt").read_text() == "precious"
+    assert sorted(path.name for path in (project / ".deviate" / "experiments").iterdir()) == ["two"]
+
+
+def test_nothing_is_removed_without_a_yes(project):
+    before = tree(project)
+    for words in (("rm", "one"), ("prune",)):
+        done = deviate(*words)
+        assert done.status == 2
+        assert "add --yes" in done.err
+    assert tree(project) == before
+
+
+def test_an_experiment_that_is_not_there_removes_no_other(project):
+    done = deviate("rm", "one", "three", "--yes")
+    assert done.status == 2
+    assert "no experiment is named 'three'" in done.err
+    assert Workspace(project).names() == ["one", "two"]
+
+
+def test_an_experiment_in_use_is_left_alone(project):
+    with locked(Workspace(project).experiment("one"), ["deviate", "run"]):
+        for words in (("rm", "one", "--yes"), ("mv", "one", "new"), ("prune", "one", "--yes"), ("export", "one")):
+            done = deviate(*words)
+            assert done.status == 2
+            assert "another deviate works on experiment 'one'" in done.err
+    assert Workspace(project).names() == ["one", "two"]
+
+
+def test_pruning_keeps_every_number(project):
+    before = report("one")
+    done = deviate("prune", "one", "--yes")
+    assert done.out.startswith("freed 0.")
+    assert not list(experiment(project, "one").glob("runs/*/work"))
+    assert list(experiment(project, "two").glob("runs/*/work/**/model.txt"))
+    assert report("one") == before
+    assert (project / "data" / "set.txt").read_text() == "precious"
+    assert deviate("prune", "one", "--yes").out.startswith("nothing to delete")
+
+
+def test_a_renamed_experiment_goes_on_and_its_looks_count(project):
+    assert deviate("compare", "one", "two").status == 0
+    before = report("one")
+    assert deviate("mv", "one", "first").status == 0
+    workspace = Workspace(project)
+    assert workspace.names() == ["first", "two"]
+    assert report("first") == before
+    sides = (
+        ComparedSide(name, "algo", workspace.experiment(name).read_experiment().created) for name in workspace.names()
+    )
+    assert len(read_looks(workspace, *sides).looks) == 1
+    words = ("--link", "data/**", "--name", "first", "--", sys.executable, "train.py", "3")
+    assert deviate("run", "-n", "6", "--vary", "algo", *words).status == 0
+    assert len(report("first")[1]) == 6
+
+
+@pytest.mark.parametrize(("new", "said"), [("two", "named 'two' already"), ("a/b", "cannot name")])
+def test_a_name_that_is_taken_or_is_none_is_refused(project, new, said):
+    done = deviate("mv", "one", new)
+    assert done.status == 2
+    assert said in done.err
+    assert Workspace(project).names() == ["one", "two"]
+
+
+def test_an_exported_experiment_is_the_same_elsewhere(project, tmp_path, monkeypatch):
+    before = report("one")
+    assert deviate("export", "one", "--with-work", "-o", tmp_path / "one.tar.gz").status == 0
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(project, elsewhere, ignore=shutil.ignore_patterns(".deviate"))
+    monkeypatch.chdir(elsewhere)
+    done = deviate("import", tmp_path / "one.tar.gz", "--json")
+    assert done.json["experiments"][0]["name"] == "one"
+    assert report("one") == before
+    words = ("--link", "data/**", "--name", "one", "--", sys.executable, "train.py", "3")
+    assert deviate("run", "-n", "6", "--vary", "algo", *words).status == 0
+    assert len(report("one")[1]) == 6
+    assert deviate("import", tmp_path / "one.tar.gz").status == 2
+    assert deviate("import", tmp_path / "one.tar.gz", "--name", "again").status == 0
+    assert report("again") == before
+
+
+def test_working_folders_are_exported_only_where_asked(project, tmp_path):
+    for words, there in (((), False), (("--with-work",), True)):
+        deviate("export", "one", *words, "-o", "one.tar.gz")
+        with tarfile.open("one.tar.gz") as archive:
+            assert any("/work/" in name for name in archive.getnames()) == there
+
+
+def test_a_damaged_archive_leaves_nothing(project):
+    deviate("export", "one", "-o", "one.tar.gz")
+    data = (project / "one.tar.gz").read_bytes()
+    (project / "half.tar.gz").write_bytes(data[: len(data) // 2])
+    before = tree(project / ".deviate" / "experiments")
+    done = deviate("import", "half.tar.gz", "--name", "half")
+    assert done.status == 2
+    assert "export it again" in done.err
+    assert tree(project / ".deviate" / "experiments") == before
+
+
+def test_an_archive_that_leads_elsewhere_writes_nothing_there(project, tmp_path):
+    deviate("export", "one", "-o", "one.tar.gz")
+    with tarfile.open("one.tar.gz") as archive:
+        members = [(member, archive.extractfile(member)) for member in archive if member.isreg()]
+        with tarfile.open("evil.tar.gz", "w:gz") as evil:
+            for member, content in members:
+                evil.addfile(member, content)
+            member, content = members[1]
+            content.seek(0)
+            member.name = "experiment/../../../../stolen.txt"
+            evil.addfile(member, content)
+    done = deviate("import", "evil.tar.gz", "--name", "evil")
+    assert done.status == 2
+    assert not list(tmp_path.rglob("stolen.txt"))
+    assert Workspace(project).names() == ["one", "two"]
+
+
+def killed(*words):
+    """Start a command, kill it at a random moment, and return whether it had ended."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "deviate", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(random.uniform(0.1, 1.2))
+    process.kill()
+    process.communicate()
+    return process.returncode == 0
+
+
+@pytest.mark.parametrize("repeat", range(REPEATS))
+def test_a_kill_at_any_moment_loses_nothing_and_the_same_command_goes_on(project, repeat):
+    random.seed(repeat)
+    numbers, other = report("one"), tree(experiment(project, "two"))
+    if not killed("export", "one", "-o", "one.tar.gz"):
+        assert deviate("export", "one", "-o", "one.tar.gz").status == 0
+    if not killed("import", "one.tar.gz", "--name", "copy"):
+        assert "copy" in Workspace(project).names() or deviate("import", "one.tar.gz", "--name", "copy").status == 0
+    assert report("copy") == numbers
+    killed("mv", "copy", "moved")
+    if "moved" not in Workspace(project).names():
+        assert deviate("mv", "copy", "moved").status == 0
+    assert report("moved") == numbers
+    killed("prune", "moved", "--yes")
+    assert report("moved") == numbers
+    killed("rm", "moved", "--yes")
+    if "moved" in Workspace(project).names():
+        assert report("moved") == numbers
+        assert deviate("rm", "moved", "--yes").status == 0
+    # What is left of a kill goes with the next command of that kind.
+    assert deviate("rm", "one", "--yes").status == 0
+    left = {path.name for path in (project / ".deviate" / "experiments").iterdir()}
+    assert {name for name in left if not name.startswith(".unpacking-")} == {"two"}
+    assert tree(experiment(project, "two")) == other

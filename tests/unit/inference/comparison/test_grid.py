@@ -1,0 +1,210 @@
+"""The cells of a grid: what is claimed of them, in numbers and in sentences."""
+
+import json
+
+import msgspec
+import numpy as np
+import pytest
+from compared_sides import prints, side, side_metric, write_experiment
+
+from deviate.contrast.multiplicity import adjust
+from deviate.errors import BadOption
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.inference.grid.compare import FAMILIES, compare_cells
+from deviate.inference.grid.facts import GridLook, MissingCell
+from deviate.inference.grid.read import names_grid, read_grid
+from deviate.project.cells import read_cells
+from deviate.replicate.workspace.folders import Workspace
+from deviate.report.pages.grid import grid_page
+from deviate.report.text.grid import best_sentence, effects_sentence, grid_caveats, grid_headline, grid_methods
+from deviate.report.writers.grid_csv import grid_csv
+from deviate.report.writers.grid_json import grid_json
+from deviate.report.writers.terminal import render_terminal
+
+FILE = """\
+[[experiment]]
+name = "digits"
+command = "python train.py --lr {lr} --width {width}"
+[experiment.grid]
+lr = [0.1, 0.01]
+width = [32, 64]
+"""
+
+#: Means in units of the SD of runs: only `lr` matters.
+SHIFTS = (6.0, 6.2, 0.0, 0.1)
+
+
+@pytest.fixture
+def cells(tmp_path):
+    (tmp_path / "deviate.toml").write_text(FILE)
+    return read_cells(tmp_path)
+
+
+def made(cells, shifts=SHIFTS, n=8, **changes):
+    rng = np.random.default_rng(0)
+    return [
+        side(
+            cell.name,
+            [
+                side_metric("test acc", 90 + 0.5 * (rng.standard_normal(n) + shift), **changes),
+                side_metric("train loss", rng.random(n), kind="loss", direction="lower"),
+                side_metric("time per run", 10 + rng.random(n), kind="speed", unit="s", direction="lower"),
+            ],
+        )
+        for cell, shift in zip(cells, shifts, strict=True)
+    ]
+
+
+def compared(cells, sides, alpha=0.05, **options):
+    return compare_cells(cells, sides, ComparisonOptions(alpha=alpha, **options), GridLook(number=1, alpha=alpha))
+
+
+def test_the_factor_that_matters_is_shown_and_the_best_cells_are_marked(cells):
+    grid = compared(cells, made(cells))
+    claimed, explored = grid.metrics
+    assert (claimed.name, claimed.claimed, explored.claimed) == ("test acc", True, False)
+    assert {term.name: term.shown for term in claimed.terms} == {"lr": True, "width": False, "lr × width": False}
+    assert {cell.label for cell in claimed.best} == {"lr=0.1,width=32", "lr=0.1,width=64"}
+    assert "time per run" not in [metric.name for metric in grid.metrics]
+    best, effects = grid_headline(grid)
+    assert best.startswith("lr=0.1,width=32 has the best test acc, 93.18 ± 0.30 (mean ± SD, 8 runs)")
+    assert best.endswith("; 1 other cell may be as good or better: lr=0.1,width=64.")
+    assert effects.startswith("Shown to change test acc: lr (p < 0.0001); no effect is shown of width and lr × width.")
+
+
+def test_one_cell_that_beats_all_others_is_said_to_be_best(cells):
+    metric = compared(cells, made(cells, (20.0, 6.0, 0.0, -6.0))).metrics[0]
+    assert best_sentence(metric).endswith("and is shown to be the best of 4 cells.")
+    assert [cell.may_be_best for cell in metric.cells] == [True, False, False, False]
+
+
+def test_effects_and_pairs_share_alpha(cells):
+    metric = compared(cells, made(cells)).metrics[0]
+    expected = adjust([term.robust.p for term in metric.terms], "holm")
+    assert [term.p_adjusted for term in metric.terms] == pytest.approx([min(1, FAMILIES * p) for p in expected])
+    assert (metric.family_terms, metric.family_pairs) == (3, 6)
+
+
+def test_false_claims_of_any_kind_stay_below_alpha(cells):
+    rng = np.random.default_rng(5)
+    claims = 0
+    for _ in range(60):
+        sides = [side(cell.name, [side_metric("test acc", rng.standard_normal(5))]) for cell in cells]
+        metric = compared(cells, sides, alpha=0.2).metrics[0]
+        claims += any(term.shown for term in metric.terms) or len(metric.best) < len(cells)
+    # 20 % of 60, with 3 standard errors of 3.1.
+    assert claims <= 21
+
+
+def test_few_runs_claim_nothing(cells):
+    grid = compared(cells, made(cells, n=3))
+    metric = grid.metrics[0]
+    assert not metric.best
+    assert not any(term.shown for term in metric.terms)
+    assert "Nothing is claimed: claims take 5 runs in each cell, and lr=0.01,width=32 has 3." in best_sentence(metric)
+    assert effects_sentence(metric, grid) == "The table of effects on test acc is for orientation."
+
+
+def test_runs_that_repeat_one_draw_claim_nothing(cells):
+    sides = made(cells)
+    sides[0] = msgspec.structs.replace(sides[0], prints=prints(*["same"] * 8))
+    sides[1:] = [msgspec.structs.replace(each, prints=prints(*"abcdefgh")) for each in sides[1:]]
+    metric = compared(cells, sides).metrics[0]
+    assert metric.withheld.startswith("all runs of digits@lr=0.1,width=32 used the same random numbers for shuffle")
+    assert not any(term.shown for term in metric.terms)
+
+
+def test_without_a_direction_no_cell_is_best(cells):
+    metric = compared(cells, made(cells, direction=None), metrics=["test acc"]).metrics[0]
+    assert metric.terms[0].shown
+    assert best_sentence(metric).startswith("No cell is called best in test acc")
+    asked = compared(cells, made(cells, direction=None), directions={"test acc": "lower"}, metrics=["test acc"])
+    assert {cell.label for cell in asked.metrics[0].best} == {"lr=0.01,width=32", "lr=0.01,width=64"}
+
+
+def test_nothing_that_changes_the_mean_is_said(cells):
+    grid = compared(cells, made(cells, (0, 0, 0, 0)))
+    sentence = effects_sentence(grid.metrics[0], grid)
+    assert sentence == "No effect on test acc is shown, neither of a factor nor of an interaction."
+
+
+def test_cells_that_are_missing_leave_no_analysis_of_variance(cells):
+    sides = made(cells)
+    look = GridLook(number=2, alpha=0.006, unrecorded="no space")
+    missing = [MissingCell(experiment=cells[3].name, reason="no run completed")]
+    grid = compare_cells(cells[:3], sides[:3], ComparisonOptions(), look, missing)
+    assert effects_sentence(grid.metrics[0], grid) == (
+        "There is no analysis of variance of test acc: not every combination of the factors is there."
+    )
+    said = [caveat.message for caveat in grid_caveats(grid)]
+    assert "digits@lr=0.01,width=64 is not compared: no run completed." in said
+    assert any("this is look 2, and p must be below 0.006" in message for message in said)
+    assert any("could not be recorded (no space)" in message for message in said)
+
+
+def test_every_writer_has_every_cell(cells):
+    grid = compared(cells, made(cells))
+    document = json.loads(grid_json(grid))
+    assert [cell["label"] for cell in document["metrics"][0]["cells"]] == [cell.label for cell in cells]
+    assert document["metrics"][0]["effects"][2]["name"] == "lr × width"
+    assert len(grid_csv(grid).splitlines()) == 1 + 2 * len(cells)
+    screen, full = (render_terminal(grid_page(grid, reader)) for reader in ("screen", "full"))
+    assert all(cell.label in text for cell in cells for text in (screen, full))
+    assert "may be best" in screen
+    assert "all claims hold at 5% together" in " ".join(full.split())
+    assert "over the 3 effects and, separately, over the 6 pairs" in " ".join(grid_methods(grid))
+
+
+@pytest.fixture
+def stored(tmp_path, cells):
+    workspace = Workspace(tmp_path)
+    rng = np.random.default_rng(0)
+    for cell, shift in zip(cells, SHIFTS, strict=True):
+        folder = write_experiment(tmp_path, cell.name, {"test acc": 90 + 0.5 * (rng.standard_normal(6) + shift)})
+        folder.write_experiment(msgspec.structs.replace(folder.read_experiment(), command=cell.command))
+    return workspace
+
+
+def test_looks_at_growing_cells_are_accounted_for(stored, cells):
+    first = read_grid(stored, ["digits"], ComparisonOptions())
+    assert (first.look.number, first.look.alpha) == (1, 0.05)
+    assert read_grid(stored, [], ComparisonOptions()).look == first.look
+    for cell in cells:
+        folder = write_experiment_again(stored, cell)
+        assert len(folder.completed_runs()) == 7
+    second = read_grid(stored, ["digits"], ComparisonOptions())
+    assert second.look.number == 2
+    assert second.look.alpha < 0.05
+
+
+def write_experiment_again(workspace, cell):
+    """Add a run: the one with index 5 once more."""
+    import shutil
+
+    folder = workspace.experiment(cell.name)
+    shutil.copytree(folder.runs_folder / "algo+impl-5", folder.runs_folder / "algo+impl-6")
+    return folder
+
+
+def test_runs_of_another_command_are_left_out(stored, cells):
+    folder = stored.experiment(cells[0].name)
+    folder.write_experiment(msgspec.structs.replace(folder.read_experiment(), command=["python", "other.py"]))
+    (missing,) = read_grid(stored, ["digits"], ComparisonOptions()).missing
+    assert (missing.experiment, missing.reason) == (
+        cells[0].name, "its runs were made with another command than deviate.toml says now",
+    )  # fmt: skip
+
+
+def test_names_mean_a_grid_only_where_there_is_one(tmp_path, cells):
+    assert names_grid(tmp_path, [])
+    assert names_grid(tmp_path, ["digits"])
+    assert names_grid(tmp_path, ["digits:algo"])
+    assert not names_grid(tmp_path, ["digits@lr=0.1,width=32"])
+    assert not names_grid(tmp_path, ["digits", "other"])
+    assert not names_grid(tmp_path, ["other"])
+
+
+def test_a_grid_without_runs_says_what_to_type(tmp_path, cells):
+    with pytest.raises(BadOption, match="0 of 4 cells of 'digits' have completed runs") as caught:
+        read_grid(Workspace(tmp_path), ["digits"], ComparisonOptions())
+    assert caught.value.hint == "make them with: deviate run"
