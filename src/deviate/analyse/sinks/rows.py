@@ -165,7 +165,8 @@ SINKS = (
     # Files, tables and figures.
     Sink("csv", "writerow writerows", first_text),
     Sink("json", "dump", dumped, receiver=r"json$"),
-    Sink("file", "write writelines write_text", file_text, when=_writes_file),
+    Sink("file", "write_text", file_text),
+    Sink("file", "write writelines", file_text, when=_writes_file),
     Sink("file", "savez savez_compressed", named_lists),
     Sink("print", "add_row append_row", texts(), when=_is_table),
     Sink("csv", "to_csv to_json to_excel to_parquet to_pickle to_feather", data_frame),

@@ -19,7 +19,9 @@ def {name}():
 {step}
         print("{name} loss", loss.item())
 """
-PARSER = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--kind')\nargs = parser.parse_args()\n"
+PARSER = (
+    "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--kind')\nargs = parser.parse_args()\n"
+)
 
 
 def training(name: str) -> str:

@@ -58,3 +58,24 @@ def test_a_loop_over_devices_sessions_or_names_repeats_trainings(tmp_path, aroun
     findings = analyse(tmp_path, train=f"{STEPS}\nfrom settings import *\n{around}\n    fit(3)\n")
     assert findings.main_loop is not None
     assert findings.main_loop.variable == "step"
+
+
+def test_a_model_of_another_library_is_not_fitted_as_kerass_are(tmp_path):
+    models = """
+    import catboost
+    import keras
+    class Net:
+        def fit(self, x, y):
+            self.model = keras.Sequential()
+            self.model.compile(loss="mse", optimizer="sgd")
+            self.model.fit(x, y)
+    class Trees(Net):
+        def fit(self, x, y):
+            self.model = catboost.CatBoostRegressor()
+            self.model.fit(x, y, verbose=100)
+    from data import x, y
+    Net().fit(x, y)
+    Trees().fit(x, y)
+    """
+    findings = analyse(tmp_path, train=textwrap.dedent(models))
+    assert {(metric.variable, metric.line) for metric in findings.metrics} == {("fit:loss", 8)}
