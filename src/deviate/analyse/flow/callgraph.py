@@ -49,7 +49,7 @@ class CallGraph:
         func = call.func
         if not isinstance(func, ast.Attribute) or func.attr in COMMON_METHODS:
             return []
-        units = self.program.methods.get(func.attr, [])
+        units = [unit for unit in self.program.methods.get(func.attr, []) if unit in self.program.reached]
         if not units or len(units) > MAX_SAME_NAMED:
             return []
         if isinstance(func.value, ast.Name):

@@ -103,6 +103,9 @@ class Flow:
         return remembered if remembered is not None else self.once(key, lambda: self._bound(node.id, bindings, home))
 
     def _bound(self, name: str, bindings: list[Binding], home: Scope) -> Value:
+        if len(bindings) > 1 and all(binding.kind == "import" for binding in bindings):
+            live = [each for each in bindings if self.program.may_run(each.scope.unit, each.nesting)]
+            bindings = live or bindings
         filled = filled_by_others(self, name, home, bindings)
         value = join([*(self.binding(binding) for binding in bindings), *filled])
         is_weights = name == "params" and bool(bindings) and _is_functional(bindings[0].scope.module)

@@ -124,7 +124,8 @@ class _Reach:
     def _name(self, name: str, scope: Scope) -> None:
         bindings = bindings_of(name, scope)
         for binding in bindings:
-            self._binding(binding, 0)
+            if binding.nesting is None or self.program.may_run(binding.scope.unit, binding.nesting):
+                self._binding(binding, 0)
         for star in () if bindings else scope.module.stars:
             self._reach_target(self.program.resolve_dotted(name_below(star, name), scope.module), 0)
 

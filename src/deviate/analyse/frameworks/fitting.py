@@ -57,7 +57,7 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
         return bool(keywords & _KEYWORDS)
     return (
         bool(_TRAINERS.search(receiver))
-        and (name != "run" or bool(site.node.args or keywords))
+        and (name != "run" or typed or bool(site.node.args or keywords))
         and not receiver.endswith("sess")
     )
 

@@ -21,6 +21,8 @@ _HF_EVALUATION = ("eval_loss", "eval_runtime", "eval_samples_per_second", "eval_
 #: Most certain; the rest is bookkeeping of the same run.
 _HF_MAIN = {"loss", "eval_loss"}
 _FITS = {"fit", "fit_generator"}
+#: Libraries whose models are fitted as well, and report nothing as Keras does.
+_OTHERS = {"catboost", "lightgbm", "xgboost", "sklearn"}
 
 
 def framework_metrics(flow: Evaluator, fitting: list[CallSite]) -> list[Metric]:
@@ -35,6 +37,9 @@ def framework_metrics(flow: Evaluator, fitting: list[CallSite]) -> list[Metric]:
 def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     if called_name(site.node) not in _FITS or not isinstance(site.node.func, ast.Attribute):
         return
+    libraries = _libraries(flow, site)
+    if libraries and libraries <= _OTHERS:
+        return
     compiled = _compiled_with(site, _compile_calls(flow.program))
     if not compiled or _is_silent(site):
         return
@@ -44,6 +49,15 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
         names.extend([f"val_{name}" for name in names])
     for name in names:
         yield _metric(site, name, "keras", 0.95)
+
+
+def _libraries(flow: Evaluator, site: CallSite) -> set[str]:
+    """Return the libraries that the fitted model may be of; one that the function assigns itself is what counts."""
+    assert isinstance(site.node.func, ast.Attribute)
+    model = site.node.func.value
+    own = [store.value for store in site.scope.unit.stores if text_of(store.target) == text_of(model)]
+    refs = [ref for made in own or [model] for ref in flow.value(made, site.scope).refs]
+    return {ref.dotted.partition(".")[0] for ref in refs if isinstance(ref, External)}
 
 
 def _is_silent(site: CallSite) -> bool:

@@ -73,7 +73,11 @@ class Candidate:
     @property
     def repeats(self) -> bool:
         """Whether it repeats whole trainings, or does something else to each of a few things."""
-        if not isinstance(self.node, (ast.For, ast.AsyncFor)) or not self.words & _REPEATS or self.counts_epochs:
+        if not isinstance(self.node, (ast.For, ast.AsyncFor)) or self.counts_epochs:
+            return False
+        if _counts_machines(self.node.iter):
+            return True
+        if not self.words & _REPEATS:
             return False
         return isinstance(self.node.target, ast.Tuple) or not self.counts
 
@@ -189,6 +193,14 @@ class LoopFinder:
         score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
         score -= 1.5 * (isinstance(node, ast.Call))
         return -score, self.program.modules.index(unit.module), file, node.lineno
+
+
+def _counts_machines(node: ast.expr) -> bool:
+    """``range(num_gpus)``: once for each device or process."""
+    if not isinstance(node, ast.Call) or called_name(node) not in _COUNTS or not node.args:
+        return False
+    words = {word for arg in node.args for name in re.findall(r"[A-Za-z]+", text_of(arg)) for word in words_of(name)}
+    return not words.isdisjoint({"gpu", "gpus", "ngpu", "ngpus", "world", "devices", "processes", "workers", "towers"})
 
 
 def _encloses(outer: Candidate, inner: Candidate) -> bool:

@@ -18,6 +18,7 @@ _PROMPT = re.compile(r"^\s*(?:[$>%#*-]\s+|`+(?:bash|sh|shell|python(?=python))?\
 _OPEN = re.compile(r"[$<>\[\]{}|]|\.\.\.|^/?path|your", re.IGNORECASE)
 
 #: What stands for further options.
+_WORDY = re.compile(r"<[^<>]*\s[^<>]*>|\[[^\[\]]*\s[^\[\]]*\]")
 _NOTE = re.compile(r"[<\[{(].*[>\]})]$|\.\.\.$|[<\[]-")
 
 #: Words of commands that do not train.
@@ -69,7 +70,8 @@ def _commands(text: str, root: Path, entry: Path) -> Iterator[list[str]]:
     if entry.name not in text and entry.stem not in text:
         return
     joined = re.sub(r"\\\s*\n", " ", text)
-    lines = (_PROMPT.sub("", line).replace("`", " ") for line in joined.splitlines() if entry.stem in line)
+    named = (line for line in joined.splitlines() if entry.stem in line)
+    lines = (_WORDY.sub("", _PROMPT.sub("", line)).replace("`", " ") for line in named)
     name = entry.relative_to(root).as_posix() if entry.is_relative_to(root) else entry.name
     for line in lines:
         for words, _ in simple_commands(line, root):

@@ -10,7 +10,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From
 from deviate.analyse.naming.words import word_lists
 from deviate.analyse.source.index import Scope, local_bindings
-from deviate.analyse.source.syntax import dotted_text
+from deviate.analyse.source.syntax import called_name, dotted_text
 from deviate.analyse.texts.building import is_list, is_textual
 from deviate.analyse.texts.parts import tag_of, tagged, take_apart
 from deviate.analyse.texts.reported import Part, ReportedValue, as_mapping, change_values, with_label
@@ -22,6 +22,8 @@ Reader = Callable[[Evaluator, ast.Call, Scope], list[Part] | None]
 BY_NAME = 99
 #: Arguments of reporting calls that are no values.
 _NO_VALUES = word_lists(__file__)["arguments that are no values"]
+#: Functions that make an array of a list.
+_ARRAYS = {"array", "asarray", "tensor", "as_tensor", "Tensor", "FloatTensor", "DoubleTensor"}
 _MAX_TABLE_DEPTH = 12
 
 
@@ -85,6 +87,18 @@ def keyword(name: str, *tag_names: str) -> Reader:
         return None if expr is None else with_tag(flow, argument(call, BY_NAME, *tag_names), expr, scope)
 
     return read
+
+
+def plotted_point(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read the one number that is drawn of ``line(Y=np.array([loss]), win="loss")``."""
+    expr = argument(call, BY_NAME, "Y") or (call.args[0] if call.args else None)
+    while expr is not None:
+        inner = expr.elts if isinstance(expr, (ast.List, ast.Tuple)) else []
+        made = expr.args if isinstance(expr, ast.Call) and called_name(expr) in _ARRAYS else []
+        if len(inner) != 1 and not made:
+            break
+        expr = (*inner, *made)[0]
+    return None if expr is None else with_tag(flow, argument(call, BY_NAME, "name", "win"), expr, scope)
 
 
 def mapping(position: int) -> Reader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from deviate.analyse.flow.evaluator import Evaluator
@@ -11,11 +12,14 @@ from deviate.analyse.flow.values import From
 from deviate.analyse.sinks.aliases import original_calls
 from deviate.analyse.sinks.readers import with_tag
 from deviate.analyse.sinks.rows import BY_CALL, OWN_FUNCTION, OWN_NAMES
-from deviate.analyse.source.index import CallSite, Nesting, Scope, Store, bindings_of
+from deviate.analyse.source.index import CallSite, Nesting, Scope, Store, Unit, bindings_of, only_binding
 from deviate.analyse.source.syntax import called_name, dotted_text
 from deviate.analyse.texts.parts import take_apart
-from deviate.analyse.texts.reported import Part, ReportedValue, surround
+from deviate.analyse.texts.reported import Part, ReportedValue, as_mapping, surround
 
+#: Methods whose results Lightning logs, before it had ``self.log``, and under which keys.
+_RETURNING = re.compile(r"^(training|validation|test)_(step|step_end|end|epoch_end)$")
+_LOGGED_KEYS = {"log", "progress_bar"}
 #: Attributes that progress bars show.
 _BAR_ATTRIBUTES = {"suffix", "desc", "postfix", "message"}
 #: Mappings whose items a framework reports.
@@ -75,6 +79,19 @@ def report_of_store(flow: Evaluator, store: Store) -> Report | None:
             sink = ""  # a mapping of the program's own
         parts = with_tag(flow, target.slice, value, scope) if sink else None
     return Report(sink, surround(parts), scope, store.nesting, store.statement) if parts is not None else None
+
+
+def reports_of_returns(flow: Evaluator, unit: Unit) -> Iterator[Report]:
+    """Yield what methods of Lightning's modules hand back to be logged: ``return {"loss": loss, "log": logs}``."""
+    tests = unit.name.startswith("test") and "test" not in flow.program.calls
+    if unit.owner is None or tests or not _RETURNING.search(unit.name):
+        return
+    for result, scope in unit.returns:
+        binding = only_binding(result.id, scope) if isinstance(result, ast.Name) else None
+        whole = binding.value if binding is not None and isinstance(binding.value, ast.Dict) else result
+        for key, value in zip(whole.keys, whole.values, strict=True) if isinstance(whole, ast.Dict) else ():
+            if isinstance(key, ast.Constant) and key.value in _LOGGED_KEYS:
+                yield Report("tracker", surround(as_mapping(take_apart(flow, value, scope))), scope, None, whole)
 
 
 def _named_beside(store: Store) -> ast.expr | None:

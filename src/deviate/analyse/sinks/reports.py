@@ -14,7 +14,7 @@ from deviate.analyse.flow.values import From, Instance, Param
 from deviate.analyse.naming.words import meaning_of, words_of
 from deviate.analyse.sinks.naming import does_nothing, names_items, names_metric, number_of
 from deviate.analyse.sinks.readers import elements_of, with_tag
-from deviate.analyse.sinks.report import Report, report_of_call, report_of_store
+from deviate.analyse.sinks.report import Report, report_of_call, report_of_store, reports_of_returns
 from deviate.analyse.sinks.rows import receiver_text
 from deviate.analyse.sinks.stores import Container, Kept, has_text, kept_by, shown_by
 from deviate.analyse.source.index import CallSite, ClassScope, ModuleIndex, Store, Unit
@@ -92,7 +92,9 @@ class Reports:
         calls = (site for site in unit.calls if self._runs(site) and not self._is_own(site))
         stores = (store for store in unit.stores if self._runs(store))
         reports = chain(
-            (report_of_call(self.flow, site) for site in calls), (report_of_store(self.flow, store) for store in stores)
+            (report_of_call(self.flow, site) for site in calls),
+            (report_of_store(self.flow, store) for store in stores),
+            reports_of_returns(self.flow, unit),
         )
         return (report for report in reports if report is not None and report.values)
 

@@ -1,0 +1,140 @@
+"""Which of several alternatives is read where no command is given: the documented one, the chosen one, the first one."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from analysed_projects import HEAD, STEP, write
+
+from deviate.analyse.project import analyse_project
+from deviate.analyse.settings.documented import documented_arguments
+
+#: A function that trains and reports one value under a name.
+_TRAINS = """
+def {name}():
+    for epoch in range(2):
+        for x, y in loader:
+{step}
+        print("{name} loss", loss.item())
+"""
+PARSER = (
+    "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--kind')\nargs = parser.parse_args()\n"
+)
+
+
+def training(name: str) -> str:
+    return _TRAINS.format(name=name, step=textwrap.indent(STEP.strip(), " " * 12))
+
+
+def reported(folder: Path, text: str, **others: str) -> set[str]:
+    findings = analyse_project(write(folder, train=HEAD + text, **others), Path("train.py"))
+    return {metric.name for metric in findings.metrics if metric.selected}
+
+
+CHAIN = (
+    training("small")
+    + training("large")
+    + PARSER
+    + "if args.kind == 'small':\n    small()\nelif args.kind == 'large':\n    large()\n"
+)
+
+
+def test_of_alternatives_the_first_is_read_where_nothing_tells(tmp_path):
+    assert reported(tmp_path, CHAIN) == {"small loss"}
+
+
+def test_the_documented_command_chooses(tmp_path):
+    (tmp_path / "README.md").write_text("Train it:\n\n```\n$ python train.py --kind large <other options>\n```\n")
+    assert reported(tmp_path, CHAIN) == {"large loss"}
+
+
+def test_where_documents_differ_the_first_alternative_is_read(tmp_path):
+    (tmp_path / "README.md").write_text("python train.py --kind large\n\npython train.py --kind small\n")
+    assert reported(tmp_path, CHAIN) == {"small loss"}
+
+
+def test_a_default_chooses(tmp_path):
+    assert reported(tmp_path, CHAIN.replace("'--kind'", "'--kind', default='large'")) == {"large loss"}
+
+
+def test_an_alternative_that_only_evaluates_is_not_the_first(tmp_path):
+    text = CHAIN.replace("'small':", "'evaluate':").replace("    small()", "    print('checked')")
+    assert reported(tmp_path, text) == {"large loss"}
+
+
+def test_what_a_loop_goes_through_is_no_alternative(tmp_path):
+    text = training("train") + training("fine") + "for phase in ('a', 'b'):\n    if phase == 'a':\n        train()\n"
+    assert reported(tmp_path, text + "    elif phase == 'b':\n        fine()\n") == {"train loss", "fine loss"}
+
+
+def test_a_feature_that_the_documents_leave_off_may_still_be_switched_on(tmp_path):
+    (tmp_path / "README.md").write_text("python train.py\n")
+    before = PARSER.replace("'--kind'", "'--verbose', action='store_true'")
+    text = before + training("small").replace("        print(", "        if args.verbose: print(") + "small()\n"
+    assert reported(tmp_path, text) == {"small loss"}
+
+
+def test_imports_of_alternatives_that_are_not_taken_are_not_reached(tmp_path):
+    branches = "if args.kind == 'a':\n    from first import run\nelif args.kind == 'b':\n    from second import run\n"
+    other = {name: HEAD + training("run").replace("run loss", f"{name} loss") for name in ("first", "second")}
+    assert reported(tmp_path, PARSER + branches + "run()\n", **other) == {"first loss"}
+
+
+REGISTRY = """
+TRAINERS = {}
+def register(name):
+    def keep(cls):
+        TRAINERS[name] = cls
+        return cls
+    return keep
+"""
+
+
+@pytest.mark.parametrize(("default", "expected"), [("fast", {"fast loss"}), (None, {"fast loss", "slow loss"})])
+def test_of_registered_classes_those_that_settings_name_are_read(tmp_path, default, expected):
+    classes = "".join(
+        f"@register('{name}')\nclass {name.title()}:\n" + textwrap.indent(training("run"), "    ").replace(
+            "def run()", "def run(self)").replace("run loss", f"{name} loss")
+        for name in ("fast", "slow")
+    )  # fmt: skip
+    parser = PARSER.replace("'--kind'", f"'--kind', default={default!r}")
+    assert reported(tmp_path, REGISTRY + classes + parser + "TRAINERS[args.kind]().run()\n") == expected
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "import importlib\nimportlib.import_module(f'kinds.{args.kind}').__dict__[args.kind.title()]().fit()\n",
+        "exec(f'from kinds.{args.kind} import Trainer')\neval(f'{args.kind.title()}()').fit()\n",
+    ],
+)
+def test_modules_that_are_imported_by_a_computed_name_are_read(tmp_path, chosen):
+    trainer = "class Trainer:\n" + textwrap.indent(training("fit"), "    ").replace("def fit()", "def fit(self)")
+    assert reported(tmp_path, PARSER + chosen, kinds__one=HEAD + trainer) == {"fit loss"}
+
+
+def test_of_two_methods_with_one_name_the_last_runs(tmp_path):
+    trainer = "class Trainer:\n    def fit(self):\n        raise NotImplementedError\n" + textwrap.indent(
+        training("fit"), "    "
+    ).replace("def fit()", "def fit(self)")
+    assert reported(tmp_path, trainer + "Trainer().fit()\n") == {"fit loss"}
+
+
+def test_documented_commands_are_joined_to_what_they_have_in_common(tmp_path):
+    (tmp_path / "README.md").write_text(
+        "`python train.py data --lr 0.1 --kind small --out PATH`\n\n"
+        "> CUDA_VISIBLE_DEVICES=0 python train.py data \\\n  --lr 0.1 --kind large\n\n"
+        "python train.py --help\npython train.py --mode test\npython other.py --lr 3\n"
+    )
+    known = documented_arguments(tmp_path, tmp_path / "train.py")
+    assert known.leading == ["data"]
+    assert {name: words for name, words in known.options.items() if words != ["", ""]} == {"--lr": ["0.1"]}
+
+
+def test_shell_scripts_count_where_no_readme_starts_the_script(tmp_path):
+    (tmp_path / "go.sh").write_text("python train.py --lr 0.2\n")
+    assert documented_arguments(tmp_path, tmp_path / "train.py").options == {"--lr": ["0.2"]}
+    (tmp_path / "README.md").write_text("python train.py --lr 0.3\n")
+    assert documented_arguments(tmp_path, tmp_path / "train.py").options == {"--lr": ["0.3"]}
