@@ -127,6 +127,8 @@
       tooltip: showTip,
     });
     views.set(chart, view);
+    // The chart is one picture with a name and a description; its marks have neither.
+    for (const drawn of chart.children) drawn.setAttribute("aria-hidden", "true");
     chart.dataset.drawn = theme;
   };
 
