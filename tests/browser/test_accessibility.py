@@ -14,8 +14,9 @@ OPTIONS = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a",
 
 RUN = """
 const [options, done] = arguments;
-axe.run(document, options).then((found) => done(found.violations.map((each) =>
-  `${each.id}: ${each.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary}`).join(" | ")}`)));
+const node = (each) => `${each.html.slice(0, 160)} ${each.failureSummary}`;
+axe.run(document, options).then((found) =>
+  done(found.violations.map((each) => `${each.id}: ${each.nodes.slice(0, 3).map(node).join(" | ")}`)));
 """
 
 
