@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["DeviateError", "StoredExperiment", "check", "compare", "compare_grid", "load", "names", "plan", "run"]
 
 
+def __dir__() -> list[str]:
+    """List the public names, which are imported when they are used."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Import the public names when they are used: the command line needs few of the libraries behind them."""
     if name == "DeviateError":

@@ -61,6 +61,15 @@ class Browser:
         self.driver.get_log("performance")
         self.driver.get(path.as_uri())
 
+    def visit(self, address: str) -> None:
+        """Show the page of a server in a light window of usual size; what was logged before is forgotten."""
+        self.command("Emulation.setScriptExecutionDisabled", value=False)
+        self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
+        self.resize(1280)
+        self.driver.get("about:blank")
+        self.driver.get_log("browser")
+        self.driver.get(address)
+
     def resize(self, width: int, height: int = 900) -> None:
         """Change the window's inside to that size."""
         self.command(

@@ -2,6 +2,7 @@
 
 import base64
 import re
+import threading
 
 import numpy as np
 import page_cases as pages
@@ -11,7 +12,9 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from deviate.cli.watch_server import WatchServer
 from deviate.report.text.comparison.headline import comparison_headline
+from deviate.report.writers.html.page import render_html
 
 pytestmark = pytest.mark.browser
 
@@ -305,3 +308,25 @@ def test_very_many_marks_are_painted_instead(browser):
     pixels = f"{canvas}.getContext('2d').getImageData(0, 0, {canvas}.width, {canvas}.height).data"
     assert browser.ask(f"{pixels}.filter((v, i) => i % 4 === 3 && v > 100).length") > 2000
     assert browser.problems() == []
+
+
+def test_a_live_page_changes_in_place_and_says_when_nobody_serves_it(browser):
+    shown = ["one variant"]
+    html = {kind: render_html(pages.full_page(pages.said(kind)), live=True) for kind in ("one variant", "gate")}
+    server = WatchServer(0, lambda: html[shown[0]], lambda: shown[0])
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        browser.visit(server.address)
+        browser.draw_all()
+        shown[0] = "gate"
+        browser.wait_for("document.querySelector('h1').textContent === 'baseline against proposed'")
+        browser.draw_all()
+        assert browser.ask("document.querySelectorAll('.chart[data-drawn] svg').length") > 0
+        assert browser.ask("document.querySelector('.live').textContent") == "live"
+        assert browser.problems() == []
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    browser.wait_for("document.querySelector('.live').textContent.startsWith('not live')")

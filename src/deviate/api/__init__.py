@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
+from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords, known_keywords
 from deviate.api.stored import StoredExperiment as StoredExperiment
+from deviate.errors import BadOption
 from deviate.experiment import DEFAULT_RUNS
 from deviate.replicate.workspace.folders import Workspace
 
@@ -24,7 +26,14 @@ if TYPE_CHECKING:
     from deviate.report.views import View
 
 
-def run(command: Sequence[str] | str, n: int = DEFAULT_RUNS, **options: Any) -> StoredExperiment:
+@known_keywords(RunKeywords)
+def run(
+    command: Sequence[str] | str,
+    n: int = DEFAULT_RUNS,
+    *,
+    vary: str | Sequence[str] = (),
+    **options: Unpack[RunKeywords],
+) -> StoredExperiment:
     """Train `n` times and return the experiment, as ``deviate run`` does.
 
     Parameters
@@ -33,8 +42,11 @@ def run(command: Sequence[str] | str, n: int = DEFAULT_RUNS, **options: Any) -> 
         What one types to train; a string is split as a shell splits words.
     n : int, optional
         Runs of each variant, those already done counted in.
+    vary : str or sequence of str, optional
+        What varies between runs, as ``--vary``: ``"init"``, ``"arms"``, ``["init", "shuffle"]``; by default every
+        source but the data. ``variants`` is another name for it.
     **options
-        Fields of `deviate.study.request.Request`, such as ``variants=("control",)`` or ``jobs=2``.
+        As the options of ``deviate run``, such as ``jobs=2`` or ``name="base"``; see `RunKeywords`.
 
     Raises
     ------
@@ -42,6 +54,10 @@ def run(command: Sequence[str] | str, n: int = DEFAULT_RUNS, **options: Any) -> 
         As the command line; the message and the hint say what to do.
     """
     words = shlex.split(command) if isinstance(command, str) else list(command)
+    if vary:
+        if "variants" in options:
+            raise BadOption("vary= and variants= name the same thing", hint="leave one out")
+        options["variants"] = (vary,) if isinstance(vary, str) else tuple(vary)
     from deviate.inference.comparison.referee import Referee
     from deviate.study.pipeline import run as run_study
     from deviate.study.request import Request
@@ -49,13 +65,14 @@ def run(command: Sequence[str] | str, n: int = DEFAULT_RUNS, **options: Any) -> 
     return StoredExperiment(run_study(Request(command=words, runs=n, **options), referee=Referee()))
 
 
+@known_keywords(RunKeywords)
 def audit(
     command: Sequence[str] | str,
     *,
     limit: float | None = None,
     quick: bool = False,
     explain: str | None = None,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> View[Audit]:
     """Say which sources of nondeterminism a command has and what pins them, as ``deviate audit`` does.
 
@@ -82,6 +99,7 @@ def audit(
     return audit_view(probe(request, DEFAULT_LIMIT if limit is None else limit, quick=quick, explain=explain))
 
 
+@known_keywords()
 def load(name: str, *, project: str | Path | None = None) -> StoredExperiment:
     """Return the experiment `name` of the project one stands in, or of `project`.
 
@@ -93,6 +111,7 @@ def load(name: str, *, project: str | Path | None = None) -> StoredExperiment:
     return StoredExperiment(_workspace(project).find_experiment(name))
 
 
+@known_keywords()
 def compare(
     *names: str | StoredExperiment,
     alpha: float = 0.05,
@@ -234,6 +253,7 @@ def compare_grid(
     return grid_view(read_grid(_workspace(project), [name] if name else [], options))
 
 
+@known_keywords(CheckKeywords)
 def check(
     a: str | StoredExperiment,
     against: str | StoredExperiment,
@@ -245,7 +265,7 @@ def check(
     reach: Sequence[str] = (),
     test_sizes: Mapping[str, int] | None = None,
     project: str | Path | None = None,
-    **options: Any,
+    **options: Unpack[CheckKeywords],
 ) -> View[Gate]:
     """Say whether an experiment is worse than another by more than is allowed, as ``deviate check`` does.
 
@@ -287,6 +307,7 @@ def check(
     return gate_view(read_gate(workspace, checked, other, asked))
 
 
+@known_keywords(PlanKeywords)
 def plan(
     pilot: str | None = None,
     *,
@@ -295,7 +316,7 @@ def plan(
     reach: Sequence[str] = (),
     test_sizes: Mapping[str, int] | None = None,
     project: str | Path | None = None,
-    **options: Any,
+    **options: Unpack[PlanKeywords],
 ) -> View[Plan]:
     """Say how many runs a question needs, as ``deviate plan`` does.
 
@@ -315,8 +336,9 @@ def plan(
     from deviate.report.views import plan_view
     from deviate.results.options import read_options
 
-    options["samples"] = read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes)
-    return plan_view(read_plan(None if pilot is None else _workspace(project), pilot, PlanOptions(**options)))
+    samples = read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes)
+    asked = PlanOptions(samples=samples, **options)
+    return plan_view(read_plan(None if pilot is None else _workspace(project), pilot, asked))
 
 
 def _sides(sides: Sequence[str | StoredExperiment], project: str | Path | None) -> tuple[Workspace, list[str]]:

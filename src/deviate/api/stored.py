@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from deviate.api.keywords import known_keywords
 from deviate.errors import BadOption
 from deviate.factors import DEFAULT_VARIANT
 from deviate.replicate.workspace.folders import ExperimentFolder
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
     from deviate.report.views import View
     from deviate.report.writers.notebook import Figures
     from deviate.results.weights import RunWeights
+
+PlotKind = Literal["runs", "curves", "sources"]
+
+_SECTIONS: dict[str, str] = {"runs": "distribution", "curves": "curves", "sources": "factors"}
+
+#: What each kind of chart needs.
+_WANTING = {
+    "runs": "it needs a completed run with a metric",
+    "curves": "it needs a metric that is reported in several iterations",
+    "sources": "it needs runs of several variants, as --vary arms or --vary sources makes them",
+}
 
 
 class StoredExperiment:
@@ -44,6 +56,7 @@ class StoredExperiment:
         """The request: command, entry, metrics, variants."""
         return self.folder.read_experiment()
 
+    @known_keywords()
     def records(self, *, include_failed: bool = False) -> pd.DataFrame:
         """Return every reported value of the completed runs.
 
@@ -58,6 +71,7 @@ class StoredExperiment:
         with open_tables(self.folder, include_failed=include_failed) as tables:
             return tables.records()
 
+    @known_keywords()
     def samples(self, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Return one number per completed run and metric.
 
@@ -79,6 +93,89 @@ class StoredExperiment:
             options = settle_options(SampleOptions(aggregates=dict(aggregates or {})), names)
             return tables.samples(options.aggregates)
 
+    @known_keywords()
+    def frame(self, *, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
+        """Return the completed runs as rows and the metrics as columns, in the order of the report.
+
+        Parameters
+        ----------
+        aggregates : mapping of str to str, optional
+            Aggregates by metric, where they should differ from the experiment's: ``{"test acc": "best"}``.
+
+        Returns
+        -------
+        DataFrame
+            Rows are named by ``variant`` and ``run``; a value is missing where a run has no finite one.
+        """
+        import pandas as pd
+
+        from deviate.results.options import SampleOptions
+        from deviate.results.order import main_first
+        from deviate.results.results import read_results
+
+        results = read_results(self.folder, SampleOptions(aggregates=dict(aggregates or {})))
+        completed = [(run.variant, run.index) for run in results.runs if run.status == "completed"]
+        columns = dict.fromkeys(
+            sample.name for sample in main_first([each for samples in results.samples.values() for each in samples])
+        )
+        table = pd.DataFrame(
+            index=pd.MultiIndex.from_tuples(completed, names=["variant", "run"]), columns=list(columns), dtype=float
+        )
+        for variant, samples in results.samples.items():
+            for sample in samples:
+                for run, value in zip(sample.runs, sample.values, strict=True):
+                    table.loc[(variant, run), sample.name] = value
+        return table
+
+    def __getitem__(self, metric: str) -> pd.Series[float]:
+        """Return one metric of the completed runs, see `frame`.
+
+        Raises
+        ------
+        BadOption
+            With the metrics there are, if it is none of them.
+        """
+        from deviate.results.names import find_name
+
+        table = self.frame()
+        return table[find_name(metric, list(table.columns))]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.frame().columns)
+
+    @known_keywords()
+    def plot(self, metric: str | None = None, *, kind: PlotKind = "runs") -> Any:
+        """Return a chart of one metric.
+
+        Parameters
+        ----------
+        metric : str, optional
+            By default the first of the report.
+        kind : {'runs', 'curves', 'sources'}, optional
+            Each run's value, the learning curves, or the SD by what varies.
+
+        Returns
+        -------
+        altair.Chart
+            As in the report; notebooks show it, and its ``save()`` writes it.
+
+        Raises
+        ------
+        BadOption
+            If there is no such metric, or no such chart of it.
+        """
+        from deviate.results.names import find_name
+
+        section = _SECTIONS.get(kind)
+        if section is None:
+            raise BadOption(f"plot() knows no kind {kind!r}", hint=f"one of {', '.join(_SECTIONS)}")
+        view = self.report()
+        figures = {each.metric: each for each in view.drawn() if each.section == section and each.metric}
+        if not figures:
+            raise BadOption(f"{self.name!r} has no chart of kind {kind!r}", hint=_WANTING[kind])
+        name = next(iter(figures)) if metric is None else find_name(metric, list(figures))
+        return view.figures()[figures[name].slug]
+
     def fingerprints(self) -> pd.DataFrame:
         """Return what each run that has ended drew, as digests: equal ones mean equal draws.
 
@@ -98,6 +195,7 @@ class StoredExperiment:
         ]
         return pd.DataFrame(rows, columns=["variant", "run", "name", "digest", "count"])
 
+    @known_keywords()
     def predictions(self, *, metric: str | None = None, scores: bool = False) -> pd.DataFrame:
         """Return what the completed runs predicted, one row a run and example.
 
@@ -147,6 +245,7 @@ class StoredExperiment:
 
         return weights_table(self._weights())
 
+    @known_keywords()
     def load_weights(
         self, run: int, variant: str | None = None, *, after: int | str | None = None
     ) -> dict[str, NDArray[Any]]:
@@ -185,6 +284,7 @@ class StoredExperiment:
 
         return weights_by_variant(read_ended_runs(self.folder))
 
+    @known_keywords()
     def report(
         self,
         *,
@@ -237,6 +337,7 @@ class StoredExperiment:
         facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)
         return experiment_view(facts, results.recorded)
 
+    @known_keywords()
     def metrics(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
         """Return how much the completed runs differ, one row a variant and metric.
 
@@ -249,6 +350,7 @@ class StoredExperiment:
 
         return summary_table(self.report(level=level, aggregates=aggregates).facts)
 
+    @known_keywords()
     def groups(self, groups: str | Sequence[str], *, positive: str = "", level: float = 0.95) -> pd.DataFrame:
         """Return how well the completed runs do on groups of examples, one row a group and rate.
 
@@ -284,10 +386,12 @@ class StoredExperiment:
         results = read_results(self.folder)
         return forgetting_tables(main_evaluations(results.evaluations, results.samples))
 
+    @known_keywords()
     def figures(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> Figures:
         """Return every figure of the report as an Altair chart, by slug: ``figures()["curves-test-acc"]``."""
         return self.report(level=level, aggregates=aggregates).figures()
 
+    @known_keywords()
     def curve(self, metric: str, variant: str | None = None, *, band: float = 0.5) -> CurveBand:
         """Return the learning curves of the completed runs as one: median and quantile band per iteration.
 
@@ -316,6 +420,7 @@ class StoredExperiment:
 
         return curve_band(self._curves(metric, variant), band)
 
+    @known_keywords()
     def parting(self, metric: str, variant: str | None = None, *, tolerance: float = 0.0) -> Parting:
         """Return the iteration at which the completed runs part: where two of them differ by more than `tolerance`.
 

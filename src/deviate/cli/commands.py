@@ -11,7 +11,7 @@ import click
 #: Group: its sub-commands, in the order of ``deviate --help``. Each is a module of deviate.cli.
 GROUPS = {
     "Train": ("run", "audit", "extract", "import"),
-    "Read results": ("list", "show", "logs", "report"),
+    "Read results": ("list", "watch", "show", "logs", "report"),
     "Decide": ("compare", "check", "plan"),
     "Keep": ("prune", "rm", "mv", "export"),
     "Set up": ("init", "doctor"),

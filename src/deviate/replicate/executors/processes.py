@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -52,6 +53,13 @@ def is_process(pid: int | None, created: float | None) -> bool:
     with suppress(psutil.Error):
         return abs(psutil.Process(pid).create_time() - created) <= TOLERANCE
     return False
+
+
+def is_alive(host: str, pid: int | None, created: float | None) -> bool | None:
+    """Tell whether the process that a run began with lives; None where that cannot be seen from here."""
+    if pid is None or created is None or host != socket.gethostname():
+        return None
+    return _leads(pid, created)
 
 
 def _belongs(process: psutil.Process, runtime_file: str, session: int | None) -> bool:

@@ -76,6 +76,38 @@ def rank_of(events: list[dict[str, Any]]) -> int | None:
     return known[-1] if known else None
 
 
+class LiveSeries:
+    """The values of one metric in a file that may still grow; each `read` takes in what was added."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._taken = 0
+        #: The latest iteration that began; None before the first.
+        self.iteration: int | None = None
+        #: The last value of each iteration.
+        self.values: dict[int, float] = {}
+
+    def read(self, metric: int | None) -> None:
+        """Take in the whole records that were added; `metric` is the id of the metric, None where there is none."""
+        with self.path.open("rb") as file:
+            if file.seek(0, 2) < self._taken:
+                # The run was made again.
+                self._taken, self.iteration, self.values = 0, None, {}
+            file.seek(self._taken)
+            records = parse_records(file.read())
+        self._taken += records.nbytes
+        begun = records["iteration"][records["iteration"] >= 0]
+        if begun.size:
+            self.iteration = max(int(begun.max()), self.iteration or 0)
+        wanted = records[(records["id"] == metric) & (records["iteration"] >= 0)] if metric is not None else records[:0]
+        self.values |= zip(wanted["iteration"].tolist(), wanted["value"].tolist(), strict=True)
+
+
+def metric_id(name: str, metrics: Sequence[str]) -> int | None:
+    """Return the id by which records name a metric; `metrics` are the names of the experiment's metrics, in order."""
+    return list(metrics).index(name) if name in metrics else None
+
+
 #: Records looked at, from the end: more than most programs report in one iteration.
 TAIL = 1000
 

@@ -29,12 +29,15 @@ _GROUPED = (Answer, Drawing)
 CAPTION_LENGTH = 240
 
 
-def render_html(page: Page) -> str:
-    """Return the page; sections without blocks are left out."""
+def render_html(page: Page, *, live: bool = False) -> str:
+    """Return the page; sections without blocks are left out.
+
+    A `live` page asks the server that it came from every few seconds whether it has changed, and nothing else.
+    """
     sections = [section for section in page.sections if any(map(_shown, section.blocks))]
     drawn = any(isinstance(block, Drawing) for section in sections for block in every_block(section.blocks))
     script, style = _asset("page.js"), _asset("page.css")
-    scripts = [chart_library(), script] if drawn else [script]
+    scripts = [*([chart_library()] if drawn or live else []), script, *([_asset("live.js")] if live else [])]
     return (
         _environment()
         .get_template("page.html")
@@ -44,9 +47,10 @@ def render_html(page: Page) -> str:
             identity=_identities(sections),
             style=Markup(style),
             scripts=[Markup(source) for source in scripts],
-            policy=_policy(scripts, style),
-            themes=embeddable({"light": THEMES["light"], "dark": THEMES["dark"]}) if drawn else "",
+            policy=_policy(scripts, style, "connect-src 'self'; " if live else ""),
+            themes=embeddable({"light": THEMES["light"], "dark": THEMES["dark"]}) if drawn or live else "",
             drawn=drawn,
+            live=live,
         )
     )
 
@@ -147,11 +151,11 @@ def _asset(name: str) -> str:
     return (_HERE / "assets" / name).read_text(encoding="utf-8")
 
 
-def _policy(scripts: Sequence[str], style: str) -> str:
-    """Return a content security policy by which only what is written here runs, and nothing is asked for."""
+def _policy(scripts: Sequence[str], style: str, more: str = "") -> str:
+    """Return a content security policy by which only what is written here runs, and `more` is asked for."""
     allowed = " ".join(f"'{_digest(script)}'" for script in scripts)
     return (
-        f"default-src 'none'; script-src {allowed}; style-src '{_digest(style)}'; img-src data:; "
+        f"default-src 'none'; script-src {allowed}; style-src '{_digest(style)}'; img-src data:; {more}"
         "base-uri 'none'; form-action 'none'"
     )
 

@@ -127,6 +127,8 @@
       tooltip: showTip,
     });
     views.set(chart, view);
+    // The chart is one picture with a name and a description; its marks have neither.
+    for (const drawn of chart.children) drawn.setAttribute("aria-hidden", "true");
     chart.dataset.drawn = theme;
   };
 
@@ -144,15 +146,20 @@
     if (waiting) later(() => draw(waiting).finally(drawNext));
   };
 
-  const startCharts = () => {
+  const watchCharts = () => {
     const charts = all(".chart");
     if (!charts.length) return;
-    themes = readJson("themes");
     const seen = new IntersectionObserver(
       (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
       { rootMargin: "400px" },
     );
     charts.forEach((chart) => seen.observe(chart));
+  };
+
+  const startCharts = () => {
+    if (!document.getElementById("themes")) return;
+    themes = readJson("themes");
+    watchCharts();
     addEventListener("load", drawNext);
     system.addEventListener("change", () => drawAgain(themeNow()));
     addEventListener("scroll", () => (tip.hidden = true), { passive: true });
@@ -200,8 +207,28 @@
     all("main > section").forEach((section) => seen.observe(section));
   };
 
-  all("table[data-sortable]").forEach(makeSortable);
-  all(".picker select").forEach(makePicker);
+  const startContent = () => {
+    all("table[data-sortable]").forEach(makeSortable);
+    all(".picker select").forEach(makePicker);
+  };
+
+  /* For pages that go on: what is new stands, what it replaced is let go. */
+  window.deviate = {
+    all,
+    renew: () => {
+      for (const [chart, view] of views) {
+        if (chart.isConnected) continue;
+        view.finalize();
+        views.delete(chart);
+      }
+      tip.hidden = true;
+      startContent();
+      watchCharts();
+      drawNext();
+    },
+  };
+
+  startContent();
   startTheme();
   startContents();
   startCharts();

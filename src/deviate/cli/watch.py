@@ -1,0 +1,95 @@
+"""``deviate watch``: the page of an experiment while its runs go on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deviate.cli.completion import experiment_names
+from deviate.cli.printing import examples, say
+
+if TYPE_CHECKING:
+    from deviate.replicate.workspace.folders import ExperimentFolder
+
+#: Seconds between two looks at the files in a terminal.
+LOOK_EVERY = 2.0
+
+
+@click.command(
+    "watch", epilog=examples("deviate watch", "deviate watch train --open", "deviate watch train --terminal")
+)
+@click.argument("name", required=False, shell_complete=experiment_names)
+@click.option("--terminal", is_flag=True, help="Show progress here instead of serving a page.")
+@click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")
+@click.option("--port", default=0, type=click.IntRange(0, 65535), help="Port of the page.  [default: any free one]")
+def command(name: str | None, terminal: bool, opened: bool, port: int) -> None:
+    """Show the runs of an experiment while they go on.
+
+    Without NAME, that is the newest experiment. The page shows progress, the time left, learning curves as they grow,
+    failures with the end of their log, and the report on the runs that have ended. Only this machine can open it, and
+    only by the address that is printed. Watching reads files alone: start and stop it at any time. Ctrl-C ends it.
+    """
+    folder = _find(name)
+    try:
+        if terminal:
+            _show(folder)
+        else:
+            _serve(folder, port, opened=opened)
+    except KeyboardInterrupt:
+        say("no longer watching; the runs go on", err=True)
+
+
+def _find(name: str | None) -> ExperimentFolder:
+    from deviate.cli.list import newest_first
+    from deviate.errors import UnknownExperiment
+    from deviate.replicate.workspace.folders import Workspace
+    from deviate.results.overview import overview
+
+    workspace = Workspace.nearest(Path.cwd())
+    if name is not None:
+        return workspace.find_experiment(name)
+    overviews = newest_first(overview(workspace.experiment(each)) for each in workspace.names())
+    if not overviews:
+        raise UnknownExperiment(
+            f"no experiment in {workspace.project}", hint="make one with: deviate run -n 8 -- python train.py"
+        )
+    return workspace.experiment(overviews[0]["name"])
+
+
+def _show(folder: ExperimentFolder) -> None:
+    """Print the page again and again until no run is under way; once where this is no terminal."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    from deviate.report.pages.live import live_page
+    from deviate.report.writers.terminal import print_page, render_terminal
+    from deviate.results.live import LiveReader
+
+    reader, console = LiveReader(folder), Console()
+    live = reader.read()
+    if console.is_terminal and live.going:
+        with Live(console=console, transient=True, auto_refresh=False) as screen:
+            while live.going:
+                text = render_terminal(live_page(live, terminal=True), console.width)
+                screen.update(Text(text, no_wrap=True, overflow="crop"), refresh=True)
+                time.sleep(LOOK_EVERY)
+                live = reader.read()
+    print_page(live_page(live, terminal=True), console)
+
+
+def _serve(folder: ExperimentFolder, port: int, *, opened: bool) -> None:
+    from deviate.cli.watch_server import WatchServer
+    from deviate.cli.watched import Watched
+
+    watched = Watched(folder)
+    with WatchServer(port, watched.page, watched.version) as server:
+        say(f"watching {folder.name}: {server.address}", "Only this machine can open it. Ctrl-C ends it.")
+        if opened:
+            import webbrowser
+
+            webbrowser.open(server.address)
+        server.serve_forever(poll_interval=0.2)

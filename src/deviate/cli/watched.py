@@ -1,0 +1,67 @@
+"""What ``deviate watch`` serves: progress as it is now, and the report on the runs that have ended."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from deviate.errors import DeviateError
+from deviate.results.live import LiveReader
+
+if TYPE_CHECKING:
+    from deviate.replicate.workspace.folders import ExperimentFolder
+    from deviate.report.page import Section
+
+
+class Watched:
+    """The page of one experiment; made anew only where files have changed, for one request at a time."""
+
+    def __init__(self, folder: ExperimentFolder) -> None:
+        self._reader = LiveReader(folder)
+        self._lock = threading.Lock()
+        self._version, self._page = "", ""
+        self._ended = 0
+        self._report: Sequence[Section] = []
+
+    def version(self) -> str:
+        """Return a text that changes with the page."""
+        return self._reader.version()
+
+    def page(self) -> str:
+        """Return the page as HTML."""
+        from deviate.report.pages.live import live_page
+        from deviate.report.writers.html.page import render_html
+
+        with self._lock:
+            version = self._reader.version()
+            if version != self._version:
+                # An experiment that is removed while it is watched leaves the last page.
+                with suppress(OSError, DeviateError):
+                    self._page = render_html(live_page(self._reader.read(), self._sections()), live=True)
+                    self._version = version
+            return self._page
+
+    def _sections(self) -> Sequence[Section]:
+        """Return the report on the runs that have ended; read anew only where more have, since it takes a second."""
+        ended = self._reader.ended()
+        if ended != self._ended:
+            self._report = _report(self._reader.folder)
+            self._ended = ended
+        return self._report
+
+
+def _report(folder: ExperimentFolder) -> Sequence[Section]:
+    from deviate.inference.experiment import experiment_facts
+    from deviate.report.views import experiment_view
+    from deviate.results.results import read_results
+
+    try:
+        results = read_results(folder, records=True)
+    except (OSError, DeviateError):
+        # Files change while they are read; the next look finds them whole.
+        return []
+    facts = experiment_facts(results, datetime.now().astimezone())
+    return experiment_view(facts, results.records).page("full").sections

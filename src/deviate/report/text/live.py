@@ -1,0 +1,39 @@
+"""How far the runs of an experiment have come, in sentences."""
+
+from __future__ import annotations
+
+from deviate.report.numbers import show_seconds
+from deviate.report.text.words import count, listed
+from deviate.results.live import LiveExperiment
+
+_ENDED = ("completed", "failed", "timed-out", "cancelled", "not-instrumented")
+
+#: Words for states that are counted behind the first number.
+_BESIDE = {
+    "under way": "under way",
+    "failed": "failed",
+    "timed-out": "timed out",
+    "cancelled": "cancelled",
+    "not-instrumented": "not instrumented",
+    "interrupted": "interrupted",
+}
+
+
+def live_state(live: LiveExperiment) -> str:
+    """Say in a word or two whether runs go on."""
+    if live.going:
+        return "running"
+    return "complete" if live.count("completed") == len(live.runs) else "not running"
+
+
+def live_sentences(live: LiveExperiment) -> list[str]:
+    """Count the runs by how far they are, and say how long the rest will take."""
+    ended = sum(run.state in _ENDED for run in live.runs)
+    beside = [f"{number} {words}" for state, words in _BESIDE.items() if (number := live.count(state))]  # type: ignore[arg-type]
+    more = f": {listed(beside, len(_BESIDE))}" if beside else ""
+    sentences = [f"{ended} of {count(len(live.runs), 'run')} ended{more}."]
+    if live.going:
+        left = live.seconds_left
+        about = "unknown before the first run has completed" if left is None else f"about {show_seconds(left)}"
+        sentences.append(f"Time left: {about}.")
+    return sentences

@@ -1,0 +1,54 @@
+"""Every page keeps WCAG 2.2 AA as far as axe-core can tell, in light and dark, and works by keys alone."""
+
+from importlib.resources import files
+
+import page_cases as pages
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+pytestmark = pytest.mark.browser
+
+#: Rules of levels A and AA; colours inside charts are held by the tests of the themes.
+OPTIONS = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}
+
+RUN = """
+const [options, done] = arguments;
+const node = (each) => `${each.html.slice(0, 160)} ${each.failureSummary}`;
+axe.run(document, options).then((found) =>
+  done(found.violations.map((each) => `${each.id}: ${each.nodes.slice(0, 3).map(node).join(" | ")}`)));
+"""
+
+
+@pytest.fixture(scope="session")
+def axe():
+    return files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", pages.KINDS)
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_nothing(browser, axe, kind, width, scheme):
+    browser.open(pages.page_of(kind), width=width, scheme=scheme)
+    browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
+    browser.draw_all()
+    browser.command("Page.setBypassCSP", enabled=True)
+    browser.driver.execute_script(axe)
+    assert browser.driver.execute_async_script(RUN, OPTIONS) == []
+
+
+def test_folds_and_metrics_are_reached_and_used_by_keys_alone(browser):
+    browser.open(pages.page_of("arms and sources"))
+    keys = ActionChains(browser.driver)
+    wanted = {"SELECT", "SUMMARY", "A", "BUTTON"}
+    met = set()
+    for _ in range(60):
+        keys.send_keys(Keys.TAB).perform()
+        met.add(browser.ask("document.activeElement.tagName"))
+        assert browser.ask("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        if browser.ask("document.activeElement.tagName") == "SUMMARY":
+            before = browser.ask("document.activeElement.parentElement.open")
+            keys.send_keys(Keys.ENTER).perform()
+            assert browser.ask("document.activeElement.parentElement.open") != before
+        if wanted <= met:
+            break
+    assert wanted <= met
