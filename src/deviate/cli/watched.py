@@ -59,9 +59,9 @@ def _report(folder: ExperimentFolder) -> Sequence[Section]:
     from deviate.results.results import read_results
 
     try:
-        results = read_results(folder, records=True)
+        results = read_results(folder, curves=True)
     except (OSError, DeviateError):
         # Files change while they are read; the next look finds them whole.
         return []
     facts = experiment_facts(results, datetime.now().astimezone())
-    return experiment_view(facts, results.records).page("full").sections
+    return experiment_view(facts, results.recorded).page("full").sections

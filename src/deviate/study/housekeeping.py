@@ -6,6 +6,7 @@ Every step is a rename or can be done again, so that the same command goes on af
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +14,11 @@ from pathlib import Path
 import msgspec
 
 from deviate.errors import NameTaken
-from deviate.replicate.executors.registry import make_executor
-from deviate.replicate.loop import end_leftover
+from deviate.replicate import todo
+from deviate.replicate.executors.local import LocalExecutor
+from deviate.replicate.lease import LeaseHeld, live_holder
 from deviate.replicate.prepare import clear_removed, discard, discard_work
+from deviate.replicate.stage import elsewhere
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Workspace
 from deviate.replicate.workspace.lock import locked, locked_looks, locked_workspace
 from deviate.replicate.workspace.looks import rename_looks
@@ -97,15 +100,23 @@ def prunable(folder: ExperimentFolder, *, failed: bool = False) -> int:
 
 
 def _done(folder: ExperimentFolder, *, failed: bool) -> Sequence[RunFolder]:
-    return [run for run in folder.runs() if run.is_done and (failed or isinstance(run.read_outcome(), Completed))]
+    """Return the runs that have ended and that no worker evaluates now."""
+    ended = [run for run in folder.runs() if run.is_done and live_holder(run) is None]
+    return [run for run in ended if failed or isinstance(run.read_outcome(), Completed)]
 
 
 def end_leftovers(folder: ExperimentFolder) -> None:
-    """End what a killed tool left running of the runs that are not done."""
+    """End what a killed tool left running of the runs that are not done.
+
+    Raises
+    ------
+    RunElsewhere
+        If a worker on another machine, or of a cluster, makes one of them now.
+    """
     for run in folder.runs():
-        info = run.read_info()
-        if info is not None and not run.is_done:
-            end_leftover(run, make_executor(info.executor, 1))
+        if (holder := live_holder(run)) is not None:
+            raise elsewhere(run.run.folder, LeaseHeld(holder))
+    deque(todo.end_leftovers(folder.runs(), LocalExecutor(1)), maxlen=0)
 
 
 def disk_size(path: Path) -> int:

@@ -59,7 +59,7 @@ def is_alive(host: str, pid: int | None, created: float | None) -> bool | None:
     """Tell whether the process that a run began with lives; None where that cannot be seen from here."""
     if pid is None or created is None or host != socket.gethostname():
         return None
-    return _leads(pid, created)
+    return is_process(pid, created)
 
 
 def _belongs(process: psutil.Process, runtime_file: str, session: int | None) -> bool:
