@@ -35,7 +35,7 @@ def failure_contrast(failed_a: int, runs_a: int, failed_b: int, runs_b: int) -> 
     """
     table = np.array([[failed_a, runs_a - failed_a], [failed_b, runs_b - failed_b]])
     if not (failed_a or failed_b) or not (runs_a and runs_b):
-        tested = Tested(reason="no run failed" if runs_a and runs_b else "a side has no run")
+        tested = Tested(reason="no run failed" if runs_a and runs_b else "one experiment has no run")
     else:
         odds, p = stats.fisher_exact(table)
         tested = Tested(statistic=float(odds), p=min(float(p), 1.0))

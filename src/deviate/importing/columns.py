@@ -41,7 +41,7 @@ def metric_columns(rows: list[Row], roles: Roles) -> list[str]:
     if comma is not None:
         raise NotImportable(f"column {comma!r} holds values with a decimal comma", hint="write them with a point: 0.91")
     if not numeric:
-        run = f"the runs are told apart by {', '.join(roles.run)}; " if roles.run else ""
+        run = f"the runs are distinguished by {', '.join(roles.run)}; " if roles.run else ""
         raise NotImportable(
             "no column holds the values of a metric", hint=f"{run}other columns: {', '.join(columns) or 'none'}"
         )

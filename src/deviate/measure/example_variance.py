@@ -17,7 +17,7 @@ from deviate.measure.sample import Floats
 METHOD = "interval of the variance between runs, less the part of the finite test set"
 
 #: Why the distribution-wise SD is not given.
-NOT_FROM_0 = "cannot be told from 0"
+NOT_FROM_0 = "cannot be distinguished from 0"
 
 
 class ExampleVariance(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ def example_variance(values: ArrayLike, level: float = DEFAULT_LEVEL) -> Example
     >>> round(parts.between_runs, 6), round(parts.distribution, 6), round(parts.finite_test, 6)
     (0.0625, 0.027778, 0.034722)
     >>> parts.distribution_sd, parts.reason
-    (None, 'cannot be told from 0')
+    (None, 'cannot be distinguished from 0')
     """
     check_level(level)
     table = checked_values(values)

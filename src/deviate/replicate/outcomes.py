@@ -78,7 +78,7 @@ def run_outcome(
     if expects_python and not has_started(events):
         return NotInstrumented(
             **how,
-            reason="nothing was heard from it: no Python that it started was instrumented",
+            reason="no Python process reported: none that it started was instrumented",
             hint=_uninstrumented_hint(words),
         )
     if (loss := lost_records(events)) is not None:

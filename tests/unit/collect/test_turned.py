@@ -1,4 +1,4 @@
-"""The loop that goes round is told by the lines that print, and counts the passes of what it prints itself."""
+"""The main loop is recognised by the lines that print, and counts the passes of what it prints itself."""
 
 import json
 

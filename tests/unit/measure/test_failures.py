@@ -36,7 +36,7 @@ def test_two_rates_are_compared_by_fishers_test():
     contrast = failure_contrast(5, 10, 0, 12)
     assert contrast.fisher.p == pytest.approx(stats.fisher_exact([[5, 5], [0, 12]]).pvalue, rel=1e-9)
     assert failure_contrast(0, 10, 0, 10).fisher.reason == "no run failed"
-    assert failure_contrast(0, 0, 1, 10).fisher.reason == "a side has no run"
+    assert failure_contrast(0, 0, 1, 10).fisher.reason == "one experiment has no run"
 
 
 def test_collapsed_runs_are_far_from_the_others_and_usual_ones_are_not():

@@ -170,7 +170,7 @@ def test_a_factor_that_is_not_there_is_said_and_warned_of_where_it_alone_was_to_
     assert "these runs are bit-identical in every recorded value" in said["factor-absent"].message
     assert "runs-identical" not in said
     unknown = remarks(document("augment", runs, values=values))["factor-absent"].message
-    assert "whether these runs are equal cannot be told" in unknown
+    assert "whether these runs are equal is not known" in unknown
     assert "factor-absent" not in remarks(document("algo", cases.proven("algo", 3)))
 
 

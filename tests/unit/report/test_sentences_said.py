@@ -158,7 +158,7 @@ def test_other_data_other_content_and_other_numbers_of_draws_are_leaks_with_thei
 def test_a_weight_that_was_not_changed_is_no_disturbance():
     said = told("bit", (97.0, 97.0), cases.completed("bit", 2))[2]
     assert (
-        "No weight was changed: no framework showed the model's weights; whether these runs are equal cannot be told."
+        "No weight was changed: no framework showed the model's weights; whether these runs are equal is not known."
         in said
     )
 
@@ -170,7 +170,7 @@ def test_what_fingerprints_show_of_runs_as_they_are():
     _, facts, _ = told("as-is")
     evidence = [each("init", "varied"), each("shuffle", "identical"), each("layers", "unknown")]
     assert evidence_sentences(structs.replace(facts.facts, evidence=evidence)) == [
-        "By fingerprints of 5 runs: As it is, varied: init. As it is, the same: shuffle. Cannot be told: layers."
+        "By fingerprints of 5 runs: As it is, varied: init. As it is, the same: shuffle. Unknown: layers."
     ]
 
 

@@ -29,7 +29,7 @@ def evidence_sentences(facts: VariantProof) -> list[str]:
         "As it is, varied": [each.name for each in kept if each.meant == "left" and each.found in ("varied", "partly")],
         "As it is, the same": [each.name for each in kept if each.meant == "left" and each.found == "identical"],
         "Not present": [each.name for each in factors if each.found == "absent"],
-        "Cannot be told": [each.name for each in kept if each.found == "unknown"],
+        "Unknown": [each.name for each in kept if each.found == "unknown"],
     }
     sentences = [f"{what}: {', '.join(names)}." for what, names in names_by_result.items() if names]
     return [f"By fingerprints of {facts.completed} runs: {' '.join(sentences)}"] if sentences else []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from deviate.report.numbers import show_seconds
 from deviate.report.text.words import count, listed
-from deviate.results.live import LiveExperiment
+from deviate.results.live import LiveExperiment, State
 
 _ENDED = ("completed", "failed", "timed-out", "cancelled", "not-instrumented")
 
 #: Words for states that are counted behind the first number.
-_BESIDE = {
+_BESIDE: dict[State, str] = {
     "under way": "under way",
     "failed": "failed",
     "timed-out": "timed out",
@@ -29,7 +29,7 @@ def live_state(live: LiveExperiment) -> str:
 def live_sentences(live: LiveExperiment) -> list[str]:
     """Count the runs by how far they are, and say how long the rest will take."""
     ended = sum(run.state in _ENDED for run in live.runs)
-    beside = [f"{number} {words}" for state, words in _BESIDE.items() if (number := live.count(state))]  # type: ignore[arg-type]
+    beside = [f"{number} {words}" for state, words in _BESIDE.items() if (number := live.count(state))]
     more = f": {listed(beside, len(_BESIDE))}" if beside else ""
     sentences = [f"{ended} of {count(len(live.runs), 'run')} ended{more}."]
     if live.going:

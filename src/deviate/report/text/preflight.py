@@ -254,10 +254,10 @@ def sample_text(metric: YieldedMetric | UnforeseenName | PrintedNumber, names: i
 
 
 def turned_text(loop: TurnedLoop) -> str:
-    """Say which loop goes round, and what counts its iterations."""
+    """Say which loop iterates, and what counts its iterations."""
     table = f'[main_loop] with file = "{loop.file}" and line = {loop.line}'
     return (
-        f"The loop at {loop.file}:{loop.line} goes round, by the lines that print: it began anew at least "
+        f"The loop at {loop.file}:{loop.line} iterates, by the lines that print: it began again at least "
         f"{count(loop.rounds, 'time')}. Its iterations are counted once deviate.toml has {table}."
     )
 

@@ -102,7 +102,7 @@ def _seen(facts: VariantProof) -> str:
     """Say whether runs are equal, by the values that they reported."""
     identity = facts.identity
     if identity is None or not identity.values:
-        return "whether these runs are equal cannot be told."
+        return "whether these runs are equal is not known."
     if identity.identical:
         return "these runs are bit-identical in every recorded value."
     return f"these runs differ: {difference_text(identity.differences[0])}."

@@ -100,7 +100,7 @@ class Streams:
         """Put every generator into the state of `factor`; other threads than the program's first one switch nothing."""
         if get_ident() != self.thread:
             self.process.events.note(
-                "thread-not-switched", "draws of a thread are not told apart from those of the program", "thread"
+                "thread-not-switched", "draws of a thread are not distinguished from those of the program", "thread"
             )
             return
         self.sample(self.current)

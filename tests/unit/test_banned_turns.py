@@ -1,0 +1,88 @@
+"""Messages and docs keep out turns that no reader of the field uses; `docs/contributing/voice.md` says why."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+#: Each with what to say instead.
+TURNS = {
+    r"\bof which\b": "two sentences",
+    r"\ba side\b": "of each experiment, of each recipe",
+    r"\b(be|are|is|was|were|being|had|have|has|not) told\b": "distinguished, recognised, known, listed",
+    r"\btold (by|apart|from|rightly|wrongly|so|them|of|not)\b": "distinguished, recognised, known, listed",
+    r"\bsay(s|ing)? again\b": "repeat",
+    r"\b(was|is|were) heard\b": "recorded, reported",
+    r"\b(metrics?|values?|numbers?) (that )?came\b": "recorded values",
+    r"\bcame of\b": "outcome, became of",
+    r"\bgoes round\b": "iterates",
+    r"\bshare draws\b": "used the same random numbers",
+}
+
+#: Pages that show such turns as what to avoid.
+SHOWN = {"docs/contributing/voice.md"}
+
+PAGES = [
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "docs/*/*.md")
+    for path in sorted(ROOT.glob(pattern))
+]
+
+
+def messages(path):
+    """Yield the texts of a module that are no docstrings, with blanks for what is filled in, and their lines."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    bodies = (getattr(node, "body", None) for node in ast.walk(tree))
+    statements = (each for body in bodies if isinstance(body, list) for each in body)
+    docstrings = {each.value for each in statements if isinstance(each, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno, "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+            yield node.lineno, node.value
+
+
+def banned(text):
+    """Return the turns in a text, each with what to say instead."""
+    return [f"{found.group()!r}: {instead}" for turn, instead in TURNS.items() for found in re.finditer(turn, text)]
+
+
+def test_no_message_has_a_banned_turn():
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {turn}"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for line, text in messages(path)
+        for turn in banned(text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in SHOWN])
+def test_no_page_has_a_banned_turn(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = [f"{line}: {turn}" for line, words in enumerate(text.splitlines(), 1) for turn in banned(words)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "two files, of which one is empty",
+        "8 runs a side",
+        "cannot be told",
+        "rows are told apart by their names",
+        "nothing was heard from it",
+        "3 of 4 metrics came",
+        "whatever came of it",
+        "runs of one index share draws",
+    ],
+)
+def test_a_banned_turn_is_found(text):
+    assert banned(text)
+
+
+def test_plain_words_are_left_alone():
+    assert banned("Three of the 4 metrics recorded values; the outcome became known, on one side of zero.") == []
