@@ -40,12 +40,18 @@ TRAIN = """\
 import os, random, time
 
 run = os.path.basename(os.path.dirname(os.environ["DEVIATE_RUNTIME"]))
+def state(pid):
+    try:
+        with open("/proc/" + pid + "/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return "gone"
 with open(os.environ["LOG"], "a+") as log:
     log.seek(0)
     for line in log.read().splitlines():
         what, name, pid = line.split()
-        if name == run and os.path.exists("/proc/" + pid):
-            log.write("TWICE %s %d\\n" % (run, os.getpid()))
+        if name == run and state(pid) not in ("gone", "Z"):
+            log.write("TWICE %s %s\\n" % (run, state(pid)))
     log.write("start %s %d\\n" % (run, os.getpid()))
 for epoch in range(5):
     loss = random.random() / (epoch + 1)

@@ -112,10 +112,12 @@ def test_finished_runs_are_evaluated_without_training_and_only_once(project):
     assert metrics_of(more)["evaluate: noisy error"]["n"] == 3
 
 
-def test_repeats_device_threads_and_variables_come_from_the_configuration(project):
+def test_repeats_device_threads_and_variables_come_from_the_configuration(project, monkeypatch):
+    # Shared out among trainings, and not taken for the evaluation's own.
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
     table = f'[[evaluate]]\nname = "cpu"\ncommand = "{THEN}"\nrepeat = 3\nthreads = 1\ndevice = "cpu"\n'
     (project / "deviate.toml").write_text(table + 'environment = { MODE = "fast" }\n')
-    done = deviate(*RUN, *COMMAND)
+    done = deviate(*RUN, "-j", "2", *COMMAND)
     assert done.status == 0, done.err
     for repeat in range(3):
         printed = (run_folder(project, 0) / "steps" / f"cpu-{repeat}" / "stdout.log").read_text()

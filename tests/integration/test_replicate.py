@@ -186,6 +186,21 @@ def test_runs_have_cores_of_their_own_and_are_told_so(project):
     assert os.sched_getaffinity(0) == before
 
 
+GPUS = "import os\nprint(os.environ.get('CUDA_VISIBLE_DEVICES')); record(1)\n"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "jobs", "given"),
+    [("2,5", 2, {"2", "5"}), ("2,5", 1, {"2,5"}), ("GPU-a, GPU-b", 3, {"GPU-a", "GPU-b"}), ("5", 2, {"5"}),
+     ("", 2, {""}), ("4,-1,5", 2, {"4,-1,5"})],
+)  # fmt: skip
+def test_gpus_that_the_user_has_chosen_are_shared_out(project, monkeypatch, chosen, jobs, given):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    place = made(project, GPUS, jobs=jobs, runs=3, options=ReplicateOptions(probe_first=False))
+    assert {text.strip() for text in printed(place)} == given
+    assert {run.read_info().gpus for run in place.runs()} == given
+
+
 def test_nothing_to_read_and_an_own_session(project):
     place = made(project, "import os, sys\nprint(repr(sys.stdin.read()), os.getsid(0) == os.getpid()); record(1)\n")
     assert printed(place) == ["'' True\n"] * 2

@@ -279,7 +279,7 @@ def _environment(
     if order.seeds is not None:
         # Read before the interpreter starts: it orders sets and dictionaries of strings, class indices among them.
         environment["PYTHONHASHSEED"] = str(order.seeds["other"])
-    if slot.gpus is not None and "CUDA_VISIBLE_DEVICES" not in user:
+    if slot.gpus is not None:
         environment["CUDA_VISIBLE_DEVICES"] = slot.gpus
     return environment
 

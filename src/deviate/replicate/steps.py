@@ -92,6 +92,8 @@ def prepare_step(steps: StepSource, run: Run, repeat: int, offered: Slot) -> Rea
     variant = find_variant(run.variant)
     assert variant is not None  # the run was made, or is being made, under it
     slot = given_slot(source, variant, offered)
+    if step.device is not None:
+        slot = msgspec.structs.replace(slot, gpus=None)
     if step.threads is not None:
         slot = msgspec.structs.replace(slot, threads=step.threads)
     return make_ready(source, variant, folder, copy, slot, seeds=_seeds(variant, source.experiment.seed, run, repeat))

@@ -182,6 +182,8 @@ def test_a_script_that_is_printed_is_that_of_all_runs_and_its_order_is_the_users
     events = list(opened(folder, clock, engine, runs=3, print_only=True).run_all(StopRequests()))
     assert [(event.script, event.sent) for event in events] == [("script of 3", False)]
     assert engine.submitted == []
+    again = list(opened(folder, clock, engine, runs=3, print_only=True).run_all(StopRequests()))
+    assert [event.script for event in again] == ["script of 3"]
     job = read_job(folder.run(Run(variant="control", index=2)))
     assert read_order(folder, job).overlay == {"train.py": b"\xff"}
     assert (folder.submissions / job.submission).stat().st_mode & 0o077 == 0

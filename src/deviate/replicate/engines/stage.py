@@ -92,17 +92,22 @@ class RemoteStage:
 
     def recover(self) -> Iterator[Event]:
         """Find out what is to be done, and what was handed over before."""
-        self._engine.check()
+        if not self._print_only:
+            self._engine.check()
         folder = self._source.folder
         handed = {run.run: file for run in folder.runs() if (file := read_job(run)) is not None}
         mine = [run for run in folder.runs() if run.run not in handed and live_holder(run) is None]
         yield from end_leftovers(mine, LocalExecutor(1))
         self._todo.find()
-        # Whether their workers are still to come, go on, or are gone is looked at like that of any other run.
-        for job in [job for job in self._todo.jobs if job.run in handed]:
+        # Whether their workers are still to come, go on, or are gone is looked at like that of any other run. What was
+        # printed may be printed again: of two workers of a run one makes it.
+        for job in [job for job in self._todo.jobs if job.run in handed and not self._may_print(job.run)]:
             self._todo.jobs.remove(job)
             self._going[job.run] = _Going(job, _place(handed[job.run]), self._clock())
         self._probing = self._order.options.probe_first and self._todo.is_fresh and not self._print_only
+
+    def _may_print(self, run: Run) -> bool:
+        return self._print_only and live_holder(self._source.folder.run(run)) is None
 
     def run_all(self, stop: StopRequests) -> Iterator[Event]:
         """Hand runs over and follow them, until all have ended or the user has asked to stop."""

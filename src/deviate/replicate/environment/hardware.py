@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import shutil
 import subprocess
@@ -19,10 +20,21 @@ def usable_cores() -> list[int]:
 
 
 def visible_gpus() -> list[str]:
-    """Return the indices of the NVIDIA GPUs; none where there is no driver, or the user has chosen already."""
-    if "CUDA_VISIBLE_DEVICES" in os.environ:
-        return []
-    return _query("index").split()
+    """Return the NVIDIA GPUs that runs may use: those that the user has chosen, else all; none without a driver."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return _query("index").split() if chosen is None else listed_gpus(chosen)
+
+
+def listed_gpus(text: str) -> list[str]:
+    """Return the devices of a value of CUDA_VISIBLE_DEVICES; CUDA reads it up to the first that cannot be one.
+
+    Examples
+    --------
+    >>> listed_gpus("2,3"), listed_gpus("GPU-8932f937, GPU-a1"), listed_gpus("0,-1,1"), listed_gpus("")
+    (['2', '3'], ['GPU-8932f937', 'GPU-a1'], ['0'], [])
+    """
+    words = (word.strip() for word in text.split(","))
+    return list(itertools.takewhile(lambda word: word and not word.startswith("-"), words))
 
 
 @functools.cache

@@ -82,8 +82,9 @@ def _group(pid: int) -> int | None:
 class LocalExecutor:
     """Starts up to `jobs` trainings side by side on this machine.
 
-    Divides `cores`, by default those this process may use, and `gpus` (indices), by default those of the machine,
-    unless the user has set CUDA_VISIBLE_DEVICES. `threads` of a run are as many as its cores unless they are given.
+    Divides `cores`, by default those this process may use, and `gpus` (indices), by default those that the user has
+    chosen by CUDA_VISIBLE_DEVICES, else those of the machine. `threads` of a run are as many as its cores unless they
+    are given.
     """
 
     name = "local"

@@ -43,6 +43,20 @@ def test_a_name_that_is_none_is_refused_with_those_there_are():
         check_request(Request(command=["python", "t.py"], executor="cloud"))
 
 
+@pytest.mark.parametrize(
+    "wish", [{"partition": "gpu"}, {"time": "1:00"}, {"gres": "gpu:1"}, {"cpus": 2}, {"print_script": True}]
+)
+def test_what_a_cluster_is_asked_for_is_refused_without_one(wish):
+    with pytest.raises(BadOption, match="cluster"):
+        check_request(Request(command=["python", "t.py"], **wish))
+    check_request(Request(command=["python", "t.py"], executor="slurm", **wish))
+
+
+def test_a_run_has_at_least_one_core():
+    with pytest.raises(BadOption, match="--cpus"):
+        check_request(Request(command=["python", "t.py"], executor="slurm", cpus=0))
+
+
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_how_a_command_ended_is_in_its_file(name, tmp_path):
     executor = make_executor(name, 1)
