@@ -92,6 +92,14 @@ def test_what_is_typed_replaces_what_the_file_says(project):
     assert {name: cell["planned"] for name, cell in made.items()} == {"digits@lr=0.5,width=4": 2}
 
 
+def test_fewer_runs_than_before_are_all_that_is_asked_for(project):
+    words = ("--name", "digits@lr=0.5,width=4")
+    assert cells(*words)[0].status == 0
+    done, made = cells(*words, "-n", "2")
+    (cell,) = made.values()
+    assert (done.status, cell["state"], cell["completed"], cell["planned"]) == (0, "done", 2, 2)
+
+
 def test_a_cell_that_fails_keeps_no_other_from_being_made(project):
     (project / "deviate.toml").write_text(FILE.replace("[0.5, 0.1]", "[2.0, 0.5]").replace("[4, 8]", "[4]"))
     done, made = cells()

@@ -63,7 +63,6 @@ def export_experiment(folder: ExperimentFolder, path: Path, *, work: bool = Fals
 
 
 def _add_head(archive: tarfile.TarFile, head: Head) -> None:
-
     data = msgspec.json.encode(head)
     member = tarfile.TarInfo(HEAD)
     member.size = len(data)
@@ -73,9 +72,10 @@ def _add_head(archive: tarfile.TarFile, head: Head) -> None:
 def _kept(member: tarfile.TarInfo, *, work: bool) -> tarfile.TarInfo | None:
     """Leave out working folders unless they are asked for, and what a killed tool left half removed or written."""
     parts = member.name.split("/")
-    in_work = parts[1:2] == ["runs"] and parts[3:4] == ["work"]
-    aside = any(part.startswith(".") for part in parts[1:4])
-    return None if (in_work and not work) or (aside and not in_work and "snapshot" not in parts[1:2]) else member
+    in_runs = parts[1:2] == ["runs"]
+    in_work = in_runs and parts[3:4] == ["work"] and not work
+    aside = any(part.startswith(".") for part in parts[1 : 4 if in_runs else 2])
+    return None if in_work or aside else member
 
 
 def is_archive(path: Path) -> bool:

@@ -19,6 +19,7 @@ from deviate.study.decided import Referee
 from deviate.study.events import StudyEvent
 from deviate.study.pipeline import run
 from deviate.study.request import Request, check_request
+from deviate.study.resume import requested_runs
 
 #: What became of a cell: all was there, runs were made, something in it failed, or another tool works on it.
 State = Literal["done", "made", "failed", "busy"]
@@ -33,7 +34,7 @@ class CellMade(msgspec.Struct, frozen=True, kw_only=True):
     #: Runs that were trained now, and runs trained before that were evaluated now.
     trained: int = 0
     evaluated: int = 0
-    #: Of all variants.
+    #: Of the runs that are asked for, over all variants.
     completed: int = 0
     planned: int = 0
     #: Why nothing more was made of it; empty where all is well.
@@ -130,7 +131,7 @@ def _make(cell: Cell, request: Request, observe: Callable[[StudyEvent], None], r
         run(request, count, referee)
     except DeviateError as error:
         problem = error
-    completed, planned = _counts(cell.name, request.here or Path.cwd())
+    completed, planned = _counts(request, cell.name)
     state: State = "made" if trained or evaluated else "done"
     if problem is not None:
         state = "busy" if isinstance(problem, WorkspaceBusy) else "failed"
@@ -156,12 +157,17 @@ def _hint(problem: DeviateError, cell: Cell) -> str:
     )
 
 
-def _counts(name: str, root: Path) -> tuple[int, int]:
-    """Return how many runs completed and how many are planned."""
-    workspace = Workspace.nearest(root)
+def _counts(request: Request, name: str) -> tuple[int, int]:
+    """Return how many of the runs that are asked for completed, and how many these are; earlier calls may ask more."""
+    workspace = Workspace.nearest(request.here or Path.cwd())
     if name not in workspace.names():
         return 0, 0
     folder = workspace.experiment(name)
     planned = folder.read_experiment().planned
-    completed = [run for run in folder.completed_runs() if run.run.index < planned.get(run.run.variant, 0)]
-    return len(completed), sum(planned.values())
+    # Runs that nothing is to be learnt from are planned no more, and a command without Python is made as it is.
+    asked = {
+        variant: min(runs, planned[variant]) for variant, runs in requested_runs(request).items() if variant in planned
+    }
+    counted = planned if request.until else asked or planned
+    completed = [run for run in folder.completed_runs() if run.run.index < counted.get(run.run.variant, 0)]
+    return len(completed), sum(counted.values())
