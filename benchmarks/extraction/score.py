@@ -8,7 +8,7 @@ without CHECKOUTS all are, into a temporary folder.
 The labels beside this script hold one JSON file per project: ``repo``, ``commit``, ``root``, ``entry``, ``main_loop``
 (a list of file and line, any of which is right) and ``metrics`` (file, variable, exprs, lines, function, level ``core``
 or ``optional``, aliases, via). They were made by reading the projects. ``labels/written_on`` are projects that the
-analysis was written on, ``labels/first_sight`` projects that it met when they were labelled.
+analysis was written on, the ``labels/first_sight*`` projects that it met when they were labelled.
 
 A metric counts as found when one that is reported stands at a labelled place (the lines, or the function) and shares a
 name with the label: the variable, or a variable of the expression. A label with ``via`` is also found where the mapping

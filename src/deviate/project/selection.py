@@ -52,7 +52,9 @@ def analyse_start(project: Path, start: Started, cwd: Path) -> Findings:
     arguments decide what runs. Without a command that names the script, any arguments may be given.
     """
     folders = import_folders(start.command, cwd, os.environ)
-    arguments = words_after(start.command, start.entry) if start.command else None
+    # What a shell script leaves to a variable is not known.
+    is_known = bool(start.command) and not any("$" in word or "`" in word for word in start.command)
+    arguments = words_after(start.command, start.entry) if is_known else None
     return analyse_project(project, project / start.entry, folders, arguments)
 
 

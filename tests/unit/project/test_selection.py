@@ -6,7 +6,8 @@ from deviate.analyse.findings import Findings
 from deviate.errors import BadConfig
 from deviate.experiment import Capture, Metric, Span
 from deviate.project.config import read_config
-from deviate.project.selection import apply_config
+from deviate.project.selection import apply_config, extract_starts
+from deviate.project.target import Started
 
 SOURCE = """\
 import math
@@ -92,3 +93,16 @@ def test_the_second_of_two_equal_names_is_named_by_its_line(applied):
 def test_a_named_loop_is_the_main_loop(applied):
     loop = applied("[main_loop]\nfile = 't.py'\nline = 4").main_loop
     assert (loop.kind, loop.variable, loop.span) == ("for", "epoch", Span(4, 17, 4, 25))
+
+
+@pytest.mark.parametrize(("words", "is_read"), [("--probe", True), ("", False), ("$OPTIONS", True)])
+def test_each_script_has_the_options_of_its_own_command(tmp_path, words, is_read):
+    (tmp_path / "train.py").write_text(
+        "import argparse, random\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--probe', action='store_true')\nargs = parser.parse_args()\n"
+        "for step in range(3):\n    loss = random.random()\n    print(step, 'loss', loss)\n"
+        "    if args.probe:\n        print('probed loss', loss / 2)\n"
+    )
+    command = f"python train.py {words}".split()
+    found = extract_starts(tmp_path, [Started(entry="train.py", command=command)], cwd=tmp_path)
+    assert ("probed loss" in {metric.name for metric in found.metrics}) is is_read

@@ -72,7 +72,8 @@ class Constants:
             return False
         if isinstance(node, ast.While) and nesting.branch == "orelse":
             return False
-        is_left = self.plain is not None and not _is_choice(node.test)
+        # An `if` without an `else` adds something, and is no alternative to anything.
+        is_left = self.plain is not None and not (node.orelse and _is_choice(node.test))
         test = (self.plain if is_left and self.plain is not None else self).value(node.test, scope.unit)
         if test is None and self.plain is not None and not is_left:
             return nesting.branch == "orelse" and self._is_first_choice(node, scope)

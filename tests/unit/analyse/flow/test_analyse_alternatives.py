@@ -1,4 +1,4 @@
-"""Which of several alternatives is read without a command: the documented one, the chosen one, the first one."""
+"""Which of several alternatives is read where no command is given: the documented, the chosen, or the first one."""
 
 from __future__ import annotations
 
