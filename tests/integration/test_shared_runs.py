@@ -50,6 +50,19 @@ def test_runs_that_draw_the_same_are_trained_once_and_reported_as_if_each_had_be
     assert metrics(again, "augment") == metrics(done, "augment")
 
 
+def test_an_evaluation_that_is_made_again_is_shared_again(project):
+    words = ("run", "-n", "1", "--vary", "augment", "--vary", "control", "--json")
+    done = deviate(*words, "--then", f"{sys.executable} evaluate.py", *COMMAND)
+    (events,) = project.glob(".deviate/experiments/train/runs/control-0/steps/evaluate-0/events-*.jsonl")
+    events.write_bytes(events.read_bytes()[:-1])
+    lost = deviate("report", "train", "--format", "json")
+    again = deviate(*words, "--retry-failed", *COMMAND)
+    name = "evaluate: kept error"
+    for variant in ("augment", "control"):
+        assert name not in metrics(lost, variant) or metrics(lost, variant)[name]["n"] == 0
+        assert metrics(again, variant)[name]["values"] == metrics(done, variant)[name]["values"]
+
+
 def test_what_is_shared_is_what_training_it_would_give(project):
     words = ("run", "-n", "2", "--vary", "augment", "--vary", "control", "--vary", "other", "--json")
     done = deviate(*words, *COMMAND)

@@ -47,10 +47,8 @@ def _with_experiments(workspace: Workspace, overviews: Sequence[Mapping[str, Any
     shown = lines(overviews, heads=True)[: LISTED + 1]
     newest, *others = newest_first(overviews)
     more = [f"… and {len(overviews) - LISTED} more: deviate list"] if len(overviews) > LISTED else []
-    name, comparable = (
-        newest["name"],
-        [facts["name"] for facts in (newest, *others) if any(facts["completed"].values())],
-    )
+    name = newest["name"]
+    comparable = [facts["name"] for facts in (newest, *others) if any(facts["completed"].values())]
     commands = [(f"deviate report {name}", "how much its runs differ"), *_run_commands(workspace.experiment(name))]
     if len(comparable) > 1:
         commands.append((f"deviate compare {comparable[1]} {comparable[0]}", "is one better than the other?"))

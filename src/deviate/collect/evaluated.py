@@ -39,7 +39,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """An evaluation with its passes over the runs that lack none by damage."""
+    """An evaluation, with its passes over the runs of which none was damaged."""
 
     step: Step
     #: What each pass left of every run, whatever came of it.

@@ -10,7 +10,8 @@ import msgspec
 from deviate.experiment import Run
 from deviate.factors import parse_variant, run_seeds
 from deviate.replicate.prepare import discard
-from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+from deviate.replicate.workspace.integrity import damage
 from deviate.replicate.workspace.run_files import Outcome
 
 #: Files that say what a run is, and how it went; the folder that it ran in, which stays with the one that did; and what
@@ -40,11 +41,20 @@ def share_steps(folder: ExperimentFolder) -> None:
             continue
         for step in folder.find_run(info.same_as).steps():
             target = run.path / "steps" / step.path.name
-            if step.is_done and not target.exists():
+            if step.is_done and not _is_brought(step, RunFolder(target, run.run)):
                 aside = target.with_name(f".{target.name}.partial")
                 shutil.rmtree(aside, ignore_errors=True)
                 shutil.copytree(step.path, aside, copy_function=_link)
+                discard(target)
                 aside.rename(target)
+
+
+def _is_brought(step: RunFolder, own: RunFolder) -> bool:
+    """Tell whether `own` has what the step recorded last, undamaged."""
+    if not own.outcome_file.is_file() or own.outcome_file.read_bytes() != step.outcome_file.read_bytes():
+        return False
+    outcome = own.read_outcome()
+    return outcome is not None and not damage(own, outcome)
 
 
 def _link(source: str, target: str) -> str:

@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """What a slot is, over all runs of a variant."""
 
-    #: As the first run has it of those in their order.
+    #: As the run has it that has most slots, or else the first of the others.
     slot: Slot
     kind: JudgedKind
     #: One line.
