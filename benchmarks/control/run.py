@@ -242,7 +242,12 @@ def differences(
     """Return the fingerprints in which two runs differ, and `values` where what they recorded differs."""
     prints = [runs[key]["fingerprints"] for key in (one, other)]
     unequal = sorted(name for name in {*prints[0], *prints[1]} if prints[0].get(name) != prints[1].get(name))
-    return [*unequal, *(["values"] if values.get(one) != values.get(other) else [])]
+    first, second = values.get(one, []), values.get(other, [])
+    if one[0] != other[0] and first and second:
+        # Each variant has its own choice of the metrics that are seen in the output alone.
+        shared = {name for name, _ in first} & {name for name, _ in second}
+        first, second = ([row for row in rows if row[0] in shared] for rows in (first, second))
+    return [*unequal, *(["values"] if first != second else [])]
 
 
 def recorded(text: str, timings: set[str]) -> dict[tuple[str, int], list[tuple[str, str]]]:

@@ -25,8 +25,8 @@ def judged(name: str) -> list[dict[str, Any]]:
 
 def changes(first: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
     """Return the wrong statements on the projects that ran again, before and after, one row a half."""
-    lines = ["| half | run again | control bit-identical | wrong before | gone | still there | new | wrong now |"]
-    lines.append("|---|---:|---:|---:|---:|---:|---:|---:|")
+    heads = "| half | run again | control bit-identical | wrong before | gone | still there | new | wrong now |"
+    lines = [f"{heads} back, then mended |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for half in ("first", "second"):
         every = {project["repo"]: set(project["wrong"]) for project in first if project["half"] == half}
         again = [project for project in after if project["half"] == half]
@@ -35,7 +35,8 @@ def changes(first: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
         before = {(project["repo"], wrong) for project in again for wrong in every[project["repo"]]}
         now = {(project["repo"], wrong) for project in again for wrong in project["wrong"]}
         cells = (f"{len(again)} of {len(every)}", f"{same} of {len(ran)}", len(before))
-        counts = (len(before - now), len(before & now), len(now - before), len(now))
+        mended = sum(len(project.get("mended", [])) for project in again)
+        counts = (len(before - now), len(before & now), len(now - before), len(now), mended)
         lines.append(f"| {half} | {' | '.join(map(str, cells + counts))} |")
     return "\n".join(lines)
 
