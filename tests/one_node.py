@@ -66,6 +66,10 @@ def _path() -> str:
     return f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
+class NotStarted(Exception):
+    """This machine does not let Slurm start: a container may refuse what its daemons need."""
+
+
 class Cluster:
     """The processes of one Slurm."""
 
@@ -76,7 +80,13 @@ class Cluster:
 
     @contextmanager
     def running(self) -> Iterator[Cluster]:
-        """Start everything, and stop what was started."""
+        """Start everything, and stop what was started.
+
+        Raises
+        ------
+        NotStarted
+            With the part that did not come up.
+        """
         self._write()
         with ExitStack() as stack:
             stack.enter_context(self._process(*self._munge()))
@@ -106,7 +116,7 @@ class Cluster:
 
     def _end_jobs(self) -> None:
         self.ask("scancel", "--me")
-        with suppress(AssertionError):
+        with suppress(NotStarted):
             _wait(lambda: not self.ask("squeue", "-h"), "jobs")
 
     def _variables(self) -> Mapping[str, str]:
@@ -161,5 +171,5 @@ def _wait(is_there: object, what: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while not is_there():  # type: ignore[operator]
         if time.monotonic() > deadline:
-            raise AssertionError(f"{what} did not come within {PATIENCE:.0f} s")
+            raise NotStarted(f"{what} did not come within {PATIENCE:.0f} s")
         time.sleep(0.1)

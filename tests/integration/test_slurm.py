@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 
 import psutil
 import pytest
 from cli_tool import TRAIN, deviate
-from one_node import Cluster, lacking
+from one_node import Cluster, NotStarted, lacking
 
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.run_files import Completed
@@ -31,7 +32,11 @@ RUN = ["run", "--name", "e", "--executor", "slurm", "--vary", "algo"]
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    with Cluster(tmp_path_factory.mktemp("slurm") / "node").running() as cluster, pytest.MonkeyPatch.context() as patch:
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        try:
+            cluster = stack.enter_context(Cluster(tmp_path_factory.mktemp("slurm") / "node").running())
+        except NotStarted as reason:
+            pytest.skip(f"Slurm cannot be started: {reason}")
         for name, value in cluster.environment.items():
             patch.setenv(name, value)
         yield cluster
