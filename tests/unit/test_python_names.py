@@ -27,7 +27,7 @@ def test_dir_lists_the_public_names():
 @pytest.mark.parametrize(
     ("keywords", "options", "named"),
     [
-        (RunKeywords, Request, {"command", "runs"}),
+        (RunKeywords, Request, {"command", "runs", "evaluate", "print_script"}),
         (CheckKeywords, GateOptions, {"drops", "groups", "samples"}),
         (PlanKeywords, PlanOptions, {"samples"}),
     ],

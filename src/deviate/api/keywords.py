@@ -49,6 +49,11 @@ class RunKeywords(TypedDict, total=False):
     until: str | None
     most: int | None
     then: tuple[str, ...]
+    environment: dict[str, str]
+    partition: str | None
+    time: str | None
+    gres: str | None
+    cpus: int | None
 
 
 class CheckKeywords(TypedDict, total=False):
