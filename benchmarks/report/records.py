@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+import size
 
-from deviate.experiment import Capture, Experiment, Metric
-from deviate.experiment import Run as RunName
+from deviate.experiment import Experiment, Run
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
@@ -34,18 +34,6 @@ COMMANDS = {
     "page": ["report", "{name}", "-o", "{out}.html"],
     "CSV of records": ["report", "{name}", "-o", "{out}.csv"],
 }
-
-
-def metrics_of(count: int) -> list[Metric]:
-    """Return losses that every run reports."""
-    return [
-        Metric(
-            name=f"loss {place:03d}", variable="x", expression="x", file="train.py", line=1, end_line=1,
-            function="<module>", sink="print", kind="loss", direction="lower", aggregate="last", confidence=1.0,
-            why="", capture=Capture(how="value"),
-        )
-        for place in range(count)
-    ]  # fmt: skip
 
 
 def records_of(metrics: int, iterations: int, seed: int) -> np.ndarray:
@@ -67,14 +55,14 @@ def write_experiment(workspace: Workspace, name: str, runs: int, iterations: int
     folder.snapshot.mkdir(parents=True)
     write_json(folder.snapshot_file, Snapshot(project=str(workspace.project), source="", items=[], digests={}))
     for index in range(runs):
-        run = folder.run(RunName(variant=VARIANT, index=index))
+        run = folder.run(Run(variant=VARIANT, index=index))
         run.path.mkdir(parents=True)
         (run.path / "records-0-0.bin").write_bytes(records_of(metrics, iterations, index).tobytes())
         run.write_outcome(Completed(seconds=iterations * 0.1, ended="2026-03-01T12:00:00+00:00"))
     folder.write_experiment(
         Experiment(
-            name=name, command=["python", "train.py"], entry="train.py", metrics=metrics_of(metrics), main_loop=None,
-            source="", seed=0, planned={VARIANT: runs}, created="2026-03-01T12:00:00+00:00",
+            name=name, command=["python", "train.py"], entry="train.py", metrics=size.metrics_of(metrics),
+            main_loop=None, source="", seed=0, planned={VARIANT: runs}, created="2026-03-01T12:00:00+00:00",
         )
     )  # fmt: skip
 

@@ -8,9 +8,12 @@ import sys
 import tarfile
 import time
 
+import msgspec
 import pytest
 from cli_tool import TRAIN, deviate, tree
 
+from deviate.replicate.lease import acquire
+from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.lock import locked
 from deviate.replicate.workspace.looks import ComparedSide, read_looks
@@ -215,3 +218,19 @@ def test_a_kill_at_any_moment_loses_nothing_and_the_same_command_goes_on(project
     left = {path.name for path in (project / ".deviate" / "experiments").iterdir()}
     assert {name for name in left if not name.startswith(".unpacking-")} == {"two"}
     assert tree(experiment(project, "two")) == other
+
+
+def test_what_a_worker_on_another_machine_makes_is_left_alone(project):
+    runs = Workspace(project).experiment("one").runs()
+    work = [run.work for run in runs]
+    lease = acquire(runs[0])
+    write_json(lease.path, msgspec.structs.replace(lease.holder, host="node7", system="another kernel"))
+    for words in (("rm", "one", "--yes"), ("mv", "one", "three")):
+        done = deviate(*words)
+        assert done.status == 2
+        assert "run-elsewhere" in done.err
+    assert deviate("prune", "one", "--yes").status == 0
+    assert [path.exists() for path in work] == [True, False, False, False, False]
+    lease.release()
+    assert deviate("rm", "one", "--yes").status == 0
+    assert not experiment(project, "one").exists()

@@ -34,8 +34,8 @@ def remove(workspace: Workspace, name: str) -> None:
     ------
     UnknownExperiment
         If there is none of that name.
-    WorkspaceBusy
-        If runs of it are being made.
+    WorkspaceBusy, RunElsewhere
+        If runs of it are being made, here or elsewhere.
     """
     with _held(workspace, name, "rm") as folder:
         end_leftovers(folder)
@@ -54,8 +54,8 @@ def rename(workspace: Workspace, name: str, new: str) -> ExperimentFolder:
         If the new name cannot be one.
     NameTaken
         If there is an experiment of that name.
-    WorkspaceBusy
-        If runs of it are being made.
+    WorkspaceBusy, RunElsewhere
+        If runs of it are being made, here or elsewhere.
     """
     target = workspace.experiment(new)
     with _held(workspace, name, "mv", new) as folder, locked(target, ["deviate", "mv", name, new]):
