@@ -3,7 +3,8 @@
     python benchmarks/report/records.py SCRATCH --runs 1000 --iterations 10000 --metrics 10
 
 Writes an experiment of generated learning curves into SCRATCH, unless one of these sizes is there, and runs each
-command of `COMMANDS` on it in a process of its own. Prints wall time and the most memory that the process held.
+command of `COMMANDS` on it in a process of its own. Prints wall time, processor time and the most memory that the
+process held.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ def write_experiment(workspace: Workspace, name: str, runs: int, iterations: int
     )  # fmt: skip
 
 
-def measure(words: list[str], project: Path) -> tuple[float, float]:
-    """Return seconds of wall time and MiB of memory of a command of Deviate, which must succeed."""
+def measure(words: list[str], project: Path) -> tuple[float, float, float]:
+    """Return seconds of wall time and of processors, and MiB of memory, of a command of Deviate that succeeds."""
     start = time.perf_counter()
     child = os.posix_spawn(
         sys.executable,
@@ -83,7 +84,7 @@ def measure(words: list[str], project: Path) -> tuple[float, float]:
     )
     _, status, used = os.wait4(child, 0)
     assert status == 0, (words, status)
-    return time.perf_counter() - start, used.ru_maxrss / 1024
+    return time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -104,8 +105,9 @@ def main() -> None:
     print(f"{options.runs * options.iterations * options.metrics:,} values")
     for what, words in COMMANDS.items():
         if options.only in (None, what):
-            seconds, memory = measure([word.format(name=name, out=project / name) for word in words], project)
-            print(f"{what:18} {seconds:7.1f} s {memory:8.0f} MiB", flush=True)
+            typed = [word.format(name=name, out=project / name) for word in words]
+            seconds, processors, memory = measure(typed, project)
+            print(f"{what:18} {seconds:7.1f} s {processors:7.1f} CPU-s {memory:8.0f} MiB", flush=True)
 
 
 if __name__ == "__main__":
