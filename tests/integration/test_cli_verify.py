@@ -117,7 +117,7 @@ def test_a_program_that_fails_is_said_with_its_reason(project):
 def test_a_python_that_was_not_instrumented_is_said(project):
     done = verify("train.py", "--", sys.executable, "-I", "train.py")
     assert done.status == 1
-    assert "nothing was heard" in done.json["reason"]
+    assert "no Python process reported" in done.json["reason"]
 
 
 def test_names_learnt_at_run_time_are_listed(project):

@@ -105,7 +105,7 @@ def test_runs_on_a_cluster_are_those_of_this_machine(project, monkeypatch):
 
 
 def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
-    monkeypatch.setenv("PAUSE", "0.5")
+    monkeypatch.setenv("PAUSE", "3")
     first = tool("-n", "3")
     wait_for(lambda: len(started(project)) > 1)
     first.kill()

@@ -47,11 +47,12 @@ def find_processes(handle: Handle) -> list[psutil.Process]:
 
 
 def is_process(pid: int | None, created: float | None) -> bool:
-    """Tell whether process `pid` is the one that was created at `created`, and not a later one with its id."""
+    """Tell whether process `pid` is the one that was created at `created`, not a later one with its id, and lives."""
     if pid is None or created is None:
         return False
     with suppress(psutil.Error):
-        return abs(psutil.Process(pid).create_time() - created) <= TOLERANCE
+        process = psutil.Process(pid)
+        return abs(process.create_time() - created) <= TOLERANCE and process.status() != psutil.STATUS_ZOMBIE
     return False
 
 

@@ -82,7 +82,7 @@ class Cancelled(Unfinished, frozen=True, kw_only=True, tag="cancelled"):
 
 
 class NotInstrumented(Unfinished, frozen=True, kw_only=True, tag="not-instrumented"):
-    """The command ended well, but nothing was heard from it, so nothing was measured."""
+    """The command ended well, but no process of it reported, so nothing was measured."""
 
     status: ClassVar[Status] = "not-instrumented"
 
