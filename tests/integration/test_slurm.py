@@ -110,7 +110,7 @@ def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
     wait_for(lambda: len(started(project)) > 1)
     first.kill()
     first.communicate()
-    before = psutil.Process(runs(project)[-1].read_info().pid)
+    before = psutil.Process(wait_for(lambda: runs(project)[1].read_info()).pid)
     assert before.is_running()
     # The next one needs no word of where they are.
     done = deviate("run", "--name", "e", "-n", "3", "--vary", "algo", *COMMAND)

@@ -56,9 +56,15 @@ def shown_errors(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA, *,
     error = math.sqrt(1 / n) if paired else math.sqrt(1 / n + 1 / m)
     center = effect / error
     edges, shares = (stats.t.isf(alpha / 2, np.array([freedom])), np.ones(1)) if paired else welch_edges(n, m, alpha)
+    # Where the limits pass the true difference, all of it happens on a short way.
+    bends = sorted({center / float(edge) for edge in (edges.max(), edges.min()) if center / edge < _end(freedom)})
     right, wrong, size = (
         integrate.quad(
-            lambda u, f=f: float(f(edges * u, center) @ shares) * _chi(u, freedom), 0.0, _end(freedom), limit=200
+            lambda u, f=f: float(f(edges * u, center) @ shares) * _chi(u, freedom),
+            0.0,
+            _end(freedom),
+            limit=200,
+            points=bends or None,
         )[0]
         for f in (_above, _below, _size)
     )
