@@ -11,6 +11,9 @@ from scipy import integrate, special, stats
 from deviate.contrast.power import DEFAULT_ALPHA, welch_edges
 from deviate.measure.sample import Floats
 
+#: Degrees of freedom below which the density of the estimated SD is as wide as what it is integrated with.
+FEW = 10
+
 
 class ShownErrors(msgspec.Struct, frozen=True, kw_only=True):
     """What comes of the samples in which a test shows a difference, if the true one is as assumed."""
@@ -56,15 +59,16 @@ def shown_errors(effect: float, n: int, m: int, alpha: float = DEFAULT_ALPHA, *,
     error = math.sqrt(1 / n) if paired else math.sqrt(1 / n + 1 / m)
     center = effect / error
     edges, shares = (stats.t.isf(alpha / 2, np.array([freedom])), np.ones(1)) if paired else welch_edges(n, m, alpha)
-    # Where the limits pass the true difference, all of it happens on a short way.
-    bends = sorted({center / float(edge) for edge in (edges.max(), edges.min()) if center / edge < _end(freedom)})
+    end = _end(freedom)
+    # With few runs the limits pass the true difference on a short way, which the integral has to be led to.
+    passed = sorted({center / float(edge) for edge in (np.max(edges), np.min(edges))}) if freedom < FEW else []
     right, wrong, size = (
         integrate.quad(
             lambda u, f=f: float(f(edges * u, center) @ shares) * _chi(u, freedom),
             0.0,
-            _end(freedom),
+            end,
             limit=200,
-            points=bends or None,
+            points=[place for place in passed if place < end] or None,
         )[0]
         for f in (_above, _below, _size)
     )
