@@ -204,6 +204,7 @@ def compare(
     return comparison_view(read_comparison(workspace, labels, options))
 
 
+@known_keywords()
 def compare_grid(
     name: str | None = None,
     *,

@@ -89,24 +89,19 @@ class Progress:
             case RunEnded():
                 self._end(event)
             case OpenedAnew():
-                self.console.print(
-                    Text(f"experiment {event.name!r} is a new one: {clean(event.other)}"),
-                    highlight=False,
-                    soft_wrap=True,
-                )
+                self._whole(f"experiment {event.name!r} is a new one: {event.other}")
             case GoesOn():
                 for line in _going_on(event):
-                    self.console.print(Text(clean(line)), highlight=False, soft_wrap=True)
+                    self._whole(line)
             case FactorsSeen():
                 self._say(Text(_factors(event), style="dim"))
                 for line in _alike(event):
-                    self.console.print(Text(line), highlight=False, soft_wrap=True)
+                    self._whole(line)
             case Looked():
-                line = progress_line(event.variant, event.look, event.until)
-                self.console.print(Text(clean(line), style="bold"), highlight=False, soft_wrap=True)
+                self._whole(progress_line(event.variant, event.look, event.until), style="bold")
             case Compared():
                 self.compared = event
-                self.console.print(Text(clean(compared_line(event)), style="bold"), highlight=False, soft_wrap=True)
+                self._whole(compared_line(event), style="bold")
             case Submitted(sent=False):
                 self.scripts.append(event.script)
             case Submitted():
@@ -117,17 +112,18 @@ class Progress:
                 why = f"its job ended before it did ({event.state})" if event.state else "no job makes it"
                 self._say(Text(f"{event.run.folder}: {why}{'; submitted again' if event.again else ''}"))
             case LeftToCluster():
-                self.console.print(
-                    Text(f"{event.runs} go on without this command: type it again to follow them, or end them with\n"
-                         f"  {event.cancel}"),
-                    highlight=False, soft_wrap=True,
-                )  # fmt: skip
+                self._whole(f"{event.runs} go on without this command: type it again to follow them, or end them with")
+                self._whole(f"  {event.cancel}")
             case LeftoverEnded():
                 self._say(
                     Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")
                 )
         if self.console.is_terminal:
             self.live.update(self._table())
+
+    def _whole(self, line: str, style: str = "") -> None:
+        """Print a line that is not cut to the width of the terminal."""
+        self.console.print(Text(clean(line), style=style), highlight=False, soft_wrap=True)
 
     def _step(self, event: StepEnded) -> None:
         if not isinstance(event.outcome, Completed):

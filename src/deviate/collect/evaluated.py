@@ -39,10 +39,10 @@ class Pass:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """An evaluation, with its passes over the runs of which none was damaged."""
+    """An evaluation and its completed passes; a run with a damaged pass is left out."""
 
     step: Step
-    #: What each pass left of every run, whatever came of it.
+    #: Files of each pass over every run, completed or not.
     every: list[list[RunFiles]]
     passes: list[Pass]
     #: Position of the evaluation's first metric among all of the experiment.

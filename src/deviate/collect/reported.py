@@ -1,4 +1,4 @@
-"""What became of each number that the runs of a variant reported: measured, observed, or no metric."""
+"""How each number was judged that the runs of a variant reported: measured, observed, or no metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of evaluations, and how much those of one run differ beside how much runs do."""
+"""How evaluations ended, and how much those of one run differ beside how much runs do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WithinRuns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvaluationFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an evaluation."""
+    """How often an evaluation was made, and what its runs say."""
 
     name: str
     command: list[str]

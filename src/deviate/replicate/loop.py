@@ -10,17 +10,15 @@ from deviate.errors import WorkspaceUnusable
 from deviate.experiment import Experiment
 from deviate.replicate.engines.engine import Engine
 from deviate.replicate.engines.stage import RemoteStage
-from deviate.replicate.environment.command import find_program
 from deviate.replicate.events import Event
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.interrupts import listening
 from deviate.replicate.jobs import TwinOf
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.orders import Order
-from deviate.replicate.prepare import Source
+from deviate.replicate.prepare import make_source
 from deviate.replicate.shared import share_steps
 from deviate.replicate.snapshot.git import describe_commit
-from deviate.replicate.snapshot.manifest import read_snapshot
 from deviate.replicate.stage import LocalStage
 from deviate.replicate.steps import step_source
 from deviate.replicate.todo import Todo
@@ -67,7 +65,8 @@ def replicate(
     """
     options = options or ReplicateOptions()
     user = dict(os.environ if environment is None else environment)
-    source = _source(experiment, folder, overlay, executor, user, options)
+    git = describe_commit(folder.project)
+    source = make_source(experiment, folder, overlay, user, options, executor.name, jobs=executor.jobs, git=git)
     steps = {
         step.name: step_source(source, step, (step_overlays or {}).get(step.name, {})) for step in experiment.steps
     }
@@ -95,28 +94,3 @@ def replicate(
             stage.abandon(stop)
     if stop.count:
         raise KeyboardInterrupt
-
-
-def _source(
-    experiment: Experiment,
-    folder: ExperimentFolder,
-    overlay: Mapping[str, bytes],
-    executor: Executor,
-    environment: Mapping[str, str],
-    options: ReplicateOptions,
-) -> Source:
-    return Source(
-        experiment=experiment,
-        folder=folder,
-        snapshot=read_snapshot(folder),
-        overlay=overlay,
-        environment=environment,
-        program=find_program(experiment.command[0], folder.project / experiment.folder, environment),
-        executor=executor.name,
-        jobs=executor.jobs,
-        strict=options.strict,
-        timeout=options.timeout,
-        stall=options.stall,
-        memory=None if options.memory is None else options.memory * 2**30,
-        git=describe_commit(folder.project),
-    )

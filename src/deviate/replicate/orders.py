@@ -11,10 +11,8 @@ from pathlib import Path
 import msgspec
 
 from deviate.experiment import SCHEMA, Experiment
-from deviate.replicate.environment.command import find_program
 from deviate.replicate.options import ReplicateOptions
-from deviate.replicate.prepare import Source
-from deviate.replicate.snapshot.manifest import read_snapshot
+from deviate.replicate.prepare import Source, make_source
 from deviate.replicate.steps import StepSource, step_source
 from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
@@ -104,21 +102,9 @@ def ordered_source(
     folder: ExperimentFolder, order: Order, environment: Mapping[str, str]
 ) -> tuple[Source, dict[str, StepSource]]:
     """Return what a worker makes runs and their steps from; `environment` is its own."""
-    experiment, options = order.experiment, order.options
-    source = Source(
-        experiment=experiment,
-        folder=folder,
-        snapshot=read_snapshot(folder),
-        overlay=order.overlay,
-        environment=environment,
-        program=find_program(experiment.command[0], folder.project / experiment.folder, environment),
-        executor=order.executor,
-        jobs=1,
-        strict=options.strict,
-        timeout=options.timeout,
-        stall=options.stall,
-        memory=None if options.memory is None else options.memory * 2**30,
-        git=order.git,
+    experiment = order.experiment
+    source = make_source(
+        experiment, folder, order.overlay, environment, order.options, order.executor, jobs=1, git=order.git
     )
     overlays = order.step_overlays
     return source, {step.name: step_source(source, step, overlays.get(step.name, {})) for step in experiment.steps}

@@ -25,8 +25,9 @@ from deviate.replicate.environment.masking import mask_text, mask_variables, mas
 from deviate.replicate.environment.platforms import Platform, cpu_flags, platform_variables, platforms
 from deviate.replicate.environment.variables import deterministic, numerical_variables, thread_count, thread_variables
 from deviate.replicate.executors.executor import Launch, Slot
+from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.predictions import is_file
-from deviate.replicate.snapshot.manifest import Snapshot
+from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
 from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions, write_outside
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
@@ -150,6 +151,35 @@ class Source:
     def metric_names(self) -> list[str]:
         """Names of the metrics, by id."""
         return [metric.name for metric in self.experiment.metrics]
+
+
+def make_source(
+    experiment: Experiment,
+    folder: ExperimentFolder,
+    overlay: Mapping[str, bytes],
+    environment: Mapping[str, str],
+    options: ReplicateOptions,
+    executor: str,
+    *,
+    jobs: int,
+    git: str | None,
+) -> Source:
+    """Return what the runs of a stored experiment are made from in this `environment`."""
+    return Source(
+        experiment=experiment,
+        folder=folder,
+        snapshot=read_snapshot(folder),
+        overlay=overlay,
+        environment=environment,
+        program=command.find_program(experiment.command[0], folder.project / experiment.folder, environment),
+        executor=executor,
+        jobs=jobs,
+        strict=options.strict,
+        timeout=options.timeout,
+        stall=options.stall,
+        memory=None if options.memory is None else options.memory * 2**30,
+        git=git,
+    )
 
 
 def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:

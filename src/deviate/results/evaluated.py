@@ -1,4 +1,4 @@
-"""What became of the evaluations of runs, and the values of those that were made several times."""
+"""How evaluations of runs ended, and the values of those that were repeated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FailedPass(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an evaluation over all completed runs."""
+    """How often an evaluation completed over all completed runs, and its values."""
 
     step: Step
     #: Runs whose training completed, and those of them that were evaluated as often as asked.
@@ -38,7 +38,7 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evaluation_results(evaluated: Sequence[Evaluated], repeats: pd.DataFrame) -> list[EvaluationResult]:
-    """Return what became of evaluations of completed runs; `repeats` is the table of `Tables.repeats`."""
+    """Return how evaluations of completed runs ended; `repeats` is the table of `Tables.repeats`."""
     return [_result(each.step, each.every, repeats) for each in evaluated]
 
 

@@ -88,7 +88,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     evaluations: dict[str, list[Evaluation]] = {}
     #: Weights that completed runs ended with, by variant and run; empty where they were not read.
     weights: dict[str, dict[str, RunWeights]] = {}
-    #: What became of the commands that evaluate runs after their training.
+    #: How the commands that evaluate runs after their training ended.
     evaluated: list[EvaluationResult] = []
 
     @property

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+import psutil
 
 from deviate.errors import BadInput, BadOption, NameTaken
 from deviate.experiment import SCHEMA
@@ -143,7 +144,8 @@ def _unpacked(path: Path, target: ExperimentFolder) -> Iterator[ExperimentFolder
     """Unpack an archive beside the experiments."""
     beside = target.path.parent
     for left in beside.glob(f"{_UNPACKING}*"):
-        if not _is_running(left.name.removeprefix(_UNPACKING)):
+        maker = left.name.removeprefix(_UNPACKING)
+        if not (maker.isdigit() and psutil.pid_exists(int(maker))):
             shutil.rmtree(left, ignore_errors=True)
     place = beside / f"{_UNPACKING}{os.getpid()}"
     try:
@@ -164,16 +166,6 @@ def _checked(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
             raise _damaged(path, f"{member.name} is no file")
         if member.name.split("/")[0] == BELOW:
             yield member
-
-
-def _is_running(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _damaged(path: Path, problem: object) -> BadOption:

@@ -21,12 +21,12 @@ from deviate.study.pipeline import run
 from deviate.study.request import Request, check_request
 from deviate.study.resume import requested_runs
 
-#: What became of a cell: all was there, runs were made, something in it failed, or another tool works on it.
+#: How a cell stands after the command: complete before, runs made, something failed, or held by another tool.
 State = Literal["done", "made", "failed", "busy"]
 
 
 class CellMade(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one cell."""
+    """How one cell stands after the command."""
 
     experiment: str
     settings: dict[str, Setting]
@@ -43,7 +43,7 @@ class CellMade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellsMade(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the experiments of a file."""
+    """How the experiments of a file stand after the command."""
 
     schema: int = SCHEMA
     file: str = FILE_NAME

@@ -75,7 +75,7 @@ def _around(config: Config) -> list[Step]:
 
 
 def _configured(entries: Sequence[EvaluateEntry], top: int, project: Path) -> list[Step]:
-    """Return the steps of evaluations, of which so many stand at the `top` of the file, the others in an experiment."""
+    """Return the steps of evaluations: the first `top` stand at the top of the file, the others in an experiment."""
     steps: list[Step] = []
     for index, entry in enumerate(entries):
         taken = [*RESERVED, *(step.name for step in steps)]

@@ -65,7 +65,7 @@ while [ $? -ge 128 ] && [ $((tries += 1)) -le 3 ]; do worker; done
 
 
 class Slurm:
-    """Submits job arrays, of which at most `width` tasks run at a time; None: as many as the cluster lets."""
+    """Submits job arrays with at most `width` tasks at a time; None: as many as the cluster allows."""
 
     name = "slurm"
 
