@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
-.PHONY: help setup demo test test-quick test-nightly lint docs check clean
+.PHONY: help setup demo test test-quick test-nightly lint types style docs check clean
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -28,8 +28,8 @@ demo: $(VENV)/.examples ## Train examples/digits_mlp 8 times and say how much th
 # A file's tests share its fixtures, so a file stays in one process; the files that take longest come first.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-test: setup ## Run all tests
-	$(PYTEST)
+test: setup ## Run all tests but those marked nightly
+	$(PYTEST) -m "not nightly"
 
 test-quick: setup ## Run the unit tests that take a moment, with few examples: below a minute on two cores
 	$(PYTEST) --hypothesis-profile quick -m "not slow and not long and not latex and not browser" tests/unit
@@ -37,10 +37,14 @@ test-quick: setup ## Run the unit tests that take a moment, with few examples: b
 test-nightly: setup ## Run all tests with every cell of the matrices of factors, and thousands of examples
 	DEVIATE_MATRIX=full $(PYTEST) --hypothesis-profile nightly
 
-lint: setup docs ## Check style, types, layers and the links of the docs
+lint: docs types style ## Check style, types, layers and the links of the docs
+
+types: setup
+	$(BIN)/mypy
+
+style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vermin --quiet --no-tips --target=3.7- --violations src/deviate/runtime/injected
 

@@ -14,7 +14,7 @@ from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.looks import ComparedSide, read_looks
 
 #: Set DEVIATE_REPEATS to look for rare orders of events.
-REPEATS = int(os.environ.get("DEVIATE_REPEATS", "2"))
+REPEATS = int(os.environ.get("DEVIATE_REPEATS", "1"))
 
 
 @pytest.fixture(params=range(REPEATS))

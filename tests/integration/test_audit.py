@@ -21,12 +21,16 @@ AUDITED = Path(__file__).parent / "audited"
 #: Modules that take seconds to import.
 HEAVY = {"torch", "keras", "jax", "lightning", "transformers"}
 
+#: Programs with causes that other heavy ones show.
+NIGHTLY = {"keras_dropout", "keras_initialiser", "torch_manual_seed", "trainer_default", "workers_differ"}
+
 
 def programs():
     for path in sorted(AUDITED.glob("*.py")):
         heavy = set(re.findall(r"^(?:import|from) (\w+)", path.read_text(), re.M)) & HEAVY
         missing = [name for name in heavy if importlib.util.find_spec(name) is None]
         marks = [pytest.mark.slow] if heavy else []
+        marks += [pytest.mark.nightly] if path.stem in NIGHTLY else []
         marks += [pytest.mark.skip(reason=f"{', '.join(missing)} not installed")] if missing else []
         yield pytest.param(path, id=path.stem, marks=marks)
 

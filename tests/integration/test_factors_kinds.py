@@ -47,6 +47,7 @@ def test_maps_of_tf_data_that_run_side_by_side(tmp_path: Path, monkeypatch: pyte
     check_matrix(runs, set(FACTORS), times=TIMES)
 
 
+@pytest.mark.nightly
 def test_two_ranks_of_accelerate(tmp_path: Path) -> None:
     require("torch", "accelerate")
     words = ["--standalone", "--nproc-per-node=2", PROGRAMS / "accelerate_training.py"]

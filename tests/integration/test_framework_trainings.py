@@ -78,6 +78,7 @@ def train(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.nightly
 def test_keras_fit_on_jax(train):
     trained = train("keras_fit.py", "keras", "jax")
     for run in RUNS:
@@ -88,6 +89,7 @@ def test_keras_fit_on_jax(train):
     assert trained.values(0, "loss") != trained.values(1, "loss")
 
 
+@pytest.mark.nightly
 def test_lightning_modules_that_log(train):
     trained = train("lightning_module.py", "lightning")
     for run in RUNS:
@@ -112,6 +114,7 @@ def test_the_hugging_face_trainer(train):
     assert "fit:learning_rate" not in set(trained.records["metric"])
 
 
+@pytest.mark.nightly
 def test_an_accelerate_loop(train):
     trained = train("accelerate_loop.py", "accelerate")
     for run in RUNS:
@@ -132,6 +135,7 @@ def test_a_tensorflow_loop_with_a_compiled_step(train):
             assert trained.values(run, name) == pytest.approx(printed, abs=0.00501)
 
 
+@pytest.mark.nightly
 def test_a_flax_and_optax_loop(train):
     trained = train("flax_optax.py", "flax", "optax")
     for run in RUNS:

@@ -1,6 +1,5 @@
 """Lines that say how to reproduce an experiment: pasted into a shell, they make the same runs."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -8,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli_tool import deviate
 
 pytestmark = pytest.mark.slow
 
@@ -45,21 +45,10 @@ def project(tmp_path):
     return folder
 
 
-def environment(**changes):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", **changes}
-
-
-def report(project):
-    done = subprocess.run(
-        ["deviate", "report", "train", "--format", "json"],
-        cwd=project,
-        env=environment(),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def report():
+    done = deviate("report", "train", "--format", "json")
+    assert done.status == 0, done.err
+    return done.json
 
 
 def values(found):
@@ -72,20 +61,20 @@ def values(found):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_the_line_makes_the_same_runs(project, name):
+def test_the_line_makes_the_same_runs(project, monkeypatch, name):
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     options, command = EXPERIMENTS[name]
-    made = subprocess.run(
-        ["deviate", "run", *options, "--", *command],
-        cwd=project, env=environment(PYTHONPATH="lib"), capture_output=True, text=True,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    before = report(project)
+    with monkeypatch.context() as patch:
+        patch.setenv("PYTHONPATH", "lib")
+        made = deviate("run", *options, "--", *command)
+    assert made.status == 0, made.err
+    before = report()
     shutil.rmtree(project / ".deviate")
     (project / "report.md").unlink(missing_ok=True)
-    again = subprocess.run(
-        before["reproduce"]["command"], shell=True, cwd=project, env=environment(), capture_output=True, text=True
-    )
+    again = subprocess.run(before["reproduce"]["command"], shell=True, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
-    after = report(project)
+    after = report()
     assert values(after) == values(before)
     assert after["reproduce"]["command"] == before["reproduce"]["command"]

@@ -30,10 +30,7 @@ def test_keras_reports_its_epochs(run: Run, backend: str) -> None:
     history = model.fit(x, y, epochs=2, validation_split=0.25, verbose=0, callbacks=[Extra()])
     print(history.history["val_loss"], history.history["loss"], sum(w.sum() for w in model.get_weights()))
     """
-    source = textwrap.dedent(source)
-    environment = {"KERAS_BACKEND": backend}
-    outcome, again = (run(source, environment=environment) for _ in range(2))
-    assert outcome.stdout == again.stdout
+    outcome = run(textwrap.dedent(source), environment={"KERAS_BACKEND": backend})
     assert outcome.stdout.startswith(f"{outcome.values(FRAMEWORK)} {outcome.named('fit:loss')} ")
     assert outcome.named("fit:extra") == [0.0, 2.0]
     assert outcome.values(TICK) == [0.0, 1.0]
