@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from deviate.analyse.flow.objects import Objects, called_above, passes_self
+from deviate.analyse.flow.plugins import dynamic_imports, imported_by_name
 from deviate.analyse.flow.program import COMMON_METHODS, Program
 from deviate.analyse.flow.starts import offered_methods, registered_classes, started_by_name
 from deviate.analyse.flow.tables import Tables
@@ -179,6 +180,9 @@ class _Reach:
                 module = self.program.resolve_dotted(name_below(base.dotted, node.attr), base)
                 return module if isinstance(module, ModuleIndex) else None
             return base
+        named = imported_by_name(self.program, node, scope) if self.program.is_decided else None
+        if named is not None:
+            return named
         return self._imported_module(bindings_of(node.id, scope)) if isinstance(node, ast.Name) else None
 
     def _imported_module(self, bindings: list[Binding]) -> ModuleIndex | str | None:
@@ -227,12 +231,7 @@ def _executes(module: ModuleIndex) -> bool:
 
 def _is_imported_by_name(node: ast.expr, scope: Scope) -> bool:
     """Whether an expression is a module that a computed name was imported by."""
-    values = (
-        [node, *(binding.value for binding in bindings_of(node.id, scope))] if isinstance(node, ast.Name) else [node]
-    )
-    return any(
-        isinstance(value, ast.Call) and called_name(value) in {"import_module", "__import__"} for value in values
-    )
+    return any(True for _ in dynamic_imports(node, scope))
 
 
 def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:
