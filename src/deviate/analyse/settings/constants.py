@@ -53,6 +53,9 @@ class Constants:
         self._calls: dict[str, list[CallSite]] | None = None
         self._mentions: Counter[str] = Counter()
         self._parents = Parents()
+        #: How many alternatives of each choice are left out, and whether there is one to choose.
+        self.passed_over = 0
+        self.has_chosen = False
 
     @property
     def has_decided(self) -> bool:
@@ -75,13 +78,35 @@ class Constants:
         if isinstance(node, ast.While) and nesting.branch == "orelse":
             return False
         # An `if` without an `else` adds something, and is no alternative to anything, unless it ends the function.
-        is_left = self.plain is not None and not ((node.orelse or _leaves(node)) and _is_choice(node.test))
+        is_choice = (node.orelse or _leaves(node)) and _is_choice(node.test)
+        is_left = self.plain is not None and not (is_choice or (node.orelse and _is_switch(node.test)))
         test = (self.plain if is_left and self.plain is not None else self).value(node.test, scope.unit)
         if test is None and self.plain is not None and not is_left:
-            if nesting.branch == "orelse":
-                return self._is_first_choice(node, scope)
-            return isinstance(node, ast.If) and self._is_later_choice(node, scope)
+            return self._is_not_chosen(node, nesting.branch, scope)
         return test is not None and bool(test.value) != (nesting.branch == "body")
+
+    def _is_not_chosen(self, node: ast.If | ast.While, branch: str, scope: Scope) -> bool:
+        """Whether a branch is none that is read of alternatives from which a setting that is not known chooses."""
+        if branch == "body" and isinstance(node, ast.If) and self._is_later_choice(node, scope):
+            return True
+        at = self._place(node, scope)
+        if at < self.passed_over and branch == "body":
+            self.has_chosen = self.has_chosen or self._is_first_choice(node, scope)
+            return self._is_first_choice(node, scope)
+        is_over = branch == "orelse" and at >= self.passed_over and self._is_first_choice(node, scope)
+        self.has_chosen = self.has_chosen or is_over
+        return is_over
+
+    def _place(self, node: ast.If | ast.While, scope: Scope) -> int:
+        """Return how many ``if`` stand before one in its chain."""
+        parent = self._parents.of(node, scope.module)
+        is_inner = isinstance(parent, ast.If) and parent.orelse == [node]
+        return 1 + self._place(parent, scope) if is_inner and isinstance(parent, ast.If) else 0
+
+    def pass_over(self, count: int) -> None:
+        """Read a later one of alternatives, from which a setting that is not known chooses, than the first."""
+        self.passed_over = count
+        self._dead, self._known, self.has_chosen = {}, {}, False
 
     def _is_first_choice(self, node: ast.If | ast.While, scope: Scope) -> bool:
         """Whether an ``if`` begins a chain of alternatives that a setting which is not known chooses from."""
@@ -320,6 +345,11 @@ def _is_choice(test: ast.expr) -> bool:
         return False
     sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
     return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
+
+
+def _is_switch(test: ast.expr) -> bool:
+    """Whether a test asks whether a setting is switched on."""
+    return bool(setting_keys(test.operand if isinstance(test, ast.UnaryOp) else test))
 
 
 def _name_called(unit: Unit) -> str:
