@@ -26,7 +26,8 @@ def unchosen_modules(program: Program, loop_file: str) -> set[ModuleIndex]:
     chosen = [
         plugin
         for plugin in plugins
-        if plugin not in certain and (plugin in named or plugin.file == loop_file or _plain(plugin.dotted.rpartition(".")[2]) in names)
+        if plugin not in certain
+        and (plugin in named or plugin.file == loop_file or _plain(plugin.dotted.rpartition(".")[2]) in names)
     ]
     certain |= _imported_from(program, chosen)
     others = _imported_from(program, plugins) - certain

@@ -116,7 +116,8 @@ class _Reach:
             if not package and (site.scope.module.stars or _executes(site.scope.module)):
                 self._all_plugins()
         elif name in {"globals", "locals"} and not args:
-            self._all_of(site.scope.module)
+            parent = self.parents.of(site.node, site.scope.module)
+            self._one_of(site.scope.module, parent.slice if isinstance(parent, ast.Subscript) else None, site.scope)
 
     def _all_plugins(self) -> None:
         for plugin in self.program.imports.plugins:
@@ -151,9 +152,9 @@ class _Reach:
                 self._reach_target(self.program.resolve_dotted(name_below(star, name), module), depth + 1)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> None:
-        if node.attr == "__dict__" and _is_imported_by_name(node.value, scope):
-            self._all_plugins()
         module = self._module_of(node.value, scope)
+        if node.attr == "__dict__" and module is None and _is_imported_by_name(node.value, scope):
+            self._all_plugins()
         if module == "outside":
             return
         if isinstance(module, ModuleIndex):

@@ -78,8 +78,7 @@ class Constants:
         if isinstance(node, ast.While) and nesting.branch == "orelse":
             return False
         # An `if` without an `else` adds something, and is no alternative to anything, unless it ends the function.
-        is_choice = (node.orelse or _leaves(node)) and _is_choice(node.test)
-        is_left = self.plain is not None and not (is_choice or (node.orelse and _is_switch(node.test)))
+        is_left = self.plain is not None and not ((node.orelse or _leaves(node)) and _is_choice(node.test))
         test = (self.plain if is_left and self.plain is not None else self).value(node.test, scope.unit)
         if test is None and self.plain is not None and not is_left:
             return self._is_not_chosen(node, nesting.branch, scope)
@@ -345,11 +344,6 @@ def _is_choice(test: ast.expr) -> bool:
         return False
     sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
     return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
-
-
-def _is_switch(test: ast.expr) -> bool:
-    """Whether a test asks whether a setting is switched on."""
-    return bool(setting_keys(test.operand if isinstance(test, ast.UnaryOp) else test))
 
 
 def _name_called(unit: Unit) -> str:

@@ -59,9 +59,8 @@ def _of_source(slots: Sequence[Slot]) -> dict[Key, str]:
     for slot in slots:
         label = _RUN.sub("", slot.template, count=1)
         reason = WEIGHT if _is_weight(slot.words) else ""
-        if slot.template in torn or _is_nested(slot.template):
-            reason = MATRIX
-        elif torn and not slot.words and _is_inner(slot.template, torn_lengths):
+        is_inner = bool(torn) and not slot.words and _is_inner(slot.template, torn_lengths)
+        if slot.template in torn or _is_nested(slot.template) or is_inner:
             reason = MATRIX
         elif _is_under_one_name(slot) and _is_row(_longest(slot.template), lengths[label], label):
             reason = ROW
