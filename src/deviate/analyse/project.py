@@ -27,6 +27,9 @@ from deviate.analyse.source.stack import with_deep_stack
 from deviate.errors import EntrySyntax
 from deviate.experiment import Draw, MainLoop, Metric
 
+#: Alternatives that are left out, one after the other, until one trains.
+MAX_PASSED_OVER = 3
+
 
 def analyse_project(
     root: Path, entry: Path, folders: Sequence[Path] = (), arguments: Sequence[str] | None = None
@@ -84,9 +87,15 @@ def _without_collection() -> Iterator[None]:
 def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw], bool]:
     """Run the steps of the analysis, each on the results of those before.
 
-    Where settings exclude every training, what they are was misread, and they decide nothing.
+    Where the first of several alternatives trains nothing, the next ones are tried. Where settings exclude every
+    training, what they are was misread, and they decide nothing.
     """
     results = _read(program)
+    for count in range(1, MAX_PASSED_OVER + 1):
+        if results[2] is not None or not program.constants.has_chosen:
+            break
+        program.constants.pass_over(count)
+        results = _read(program)
     if results[2] is None and (program.constants.has_decided or program.choices.has_decided):
         program.is_decided = False
         return _read(program)

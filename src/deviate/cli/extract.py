@@ -53,7 +53,10 @@ class _BeforeCommand(click.Command):
     "--write", is_flag=True, help="Write the metrics into deviate.toml; with --verify those seen in the output alone."
 )
 @click.option(
-    "--review", is_flag=True, help="Select, rename and aggregate the metrics in the terminal, then write them."
+    "--review",
+    is_flag=True,
+    help="Select, rename and aggregate the metrics in the terminal, then write them; with --verify those seen in the "
+    "output alone.",
 )
 @click.option("--all", is_flag=True, help="List also the values that are not recorded, with the reason.")
 @click.option("--verify", is_flag=True, help="Run COMMAND for a short while and report which metrics yield values.")
@@ -92,6 +95,7 @@ def _verify(
     as_json: bool,
     **options: Any,
 ) -> int:
+    from deviate.cli.review import require_terminal
     from deviate.preflight.trial import DEFAULT_LIMIT
     from deviate.preflight.verification import verify
     from deviate.replicate.environment.masking import mask_words
@@ -100,13 +104,15 @@ def _verify(
     from deviate.report.writers.registry import find_writer, writers
     from deviate.study.request import Request
 
-    if others := [f"--{name}" for name in ("diff", "review", "all") if options[name]]:
+    if others := [f"--{name}" for name in ("diff", "all") if options[name]]:
         raise BadOption(f"--verify and {others[0]} exclude each other", hint="type one after the other")
     if not words:
         raise BadOption(
             "no command to verify with", hint="type it after --: deviate extract --verify -- python train.py"
         )
     writer = find_writer(format_named(format_name, as_json=as_json), output, writers(json=facts_json))
+    if options["review"]:
+        require_terminal()
     limit = DEFAULT_LIMIT if limit is None else limit
     if writer.name != "json":
         say(f"running {shlex.join(mask_words(words))} as it is, for up to {limit:g} s", err=True)
@@ -114,12 +120,13 @@ def _verify(
     facts = verify(request, limit)
     view = verification_view(facts)
     show(view, writer, output, view.page().command, "verification")
-    if options["write"]:
-        _write_observed(request, facts)
+    if options["write"] or options["review"]:
+        _write_observed(request, facts, asks=options["review"])
     return int(not facts.measured)
 
 
-def _write_observed(request: Request, facts: Verification) -> None:
+def _write_observed(request: Request, facts: Verification, *, asks: bool) -> None:
+    from deviate.cli.review import review_numbers
     from deviate.experiment import ObservedWish
     from deviate.project.config import write_observed
     from deviate.project.target import unscripted_target
@@ -129,13 +136,15 @@ def _write_observed(request: Request, facts: Verification) -> None:
         project = find_requested(request).project
     except NoScript:
         project = unscripted_target(request.command, Path.cwd(), request.project).project
-    wishes = [
+    found = [
         ObservedWish(name=number.name, direction=number.direction, kind=number.kind)
         for number in facts.printed
         if number.kind
     ]
-    path = write_observed(project, wishes)
-    say(f"{len(wishes)} metrics that are seen in the output written to {path}", err=True)
+    wishes = review_numbers(facts.printed) if asks else found
+    path = write_observed(project, wishes, replaces=asks)
+    metrics = sum(wish.metric for wish in wishes)
+    say(f"{metrics} metrics that are seen in the output written to {path}", err=True)
 
 
 def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **options: Any) -> None:

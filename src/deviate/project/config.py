@@ -209,17 +209,25 @@ def write_metrics(project: Path, entry: str, metrics: Sequence[Metric]) -> Path:
     return _write(project, {"entry": entry, "metric": tables})
 
 
-def write_observed(project: Path, wishes: Sequence[ObservedWish]) -> Path:
+def write_observed(project: Path, wishes: Sequence[ObservedWish], *, replaces: bool = False) -> Path:
     """Put what is said of numbers in the output into ``deviate.toml``, whose path is returned; what else it says stays.
 
-    What the file says of other numbers stays, too.
+    What the file says of other numbers stays, too, and what it says of the same ones unless `wishes` replace it.
     """
     own = read_config(project).observed
     known = {name for wish in own for name in (wish.name, wish.rename)}
+    if replaces:
+        said = {wish.name: wish for wish in wishes}
+        own = [_replaced(wish, said.get(wish.rename or wish.name, wish)) for wish in own]
     tables = tomlkit.aot()
     for wish in [*own, *(wish for wish in wishes if wish.name not in known)]:
         tables.append(_table(wish, OBSERVED_KEYS))
     return _write(project, {"observed": tables})
+
+
+def _replaced(own: ObservedWish, said: ObservedWish) -> ObservedWish:
+    """Return what is said of a number now, under the name that it has where nothing is said of it."""
+    return msgspec.structs.replace(said, name=own.name, rename=said.rename or own.rename)
 
 
 def _write(project: Path, values: Mapping[str, Any]) -> Path:

@@ -15,6 +15,8 @@ from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Scope
 MAX_OWNERS = 4
 #: Assignments to an attribute that are looked at.
 MAX_STORES = 8
+#: What Ignite's engines keep of a pass: ``engine.state.metrics``.
+_OF_STATE = {"metrics", "output"}
 #: What an attribute may start from that other code fills.
 _FIRST_VALUES = {From.CONSTANT, From.SETTING, From.COUNT}
 
@@ -27,6 +29,8 @@ def attribute_value(flow: Evaluator, node: ast.Attribute, scope: Scope) -> Value
     values = [value for ref in base.refs if (value := _of_ref(flow, ref, node.attr)) is not None]
     if values:
         return _with_updates(base, join(values))
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "state" and node.attr in _OF_STATE:
+        return Value(frozenset({From.LIVE}))
     by_name = attribute_of(base, node.attr)
     if by_name is not None:
         return by_name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from deviate.analyse.flow.computed import chosen_by_name
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.libraries import FUNCTION_WRAPPERS, external_call, method_call
 from deviate.analyse.flow.values import (
@@ -92,6 +93,10 @@ def _special(flow: Evaluator, node: ast.Call, scope: Scope, func: Value, args: l
     if dotted == "builtins.super":
         owner = scope.unit.enclosing_class
         return Value(refs=(Instance(owner),)) if owner is not None else None
+    if dotted == "builtins.getattr" or name in {"import_module", "__import__"}:
+        named = chosen_by_name(flow, node, scope)
+        if named is not None:
+            return named
     if dotted == "builtins.getattr" and args:
         return args[0] if args[0].has(From.SETTING) else of(From.UNKNOWN)
     if dotted == "builtins.map" and len(args) > 1:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from deviate.analyse.flow.attributes import attribute_value
 from deviate.analyse.flow.calls import call_value
+from deviate.analyse.flow.computed import chosen_by_name
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From, Instance, Value, join, mixed, of, subtract
 from deviate.analyse.source.index import Scope
@@ -89,6 +90,9 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
         return base.items[key]
     if isinstance(node.slice, ast.Slice):
         return base
+    named = chosen_by_name(flow, node, scope) if key is None else None
+    if named is not None:
+        return named
     own = [unit for ref in base.refs if isinstance(ref, Instance)
            for unit in flow.program.method(flow, ref.cls, "__getitem__")]  # fmt: skip
     if own:

@@ -3,33 +3,64 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from deviate.analyse.flow.program import Program
 from deviate.analyse.source.dotted import imported_names
-from deviate.analyse.source.index import ModuleIndex
+from deviate.analyse.source.index import ModuleIndex, Scope, bindings_of
 from deviate.analyse.source.syntax import called_name
 
 
 def unchosen_modules(program: Program, loop_file: str) -> set[ModuleIndex]:
     """Find the modules that only a computed name leads to, and of which nothing says that it is the one.
 
-    A plug-in is chosen by the default of an option or parameter that is called like its file, and by the main loop
-    that stands in it. What the entry or a chosen plug-in imports by statements is certain.
+    A plug-in is chosen by a name that settings decide, by the default of an option or parameter that is called like its
+    file, and by the main loop that stands in it. What the entry or a chosen plug-in imports by statements is certain.
     """
     plugins = program.imports.plugins
     if len(plugins) < 2 or program.entry is None:
         return set()
     certain = _imported_from(program, [program.entry])
     names = {_plain(name) for module in certain for name in _defaults(module)}
+    named = set(_named(program))
     chosen = [
         plugin
         for plugin in plugins
-        if plugin not in certain and (plugin.file == loop_file or _plain(plugin.dotted.rpartition(".")[2]) in names)
+        if plugin not in certain
+        and (plugin in named or plugin.file == loop_file or _plain(plugin.dotted.rpartition(".")[2]) in names)
     ]
     certain |= _imported_from(program, chosen)
     others = _imported_from(program, plugins) - certain
     return others if len(others & set(plugins)) > 1 else set()
+
+
+def dynamic_imports(node: ast.expr, scope: Scope) -> Iterator[tuple[ast.Call, Scope]]:
+    """Yield the calls of ``import_module`` that an expression is, or that its name is bound to."""
+    bindings = bindings_of(node.id, scope) if isinstance(node, ast.Name) else []
+    for value, home in [(node, scope), *((binding.value, binding.scope) for binding in bindings)]:
+        if isinstance(value, ast.Call) and called_name(value) in {"import_module", "__import__"}:
+            yield value, home
+
+
+def imported_by_name(program: Program, node: ast.expr, scope: Scope) -> ModuleIndex | None:
+    """Return the module that an expression imports by a name which is computed and known."""
+    calls = list(dynamic_imports(node, scope))
+    if len(calls) != 1 or not calls[0][0].args:
+        return None
+    call, home = calls[0]
+    known = program.choices.value(call.args[0], home)
+    text = known.value if known is not None else None
+    module = program.resolve_dotted(text, home.module) if isinstance(text, str) and text else None
+    return module if isinstance(module, ModuleIndex) and module in program.modules else None
+
+
+def _named(program: Program) -> Iterator[ModuleIndex]:
+    """Yield the modules that running functions import by a name which is computed and known."""
+    for unit in program.reached if program.is_decided else ():
+        for site in unit.calls:
+            module = imported_by_name(program, site.node, site.scope)
+            if module is not None:
+                yield module
 
 
 def _plain(name: str) -> str:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from deviate.analyse.flow.objects import Objects, called_above, passes_self
+from deviate.analyse.flow.plugins import dynamic_imports, imported_by_name
 from deviate.analyse.flow.program import COMMON_METHODS, Program
 from deviate.analyse.flow.starts import offered_methods, registered_classes, started_by_name
 from deviate.analyse.flow.tables import Tables
@@ -115,7 +116,8 @@ class _Reach:
             if not package and (site.scope.module.stars or _executes(site.scope.module)):
                 self._all_plugins()
         elif name in {"globals", "locals"} and not args:
-            self._all_of(site.scope.module)
+            parent = self.parents.of(site.node, site.scope.module)
+            self._one_of(site.scope.module, parent.slice if isinstance(parent, ast.Subscript) else None, site.scope)
 
     def _all_plugins(self) -> None:
         for plugin in self.program.imports.plugins:
@@ -150,9 +152,9 @@ class _Reach:
                 self._reach_target(self.program.resolve_dotted(name_below(star, name), module), depth + 1)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> None:
-        if node.attr == "__dict__" and _is_imported_by_name(node.value, scope):
-            self._all_plugins()
         module = self._module_of(node.value, scope)
+        if node.attr == "__dict__" and module is None and _is_imported_by_name(node.value, scope):
+            self._all_plugins()
         if module == "outside":
             return
         if isinstance(module, ModuleIndex):
@@ -179,6 +181,9 @@ class _Reach:
                 module = self.program.resolve_dotted(name_below(base.dotted, node.attr), base)
                 return module if isinstance(module, ModuleIndex) else None
             return base
+        named = imported_by_name(self.program, node, scope) if self.program.is_decided else None
+        if named is not None:
+            return named
         return self._imported_module(bindings_of(node.id, scope)) if isinstance(node, ast.Name) else None
 
     def _imported_module(self, bindings: list[Binding]) -> ModuleIndex | str | None:
@@ -227,12 +232,7 @@ def _executes(module: ModuleIndex) -> bool:
 
 def _is_imported_by_name(node: ast.expr, scope: Scope) -> bool:
     """Whether an expression is a module that a computed name was imported by."""
-    values = (
-        [node, *(binding.value for binding in bindings_of(node.id, scope))] if isinstance(node, ast.Name) else [node]
-    )
-    return any(
-        isinstance(value, ast.Call) and called_name(value) in {"import_module", "__import__"} for value in values
-    )
+    return any(True for _ in dynamic_imports(node, scope))
 
 
 def _bases_named(module: ModuleIndex) -> Iterator[ast.AST]:

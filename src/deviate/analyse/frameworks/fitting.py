@@ -35,7 +35,7 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
         return True
     if (name not in _FITS and name not in _RUNS) or not isinstance(site.node.func, ast.Attribute):
         return False
-    if flow.program.targets(flow, site):
+    if any(unit in flow.program.reached for unit in flow.program.targets(flow, site)):
         return False
     receiver = dotted_text(site.node.func.value)
     keywords = {key.arg for key in site.node.keywords}
@@ -48,8 +48,10 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
         return False
     typed = any(_TRAINER_TYPES.search(dotted.rpartition(".")[2]) for dotted in types)
     if name in _FITS:
-        if _NOT_MODELS.search(receiver) or any(dotted.startswith("sklearn.") for dotted in types):
+        if _NOT_MODELS.search(receiver):
             return False
+        if any(dotted.startswith("sklearn.") for dotted in types):
+            return bool(keywords & _KEYWORDS)  # what is cloned need not be of sklearn
         return bool(keywords & _KEYWORDS) or typed or (bool(_MODELS.search(receiver)) and bool(site.node.args))
     if name == "train" and not site.node.args and not site.node.keywords:
         return bool(_TRAINERS.search(receiver)) or (typed and not _MODELS.search(receiver))

@@ -20,6 +20,8 @@ class Arguments:
         self.assigned: dict[str, str] = {}
         #: All values, whatever they are given for.
         self.values: list[str] = []
+        #: Words after options that several commands give differently: those of the first one.
+        self.first: dict[str, list[str]] = {}
         #: Those before the first option.
         self.leading: list[str] = []
         last: list[str] | None = None

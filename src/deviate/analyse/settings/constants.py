@@ -13,7 +13,8 @@ from deviate.analyse.settings.derived import is_command
 from deviate.analyse.settings.known import Known, agreed
 from deviate.analyse.settings.lookup import Settings, holds_settings
 from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Nesting, Scope, Unit, lookup
-from deviate.analyse.source.syntax import called_name, passed_for, text_of
+from deviate.analyse.source.parents import Parents
+from deviate.analyse.source.syntax import called_name, dotted_text, passed_for, text_of
 
 #: Calls of a function that are looked at for what they pass.
 MAX_CALLS = 20
@@ -26,7 +27,7 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[..., object]] = {
 }  # fmt: skip
 #: Alternatives that train nothing.
 _BESIDE = re.compile(r"test|eval|infer|predict|export|demo|sample|valid|debug", re.IGNORECASE)
-_TEXT_METHODS = {"lower", "upper", "strip", "startswith", "endswith"}
+_TEXT_METHODS = {"lower", "upper", "title", "capitalize", "strip", "startswith", "endswith", "replace"}
 
 
 class Constants:
@@ -51,6 +52,10 @@ class Constants:
         self._dead: dict[Nesting, bool] = {}
         self._calls: dict[str, list[CallSite]] | None = None
         self._mentions: Counter[str] = Counter()
+        self._parents = Parents()
+        #: How many alternatives of each choice are left out, and whether there is one to choose.
+        self.passed_over = 0
+        self.has_chosen = False
 
     @property
     def has_decided(self) -> bool:
@@ -72,12 +77,35 @@ class Constants:
             return False
         if isinstance(node, ast.While) and nesting.branch == "orelse":
             return False
-        # An `if` without an `else` adds something, and is no alternative to anything.
-        is_left = self.plain is not None and not (node.orelse and _is_choice(node.test))
+        # An `if` without an `else` adds something, and is no alternative to anything, unless it ends the function.
+        is_left = self.plain is not None and not ((node.orelse or _leaves(node)) and _is_choice(node.test))
         test = (self.plain if is_left and self.plain is not None else self).value(node.test, scope.unit)
         if test is None and self.plain is not None and not is_left:
-            return nesting.branch == "orelse" and self._is_first_choice(node, scope)
+            return self._is_not_chosen(node, nesting.branch, scope)
         return test is not None and bool(test.value) != (nesting.branch == "body")
+
+    def _is_not_chosen(self, node: ast.If | ast.While, branch: str, scope: Scope) -> bool:
+        """Whether a branch is none that is read of alternatives from which a setting that is not known chooses."""
+        if branch == "body" and isinstance(node, ast.If) and self._is_later_choice(node, scope):
+            return True
+        at = self._place(node, scope)
+        if at < self.passed_over and branch == "body":
+            self.has_chosen = self.has_chosen or self._is_first_choice(node, scope)
+            return self._is_first_choice(node, scope)
+        is_over = branch == "orelse" and at >= self.passed_over and self._is_first_choice(node, scope)
+        self.has_chosen = self.has_chosen or is_over
+        return is_over
+
+    def _place(self, node: ast.If | ast.While, scope: Scope) -> int:
+        """Return how many ``if`` stand before one in its chain."""
+        parent = self._parents.of(node, scope.module)
+        is_inner = isinstance(parent, ast.If) and parent.orelse == [node]
+        return 1 + self._place(parent, scope) if is_inner and isinstance(parent, ast.If) else 0
+
+    def pass_over(self, count: int) -> None:
+        """Read a later one of alternatives, from which a setting that is not known chooses, than the first."""
+        self.passed_over = count
+        self._dead, self._known, self.has_chosen = {}, {}, False
 
     def _is_first_choice(self, node: ast.If | ast.While, scope: Scope) -> bool:
         """Whether an ``if`` begins a chain of alternatives that a setting which is not known chooses from."""
@@ -89,11 +117,32 @@ class Constants:
         is_chain = other_name is not None and text_of(other_name) == text_of(name)
         return is_chain and self._is_set(name, scope.unit)
 
+    def _is_later_choice(self, node: ast.If, scope: Scope) -> bool:
+        """Whether an ``if`` follows one that returns for another value of a setting which is not known."""
+        name, _ = _chosen_by(node)
+        before = self._before(node, scope) if name is not None else None
+        if name is None or before is None or not _leaves(before) or not _leaves(node):
+            return False
+        other_name, words = _chosen_by(before)
+        if other_name is None or text_of(other_name) != text_of(name) or not self._is_set(name, scope.unit):
+            return False
+        return not any(map(_BESIDE.search, words)) or self._is_later_choice(before, scope)
+
+    def _before(self, node: ast.If, scope: Scope) -> ast.If | None:
+        """Return the ``if`` that stands before another one in the same block."""
+        parent = self._parents.of(node, scope.module)
+        blocks = [getattr(parent, field, []) for field in ("body", "orelse", "finalbody")]
+        for block in blocks:
+            if isinstance(block, list) and node in block[1:]:
+                before = block[block.index(node) - 1]
+                return before if isinstance(before, ast.If) else None
+        return None
+
     def _is_set(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         """Whether an expression is a setting, by way of names, parameters and methods of texts."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TEXT_METHODS:
             node = node.func.value
-        if setting_keys(node):
+        if setting_keys(node) or word_position(node):
             return True
         definition = lookup(node.id, scope) if isinstance(node, ast.Name) and depth < MAX_DEPTH else None
         bindings = definition[1] if definition is not None else []
@@ -134,6 +183,9 @@ class Constants:
         keys = setting_keys(node)
         if keys:
             return self.settings.value(keys) if self.settings is not None else None
+        position = word_position(node)
+        if position:
+            return self.settings.word(position) if self.settings is not None else None
         if isinstance(node, ast.Name):
             return self._name(node.id, scope, depth)
         if isinstance(node, ast.Attribute):
@@ -150,7 +202,21 @@ class Constants:
             return Known([item.value for item in items if item is not None]) if None not in items else None
         if isinstance(node, ast.Call):
             return self._called(node, scope, depth)
+        if isinstance(node, (ast.JoinedStr, ast.BinOp)):
+            return self._text(node, scope, depth)
         return None
+
+    def _text(self, node: ast.JoinedStr | ast.BinOp, scope: Scope, depth: int) -> Known | None:
+        """Return a text that is put together: ``f"{name}_trainer"``, ``"models." + name``."""
+        if isinstance(node, ast.BinOp):
+            nodes = [node.left, node.right] if isinstance(node.op, ast.Add) else []
+        elif any(isinstance(part, ast.FormattedValue) and part.format_spec is not None for part in node.values):
+            return None
+        else:
+            nodes = [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
+        parts = [self.value(part, scope, depth + 1) for part in nodes]
+        texts = [part.value for part in parts if part is not None and isinstance(part.value, str)]
+        return Known("".join(texts)) if nodes and len(texts) == len(nodes) else None
 
     def _joined(self, node: ast.BoolOp, scope: Scope, depth: int) -> Known | None:
         """Evaluate ``a and b``: one that is false decides it, all must be known to make it true."""
@@ -261,6 +327,11 @@ def _chosen_by(node: ast.stmt) -> tuple[ast.expr | None, list[str]]:
     return None, []
 
 
+def _leaves(node: ast.If | ast.While) -> bool:
+    """Whether the body of an ``if`` ends its function."""
+    return isinstance(node.body[-1], (ast.Return, ast.Raise))
+
+
 def _is_choice(test: ast.expr) -> bool:
     """Whether a test compares with a constant text or several: one of some alternatives."""
     if isinstance(test, ast.BoolOp):
@@ -280,6 +351,14 @@ def _name_called(unit: Unit) -> str:
     if unit.name == "__init__" and isinstance(unit.owner, ClassScope):
         return unit.owner.name
     return "" if unit.name.startswith("__") else unit.name
+
+
+def word_position(node: ast.expr) -> int:
+    """Return which word of the command an expression reads by its place: 1 for ``sys.argv[1]``; 0 for none."""
+    if not isinstance(node, ast.Subscript) or dotted_text(node.value) not in {"sys.argv", "argv"}:
+        return 0
+    at = node.slice.value if isinstance(node.slice, ast.Constant) else 0
+    return at if isinstance(at, int) else 0
 
 
 def setting_keys(node: ast.expr) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 from deviate.analyse.settings.arguments import Arguments, words_after
@@ -21,6 +22,9 @@ _OPEN = re.compile(r"[$<>\[\]{}|]|\.\.\.|^/?path|your", re.IGNORECASE)
 _WORDY = re.compile(r"<[^<>]*\s[^<>]*>|\[[^\[\]]*\s[^\[\]]*\]")
 _NOTE = re.compile(r"[<\[{(].*[>\]})]$|\.\.\.$|[<\[]-")
 
+#: What starts a script.
+_STARTS = re.compile(r"python|torchrun|accelerate|deepspeed")
+
 #: Words of commands that do not train.
 _BESIDE = re.compile(r"^--?h(elp)?$|\b(test|eval|evaluate|validate|infer|inference|predict|export|demo|sample)\b")
 
@@ -29,22 +33,28 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
     """Return what the commands have in common by which the README and the shell scripts of a project start a script.
 
     An option for which they give different words, or a placeholder, is there without words: what it is, is not known.
+    Words that are read by their place have no default: those of the first command count, up to a placeholder. For
+    options that have none either, its words are in ``first``.
     """
-    commands: list[Arguments] = []
+    commands: list[list[str]] = []
     for paths in _documents(root, entry):
-        commands = commands or [Arguments(words) for text in _texts(paths) for words in _commands(text, root, entry)]
+        commands = commands or [words for text in _texts(paths) for words in _commands(text, root, entry)]
+    given = [Arguments(_without_notes(words)) for words in commands]
     common = Arguments([])
-    for name in dict.fromkeys(name for command in commands for name in command.options):
-        given = [command.options.get(name) for command in commands]
-        words = given[0]
-        is_same = words is not None and given.count(words) == len(given) and not any(map(_OPEN.search, words))
+    for name in dict.fromkeys(name for each in given for name in each.options):
+        values = [each.options.get(name) for each in given]
+        words = values[0]
+        is_plain = words is not None and not any(map(_OPEN.search, words))
+        is_same = is_plain and values.count(words) == len(values)
         common.options[name] = words if is_same and words is not None else [""] * 2
-    for name in dict.fromkeys(name for command in commands for name in command.assigned):
-        values = {command.assigned.get(name) for command in commands}
-        if len(values) == 1:
-            common.assigned[name] = str(values.pop())
-    kept = {tuple(command.leading) for command in commands}
-    common.leading = list(kept.pop()) if len(kept) == 1 else []
+        if is_plain and words is not None:
+            common.first[name] = words
+    for name in dict.fromkeys(name for each in given for name in each.assigned):
+        assigned = {each.assigned.get(name) for each in given}
+        if len(assigned) == 1:
+            common.assigned[name] = str(assigned.pop())
+    for command in commands[:1]:
+        common.leading = list(takewhile(lambda word: not _NOTE.match(word), Arguments(command).leading))
     common.values = [*common.leading, *common.assigned.values(), *(w for each in common.options.values() for w in each)]
     return common
 
@@ -53,7 +63,7 @@ def _documents(root: Path, entry: Path) -> Iterator[list[Path]]:
     """Yield the README files, then the shell scripts, which count where no README says how to start the entry."""
     folders = dict.fromkeys([*(folder for folder in entry.parents if folder.is_relative_to(root)), *root.parents[:2]])
     yield [path for folder in folders for path in sorted(folder.glob("README*"))]
-    yield sorted(path for pattern in ("*.sh", "*/*.sh") for path in root.glob(pattern))[:MAX_SCRIPTS]
+    yield sorted(path for pattern in ("*.sh", "*/*.sh", "*/*/*.sh") for path in root.glob(pattern))[:MAX_SCRIPTS]
 
 
 def _texts(paths: list[Path]) -> Iterator[str]:
@@ -71,14 +81,15 @@ def _commands(text: str, root: Path, entry: Path) -> Iterator[list[str]]:
         return
     joined = re.sub(r"\\\s*\n", " ", text)
     named = (line for line in joined.splitlines() if entry.stem in line)
-    lines = (_WORDY.sub("", _PROMPT.sub("", line)).replace("`", " ") for line in named)
+    lines = (_WORDY.sub("...", _PROMPT.sub("", line)).replace("`", " ") for line in named)
     name = entry.relative_to(root).as_posix() if entry.is_relative_to(root) else entry.name
     for line in lines:
         for words, _ in simple_commands(line, root):
-            starts = any(re.search(r"python|torchrun|accelerate|deepspeed", word) for word in words[:6])
-            after = words_after(words, name) if starts else None
-            if after is not None and not any(map(_BESIDE.search, after)):
-                yield _without_notes(after)
+            after = words_after(words, name)
+            before = words[: len(words) - len(after) - 1][:6] if after is not None else []
+            starts = any(map(_STARTS.search, before))
+            if after is not None and starts and not any(map(_BESIDE.search, after)):
+                yield after
 
 
 def _without_notes(words: list[str]) -> list[str]:

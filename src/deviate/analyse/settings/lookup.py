@@ -62,6 +62,11 @@ class Settings:
         default = agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
         return None if self.is_usual and default is not None and default.value in (None, "") else default
 
+    def word(self, position: int) -> Known | None:
+        """Return the word of the command at a place, from 1, where no option stands before it."""
+        leading = self.arguments.leading
+        return Known(leading[position - 1]) if 0 < position <= len(leading) else None
+
     @cached_property
     def texts(self) -> set[str]:
         """Texts that the command, its files or the defaults of its options have as values."""
@@ -78,7 +83,8 @@ class Settings:
         for option in self._options.get(keys[0], []) if len(keys) == 1 else []:
             for name, words in self.arguments.options.items():
                 if name in option.flags or self._is_short_for(name, option):
-                    return (option.given(words),)
+                    is_needed = option.default is None and option.switch is None
+                    return (option.given(self.arguments.first.get(name, words) if is_needed else words),)
             if option in self._by_position:
                 at = self._by_position.index(option)
                 return (option.given(self.arguments.leading[at : at + 1]),)

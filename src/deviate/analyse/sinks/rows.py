@@ -121,6 +121,11 @@ def _is_table(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return made or re.search(r"table|tbl|sheet", receiver_text(call), re.IGNORECASE) is not None
 
 
+def _advances(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether a progress bar is moved on, and its fields are given: ``progress.update(task, advance=1, loss=loss)``."""
+    return any(key.arg in {"advance", "completed"} for key in call.keywords)
+
+
 def _has_arguments(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return bool(call.args)
 
@@ -158,6 +163,7 @@ SINKS = (
     Sink("tracker", "report_intermediate_result report_final_result", texts(1)),
     Sink("tracker", "track", tag_and_value(1, 0), receiver=r"run|aim", when=_has_arguments),
     Sink("logger", "store", mapping(BY_NAME), receiver=r"(?i)log", when=lambda flow, call, scope: bool(call.keywords)),
+    Sink("rich", "update", mapping(BY_NAME), when=_advances),
     Sink("tqdm", "update", keyword("values")),
     Sink("tracker", "update", mapping(0), receiver=r"summary$"),
     Sink("tracker", "append log extend", item_of_receiver),

@@ -169,6 +169,7 @@ class Imports:
                     self._load_executed(site.node.args[0], site.scope, module)
                 if name in {"import_module", "__import__"} and site.node.args:
                     self._load_pattern(site.node.args[0], module)
+                    self._load_defaults(site.node.args[0], module)
                     # A name that is computed may stand in a configuration file, as Hydra's do, or in a text.
                     is_computed = not isinstance(site.node.args[0], ast.Constant)
                     self._is_configured = self._is_configured or is_computed
@@ -216,6 +217,19 @@ class Imports:
                 self._load_folder(folder.joinpath(*package.split(".")))
         elif prefix.startswith(".") or _lists_own_folder(module):
             self._load_folder((self.root / module.file).parent)
+
+    def _load_defaults(self, name: ast.expr, module: ModuleIndex) -> None:
+        """Load the modules that options are called by default: ``import_module(args.model)``."""
+        if constant_start(name) or not isinstance(name, ast.Attribute):
+            return
+        for call in (site.node for unit in module.units for site in unit.calls):
+            given = [key.value for key in call.keywords if key.arg == "default"]
+            given += call.args[1:2] if called_name(call).startswith("DEFINE_") else []
+            for default in given:
+                named = default.value if isinstance(default, ast.Constant) else None
+                found = self.find(named, module) if isinstance(named, str) and named.strip(".") else None
+                if found is not None and found not in self.plugins:
+                    self.plugins.append(found)
 
     def _load_folder(self, folder: Path) -> None:
         """Load the modules of a folder as plug-ins: which of them are used is decided when the program runs."""

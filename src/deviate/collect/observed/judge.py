@@ -21,12 +21,13 @@ from deviate.analyse.naming.words import (
     word_lists,
     words_of,
 )
+from deviate.collect.observed.data_rows import data_slots
 from deviate.collect.observed.names import DURATIONS, RATES
 from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.collect.observed.templates import NUMBER, TIME
 
 JudgedKind = Literal[
-    "metric", "counter", "setting", "constant", "time of day", "progress", "identifier", "total"
+    "metric", "counter", "setting", "constant", "time of day", "progress", "identifier", "total", "data"
 ]  # fmt: skip
 
 _LISTS = word_lists(__file__)
@@ -95,7 +96,8 @@ def judge(runs: Mapping[str, Sequence[SlotSeries]]) -> list[Judged]:
     for series in sorted(runs.values(), key=len, reverse=True):
         for one in series:
             slots.setdefault(one.slot.key, []).append(one)
-    return [_judged(_seen(series)) for series in slots.values()]
+    data = data_slots((series[0].slot, max(len(one.values) for one in series)) for series in slots.values())
+    return [_judged(_seen(series), data.get(key, "")) for key, series in slots.items()]
 
 
 def _seen(series: Sequence[SlotSeries]) -> _Seen:
@@ -113,8 +115,8 @@ def _differ(one: Floats, other: Floats) -> bool:
     return not np.array_equal(one[:shared], other[:shared], equal_nan=True)
 
 
-def _judged(seen: _Seen) -> Judged:
-    kind, reason = _verdict(seen)
+def _judged(seen: _Seen, data: str) -> Judged:
+    kind, reason = _verdict(seen, data)
     return Judged(
         slot=seen.slot,
         kind=kind,
@@ -126,8 +128,11 @@ def _judged(seen: _Seen) -> Judged:
     )
 
 
-def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
-    """Say what a slot is, whether or not runs differ in it; what is left is a metric or not by whether it varies."""
+def _verdict(seen: _Seen, data: str) -> tuple[JudgedKind, str]:
+    """Say what a slot is, whether or not runs differ in it; what is left is a metric or not by whether it varies.
+
+    `data` is why it is no metric if it holds data, and empty where it does not.
+    """
     name = seen.slot.words
     if seen.slot.role == "progress":
         return "progress", "a progress bar says how far it is"
@@ -147,6 +152,8 @@ def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
         return "counter", "numbers that only go up, of a name that counts"
     if is_schedule(name):
         return "setting", "the name is of a schedule or setting"
+    if data:
+        return "data", data
     if seen.varies:
         return "metric", "runs differ in it"
     return _of_equal_runs(seen)

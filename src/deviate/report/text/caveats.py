@@ -97,7 +97,8 @@ def _not_recorded(facts: VariantFacts, metrics: list[Metric]) -> Iterable[Caveat
     sites = {metric.name: f"{metric.name} ({metric.file}:{metric.line})" for metric in metrics}
     if facts.silent and facts.completed:
         named = listed([sites.get(name, name) for name in facts.silent])
-        message = f"Never recorded in a completed run: {named}. The line was not reached, or reported no number."
+        why = "No run reached the line (a condition around it never held), or it reported no number."
+        message = f"Never recorded in a completed run: {named}. {why}"
         yield Caveat(slug="metric-silent", message=message, variant=facts.variant)
 
 

@@ -138,3 +138,72 @@ def test_shell_scripts_count_where_no_readme_starts_the_script(tmp_path):
     assert documented_arguments(tmp_path, tmp_path / "train.py").options == {"--lr": ["0.2"]}
     (tmp_path / "README.md").write_text("python train.py --lr 0.3\n")
     assert documented_arguments(tmp_path, tmp_path / "train.py").options == {"--lr": ["0.3"]}
+
+
+RETURNS = (
+    "def make(kind):\n    if kind == 'small':\n        return small\n    if kind == 'large':\n        return large\n"
+    + training("small")
+    + training("large")
+)
+
+
+@pytest.mark.parametrize(
+    ("documented", "expected"),
+    [
+        ("python train.py mnist large 3", {"large loss"}),
+        ("python train.py cifar small\npython train.py mnist large", {"small loss"}),
+        ("python train.py <data> large", {"small loss"}),
+        ("the python script [train.py](x) reads a large file", {"small loss"}),
+        ("", {"small loss"}),
+    ],
+)
+def test_words_that_are_read_by_their_place_choose(tmp_path, documented, expected):
+    (tmp_path / "README.md").write_text(documented + "\n")
+    assert reported(tmp_path, RETURNS + "import sys\nkind = sys.argv[2]\nmake(kind)()\n") == expected
+
+
+def test_words_of_the_command_choose_by_their_place(tmp_path):
+    text = RETURNS + "import sys\nmake(sys.argv[1])()\n"
+    project = write(tmp_path, train=HEAD + text)
+    findings = analyse_project(project, Path("train.py"), arguments=["large", "--epochs", "3"])
+    assert {metric.name for metric in findings.metrics if metric.selected} == {"large loss"}
+
+
+NAMED = {
+    "module": "import importlib\nimportlib.import_module('kinds.' + args.kind).Trainer().fit()\n",
+    "relative": "import importlib\nkind = importlib.import_module(f'kinds.{args.kind}')\nkind.Trainer().fit()\n",
+    "attribute": "import importlib\ngetattr(importlib.import_module('kinds.' + args.kind), 'Trainer')().fit()\n",
+    "globals": "from kinds.one import Trainer as one\nfrom kinds.two import Trainer as two\nglobals()[args.kind]().fit()\n",
+    "dictionary": "import importlib\nmodule = importlib.import_module(f'kinds.{args.kind}')\n"
+    "module.__dict__[f'{args.kind.upper()}'.title().replace('Two', 'Trainer')]().fit()\n",
+}  # fmt: skip
+
+
+def trainer(kind: str) -> str:
+    method = textwrap.indent(training("fit"), "    ").replace("def fit()", "def fit(self)")
+    return f"{HEAD}class Trainer:\n{method.replace('fit loss', kind + ' loss')}\n"
+
+
+@pytest.mark.parametrize("taken", NAMED.values(), ids=NAMED)
+def test_what_is_taken_by_a_name_that_settings_decide_is_read_alone(tmp_path, taken):
+    parser = PARSER.replace("'--kind'", "'--kind', default='two'")
+    found = reported(tmp_path, parser + taken, kinds__one=trainer("one"), kinds__two=trainer("two"))
+    assert found == {"two loss"}
+
+
+def test_for_an_option_without_a_default_the_first_documented_command_counts(tmp_path):
+    (tmp_path / "README.md").write_text("python train.py --kind two\npython train.py --kind one\n")
+    parser = PARSER.replace("'--kind'", "'--kind', required=True")
+    found = reported(tmp_path, parser + NAMED["module"], kinds__one=trainer("one"), kinds__two=trainer("two"))
+    assert found == {"two loss"}
+
+
+def test_of_alternatives_the_first_that_trains_is_read(tmp_path):
+    text = CHAIN.replace("    small()\nelif", "    print('drawn')\nelif")
+    assert reported(tmp_path, text) == {"large loss"}
+
+
+def test_the_module_that_an_option_names_by_default_is_read(tmp_path):
+    parser = PARSER.replace("'--kind'", "'--kind', default='two'")
+    text = parser + "import importlib\nimportlib.import_module(args.kind).Trainer().fit()\n"
+    assert reported(tmp_path, text, one=trainer("one"), two=trainer("two")) == {"two loss"}

@@ -1,0 +1,51 @@
+"""What a program takes by a name that it computes, where settings decide the name."""
+
+from __future__ import annotations
+
+import ast
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.plugins import imported_by_name
+from deviate.analyse.flow.values import Value
+from deviate.analyse.source.index import ModuleIndex, Scope
+from deviate.analyse.source.syntax import called_name
+
+
+def chosen_by_name(flow: Evaluator, node: ast.Call | ast.Subscript, scope: Scope) -> Value | None:
+    """Evaluate ``import_module(name)``, ``getattr(module, name)``, ``module.__dict__[name]``, ``globals()[name]``.
+
+    None for any other expression, and where the name is not known.
+    """
+    if not flow.program.is_decided:
+        return None
+    if isinstance(node, ast.Call) and called_name(node) in {"import_module", "__import__"}:
+        module = imported_by_name(flow.program, node, scope)
+        return Value(refs=(module,)) if module is not None else None
+    holder, name = _taken(node)
+    module = _module(flow, holder, scope) if holder is not None else None
+    known = flow.program.choices.value(name, scope) if module is not None and name is not None else None
+    if module is None or known is None or not isinstance(known.value, str):
+        return None
+    value = flow.value_of_name(known.value, module)
+    return value if value.refs else None
+
+
+def _taken(node: ast.Call | ast.Subscript) -> tuple[ast.expr | None, ast.expr | None]:
+    """Return what holds a name, and the name: the scope of a file stands for itself as ``globals()``."""
+    if isinstance(node, ast.Call):
+        is_getattr = called_name(node) == "getattr" and len(node.args) > 1
+        return (node.args[0], node.args[1]) if is_getattr else (None, None)
+    held = node.value
+    if isinstance(held, ast.Attribute) and held.attr == "__dict__":
+        return held.value, node.slice
+    if isinstance(held, ast.Call) and called_name(held) == "vars" and len(held.args) == 1:
+        return held.args[0], node.slice
+    is_own = isinstance(held, ast.Call) and called_name(held) in {"globals", "locals", "vars"} and not held.args
+    return (held, node.slice) if is_own else (None, None)
+
+
+def _module(flow: Evaluator, holder: ast.expr, scope: Scope) -> ModuleIndex | None:
+    if isinstance(holder, ast.Call) and called_name(holder) in {"globals", "locals", "vars"} and not holder.args:
+        return scope.module
+    modules = [ref for ref in flow.value(holder, scope).refs if isinstance(ref, ModuleIndex)]
+    return modules[0] if len(modules) == 1 else None
