@@ -14,6 +14,7 @@ from ..features import features_of
 from ..metrics import Metrics
 from ..outputs import is_scores, is_values, numpy_of, read_outputs
 from ..passes import Batch
+from ..pictures import pictures_of
 from ..targets import read_targets
 from .calls import Unchanged, call_again, is_distributed
 from .data import batches_of, first_array, is_binary, is_dataset, is_pure, rows_of
@@ -119,6 +120,7 @@ class Keras:
         array = first_array(x)
         if array is not None and len(array) == len(output):
             batch.digest = row_hashes(array)
+            batch.pictures = pictures_of(array, batch.size, 3) if self.predictions.keep_scores else None
         if target is not None:
             batch.target = read_targets(target, len(output))
             batch.is_confirmed = batch.target is not None
