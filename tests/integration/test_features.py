@@ -59,7 +59,10 @@ def check_pictures(known: EvaluationPass, seen: Mapping[str, np.ndarray]) -> Non
     assert np.abs(known.pictures.reshape(100, 6) - stretched).max() <= 0.5 + 1e-6
 
 
-@pytest.mark.parametrize(("backend", "way"), [("tensorflow", "evaluate"), ("tensorflow", "loop"), ("jax", "evaluate")])
+@pytest.mark.parametrize(
+    ("backend", "way"),
+    [("tensorflow", "evaluate"), ("tensorflow", "loop"), ("tensorflow", "predict"), ("jax", "evaluate")],
+)
 def test_features_of_keras_are_those_that_enter_the_last_dense_layer(
     request: pytest.FixtureRequest, tmp_path: Path, backend: str, way: str
 ) -> None:

@@ -31,6 +31,8 @@ class Batch:
         Equal for all calls on the same batch of a loader.
     features : tensor, optional
         What entered the last linear layer, until the pass has taken its part of it.
+    feature_rows : array, optional
+        The rows that these are of; None: all.
     pictures : array or tensor, optional
         Its inputs where they are pictures, until the pass has taken its part of them.
     is_confirmed : bool
@@ -38,7 +40,8 @@ class Batch:
     """
 
     __slots__ = (
-        "size", "index", "digest", "outputs", "target", "label", "source", "is_confirmed", "features", "pictures",
+        "size", "index", "digest", "outputs", "target", "label", "source", "is_confirmed", "features", "feature_rows",
+        "pictures",
     )  # fmt: skip
 
     def __init__(self, size, index=None, digest=None, outputs=None, target=None, label=None, source=None):
@@ -50,7 +53,7 @@ class Batch:
         self.label = label
         self.source = source
         self.is_confirmed = False
-        self.features = self.pictures = None
+        self.features = self.feature_rows = self.pictures = None
 
     def repeats(self, other):
         """Tell whether another call was on the very same examples."""
