@@ -1,6 +1,6 @@
 """Measure what keeping predictions and weights costs: processor time with it over processor time without, in rounds.
 
-    python benchmarks/overhead/predictions.py [--rounds N] [FOLDER COMMAND]...
+    python benchmarks/overhead/predictions.py [--rounds N] [--setting NAME]... [FOLDER COMMAND]...
 
 A round has one run of each setting, in turn, each round beginning with another one. All runs draw from the factors'
 streams and are instrumented alike; what the others are divided by is the run of their round with ``--predictions
@@ -18,6 +18,7 @@ import shutil
 import statistics
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from costs import INJECTED
@@ -50,21 +51,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what keeping predictions and weights costs.")
     parser.add_argument("trainings", nargs="*", metavar="FOLDER COMMAND", help="trainings (default: three examples)")
     parser.add_argument("--rounds", type=int, default=15, help="runs of each setting (default 15)")
+    parser.add_argument("--setting", action="append", help="one of the settings, such as '--predictions scores'")
     options = parser.parse_args()
+    chosen = [NOTHING, *(options.setting or list(SETTINGS)[1:])]
     trainings = list(zip(options.trainings[::2], options.trainings[1::2], strict=True)) or list(EXAMPLES)
     compileall.compile_dir(INJECTED, quiet=1)
     report = {"benchmark": "predictions", "bar": BAR, "trainings": {}}
     with tempfile.TemporaryDirectory() as name:
         for project, command in trainings:
             training = prepare(Path(project).resolve(), command)
-            report["trainings"][f"{project}: {command}"] = compare(training, Path(name), options.rounds)
+            report["trainings"][f"{project}: {command}"] = compare(training, Path(name), options.rounds, chosen)
             print(json.dumps(report, indent=2), file=sys.stderr, flush=True)
     print(json.dumps(report, indent=2))
 
 
-def compare(training: Training, folder: Path, rounds: int) -> dict[str, object]:
-    """Return the ratios of processor times of each setting over `rounds` rounds."""
-    names = list(SETTINGS)
+def compare(training: Training, folder: Path, rounds: int, names: Sequence[str]) -> dict[str, object]:
+    """Return the ratios of processor times of each setting over `rounds` rounds; the first one is the plain one."""
     for name in names:
         run_once(training, folder, name)  # disk caches
     times: dict[str, list[float]] = {name: [] for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from factor_runs import Zygote
 from prediction_runs import run_predicted
 
 from deviate.collect.matching import Predictions, match_passes
-from deviate.collect.predictions import read_pass
+from deviate.collect.predictions import EvaluationPass, read_pass
 from deviate.measure.representations import mean_cka
 
 pytestmark = pytest.mark.slow
@@ -23,7 +24,7 @@ def test_features_are_those_that_enter_the_last_layer(torchs: Zygote, tmp_path: 
         scores, labels, none = run_predicted(torchs, tmp_path / seed, "torch_features.py", [seed], kinds)
         assert scores.output == labels.output == none.output
         assert scores.own["features"].tobytes() == none.own["features"].tobytes()
-        assert all("features" not in each.columns for each in labels.passes)
+        assert all({"features", "pictures"}.isdisjoint(each.columns) for each in labels.passes)
         file = next((tmp_path / seed / "scores" / "records").glob("predictions-*-last-*.bin"))
         passes.append(read_pass(file))
         own.append(scores.own)
@@ -34,6 +35,7 @@ def test_features_are_those_that_enter_the_last_layer(torchs: Zygote, tmp_path: 
         numbers = known.columns["index"][known.feature_rows]
         expected = seen["features"][np.argsort(seen["order"])][numbers]
         assert known.features.tobytes() == expected.astype(np.float32).tobytes()
+        check_pictures(known, seen)
     matched = match_passes(["a", "b"], passes)
     assert isinstance(matched, Predictions)
     assert matched.features is not None
@@ -43,7 +45,24 @@ def test_features_are_those_that_enter_the_last_layer(torchs: Zygote, tmp_path: 
     assert mean_cka(matched.features).value == pytest.approx(mean_cka(whole).value, abs=1e-12)
 
 
-@pytest.mark.parametrize(("backend", "way"), [("tensorflow", "evaluate"), ("tensorflow", "loop"), ("jax", "evaluate")])
+def check_pictures(known: EvaluationPass, seen: Mapping[str, np.ndarray]) -> None:
+    """Compare the pictures that are kept with the inputs of the 100 examples whose highest score is lowest."""
+    assert known.pictures is not None
+    assert known.picture_rows is not None
+    assert known.pictures.shape == (100, 2, 3, 1)
+    numbers = known.columns["index"][known.picture_rows]
+    highest = seen["scores"].max(axis=1)[np.argsort(seen["order"])]
+    assert highest[numbers].max() <= np.sort(highest)[99] + 1e-6
+    inputs = seen["x"][numbers].astype(float)
+    low, high = inputs.min(axis=1, keepdims=True), inputs.max(axis=1, keepdims=True)
+    stretched = 255 * np.where(low < 0, (inputs - low) / (high - low), np.where(high > 1, inputs / 255, inputs))
+    assert np.abs(known.pictures.reshape(100, 6) - stretched).max() <= 0.5 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("backend", "way"),
+    [("tensorflow", "evaluate"), ("tensorflow", "loop"), ("tensorflow", "predict"), ("jax", "evaluate")],
+)
 def test_features_of_keras_are_those_that_enter_the_last_dense_layer(
     request: pytest.FixtureRequest, tmp_path: Path, backend: str, way: str
 ) -> None:

@@ -72,6 +72,7 @@ COMMANDS = {
     "deviate show": ["show", "trained", "--json"],
     "deviate compare A B": ["compare", "a", "b", "--margin", "val acc=0.5", "--json"],
     "deviate compare A B C": ["compare", "a", "b", "c", "--margin", "val acc=0.5", "--json"],
+    "deviate compare A B --groups": ["compare", "trained", "other", "--groups", "half", "--json"],
     "deviate run (experiments of deviate.toml)": ["run", "--json"],
     "deviate compare NAME (a grid)": ["compare", "grid", "--json"],
     "deviate check": ["check", "a", "--against", "b", "--metric", "val acc", "--max-drop", "0.5", "--json"],
@@ -81,6 +82,9 @@ COMMANDS = {
 
 #: Commands that print the object of another.
 SAME = {"deviate run": "deviate report"}
+
+#: Commands that print the object of another with one part more: the part.
+MORE = {"deviate compare A B --groups": "predictions"}
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +132,8 @@ def section(printed: dict[str, Any]) -> str:
     parts = []
     for command, value in printed.items():
         if command not in SAME:
-            lines = [f"- {f'`{path}`' if path else 'the object'}: {', '.join(keys)}" for path, keys in keys_of(value)]
+            listed = [each for each in keys_of(value) if each[0].startswith(MORE.get(command, ""))]
+            lines = [f"- {f'`{path}`' if path else 'the object'}: {', '.join(keys)}" for path, keys in listed]
             parts.append(f"\n### {command}\n\n" + "\n".join(lines) + "\n")
     return "".join(parts) + "\n"
 

@@ -164,6 +164,8 @@ def test_weights_are_known_in_each_style(run: Run, records: Path) -> None:
     outcome = trained(run, STYLES, "final")
     assert not outcome.of("note")
     assert kept(records) == set(printed(outcome))
+    names = {tuple(sorted(read_tensors(path))) for path in records.glob("weights-*")}
+    assert names == {("b", "w"), ("bias", "kernel")}  # as in the program's own trees
     assert len([event for event in outcome.of("fingerprint") if event["name"] == "weights"]) == 1
     assert plain.stdout == outcome.stdout
 

@@ -89,10 +89,11 @@ def _array(path: Path) -> Inputs:
         raise UnreadableError(f"{path.name} cannot be read: {error}") from error
     if array.ndim == 0:
         raise UnreadableError(f"{path.name} is one value, and no array with one entry an example")
-    return Inputs(path.name, len(array), None, lambda row: _entry(np.asarray(array[row])))
+    return Inputs(path.name, len(array), None, lambda row: show_entry(np.asarray(array[row])))
 
 
-def _entry(entry: Array) -> Shown:
+def show_entry(entry: Array) -> Shown:
+    """Return what is shown of one entry of an array: a picture, a row of numbers or a text."""
     if entry.dtype.kind in "US":
         return Shown(_clipped(" ".join(map(str, np.atleast_1d(entry.astype(str)).tolist()))))
     if is_picture(entry.shape) and entry.dtype.kind in "iufb":

@@ -89,6 +89,8 @@ class EvaluationPass:
         Of every pass in one: the number of each pass at its point, and the iteration of the main loop.
     features : ndarray of float, shape (n_some, n_features), optional
         What entered the last linear layer, of the examples in `feature_rows`.
+    pictures : ndarray of uint8, shape (n_some, height, width, channels), optional
+        The inputs that the model was least certain of, those of the examples in `picture_rows`.
     """
 
     header: Header
@@ -97,6 +99,8 @@ class EvaluationPass:
     iterations: tuple[int, ...] = ()
     features: Array | None = None
     feature_rows: Array | None = None
+    pictures: Array | None = None
+    picture_rows: Array | None = None
 
     @property
     def is_file(self) -> bool:
@@ -163,11 +167,10 @@ def read_pass(path: Path) -> EvaluationPass:
         raise DamagedError(f"{path.name} is damaged: {error}") from error
     if "index" in columns:
         columns["index"] = np.cumsum(columns["index"], dtype=np.int64)
-    features, feature_rows = columns.pop("features", None), columns.pop("feature_rows", None)
-    if features is not None and (feature_rows is None or len(features) != len(feature_rows)):
-        raise DamagedError(f"{path.name} is damaged: not all features are of a row")
-    if feature_rows is not None and not (feature_rows < header.rows).all():
-        raise DamagedError(f"{path.name} is damaged: features are of more than {header.rows} rows")
+    features, feature_rows = _of_some_rows(path, header, columns, "features", "feature_rows")
+    pictures, picture_rows = _of_some_rows(path, header, columns, "pictures", "picture_rows")
+    if pictures is not None and (pictures.dtype != np.uint8 or pictures.ndim != 4):
+        raise DamagedError(f"{path.name} is damaged: its pictures are none")
     every = [*columns.values(), *(labels for _, labels in later)]
     if {"target"} - columns.keys() or any(len(array) != header.rows for array in every):
         raise DamagedError(f"{path.name} is damaged: a column is missing or has not {header.rows} rows")
@@ -175,7 +178,21 @@ def read_pass(path: Path) -> EvaluationPass:
         columns["scores"] = as_probabilities(columns["scores"])
     if header.kept == "every":
         return every_pass(header, columns, later)
-    return EvaluationPass(header, columns, features=features, feature_rows=feature_rows)
+    return EvaluationPass(
+        header, columns, features=features, feature_rows=feature_rows, pictures=pictures, picture_rows=picture_rows
+    )
+
+
+def _of_some_rows(
+    path: Path, header: Header, columns: dict[str, Array], name: str, rows_name: str
+) -> tuple[Array | None, Array | None]:
+    """Take what is kept of some rows alone, and their numbers, from the columns."""
+    values, rows = columns.pop(name, None), columns.pop(rows_name, None)
+    if values is not None and (rows is None or len(values) != len(rows)):
+        raise DamagedError(f"{path.name} is damaged: not all {name} are of a row")
+    if rows is not None and not (rows < header.rows).all():
+        raise DamagedError(f"{path.name} is damaged: {name} are of more than {header.rows} rows")
+    return values, rows
 
 
 def _read_columns(file: BinaryIO, columns: Sequence[Column]) -> dict[str, Array]:

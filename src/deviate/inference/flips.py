@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from deviate.collect.inputs import Shown
+from deviate.collect.inputs import Shown, show_entry
 from deviate.collect.matching import Predictions
 from deviate.measure.agreement import Agreement
 from deviate.results.predictions import KnownInputs, class_name
@@ -12,7 +12,7 @@ from deviate.results.predictions import KnownInputs, class_name
 #: Examples on the flip list.
 FLIPS = 50
 
-#: Examples of it whose inputs are shown, where the user gives them.
+#: Examples of it whose inputs are shown, where the user gives them or the runs kept them.
 PICTURED = 20
 
 
@@ -29,7 +29,8 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
     #: The most frequent other label, and how many give it.
     other: str
     others: int
-    #: What is shown of its input, where the user gave inputs: words, and a picture as a ``data:`` address.
+    #: What is shown of its input, where the user gave inputs or the runs kept it: words, and a picture as a ``data:``
+    #: address.
     input: str = ""
     picture: str = ""
 
@@ -37,9 +38,16 @@ class Flip(msgspec.Struct, frozen=True, kw_only=True):
 def flip_list(agreed: Agreement, predicted: Predictions, inputs: KnownInputs | None) -> list[Flip]:
     """Return the examples on which runs disagree, those with the least agreement first."""
     unstable = [int(place) for place in agreed.order[:FLIPS] if agreed.unstable[place]]
-    shown = [inputs.show(place) for place in unstable[:PICTURED]] if inputs is not None else []
+    shown = [_shown(place, predicted, inputs) for place in unstable[:PICTURED]]
     shown += [Shown("")] * (len(unstable) - len(shown))
     return [_flip(agreed, predicted, place, each) for place, each in zip(unstable, shown, strict=True)]
+
+
+def _shown(place: int, predicted: Predictions, inputs: KnownInputs | None) -> Shown:
+    if inputs is not None:
+        return inputs.show(place)
+    kept = predicted.pictures.get(int(predicted.keys[place]))
+    return Shown("") if kept is None else show_entry(kept)
 
 
 def _flip(agreed: Agreement, predicted: Predictions, place: int, shown: Shown) -> Flip:

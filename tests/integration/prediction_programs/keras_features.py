@@ -1,4 +1,4 @@
-"""A model of Keras with a head, evaluated by `evaluate` or batch by batch; it computes itself what enters the head."""
+"""A model of Keras with a head, evaluated by `evaluate`, `predict` or batch by batch; it computes itself what enters the head."""
 
 import sys
 
@@ -19,6 +19,8 @@ history = model.fit(x[:200], y[:200], batch_size=32, epochs=2, verbose=0)
 print("train", history.history)
 if way == "evaluate":
     print("test", model.evaluate(x, y, batch_size=100, verbose=0))
+elif way == "predict":
+    print("test", (model.predict(x, batch_size=100, verbose=0).argmax(1) == y).mean())
 else:
     outputs = [model(x[start : start + 100], training=False) for start in range(0, 1250, 100)]
     labels = np.concatenate([np.argmax(each, axis=1) for each in outputs])

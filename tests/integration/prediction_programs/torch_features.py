@@ -1,4 +1,4 @@
-"""A model with a head, evaluated in another order each time; it keeps itself what enters the head."""
+"""A model of pictures with a head, evaluated in another order each time; it keeps itself what enters the head."""
 
 import sys
 
@@ -13,7 +13,7 @@ seed = int(sys.argv[1])
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.body = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Dropout(0.2))
+        self.body = nn.Sequential(nn.Flatten(), nn.Linear(6, 5), nn.ReLU(), nn.Dropout(0.2))
         self.head = nn.Linear(5, 3)
         self.seen = []
 
@@ -28,7 +28,7 @@ torch.manual_seed(0)
 x = torch.randn(2500, 6)
 y = x[:, :3].argmax(1)
 numbers = torch.arange(2500)
-loader = DataLoader(TensorDataset(x, y, numbers), batch_size=100, shuffle=True)
+loader = DataLoader(TensorDataset(x.reshape(-1, 1, 2, 3), y, numbers), batch_size=100, shuffle=True)
 torch.manual_seed(seed)
 model = Net()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -45,4 +45,6 @@ for epoch in range(2):
             correct += model(data).argmax(1).eq(target).sum().item()
             order.append(number)
     print("epoch", epoch, "accuracy", correct / 2500)
-np.savez("own.npz", features=torch.cat(model.seen).numpy(), order=torch.cat(order).numpy())
+features = torch.cat(model.seen)
+scores = model.head(features).softmax(1).detach().numpy()
+np.savez("own.npz", features=features.numpy(), order=torch.cat(order).numpy(), scores=scores, x=x.numpy())

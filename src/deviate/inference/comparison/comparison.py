@@ -14,6 +14,7 @@ from deviate.experiment import SCHEMA
 from deviate.inference.comparison.comparability import Comparability, comparability
 from deviate.inference.comparison.draws import RepeatedDraws, repeated_draws
 from deviate.inference.comparison.families import Adjusted, adjust_families, family_sizes, is_measured_time
+from deviate.inference.comparison.groups import judged_groups
 from deviate.inference.comparison.looks import Labels, PairLook, pair_look, read_pair_looks, record_looks
 from deviate.inference.comparison.match import direction_of, match_metrics, settle_names
 from deviate.inference.comparison.metric import MetricComparison, compare_metric, contrast_metric
@@ -241,6 +242,7 @@ def _pairs(
         )
         for key, (a, b) in matches.items()
     }
+    predictions = _changed_predictions(sides, metrics, pairings, draws, judged)
     return [
         PairComparison(
             a=each.a,
@@ -250,16 +252,33 @@ def _pairs(
             metrics=[metric for key, metric in compared.items() if key[:2] == (each.a, each.b)],
             pairing=each,
             draws=repeated[each.a, each.b],
-            predictions=changed_predictions(
-                sides[by_label[each.a]],
-                sides[by_label[each.b]],
-                {match[by_label[each.a]].name: match[by_label[each.b]].name for match in metrics},
-                options.level,
-            ),
+            predictions=predictions[each.a, each.b],
             look=looks[each.a, each.b],
         )
         for each in pairings
     ]
+
+
+def _changed_predictions(
+    sides: Sequence[Side],
+    metrics: Sequence[list[MetricSpread]],
+    pairings: Sequence[Pairing],
+    draws: Sequence[RepeatedDraws],
+    judged: Mapping[Labels, ComparisonOptions],
+) -> dict[Labels, ChangedPredictions | None]:
+    """Compare the predictions of every two sides; the tests of the groups of all pairs are adjusted together."""
+    changed: dict[Labels, ChangedPredictions | None] = {}
+    for (i, j), pairing in zip(combinations(range(len(sides)), 2), pairings, strict=True):
+        names = {match[i].name: match[j].name for match in metrics}
+        options = judged[pairing.a, pairing.b]
+        changed[pairing.a, pairing.b] = changed_predictions(sides[i], sides[j], names, options.level, pairing)
+    groups = judged_groups(
+        {labels: each.groups for labels, each in changed.items() if each is not None},
+        next(iter(judged.values())).correction,
+        {labels: options.alpha for labels, options in judged.items()},
+        [(each.a, each.b) for each in draws if each.unshared],
+    )
+    return {labels: each and msgspec.structs.replace(each, groups=groups[labels]) for labels, each in changed.items()}
 
 
 def _is_timed(metric: MetricSpread, options: ComparisonOptions) -> bool:

@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
-from deviate.collect.groups import Grouping, group_label
-from deviate.collect.matching import Predictions, Withheld, match_sides, places_of
-from deviate.collect.predictions import Array
+from deviate.collect.matching import Predictions, Withheld, match_sides
+from deviate.inference.comparison.groups import ChangedGroup, changed_groups
+from deviate.inference.comparison.pairing import Pairing
 from deviate.inference.comparison.side import Side
 from deviate.measure.churn_between import ChurnBetween, churn_between
-from deviate.measure.jackknife import Estimate
 from deviate.results.predictions import Evaluation, main_evaluation
-
-
-class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """The labels of two sides on a group of the examples; shares are in [0, 1]."""
-
-    #: The column that makes the group; empty where it has no name.
-    column: str
-    name: str
-    examples: int
-    #: Share of correct labels, over the runs of a side; None without targets.
-    accuracy_a: float | None
-    accuracy_b: float | None
-    #: Share of examples that a run of A and one of B label differently.
-    between: Estimate
-    #: What of it is beyond what training again changes.
-    excess: Estimate
-
-    @property
-    def label(self) -> str:
-        """What the group is called beside those of other columns."""
-        return group_label(self.column, self.name)
 
 
 class ChangedPredictions(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +29,9 @@ class ChangedPredictions(msgspec.Struct, frozen=True, kw_only=True):
     groups: list[ChangedGroup] = []
 
 
-def changed_predictions(a: Side, b: Side, matches: Mapping[str, str], level: float) -> ChangedPredictions | None:
+def changed_predictions(
+    a: Side, b: Side, matches: Mapping[str, str], level: float, pairing: Pairing | None = None
+) -> ChangedPredictions | None:
     """Compare the predictions of two sides; None where either has none.
 
     Parameters
@@ -62,6 +41,8 @@ def changed_predictions(a: Side, b: Side, matches: Mapping[str, str], level: flo
         Metrics that are compared, main metric first, with their names on side B.
     level : float
         Confidence level of the intervals, in (0, 1).
+    pairing : Pairing, optional
+        Which runs belong together where accuracies on groups are compared.
     """
     if not a.evaluations or not b.evaluations:
         return None
@@ -77,11 +58,7 @@ def changed_predictions(a: Side, b: Side, matches: Mapping[str, str], level: flo
         facts,
         examples=len(matched[0].keys),
         churn=churn_between(labels_a, labels_b, level),
-        groups=[
-            changed
-            for grouping in groupings_on(first, matched[0].keys)
-            for changed in _changed_groups(grouping, labels_a, labels_b, matched[0].targets, level)
-        ],
+        groups=changed_groups(first, *matched, pairing, level),
     )
 
 
@@ -107,35 +84,6 @@ def matched_predictions(
 def site_text(evaluation: Evaluation) -> str:
     """Return where an evaluation is made: ``evaluate, train.py:88``."""
     return f"{evaluation.site.function}, {evaluation.site.file}:{evaluation.site.line}"
-
-
-def groupings_on(evaluation: Evaluation, keys: Array) -> list[Grouping]:
-    """Return the groups of an evaluation on some of its examples."""
-    assert evaluation.predictions is not None
-    places = places_of(keys, evaluation.predictions.keys)
-    every = (grouping for groups in evaluation.groups for grouping in groups.groupings)
-    return [dataclasses.replace(grouping, members=grouping.members[places]) for grouping in every]
-
-
-def _changed_groups(
-    grouping: Grouping, labels_a: Array, labels_b: Array, targets: Array | None, level: float
-) -> Iterator[ChangedGroup]:
-    for member, name in enumerate(grouping.groups):
-        chosen = grouping.members == member
-        if not chosen.any():
-            continue
-        a, b = labels_a[:, chosen], labels_b[:, chosen]
-        measured = churn_between(a, b, level)
-        right = None if targets is None else targets[chosen]
-        yield ChangedGroup(
-            column=grouping.name,
-            name=name,
-            examples=int(chosen.sum()),
-            accuracy_a=None if right is None else float((a == right).mean()),
-            accuracy_b=None if right is None else float((b == right).mean()),
-            between=measured.between,
-            excess=measured.excess,
-        )
 
 
 def _main(side: Side, metrics: list[str]) -> Evaluation:

@@ -10,13 +10,13 @@ from deviate.collect.groups import Grouping, group_label
 from deviate.collect.matching import Predictions, Withheld
 from deviate.collect.predictions import Array
 from deviate.errors import BadOption
-from deviate.inference.comparison.predictions import groupings_on, matched_predictions, site_text
+from deviate.inference.comparison.groups import group_accuracies, groupings_on
+from deviate.inference.comparison.predictions import matched_predictions, site_text
 from deviate.inference.comparison.side import Side
 from deviate.inference.drops import Drop
 from deviate.inference.gate.metric import GateMetric, Question
 from deviate.inference.gate.options import GateOptions
 from deviate.results.predictions import Evaluation
-from deviate.results.sample import Sample
 
 
 class CheckedGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,15 +137,6 @@ def _checked(
     column: str, name: str, chosen: Array, matched: tuple[Predictions, Predictions], drop: Drop
 ) -> CheckedGroup:
     label = f"accuracy of {group_label(column, name)}"
-    samples = [_accuracies(label, predicted, chosen) for predicted in matched]
+    samples = [group_accuracies(label, predicted, chosen) for predicted in matched]
     question = Question(samples, "higher", drop)
     return CheckedGroup(column=column, name=name, examples=int(chosen.sum()), question=question)
-
-
-def _accuracies(name: str, predicted: Predictions, chosen: Array) -> Sample:
-    assert predicted.labels is not None
-    assert predicted.targets is not None
-    right = predicted.labels[:, chosen] == predicted.targets[chosen]
-    runs = [int(run.rpartition("-")[2]) for run in predicted.runs]
-    values = [float(share) for share in right.mean(axis=1)]
-    return Sample(name=name, aggregate="last", values=values, runs=runs, direction="higher")

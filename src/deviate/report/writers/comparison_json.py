@@ -20,7 +20,7 @@ from deviate.inference.metric import MetricSpread
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_text
 from deviate.report.text.comparison.headline import comparison_headline
 from deviate.report.text.comparison.methods import comparison_methods, omnibus_text
-from deviate.report.text.comparison.predictions import changed_sentences
+from deviate.report.text.comparison.predictions import changed_sentences, group_sentences
 from deviate.report.text.comparison.reasons import reasons, spread_reasons
 from deviate.report.writers.json_values import bounds, fields, json_text
 
@@ -74,9 +74,14 @@ def _pair(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
         "repeated_draws": pair.draws.unshared,
         "shared_draws": pair.draws.shared,
         "look": _look(pair, comparison),
-        "predictions": pair.predictions
-        and {**changed_contract(pair.predictions, pair.a, pair.b), **fields(pair.predictions, "groups")},
+        "predictions": pair.predictions and _predictions(pair.predictions, pair),
     }
+
+
+def _predictions(facts: ChangedPredictions, pair: PairComparison) -> dict[str, Any]:
+    known = changed_contract(facts, pair.a, pair.b)
+    known["sentences"] += group_sentences(facts.groups, pair.a, pair.b, one_draw=bool(pair.draws.unshared))
+    return {**known, **fields(facts, "groups")}
 
 
 def _look(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from deviate.contrast.multiplicity import CORRECTION_NAMES
+from deviate.inference.comparison.groups import ChangedGroup
 from deviate.inference.comparison.predictions import ChangedPredictions
 from deviate.report.numbers import show_percent
 from deviate.report.text.stability import show_interval
-from deviate.report.text.words import count
+from deviate.report.text.words import count, listed
 
 
 def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
@@ -36,3 +40,31 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
         share, examples = show_percent(most.between.value), count(most.examples, "example")
         sentences.append(f"Most labels change in group {most.label}: {share} of its {examples}.")
     return sentences
+
+
+def group_sentences(groups: Sequence[ChangedGroup], a: str, b: str, *, one_draw: bool) -> list[str]:
+    """Say on which groups the accuracy of one side is shown to be higher; nothing where no verdict is possible."""
+    if not groups or one_draw:
+        return []
+    if all(group.verdict == "too few runs" for group in groups):
+        return ["So few runs give no verdict on groups."]
+    higher = {
+        side: [group.label for group in groups if group.verdict == verdict]
+        for side, verdict in ((a, "a better"), (b, "b better"))
+    }
+    if not any(higher.values()):
+        return [f"On none of {count(len(groups), 'group')} another accuracy is shown."]
+    return [
+        f"The accuracy of {side} is higher on {listed(labels)} ({len(labels)} of {count(len(groups), 'group')}; "
+        "explored, not claimed)."
+        for side, labels in higher.items()
+        if labels
+    ]
+
+
+def group_note(family: int, correction: str) -> str:
+    """Say what the p-values of groups are of."""
+    what = "p: of the difference of the accuracies"
+    if correction == "none" or family < 2:
+        return f"{what}."
+    return f"{what}, adjusted over {family} tests of groups ({CORRECTION_NAMES[correction]})."

@@ -54,11 +54,12 @@ class Features:
         numpy = sys.modules["numpy"]
         values, batch.features = batch.features, None
         name = "index" if batch.index is not None else "digest"
+        rows = batch.feature_rows
         if self.is_over or getattr(batch, name) is None or self.name not in (None, name):
             self.stop()
             return
         self.name = name
-        keys = keys_of(numpy, name, getattr(batch, name))
+        keys = keys_of(numpy, name, getattr(batch, name) if rows is None else getattr(batch, name)[rows])
         places = numpy.arange(len(keys)) if self.limit is None else numpy.flatnonzero(keys < self.limit)
         if len(places):
             self.keys.append(keys[places])
@@ -95,6 +96,11 @@ class Features:
         rows = first[numpy.searchsorted(known, self.keys[0][found])]
         values = single_precision(numpy, self.parts[0])[found]
         return {"features": values, "feature_rows": rows} if len(rows) else {}
+
+
+def rows_kept(numpy, digests):
+    """Return the rows of a whole pass whose features are kept, by the digests of its examples."""
+    return numpy.argsort(digests, kind="stable")[:MOST]
 
 
 def keys_of(numpy, name, column):

@@ -10,7 +10,8 @@ labels are numbers of names, else null) and ``columns``: ``name``, ``dtype`` (Nu
 Columns, one entry an example in the order in which they were evaluated: ``target``; ``label`` or ``value``; ``score``,
 the probability of the label; ``scores`` of all classes; ``index``, the number in the data set, as differences;
 ``digest`` of the input. Beside them, of some examples alone, ``features``, what entered the last linear layer, and
-``feature_rows``, the numbers of their rows.
+``feature_rows``, the numbers of their rows; of the least certain ``pictures``, inputs of 8 bits in the shape
+``(examples, height, width, channels)``, and ``picture_rows``.
 
 A file of every pass (``kept`` is ``every``) has one such part after the other, with the examples in the order of their
 index or digest. Of those after the first the line has only ``number``, ``iteration``, ``classes``, ``columns`` and
@@ -20,6 +21,8 @@ index or digest. Of those after the first the line has only ``number``, ``iterat
 import json
 import os
 import zlib
+
+from .pictures import bytes_of_pictures
 
 SCHEMA = 1
 
@@ -59,6 +62,8 @@ def compact(numpy, columns, keep_scores):
     for name, array in columns.items():
         if name == "index":
             array = numpy.diff(array, prepend=array.dtype.type(0))
+        if name == "pictures":
+            array = bytes_of_pictures(numpy, array)
         if name == "score" and not keep_scores:
             array = array.astype(numpy.float16)
         if array.dtype.kind in "iu" and name != "digest":

@@ -77,7 +77,8 @@ def batches_of(x, y, size, steps):
     tree = sys.modules["keras.src.tree"] if "keras.src.tree" in sys.modules else sys.modules["keras"].tree
     rows = len(first_array(x))
     for start in range(0, min(rows, size * steps) if steps else rows, size):
-        yield tree.map_structure(lambda array: array[start : start + size], x), y[start : start + size]  # noqa: B023
+        targets = None if y is None else y[start : start + size]
+        yield tree.map_structure(lambda array: array[start : start + size], x), targets  # noqa: B023
 
 
 def is_binary(target):

@@ -10,10 +10,11 @@ import sys
 import weakref
 
 from ...streams.examples import as_array, row_hashes
-from ..features import features_of
+from ..features import MOST, features_of, rows_kept
 from ..metrics import Metrics
 from ..outputs import is_scores, is_values, numpy_of, read_outputs
 from ..passes import Batch
+from ..pictures import pictures_of
 from ..targets import read_targets
 from .calls import Unchanged, call_again, is_distributed
 from .data import batches_of, first_array, is_binary, is_dataset, is_pure, rows_of
@@ -108,10 +109,27 @@ class Keras:
     def predicted(self, model, frame, arguments, returned):
         """Take what `predict` returned; what it is compared with comes later."""
         self.predictions.evaluate()
-        self.add(frame, arguments.get("x"), returned, None)
+        x = arguments.get("x")
+        self.work += rows_of(x)
+        features, rows = self.features_again(model, frame, x, arguments.get("batch_size") or 32)
+        self.add(frame, x, returned, None, features, rows)
 
-    def add(self, frame, x, output, target, features=None):
-        """Add a batch of an evaluation, with its targets and its features where they are known."""
+    def features_again(self, model, frame, x, size):
+        """Call a model once more on those examples of an array whose features are kept; return these and their rows."""
+        array, numpy = as_array(x), sys.modules["numpy"]
+        if self.predictions.last_input is None or array is None or self.reason_against(model, x, x, len(array), None):
+            return None, None
+        digests = row_hashes(array)
+        if digests is None or not self.may_spend(frame, min(len(array), MOST)):
+            return None, None
+        rows = rows_kept(numpy, digests)
+        again = self.called_again(model, array[rows], None, size, None)
+        parts = [numpy_of(features) for _, _, (_, features) in again]
+        known = parts and all(part is not None and part.ndim == 2 for part in parts)
+        return (numpy.concatenate(parts), rows) if known else (None, None)
+
+    def add(self, frame, x, output, target, features=None, rows=None):
+        """Add a batch of an evaluation, with its targets and its features, of some rows, where they are known."""
         output = numpy_of(output)
         if output is None or not (is_scores(output) or is_values(output)):
             return False
@@ -119,13 +137,15 @@ class Keras:
         array = first_array(x)
         if array is not None and len(array) == len(output):
             batch.digest = row_hashes(array)
+            batch.pictures = pictures_of(array, batch.size, 3) if self.predictions.keep_scores else None
         if target is not None:
             batch.target = read_targets(target, len(output))
             batch.is_confirmed = batch.target is not None
             if batch.is_confirmed and batch.outputs.width == 1 and is_binary(batch.target):
                 batch.label = batch.outputs.columns["value"] > 0.5
         array = numpy_of(features)
-        batch.features = features_of(features if array is None else array, batch.size)
+        batch.features = features_of(features if array is None else array, batch.size if rows is None else len(rows))
+        batch.feature_rows = rows
         self.predictions.add(batch, frame)
         return True
 
@@ -137,26 +157,36 @@ class Keras:
         if reason is not None:
             self.miss(type(model).__name__, reason)
             return
+        if not self.may_spend(frame, rows):
+            return  # the pass before it is kept
+        self.predictions.evaluate()
+        for inputs, target, (output, features) in self.called_again(model, x, y, size, steps):
+            if not self.add(frame, inputs, output, target, features):
+                self.miss(type(model).__name__, "its output is no score of each class and no value")
+                break
+        self.predictions.current = None
+        self.predictions.end_passes()
+
+    def may_spend(self, frame, rows):
+        """Tell whether a model may be called again on so many examples, once at each point and at a small share."""
         site = self.predictions.chain(frame)
         if site in self.sites and self.spent + rows > SHARE * self.work:
-            return  # the pass before it is kept
+            return False
         self.sites.add(site)
         self.spent += rows
-        self.predictions.evaluate()
+        return True
+
+    def called_again(self, model, x, y, size, steps):
+        """Yield inputs, targets, and what a model called on these returned with its features."""
         self.depth += 1
         self.is_again = True
         try:
             with Unchanged(model, self.process.streams):
                 for inputs, target in batches_of(x, y, size, steps):
-                    output, features = call_again(model, inputs, size, self.take_features)
-                    if not self.add(frame, inputs, output, target, features):
-                        self.miss(type(model).__name__, "its output is no score of each class and no value")
-                        break
+                    yield inputs, target, call_again(model, inputs, size, self.take_features)
         finally:
             self.depth -= 1
             self.is_again = False
-        self.predictions.current = None
-        self.predictions.end_passes()
 
     def reason_against(self, model, x, y, rows, steps):
         """Return why a model cannot be called on its data again; None where it can."""

@@ -7,6 +7,7 @@ from ...streams.examples import row_hashes
 from ..features import features_of
 from ..outputs import is_floating, is_scores, is_tensor, is_values, numpy_of, read_outputs
 from ..passes import Batch
+from ..pictures import pictures_of
 from ..targets import one_hot, read_targets
 from ..tokens import is_tokens, token_batch
 from .loaders import loaders_of
@@ -88,6 +89,7 @@ class Models:
             self.describe(batch, tensors, kwargs, loaded)
             if predictions.last_input is not None:
                 batch.features = features_of(predictions.last_input.take(), batch.size)
+                batch.pictures = first_pictures(tensors, batch.size)
             series, part = (loaded.series, loaded.part) if loaded else (None, "")
         if batch is None or batch.outputs is None:
             self.miss(module, output)
@@ -129,6 +131,12 @@ class Models:
             batch.confirm(target, outputs=outputs)
             if name in THRESHOLDS and "value" in outputs.columns and batch.label is None:
                 batch.label = outputs.columns["value"] > THRESHOLDS[name]
+
+
+def first_pictures(tensors, size):
+    """Return the first of the inputs of a model that are pictures; None where none is."""
+    found = (pictures_of(tensor, size, 1) for tensor in tensors)
+    return next((pictures for pictures in found if pictures is not None), None)
 
 
 def has_parameters(module):

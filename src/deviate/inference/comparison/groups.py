@@ -1,0 +1,171 @@
+"""Groups of examples on two sides: which labels change on each, and whether the accuracy differs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from deviate.collect.groups import Grouping, group_label
+from deviate.collect.matching import Predictions, places_of
+from deviate.collect.predictions import Array
+from deviate.contrast.choice import PAIRED, choose_location
+from deviate.contrast.contrast import deciding_test
+from deviate.contrast.difference import mean_difference
+from deviate.contrast.multiplicity import Correction, adjust
+from deviate.contrast.results import Effect
+from deviate.contrast.verdict import Verdict, judge
+from deviate.inference.comparison.looks import Labels
+from deviate.inference.comparison.pairing import Pairing
+from deviate.measure.churn_between import churn_between
+from deviate.measure.jackknife import Estimate
+from deviate.results.predictions import Evaluation
+from deviate.results.sample import Sample
+
+
+class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The labels of two sides on a group of the examples; shares are in [0, 1]."""
+
+    #: The column that makes the group; empty where it has no name.
+    column: str
+    name: str
+    examples: int
+    #: Share of correct labels, over the runs of a side.
+    accuracy_a: float
+    accuracy_b: float
+    #: Share of examples that a run of A and one of B label differently.
+    between: Estimate
+    #: What of it is beyond what training again changes.
+    excess: Estimate
+    #: Mean accuracy of A less that of B, in [-1, 1], and the runs of each side that it is of.
+    difference: Effect
+    n_a: int
+    n_b: int
+    #: The test of the means: ``welch_t`` or ``paired_t``.
+    test: str
+    p: float | None
+    #: Why there is no p; empty where there is one.
+    reason: str
+    #: Adjusted together with `family` tests, this one included: of all groups on every two sides of a comparison.
+    p_adjusted: float | None = None
+    family: int = 0
+    #: None where no verdict was asked for.
+    verdict: Verdict | None = None
+
+    @property
+    def label(self) -> str:
+        """What the group is called beside those of other columns."""
+        return group_label(self.column, self.name)
+
+
+def changed_groups(
+    evaluation: Evaluation, a: Predictions, b: Predictions, pairing: Pairing | None, level: float
+) -> list[ChangedGroup]:
+    """Compare two sides on each group of the examples that both evaluated.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of side A, with its groups.
+    a, b : Predictions
+        Predicted classes and targets of the same examples.
+    pairing : Pairing or None
+        None: runs are not paired.
+    level : float
+        Confidence level of the intervals, in (0, 1).
+    """
+    b = dataclasses.replace(b, targets=a.targets)  # those of B are the same, or unknown
+    return [
+        _changed(grouping.name, name, grouping.members == member, (a, b), pairing, level)
+        for grouping in groupings_on(evaluation, a.keys)
+        for member, name in enumerate(grouping.groups)
+        if (grouping.members == member).any()
+    ]
+
+
+def judged_groups(
+    groups: Mapping[Labels, list[ChangedGroup]],
+    correction: Correction,
+    alphas: Mapping[Labels, float],
+    one_draw: Iterable[Labels] = (),
+) -> dict[Labels, list[ChangedGroup]]:
+    """Adjust the tests of the groups of all pairs of sides together, and judge them.
+
+    Parameters
+    ----------
+    alphas : mapping of (str, str) to float
+        What p must be below, for each pair of sides.
+    one_draw : iterable of (str, str)
+        Pairs of which the runs of a side repeat a draw that the other does not: they are one run of its recipe.
+    """
+    listed = [(labels, group) for labels, each in groups.items() for group in each]
+    adjusted = adjust([group.p for _, group in listed], correction)
+    family = sum(p is not None for p in adjusted)
+    single = frozenset(one_draw)
+    judged: dict[Labels, list[ChangedGroup]] = {labels: [] for labels in groups}
+    for (labels, group), p in zip(listed, adjusted, strict=True):
+        verdict = judge(
+            n_a=1 if labels in single else group.n_a,
+            n_b=1 if labels in single else group.n_b,
+            alpha=alphas[labels],
+            p_adjusted=p,
+            difference=group.difference.value,
+            direction="higher",
+        ).verdict
+        judged[labels].append(msgspec.structs.replace(group, p_adjusted=p, family=family, verdict=verdict))
+    return judged
+
+
+def groupings_on(evaluation: Evaluation, keys: Array) -> list[Grouping]:
+    """Return the groups of an evaluation on some of its examples."""
+    assert evaluation.predictions is not None
+    places = places_of(keys, evaluation.predictions.keys)
+    every = (grouping for groups in evaluation.groups for grouping in groups.groupings)
+    return [dataclasses.replace(grouping, members=grouping.members[places]) for grouping in every]
+
+
+def group_accuracies(name: str, predicted: Predictions, chosen: Array) -> Sample:
+    """Return the accuracy of each run on the chosen examples, as a sample of that name."""
+    assert predicted.labels is not None
+    assert predicted.targets is not None
+    right = predicted.labels[:, chosen] == predicted.targets[chosen]
+    runs = [int(run.rpartition("-")[2]) for run in predicted.runs]
+    values = [float(share) for share in right.mean(axis=1)]
+    return Sample(name=name, aggregate="last", values=values, runs=runs, direction="higher")
+
+
+def _changed(
+    column: str,
+    name: str,
+    chosen: Array,
+    sides: tuple[Predictions, Predictions],
+    pairing: Pairing | None,
+    level: float,
+) -> ChangedGroup:
+    a, b = sides
+    assert a.labels is not None
+    assert b.labels is not None
+    churn = churn_between(a.labels[:, chosen], b.labels[:, chosen], level)
+    first, second = (group_accuracies(group_label(column, name), each, chosen) for each in sides)
+    pairs = [] if pairing is None else pairing.positions(first, second)
+    choice = choose_location(len(first.values), len(second.values), len(pairs))
+    tested = deciding_test(first.values, second.values, pairs)
+    compared = first.values, second.values
+    if choice == PAIRED:
+        compared = [first.values[i] for i, _ in pairs], [second.values[j] for _, j in pairs]
+    return ChangedGroup(
+        column=column,
+        name=name,
+        examples=int(chosen.sum()),
+        accuracy_a=sum(first.values) / len(first.values),
+        accuracy_b=sum(second.values) / len(second.values),
+        between=churn.between,
+        excess=churn.excess,
+        difference=mean_difference(*compared, level, paired=choice == PAIRED),
+        n_a=len(compared[0]),
+        n_b=len(compared[1]),
+        test=choice.test,
+        p=tested.p,
+        reason=tested.reason,
+    )
