@@ -26,18 +26,22 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 import numpy as np
+import pandas as pd
 from forks import forked, typed, warm
 from harness import deviate
 from workspaces import make_workspaces
 
-from deviate.collect.tables import open_tables
+import deviate.results.results as module_of_results
+from deviate.collect.tables import Tables, open_tables
 from deviate.errors import DeviateError
 from deviate.inference.experiment import experiment_facts
 from deviate.replicate.snapshot.manifest import read_snapshot, require_whole
@@ -46,12 +50,13 @@ from deviate.replicate.workspace.files import read_json
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.report.writers.experiment_json import experiment_contract
-from deviate.results.results import read_results
+from deviate.results.results import Results, read_results
 from deviate.study.steps import step_overlay
 
 #: Kinds of files that no command reads again; all others are damaged.
 NEVER_READ = {
     "lock": "its content means nothing",
+    "locks/*": "likewise",
     ".gitignore": "read by git",
     "experiments/*/report.md": "an output",
     "experiments/*/runs/*/work/*": "the run's own files",
@@ -87,12 +92,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="kinds of files whose name holds this word")
     parser.add_argument("--skip", default="", help="not those whose name holds this one")
+    parser.add_argument("--workspaces", type=Path, help="folder where they are, or are made and stay")
     options = parser.parse_args()
     started = time.perf_counter()
     warm()
     with tempfile.TemporaryDirectory() as name:
         rows, commands = [], set()
-        for kind in list(kinds(make_workspaces(Path(name)))):
+        for kind in list(kinds(found_or_made(options.workspaces or Path(name)))):
             if options.only in kind.name and (not options.skip or options.skip not in kind.name):
                 first = kind.words.split()[0] not in commands
                 commands.add(kind.words.split()[0])
@@ -104,8 +110,18 @@ def main() -> None:
     for row in rows:
         counts = " | ".join(str(row[head]) for head in heads)
         print(f"| {row['file']} | {row['damage']} | {counts} |", file=sys.stderr)
-    print(json.dumps({**vars(options), "seconds": round(time.perf_counter() - started, 1), "rows": rows}))
+    print(
+        json.dumps(
+            {**vars(options), "workspaces": None, "seconds": round(time.perf_counter() - started, 1), "rows": rows}
+        )
+    )
     sys.exit(any(row[outcome] for row in rows for outcome in OUTCOMES[-2:]) or any(row["problems"] for row in rows))
+
+
+def found_or_made(base: Path) -> list[Path]:
+    """Return the projects in a folder; where it is empty or not there, they are made."""
+    base.mkdir(exist_ok=True)
+    return sorted(base.iterdir(), reverse=True) or list(make_workspaces(base))
 
 
 def kinds(projects: Iterable[Path]) -> Iterator[Kind]:
@@ -169,7 +185,7 @@ def sources(folder: ExperimentFolder) -> Numbers:
 
 def numbers(folder: ExperimentFolder) -> Numbers:
     """Return all that is read of an experiment, number by number, and the report as programs read it."""
-    results = read_results(folder, weights=True)
+    results, records = results_and_records(folder)
     found: Numbers = {"status": {(run.variant, run.index): run.status for run in results.runs}}
     found["samples"] = {
         (variant, sample.name, run): value
@@ -177,8 +193,6 @@ def numbers(folder: ExperimentFolder) -> Numbers:
         for sample in samples
         for run, value in zip(sample.runs, sample.values, strict=True)
     }
-    with open_tables(folder) as tables:
-        records = tables.records()
     found["records"] = {key: digest(part[["iteration", "elapsed_s", "value"]].to_numpy())
                         for key, part in records.groupby(["variant", "run", "metric"])}  # fmt: skip
     found["predictions"] = {
@@ -200,6 +214,21 @@ def numbers(folder: ExperimentFolder) -> Numbers:
     contract = experiment_contract(experiment_facts(results, NOW))
     found["report"] = json.dumps(contract, default=str)
     return found
+
+
+def results_and_records(folder: ExperimentFolder) -> tuple[Results, pd.DataFrame]:
+    """Read the results and every record, from tables that are opened once for both: that takes most of the time."""
+    frames = []
+
+    @contextmanager
+    def opened(*given: Any, **options: Any) -> Iterator[Tables]:
+        with open_tables(*given, **options) as tables:
+            frames.append(tables.records())
+            yield tables
+
+    with mock.patch.object(module_of_results, "open_tables", opened):
+        results = read_results(folder, weights=True)
+    return results, frames[0]
 
 
 def digest(values: Any) -> str:
