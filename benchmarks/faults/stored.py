@@ -25,40 +25,50 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 import numpy as np
+import pandas as pd
 from forks import forked, typed, warm
 from harness import deviate
-from workspaces import make_workspaces
+from workspaces import ARCHIVE, CELL, HANDED, PROJECTS, hold_run, make_workspaces, require_every
 
-from deviate.collect.tables import open_tables
+import deviate.results.results as module_of_results
+from deviate.collect.tables import Tables, open_tables
 from deviate.errors import DeviateError
 from deviate.inference.experiment import experiment_facts
+from deviate.project.cells import read_cells
+from deviate.project.config import FILE_NAME, read_config
+from deviate.replicate.lease import live_holder
+from deviate.replicate.orders import read_job, read_order
 from deviate.replicate.snapshot.manifest import read_snapshot, require_whole
 from deviate.replicate.snapshot.own_files import read_written
 from deviate.replicate.workspace.files import read_json
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.report.writers.experiment_json import experiment_contract
-from deviate.results.results import read_results
+from deviate.results.results import Results, read_results
+from deviate.study.archive import import_archive
 from deviate.study.steps import step_overlay
 
 #: Kinds of files that no command reads again; all others are damaged.
 NEVER_READ = {
     "lock": "its content means nothing",
+    "locks/*": "likewise",
     ".gitignore": "read by git",
     "experiments/*/report.md": "an output",
     "experiments/*/runs/*/work/*": "the run's own files",
 }
 
 #: What came of a damage. The last two must not be.
-OUTCOMES = ("refused", "left out and named", "same numbers", "WRONG NUMBER", "TRACEBACK")
+OUTCOMES = ("refused", "left out and named", "same numbers", "another configuration", "WRONG NUMBER", "TRACEBACK")
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -87,12 +97,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="kinds of files whose name holds this word")
     parser.add_argument("--skip", default="", help="not those whose name holds this one")
+    parser.add_argument("--workspaces", type=Path, help="folder where they are, or are made and stay")
     options = parser.parse_args()
     started = time.perf_counter()
     warm()
     with tempfile.TemporaryDirectory() as name:
         rows, commands = [], set()
-        for kind in list(kinds(make_workspaces(Path(name)))):
+        for kind in list(kinds(found_or_made(options.workspaces or Path(name)))):
             if options.only in kind.name and (not options.skip or options.skip not in kind.name):
                 first = kind.words.split()[0] not in commands
                 commands.add(kind.words.split()[0])
@@ -104,11 +115,24 @@ def main() -> None:
     for row in rows:
         counts = " | ".join(str(row[head]) for head in heads)
         print(f"| {row['file']} | {row['damage']} | {counts} |", file=sys.stderr)
-    print(json.dumps({**vars(options), "seconds": round(time.perf_counter() - started, 1), "rows": rows}))
+    print(
+        json.dumps(
+            {**vars(options), "workspaces": None, "seconds": round(time.perf_counter() - started, 1), "rows": rows}
+        )
+    )
     sys.exit(any(row[outcome] for row in rows for outcome in OUTCOMES[-2:]) or any(row["problems"] for row in rows))
 
 
-def kinds(projects: Iterable[Path]) -> Iterator[Kind]:
+def found_or_made(base: Path) -> list[Path]:
+    """Return the projects in a folder; where it is empty or not there, they are made."""
+    base.mkdir(exist_ok=True)
+    projects = [base / name for name in PROJECTS] if any(base.iterdir()) else make_workspaces(base)
+    hold_run(projects[-1])
+    require_every(projects)
+    return projects
+
+
+def kinds(projects: Sequence[Path]) -> Iterator[Kind]:
     """Yield each kind of stored file once; a kind that nothing here reads ends the benchmark."""
     seen = set()
     for project in projects:
@@ -121,14 +145,17 @@ def kinds(projects: Iterable[Path]) -> Iterator[Kind]:
             if read and general not in seen and path.stat().st_size:
                 seen.add(general)
                 yield Kind(re.sub(r"looks/.*", "looks/*.json", name), project, path, *reader(project, path, place))
+    archive, toml = project / ARCHIVE, project / FILE_NAME
+    yield Kind("exported archive", project, archive, lambda: imported(archive), f"import {ARCHIVE} --name taken")
+    yield Kind(f"{FILE_NAME} with a grid", project, toml, lambda: configured(project), "run")
 
 
 def named(root: Path, place: str) -> str:
     """Return the name of a kind of file: without the numbers of runs, processes and passes."""
     run = re.match(r"(experiments/[^/]+/runs)/[^/]+/", place)
     if run is None:
-        return re.sub(r"/snapshot/.*", "/snapshot/*", place)
-    part = re.sub(r"-\d+-\d{6,}", "-*", place.removeprefix(run[0]))
+        return re.sub(r"/submissions/[^/]+", "/submissions/*", re.sub(r"/snapshot/.*", "/snapshot/*", place))
+    part = re.sub(r"-\d+-\d{6,}|(?<=lease)-\d+", "-*", place.removeprefix(run[0]))
     if part.startswith("steps/"):
         # What was evaluated of a shared run is as that of any other; a clean-up is as a set-up.
         part = re.sub(r"^steps/(?:setup|cleanup)-", "steps/around-", part)
@@ -152,6 +179,9 @@ def reader(project: Path, path: Path, place: str) -> tuple[Callable[[], Numbers]
         return lambda: sources(folder), f"run -n 3 --name {rest[0]} -- {sys.executable} train.py"
     if rest[1] == "snapshot":
         return lambda: snapshot(folder), f"run -n 3 --name {rest[0]} -- {sys.executable} train.py"
+    if rest[1] == "submissions" or rest[3:4] == ["worker"]:
+        again = f"run -n 2 --name {HANDED} --vary other --executor slurm --print -- {sys.executable} train.py 0.3"
+        return lambda: handed(folder), again
     return lambda: numbers(folder), f"report {rest[0]} --format json"
 
 
@@ -167,9 +197,36 @@ def sources(folder: ExperimentFolder) -> Numbers:
     return {step.name: step_overlay(folder, experiment, step) for step in experiment.evaluations}
 
 
+def handed(folder: ExperimentFolder) -> Numbers:
+    """Return what the workers of an experiment would make, and who makes a run now."""
+    jobs = {run.run: job for run in folder.runs() if (job := read_job(run)) is not None}
+    orders = [read_order(folder, job) for job in jobs.values()]
+    holders = {run.run: live_holder(run) for run in folder.runs()}
+    return {"jobs": jobs, "orders": orders, "holders": holders}
+
+
+def imported(path: Path) -> Numbers:
+    """Return what is read of an experiment that was exported; of one that is refused nothing may be left behind."""
+    with tempfile.TemporaryDirectory() as name:
+        workspace = Workspace(Path(name))
+        try:
+            return numbers(import_archive(path, workspace, "taken"))
+        except DeviateError:
+            left = [each for each in workspace.path.rglob("*") if each.name not in ("experiments", ".gitignore")]
+            if any("locks" not in each.parts and each.name != "lock" for each in left):
+                raise RuntimeError(f"left behind: {left}") from None
+            raise
+
+
+def configured(project: Path) -> Numbers:
+    """Return what ``deviate.toml`` asks for, and the numbers of one of its experiments, which are as they were."""
+    configuration = read_config(project), read_cells(project)
+    return {**numbers(Workspace(project).experiment(CELL)), "configuration": configuration}
+
+
 def numbers(folder: ExperimentFolder) -> Numbers:
     """Return all that is read of an experiment, number by number, and the report as programs read it."""
-    results = read_results(folder, weights=True)
+    results, records = results_and_records(folder)
     found: Numbers = {"status": {(run.variant, run.index): run.status for run in results.runs}}
     found["samples"] = {
         (variant, sample.name, run): value
@@ -177,8 +234,6 @@ def numbers(folder: ExperimentFolder) -> Numbers:
         for sample in samples
         for run, value in zip(sample.runs, sample.values, strict=True)
     }
-    with open_tables(folder) as tables:
-        records = tables.records()
     found["records"] = {key: digest(part[["iteration", "elapsed_s", "value"]].to_numpy())
                         for key, part in records.groupby(["variant", "run", "metric"])}  # fmt: skip
     found["predictions"] = {
@@ -200,6 +255,21 @@ def numbers(folder: ExperimentFolder) -> Numbers:
     contract = experiment_contract(experiment_facts(results, NOW))
     found["report"] = json.dumps(contract, default=str)
     return found
+
+
+def results_and_records(folder: ExperimentFolder) -> tuple[Results, pd.DataFrame]:
+    """Read the results and every record, from tables that are opened once for both: that takes most of the time."""
+    frames = []
+
+    @contextmanager
+    def opened(*given: Any, **options: Any) -> Iterator[Tables]:
+        with open_tables(*given, **options) as tables:
+            frames.append(tables.records())
+            yield tables
+
+    with mock.patch.object(module_of_results, "open_tables", opened):
+        results = read_results(folder, weights=True)
+    return results, frames[0]
 
 
 def digest(values: Any) -> str:
@@ -249,10 +319,19 @@ def problems_typed(kind: Kind, options: argparse.Namespace, *, own_process: bool
             ended = deviate(project, kind.words)
         else:
             ended = typed(project, shlex.split(kind.words), {})
+        if lost := [each for each in kept.rglob("records-*.bin") if not is_there(each, kept, kind)]:
+            yield f"{kind.words}: lost {lost}"
         shutil.rmtree(project / ".deviate")
         kept.rename(project / ".deviate")
+        kind.path.write_bytes(data)
         if ended["problem"]:
             yield f"{kind.words}: {ended['problem']}"
+
+
+def is_there(path: Path, kept: Path, kind: Kind) -> bool:
+    """Tell whether a file is as it was before a command was typed; `kept` is a copy of the workspace."""
+    now = kind.project / ".deviate" / path.relative_to(kept)
+    return now == kind.path or (now.is_file() and now.read_bytes() == path.read_bytes())
 
 
 def cut(data: bytes, rng: random.Random) -> bytes:
@@ -277,6 +356,9 @@ def outcome(kind: Kind, whole: Numbers) -> str:
         return "TRACEBACK"
     if found == whole:
         return "same numbers"
+    if {**found, "configuration": None} == {**whole, "configuration": None}:
+        # It is the user's to change.
+        return "another configuration"
     if "report" not in found:
         # A line of the list that was damaged matches no file; nothing else reads it.
         kept = set(found.get("lines", ())) & set(whole.get("lines", ()))

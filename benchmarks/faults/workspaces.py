@@ -1,4 +1,4 @@
-"""Two projects whose workspaces together have every kind of file that Deviate stores."""
+"""Three projects that together have every kind of file that Deviate stores."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import inspect
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import hostile
 from harness import deviate
+
+from deviate.experiment import Run
+from deviate.replicate.lease import acquire
+from deviate.replicate.workspace.folders import Workspace
 
 #: Reports in every way: from the source, in print alone, in a table of its own, on both streams; predicts, and saves.
 TRAIN = """\
@@ -102,6 +107,32 @@ command = "{sys.executable} evaluate.py"
 repeat = 2
 """
 
+#: Reports a number that depends on a setting.
+SETTING = """\
+import random, sys
+
+for epoch in range(3):
+    loss = random.random() * float(sys.argv[1])
+    print(f"epoch {epoch} loss {loss:.4f}")
+"""
+
+GRID = f"""\
+[[experiment]]
+name = "listed"
+command = "{sys.executable} train.py {{lr}}"
+n = 2
+vary = ["other"]
+
+[experiment.grid]
+lr = [0.1, 0.2]
+"""
+
+#: A cell of the grid, and the archive of it.
+CELL, ARCHIVE = "listed@lr=0.1", "cell.tar.gz"
+
+#: The experiment that was handed to a cluster, and the run of it that a worker makes.
+HANDED, HELD = "handed", Run(variant="other", index=1)
+
 #: What `deviate.replicate.workspace.folders` names, and the runtime writes, of a run and of what is done beside it.
 OF_A_RUN = (
     "run.json", "runtime.json", "ended.json", "outcome.json", "events-*.jsonl", "records-*.bin", "stdout.log",
@@ -122,10 +153,11 @@ EVERY = (
     *(f"experiments/*/runs/*/written/{name}" for name in ("*.json", "*.jsonl", "*.txt", "board/*", "online/*.wandb",
                                                           "mlflow.db", "mlruns/1/u1/meta.yaml",
                                                           "mlruns/1/u1/metrics/*")),
-    "experiments/*/runs/*/work/*/train.py",
+    "experiments/*/runs/*/work/*/train.py", "experiments/*/submissions/*/order.json",
+    "experiments/*/runs/*/worker/job.json", "experiments/*/runs/*/worker/lease-*.json",
 )  # fmt: skip
 
-#: What is typed in the first project, and in the second; ``{{python}}`` is the interpreter.
+#: What is typed in each project; ``{{python}}`` is the interpreter.
 PLAIN = (
     "run -n 2 --name every --weights every:1 --predictions scores:every -- {python} train.py",
     "run -n 2 --name files --weights '*.pt' --predictions answers.csv -- {python} train.py",
@@ -137,11 +169,19 @@ PLAIN = (
     "report a -o a.html",
 )
 JOINED = ("run -n 2 --name joined --vary other --vary control -- {python} train.py",)
+LISTED = (
+    "run",
+    f"run -n 2 --name {HANDED} --vary other --executor slurm --print -- {{python}} train.py 0.3",
+    f"export {CELL} -o {ARCHIVE}",
+)
+
+#: Names of the projects.
+PROJECTS = ("plain", "joined", "listed")
 
 
-def make_workspaces(base: Path) -> tuple[Path, Path]:
-    """Make both projects with their workspaces in `base`; return their folders."""
-    plain, joined = base / "plain", base / "joined"
+def make_workspaces(base: Path) -> list[Path]:
+    """Make the projects with their workspaces in `base`; return their folders."""
+    plain, joined, listed = projects = [base / name for name in PROJECTS]
     plain.mkdir()
     (plain / "train.py").write_text(TRAIN)
     (plain / "table.csv").write_text("seed,acc\n" + "".join(f"{seed},{0.9 + seed / 100}\n" for seed in range(6)))
@@ -151,19 +191,29 @@ def make_workspaces(base: Path) -> tuple[Path, Path]:
     (joined / "around.py").write_text("import sys\nprint('around')\nprint('beside', file=sys.stderr)\n")
     (joined / "formats.py").write_text(formats())
     (joined / "deviate.toml").write_text(CONFIGURATION)
-    for project, lines in ((plain, PLAIN), (joined, JOINED)):
+    listed.mkdir()
+    (listed / "train.py").write_text(SETTING)
+    (listed / "deviate.toml").write_text(GRID)
+    for project, lines in ((plain, PLAIN), (joined, JOINED), (listed, LISTED)):
         for line in lines:
             ended = deviate(project, line.format(python=shlex.quote(sys.executable)))
             if ended["problem"] or ended["status"]:
                 sys.exit(f"{line}: {ended}")
-    require_every(plain, joined)
-    return plain, joined
+    return projects
 
 
-def require_every(*projects: Path) -> None:
+def hold_run(listed: Path) -> None:
+    """Have this process make a run that was handed over, as far as others can see."""
+    run = Workspace(listed).experiment(HANDED).run(HELD)
+    for path in run.worker.glob("lease-*"):
+        path.unlink()
+    acquire(run)
+
+
+def require_every(projects: Sequence[Path]) -> None:
     """End the benchmark where a kind of file is not there, or where no run shares the training of another one."""
     lacking = [each for each in EVERY if not any(any((project / ".deviate").glob(each)) for project in projects)]
-    runs = projects[-1].glob(".deviate/experiments/*/runs/*/run.json")
+    runs = projects[1].glob(".deviate/experiments/*/runs/*/run.json")
     if lacking or not any(json.loads(path.read_text())["same_as"] for path in runs):
         sys.exit(f"not in the workspaces: {lacking}, or no shared run")
 

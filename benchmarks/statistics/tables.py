@@ -33,6 +33,7 @@ PAGES = {
         "until",
         "comparisons",
         "repeated",
+        "grid",
         "families",
         "paired_spread",
         "coverage",

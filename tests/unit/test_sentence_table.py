@@ -13,6 +13,11 @@ LABELS = (Path(__file__).parent / "sentence_labels.txt").read_text(encoding="utf
 #: Where statements about results are made; errors are in `docs/messages.md`.
 MODULES = ("report/text", "report/pages", "report/figures", "contrast", "measure", "results/sample.py",
            "results/results.py", "results/predictions.py", "results/run.py", "collect/mined.py", "cli/logs.py",
+           "results/groups.py", "collect/matching.py", "collect/rows.py", "collect/groups.py", "collect/reported.py",
+           "collect/checkpoints.py", "collect/observed/judge.py", "inference/learning.py", "inference/stability.py",
+           "inference/weights.py", "inference/grid", "inference/comparison/predictions.py", "inference/gate/groups.py",
+           "importing/build.py", "importing/columns.py", "importing/formats.py", "importing/foreign.py",
+           "importing/import_results.py", "importing/tables.py", "importing/tensorboard.py", "importing/wandb.py",
            "preflight/verdicts.py", "preflight/probes.py")  # fmt: skip
 
 #: A text of so many words, or one that ends a sentence, is a statement unless it is listed among the labels.
@@ -25,15 +30,19 @@ def files():
         yield from [path] if path.suffix else sorted(path.rglob("*.py"))
 
 
+def is_pattern(node):
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("re.compile", "re.match", "re.fullmatch")
+
+
 def templates(path):
-    """Yield the texts of a module with `{}` for what is filled in; not docstrings, nor those of errors."""
+    """Yield the texts of a module with `{}` for what is filled in; not docstrings, patterns, nor those of errors."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     skipped = set()
     for node in ast.walk(tree):
         first = node.body[0] if isinstance(getattr(node, "body", None), list) and node.body else None
         if isinstance(first, ast.Expr):
             skipped.add(first.value)
-        if isinstance(node, ast.Raise):
+        if isinstance(node, ast.Raise) or is_pattern(node):
             skipped.update(ast.walk(node))
         if isinstance(node, ast.JoinedStr):
             skipped.update(part for part in node.values if isinstance(part, ast.Constant))

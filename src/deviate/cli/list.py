@@ -8,11 +8,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from deviate.cli.printing import examples, say
+
+if TYPE_CHECKING:
+    from deviate.results.overview import Unreadable
 
 HEADS = ("experiment", "runs", "made", "command")
 
@@ -25,29 +28,39 @@ VARIANTS_SHOWN = 2
 def command(as_json: bool) -> None:
     """List the experiments of this project, the newest first.
 
-    The list counts, for each variant, the runs that completed and those planned.
+    The list counts, for each variant, the runs that completed and those planned. An experiment with a damaged file
+    is listed as such, last, with the reason.
 
     `deviate rm` removes one, `deviate mv` gives it another name, and `deviate prune` frees what its runs saved.
     """
     from deviate.replicate.workspace.folders import Workspace
-    from deviate.results.overview import overview
+    from deviate.results.overview import overviews
 
-    workspace = Workspace.nearest(Path.cwd())
-    overviews = [overview(workspace.experiment(name)) for name in workspace.names()]
+    found, unreadable = overviews(Workspace.nearest(Path.cwd()))
     if as_json:
-        click.echo(json.dumps({"schema": 1, "experiments": overviews}))
+        damaged = [each._asdict() for each in unreadable]
+        click.echo(json.dumps({"schema": 1, "experiments": found, "damaged": damaged}))
         return
-    if not overviews:
+    if not found and not unreadable:
         click.echo("no experiment here yet; make one with: deviate run -n 8 -- python train.py")
         return
     # What a script reads are the experiments alone.
-    say(*lines(overviews, heads=sys.stdout.isatty()))
+    say(*lines(found, unreadable, heads=sys.stdout.isatty()))
+    say(*hints(unreadable), err=True)
 
 
-def lines(overviews: Sequence[Mapping[str, Any]], *, heads: bool) -> list[str]:
-    """Return a line an experiment, the newest first; below heads where they are wanted."""
+def lines(overviews: Sequence[Mapping[str, Any]], unreadable: Sequence[Unreadable] = (), *, heads: bool) -> list[str]:
+    """Return a line an experiment, the newest first, unreadable ones last; below heads where they are wanted."""
+    from deviate.report.escape import clean
+
     rows = [_row(facts) for facts in newest_first(overviews)]
+    rows += [(each.name, "damaged", "", clean(each.problem)) for each in unreadable]
     return aligned([HEADS, *rows] if heads else rows)
+
+
+def hints(unreadable: Iterable[Unreadable]) -> list[str]:
+    """Return what to do about each experiment that cannot be read."""
+    return [f"{each.name}: {each.hint}" for each in unreadable]
 
 
 def newest_first(overviews: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

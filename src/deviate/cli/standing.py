@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+    from deviate.results.overview import Unreadable
 
 #: Experiments that are listed; `deviate list` has all.
 LISTED = 5
@@ -23,11 +24,22 @@ TRAINING_NAMES = ("train", "main", "run", "fit")
 def standing_lines() -> list[str]:
     """Return at most twelve lines on the project around the current folder."""
     from deviate.replicate.workspace.folders import Workspace
-    from deviate.results.overview import overview
+    from deviate.results.overview import overviews
 
     workspace = Workspace.nearest(Path.cwd())
-    overviews = [overview(workspace.experiment(name)) for name in workspace.names()]
-    return _with_experiments(workspace, overviews) if overviews else _without(likely_scripts(Path.cwd()))
+    found, unreadable = overviews(workspace)
+    if found:
+        return [*_with_experiments(workspace, found), *_damaged(unreadable)]
+    return _damaged(unreadable) or _without(likely_scripts(Path.cwd()))
+
+
+def _damaged(unreadable: Sequence[Unreadable]) -> list[str]:
+    """Name the experiments that cannot be read, and say what to do about the first."""
+    if not unreadable:
+        return []
+    first, *others = unreadable
+    more = f", and {len(others)} more: deviate list" if others else ""
+    return ["", f"{first.name} is damaged{more}", f"  {first.problem}", f"  {first.hint}"]
 
 
 def likely_scripts(folder: Path) -> list[str]:

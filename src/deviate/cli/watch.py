@@ -43,20 +43,23 @@ def command(name: str | None, terminal: bool, opened: bool, port: int) -> None:
 
 
 def _find(name: str | None) -> ExperimentFolder:
-    from deviate.cli.list import newest_first
-    from deviate.errors import UnknownExperiment
+    from deviate.cli.list import hints, newest_first
+    from deviate.errors import UnknownExperiment, WorkspaceUnusable
     from deviate.replicate.workspace.folders import Workspace
-    from deviate.results.overview import overview
+    from deviate.results.overview import overviews
 
     workspace = Workspace.nearest(Path.cwd())
     if name is not None:
         return workspace.find_experiment(name)
-    overviews = newest_first(overview(workspace.experiment(each)) for each in workspace.names())
-    if not overviews:
+    found, unreadable = overviews(workspace)
+    if not found and unreadable:
+        raise WorkspaceUnusable(unreadable[0].problem, hint=unreadable[0].hint)
+    say(*(f"{each.name} is damaged: {each.problem}" for each in unreadable), *hints(unreadable), err=True)
+    if not found:
         raise UnknownExperiment(
             f"no experiment in {workspace.project}", hint="make one with: deviate run -n 8 -- python train.py"
         )
-    return workspace.experiment(overviews[0]["name"])
+    return workspace.experiment(newest_first(found)[0]["name"])
 
 
 def _show(folder: ExperimentFolder) -> None:

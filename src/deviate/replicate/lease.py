@@ -124,7 +124,13 @@ def acquire(run: RunFolder) -> Lease:
 
 
 def live_holder(run: RunFolder) -> Holder | None:
-    """Return who makes a run now; None where nobody does, or who did has not been heard of for `STALE` seconds."""
+    """Return who makes a run now; None where nobody does, or who did has not been heard of for `STALE` seconds.
+
+    Raises
+    ------
+    WorkspaceUnusable
+        If the lease was damaged in the last `STALE` seconds: somebody may make the run.
+    """
     latest = _latest(run.worker)
     try:
         holder: Holder | None = read_json(latest, Holder) if latest else None
@@ -134,9 +140,17 @@ def live_holder(run: RunFolder) -> Holder | None:
             # What this process held, and left behind, is nobody else's.
             return holder if holder.pid != os.getpid() and is_process(holder.pid, holder.created) else None
         return holder if _age(latest) < STALE else None
-    except (FileNotFoundError, WorkspaceUnusable):
+    except FileNotFoundError:
         # It was released in between.
         return None
+    except WorkspaceUnusable as problem:
+        if latest is None or not _is_fresh(latest):
+            return None
+        # Whoever lives writes the file anew with the next beat.
+        raise WorkspaceUnusable(
+            f"{problem.message}; so it is unknown whether a worker makes {run.run.folder}",
+            hint=f"type the same command again in {STALE:.0f} seconds: a lease that nobody renews counts no more",
+        ) from problem
 
 
 @contextmanager
@@ -161,6 +175,14 @@ def beating(lease: Lease) -> Iterator[None]:
 
 def _latest(folder: Path) -> Path | None:
     return max(folder.glob(f"{_PREFIX}*.json"), default=None)
+
+
+def _is_fresh(path: Path) -> bool:
+    """Tell whether a lease is there, and was renewed lately."""
+    try:
+        return _age(path) < STALE
+    except FileNotFoundError:
+        return False
 
 
 def _age(path: Path) -> float:

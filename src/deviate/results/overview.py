@@ -1,11 +1,33 @@
-"""An experiment at a glance, from its own files alone."""
+"""Experiments at a glance, each from its own files alone."""
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
-from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.errors import DeviateError
+from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+
+
+class Unreadable(NamedTuple):
+    """An experiment with a file that cannot be read, and what to do about it."""
+
+    name: str
+    problem: str
+    hint: str
+
+
+def overviews(workspace: Workspace) -> tuple[list[dict[str, Any]], list[Unreadable]]:
+    """Return the overview of each experiment that can be read, and what is wrong with each of the others."""
+    found, unreadable = [], []
+    for name in workspace.names():
+        try:
+            found.append(overview(workspace.experiment(name)))
+        except DeviateError as error:
+            hint = f"{error.hint}; or remove the experiment: deviate rm {shlex.quote(name)}"
+            unreadable.append(Unreadable(name, error.message, hint))
+    return found, unreadable
 
 
 def overview(folder: ExperimentFolder) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import platform
 import shutil
 import tarfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,12 @@ SUFFIX = ".tar.gz"
 
 #: The first member says that the file is one of these; all others lie below the folder.
 HEAD, BELOW = "deviate-archive.json", "experiment"
+
+#: Bytes read at once.
+_CHUNK = 1 << 20
+
+#: What reading a damaged archive raises.
+_DAMAGE = (OSError, EOFError, zlib.error, tarfile.TarError)
 
 #: Begins the names of folders that an archive is unpacked to, before the process's id.
 _UNPACKING = ".unpacking-"
@@ -84,7 +92,7 @@ def is_archive(path: Path) -> bool:
     try:
         with tarfile.open(path, "r:gz") as archive:
             first = archive.next()
-    except (OSError, EOFError, tarfile.TarError):
+    except _DAMAGE:
         return False
     return first is not None and first.name == HEAD
 
@@ -107,6 +115,7 @@ def import_archive(path: Path, workspace: Workspace, name: str | None = None) ->
             hint="install Deviate with Python 3.11.4 or newer",
         )
     command = ["deviate", "import", str(path)]
+    _require_whole(path)
     head = _read_head(path)
     target = workspace.experiment(name or head.name)
     _require_free(target, workspace)
@@ -122,12 +131,22 @@ def import_archive(path: Path, workspace: Workspace, name: str | None = None) ->
     return target
 
 
+def _require_whole(path: Path) -> None:
+    """Make sure that a file is what was written: its last bytes, which a tar reader leaves unread, hold a checksum."""
+    try:
+        with gzip.open(path) as file:
+            while file.read(_CHUNK):
+                pass
+    except _DAMAGE as problem:
+        raise _damaged(path, problem) from problem
+
+
 def _read_head(path: Path) -> Head:
     try:
         with tarfile.open(path, "r:gz") as archive:
             data = archive.extractfile(HEAD)
             head = msgspec.json.decode(data.read() if data else b"", type=Head)
-    except (OSError, EOFError, KeyError, tarfile.TarError, msgspec.DecodeError) as problem:
+    except (*_DAMAGE, KeyError, msgspec.DecodeError) as problem:
         raise _damaged(path, problem) from problem
     if head.schema > SCHEMA:
         raise BadInput(f"{path} was made by a newer Deviate", hint="pip install --upgrade deviate-dl")
@@ -153,7 +172,7 @@ def _unpacked(path: Path, target: ExperimentFolder) -> Iterator[ExperimentFolder
         with tarfile.open(path, "r:gz") as archive:
             archive.extractall(place, members=_checked(archive, path), filter="tar")
         yield ExperimentFolder(place / BELOW)
-    except (EOFError, tarfile.TarError) as problem:
+    except tarfile.TarError as problem:
         raise _damaged(path, problem) from problem
     finally:
         shutil.rmtree(place, ignore_errors=True)

@@ -1,5 +1,7 @@
 """``deviate list``, and what the command line says when it ends early."""
 
+import json
+import shutil
 import sys
 
 import click
@@ -8,9 +10,11 @@ from click.testing import CliRunner
 from compared_sides import write_experiment
 from msgspec import structs
 
+from deviate.api import names
 from deviate.cli import main as cli_main
 from deviate.cli.list import aligned, lines
 from deviate.cli.main import group
+from deviate.cli.standing import standing_lines
 
 BASE = {"train loss": [0.3, 0.31], "test acc": [90.0, 91.0]}
 
@@ -68,3 +72,42 @@ def test_ctrl_c_ends_with_what_to_do(monkeypatch, capsys, words, said, kind):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("stopped")
     assert line.endswith(said)
+
+
+@pytest.fixture
+def harmed(project):
+    """A project in which another experiment's file was changed."""
+    file = write_experiment(project, "harmed", BASE).experiment_file
+    file.write_bytes(file.read_bytes().replace(b"python", b"cobra ", 1))
+    return file
+
+
+def test_a_damaged_experiment_is_listed_with_its_reason_beside_the_others(project, harmed):
+    ended = CliRunner().invoke(group, ["list"])
+    *others, damaged = ended.stdout.splitlines()
+    reason = f"{harmed} was changed since it was written: its content does not fit its checksum"
+    assert (ended.exit_code, [line.split()[0] for line in others]) == (0, ["arms", "zero"])
+    assert damaged.split(maxsplit=2) == ["harmed", "damaged", reason]
+    assert ended.stderr.startswith("harmed: restore the file; ")
+    assert ended.stderr.endswith("; or remove the experiment: deviate rm harmed\n")
+    facts = json.loads(CliRunner().invoke(group, ["list", "--json"]).stdout)
+    assert [each["name"] for each in facts["experiments"]] == ["arms", "zero"]
+    assert [(each["name"], each["problem"]) for each in facts["damaged"]] == [("harmed", reason)]
+
+
+def test_beside_a_damaged_experiment_the_project_stands_as_it_does(project, harmed):
+    said = standing_lines()
+    assert [line.split()[0] for line in said[1:3]] == ["arms", "zero"]
+    assert "deviate report arms  " in "\n".join(said)
+    assert said[-3] == "harmed is damaged"
+    assert said[-2].startswith(f"  {harmed} was changed since it was written: ")
+    assert names(project) == ["arms", "harmed", "zero"]
+    ended = CliRunner().invoke(group, ["watch", "--terminal"])
+    assert (ended.exit_code, "arms" in ended.stdout) == (0, True)
+    assert ended.stderr.startswith("harmed is damaged: ")
+    shutil.rmtree(harmed.parents[1] / "arms")
+    harmed.parents[1].joinpath("zero", "experiment.json").write_text("{")
+    assert [line.split()[0] for line in standing_lines() if line] == ["harmed", str(harmed), "restore"]
+    assert CliRunner().invoke(group, ["watch", "--terminal"]).exit_code == 1
+    assert CliRunner().invoke(group, ["rm", "harmed", "--yes"]).exit_code == 0
+    assert names(project) == ["zero"]

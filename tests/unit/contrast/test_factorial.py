@@ -75,6 +75,33 @@ def test_the_robust_test_is_that_of_hc3_in_closed_form():
     assert terms["f",].robust.p == pytest.approx(stats.f.sf(contrast**2 / variance, 1, 16))
 
 
+def test_several_contrasts_of_unequal_cells_are_tested_at_once():
+    # The Wald statistic of independent means, as `benchmarks/statistics/grid.py` has it.
+    rng = np.random.default_rng(3)
+    sizes = {("a", "x"): 5, ("a", "y"): 9, ("b", "x"): 4, ("b", "y"): 5, ("c", "x"): 7, ("c", "y"): 12}
+    cells = {key: rng.lognormal(0, 1, n).tolist() for key, n in sizes.items()}
+    means = np.array([np.mean(values) for values in cells.values()])
+    squares = np.array([np.var(values) * len(values) for values in cells.values()])
+    runs = np.array(list(sizes.values()))
+    first, second = np.eye(3)[:2] - 1 / 3, np.array([[0.5, -0.5]])
+    by_hand = {
+        ("f",): np.kron(first, [[0.5, 0.5]]),
+        ("g",): np.kron([[1 / 3] * 3], second),
+        ("f", "g"): np.kron(first, second),
+    }
+    df = int(runs.sum()) - 6
+    for term in grid(cells, "f", "g").terms:
+        rows = by_hand[tuple(term.factors)]
+        for tested, variances in (
+            (term.robust, squares / (runs - 1) ** 2),
+            (term.classic, squares.sum() / df / runs),
+        ):
+            values, covariance = rows @ means, rows @ np.diag(variances) @ rows.T
+            statistic = values @ np.linalg.solve(covariance, values) / len(rows)
+            assert tested.statistic == pytest.approx(statistic, rel=1e-9)
+            assert tested.p == pytest.approx(stats.f.sf(statistic, len(rows), df), rel=1e-9)
+
+
 def test_the_interval_of_eta_squared_inverts_the_noncentral_f():
     term = grid(WARPBREAKS, "wool", "tension").terms[1]
     f, n = term.classic.statistic, 54

@@ -8,6 +8,7 @@ import msgspec
 import psutil
 import pytest
 
+from deviate.errors import WorkspaceUnusable
 from deviate.experiment import Run
 from deviate.replicate import lease as module
 from deviate.replicate.lease import STALE, Holder, LeaseHeld, acquire, beating, live_holder
@@ -75,6 +76,23 @@ def test_on_another_machine_a_lease_lives_as_long_as_it_beats(run, age, is_live)
     written = lease.path.stat().st_mtime - age
     os.utime(lease.path, (written, written))
     assert (live_holder(run) is not None) == is_live
+
+
+def test_while_a_damaged_lease_may_be_held_nobody_takes_the_run(run, other_process):
+    lease = acquire(run)
+    give_to(run, lease, **process_of(other_process))
+    lease.path.write_bytes(lease.path.read_bytes()[:-40])
+    for call in (live_holder, acquire):
+        with pytest.raises(WorkspaceUnusable, match="it is unknown whether a worker makes control-0") as refused:
+            call(run)
+        assert f"in {STALE:.0f} seconds" in refused.value.hint
+    # Whoever lives writes it anew; of who is gone it stays as it is.
+    lease.beat()
+    assert live_holder(run) is None
+    lease.path.write_bytes(b"")
+    written = lease.path.stat().st_mtime - STALE - 1
+    os.utime(lease.path, (written, written))
+    assert acquire(run).is_held()
 
 
 def test_of_many_that_come_at_once_one_gets_the_lease(run, monkeypatch):

@@ -105,6 +105,17 @@ def test_few_runs_claim_nothing(cells):
     assert effects_sentence(metric, grid) == "The table of effects on test acc is for orientation."
 
 
+def test_claims_about_unequal_numbers_of_runs_are_doubted(cells):
+    sides = made(cells, n=12)
+    said = [caveat.slug for caveat in grid_caveats(compared(cells, [*sides[:3], made(cells, n=6)[3]]))]
+    assert "runs-unequal" not in said
+    doubted = compared(cells, [*sides[:3], made(cells, n=5)[3]])
+    assert grid_caveats(doubted)[0].message.startswith("The cells have 5 to 12 runs. With numbers this unequal")
+    # Where nothing is claimed, nothing is doubted.
+    unclaimed = grid_caveats(compared(cells, [*sides[:3], made(cells, n=3)[3]]))
+    assert "runs-unequal" not in [caveat.slug for caveat in unclaimed]
+
+
 def test_runs_that_repeat_one_draw_claim_nothing(cells):
     sides = made(cells)
     sides[0] = msgspec.structs.replace(sides[0], prints=prints(*["same"] * 8))
