@@ -159,6 +159,43 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
     return joined
 
 
+def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapping[str, Floats]) -> str:
+    """Return the metric that most of the `checked` values of a slot are of, where each of them is of some metric.
+
+    Lines that hold a number alone are one slot, whatever prints them: the numbers of several metrics in turn.
+
+    Parameters
+    ----------
+    series : SlotSeries
+        What was printed.
+    checked : bool array, shape (n,)
+        The values that must be recorded ones.
+    recorded : mapping of str to float64 array
+        By name, the values of metrics from the same run.
+
+    Returns
+    -------
+    str
+        Empty where a value is of no metric, or where so many agree by chance more often than `MOST_CHANCE`: the bound
+        is the product of m u / s over the different values, with m values recorded, u the unit of the last digit and s
+        the power of ten above the value.
+    """
+    values, first = np.unique(series.values[checked & np.isfinite(series.values)], return_index=True)
+    precision = series.precision[checked & np.isfinite(series.values)][first].astype(np.float64)
+    halves = 0.5 * 10.0**-precision * (1 + 1e-6) + _SLACK * np.abs(values)
+    shown = {metric: _is_among(values, np.sort(each), halves) for metric, each in recorded.items() if len(each)}
+    if not shown or not len(values) or not np.any(list(shown.values()), axis=0).all():
+        return ""
+    with np.errstate(divide="ignore"):
+        likely = np.minimum(1.0, sum(map(len, recorded.values())) * 2 * halves / _scale(values))
+    return max(shown, key=lambda metric: int(shown[metric].sum())) if likely.prod() <= MOST_CHANCE else ""
+
+
+def _is_among(values: Floats, ordered: Floats, halves: Floats) -> NDArray[np.bool_]:
+    """Say of each value whether one of the ordered ones lies within its half unit."""
+    return np.searchsorted(ordered, values - halves) < np.searchsorted(ordered, values + halves, side="right")
+
+
 def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
     """Whether a slot has the very words of a metric for its name, and shows each of its values.
 
