@@ -27,7 +27,7 @@ def judged(name: str) -> list[dict[str, Any]]:
 def changes(first: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
     """Return the wrong statements on the projects that ran again, before and after, one row a half."""
     heads = "| half | run again | control bit-identical | wrong before | gone | still there | new | wrong now |"
-    lines = [f"{heads} back, then mended |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    lines = [f"{heads} back or new, then mended |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for half in halves(first):
         every = {project["repo"]: set(project["wrong"]) for project in first if project["half"] == half}
         again = [project for project in after if project["half"] == half]

@@ -177,10 +177,7 @@ def _measured(
 def _mixed(
     keys: set[Key], by_run: Mapping[str, Sequence[SlotSeries]], recorded: Mapping[str, Mapping[str, Values]]
 ) -> dict[Key, str]:
-    """Return the metric that most values are of in slots without a name that show several metrics in every run.
-
-    Whole numbers that are equal in all runs may be of none: they count.
-    """
+    """Return, of slots without a name that show several metrics in every run, the metric that most values are of."""
     slots: dict[Key, dict[str, SlotSeries]] = {}
     for run, series in by_run.items():
         for each in series:
@@ -191,7 +188,10 @@ def _mixed(
 
 
 def _most_shown(own: Mapping[str, SlotSeries], recorded: Mapping[str, Mapping[str, Values]]) -> str:
-    """Return the metric that most values of a slot are of in the first run; empty where a value is of none in any."""
+    """Return the metric that most values of a slot are of in the first run; empty where one is of none in any run.
+
+    Whole numbers that are equal in all runs may be of none: they count.
+    """
     shortest = min(len(each.values) for each in own.values())
     shared = np.stack([each.values[:shortest] for each in own.values()])
     differ = np.any(shared != shared[0], axis=0)

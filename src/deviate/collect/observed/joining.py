@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deviate.analyse.naming.words import meaning_of, split_of, words_of
+from deviate.collect.observed.mining import Decimals
 from deviate.collect.observed.slots import Slot, SlotSeries
 
 #: A match is accepted if values of that size, range and trend would agree by chance less often than this.
@@ -96,7 +97,7 @@ def _log_choose(total: int, chosen: int) -> float:
 
 def _is_in_order(series: SlotSeries, recorded: Floats) -> bool:
     """Whether the printed values are recorded ones, rounded as printed, in the same order."""
-    halves = 0.5 * 10.0 ** -series.precision.astype(np.float64) * (1 + 1e-6) + _SLACK * np.abs(series.values)
+    halves = _halves(series.values, series.precision)
     if len(recorded) == len(series.values):
         return bool(np.all(_agree(series.values, recorded, halves)))
     if _is_every_nth(series.values, halves, recorded):
@@ -108,6 +109,12 @@ def _is_in_order(series: SlotSeries, recorded: Floats) -> bool:
             return False
         at += 1
     return True
+
+
+def _halves(values: Floats, precision: Decimals) -> Floats:
+    """Return half a unit of the last digit of each value, with what 32 bits take off."""
+    halves: Floats = 0.5 * 10.0 ** -precision.astype(np.float64) * (1 + 1e-6) + _SLACK * np.abs(values)
+    return halves
 
 
 def _is_every_nth(printed: Floats, halves: Floats, recorded: Floats) -> bool:
@@ -180,9 +187,9 @@ def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapp
         is the product of m u / s over the different values, with m values recorded, u the unit of the last digit and s
         the power of ten above the value.
     """
-    values, first = np.unique(series.values[checked & np.isfinite(series.values)], return_index=True)
-    precision = series.precision[checked & np.isfinite(series.values)][first].astype(np.float64)
-    halves = 0.5 * 10.0**-precision * (1 + 1e-6) + _SLACK * np.abs(values)
+    checked = checked & np.isfinite(series.values)
+    values, first = np.unique(series.values[checked], return_index=True)
+    halves = _halves(values, series.precision[checked][first])
     shown = {metric: _is_among(values, np.sort(each), halves) for metric, each in recorded.items() if len(each)}
     if not shown or not len(values) or not np.any(list(shown.values()), axis=0).all():
         return ""
