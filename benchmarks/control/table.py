@@ -12,9 +12,10 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     """Print the tables of all measurements, and what the second one changed."""
-    first, after, later = judged("first_sight"), judged("after_mending"), judged("later_sight")
+    first, after = judged("first_sight"), judged("after_mending")
+    later, again = judged("later_sight"), judged("later_again")
     print(figures(first), table(first), changes(first, after), figures(after), table(after), sep="\n\n")
-    print("", table(later), sep="\n")
+    print("", table(later), changes(later, again), table(again), sep="\n\n")
 
 
 def judged(name: str) -> list[dict[str, Any]]:
@@ -26,8 +27,8 @@ def judged(name: str) -> list[dict[str, Any]]:
 def changes(first: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
     """Return the wrong statements on the projects that ran again, before and after, one row a half."""
     heads = "| half | run again | control bit-identical | wrong before | gone | still there | new | wrong now |"
-    lines = [f"{heads} back, then mended |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
-    for half in ("first", "second"):
+    lines = [f"{heads} back or new, then mended |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    for half in halves(first):
         every = {project["repo"]: set(project["wrong"]) for project in first if project["half"] == half}
         again = [project for project in after if project["half"] == half]
         ran = [project for project in again if project["values"]]
@@ -41,11 +42,16 @@ def changes(first: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def halves(projects: list[dict[str, Any]]) -> list[str]:
+    """Return the halves that the projects belong to."""
+    return sorted({project["half"] for project in projects})
+
+
 def figures(projects: list[dict[str, Any]]) -> str:
     """Return the counts, one row a half."""
     lines = ["| half | projects | ran | control bit-identical | wrong statements | projects without one |"]
     lines.append("|---|---:|---:|---:|---:|---:|")
-    for half in ("first", "second"):
+    for half in halves(projects):
         own = [project for project in projects if project["half"] == half]
         ran = [project for project in own if project["values"]]
         same = sum(not project["control"] for project in ran)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deviate.analyse.naming.words import UNNAMED
 from deviate.collect.measured import UNFORESEEN, MeasuredMetric
 from deviate.collect.mined import RunSeries
-from deviate.collect.observed.joining import join
+from deviate.collect.observed.joining import join, shows_several
 from deviate.collect.observed.judge import Judged, judge
 from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.experiment import Direction, Kind, ObservedWish
@@ -52,7 +52,7 @@ class ReportedNumber(msgspec.Struct, frozen=True, kw_only=True):
     decimals: int | None = None
     #: Whether runs reported other values.
     varies: bool
-    #: The metric whose values these are; empty where it is none.
+    #: The metric whose values these are, or most of them where they are of several; empty where it is none.
     metric: str = ""
     #: Whether that metric was seen in what was reported alone, not in the source.
     observed: bool = False
@@ -170,7 +170,38 @@ def _measured(
         for each in series:
             key, metric = each.slot.key, explained.get(each.slot.key, "")
             agreed[key] = metric if agreed.get(key, metric) == metric else ""
-    return {key: metric for key, metric in agreed.items() if metric}
+    mixed = _mixed({key for key, metric in agreed.items() if not metric}, by_run, recorded)
+    return {key: metric for key, metric in agreed.items() if metric} | mixed
+
+
+def _mixed(
+    keys: set[Key], by_run: Mapping[str, Sequence[SlotSeries]], recorded: Mapping[str, Mapping[str, Values]]
+) -> dict[Key, str]:
+    """Return, of slots without a name that show several metrics in every run, the metric that most values are of."""
+    slots: dict[Key, dict[str, SlotSeries]] = {}
+    for run, series in by_run.items():
+        for each in series:
+            if each.slot.key in keys and not each.slot.words:
+                slots.setdefault(each.slot.key, {})[run] = each
+    found = {key: _most_shown(own, recorded) for key, own in slots.items()}
+    return {key: metric for key, metric in found.items() if metric}
+
+
+def _most_shown(own: Mapping[str, SlotSeries], recorded: Mapping[str, Mapping[str, Values]]) -> str:
+    """Return the metric that most values of a slot are of in the first run; empty where one is of none in any run.
+
+    Whole numbers that are equal in all runs may be of none: they count.
+    """
+    shortest = min(len(each.values) for each in own.values())
+    shared = np.stack([each.values[:shortest] for each in own.values()])
+    differ = np.any(shared != shared[0], axis=0)
+    metrics = []
+    for run, each in own.items():
+        checked = np.floor(each.values) != each.values
+        checked[:shortest] |= differ
+        checked[shortest:] = True
+        metrics.append(shows_several(each, checked, recorded.get(run, {})))
+    return metrics[0] if all(metrics) else ""
 
 
 def _observed(

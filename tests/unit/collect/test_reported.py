@@ -194,3 +194,35 @@ def test_a_duration_is_a_metric_of_speed_by_its_unit(tmp_path):
         make_run(experiment, index, []).stdout_file.write_text(f"total: {1.5 + index} s\n")
     metric = wished(experiment).metrics["total time"]
     assert (metric.kind, metric.direction, metric.unit) == ("speed", "lower", "s")
+
+
+def make_bare(experiment, index, unseen=()):
+    """A run that prints its epoch, its time and its loss on lines of their own, and values that nothing recorded."""
+    text, rows = "", []
+    for epoch in range(3):
+        seconds, loss = 0.01 + index / 977 + epoch / 1013, 0.7634555498758951 / (epoch + 1)
+        rows += [(TICK, epoch, float(epoch), float(epoch)), (STDOUT, epoch, float(epoch), float(len(text)))]
+        rows += [(0, epoch, epoch + 0.5, seconds), (1, epoch, epoch + 0.6, loss)]
+        text += f"{epoch}\n{seconds!r}\n{loss!r}\n"
+        text += "".join(f"{value + index / 991!r}\n" for value in unseen)
+    make_run(experiment, index, rows).stdout_file.write_text(text)
+
+
+def test_lines_that_hold_a_number_alone_show_several_metrics(tmp_path):
+    experiment = make_experiment(tmp_path, [metric("time", kind="speed"), metric("loss", kind="loss")])
+    for index in range(2):
+        make_bare(experiment, index)
+    with open_tables(experiment) as tables:
+        [number] = tables.observation.numbers["control"]
+        assert number.metric in {"time", "loss"}
+        assert (number.observed, number.varies) == (False, True)
+        assert tables.names == [("loss", 1), ("time", 0)]
+
+
+def test_a_number_alone_that_nothing_recorded_is_still_observed(tmp_path):
+    experiment = make_experiment(tmp_path, [metric("time", kind="speed"), metric("loss", kind="loss")])
+    for index in range(2):
+        make_bare(experiment, index, unseen=[0.123456789])
+    with open_tables(experiment) as tables:
+        [number] = tables.observation.numbers["control"]
+        assert (number.metric, number.observed) == ("column 1 of stdout line 'N'", True)

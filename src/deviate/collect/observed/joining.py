@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deviate.analyse.naming.words import meaning_of, split_of, words_of
+from deviate.collect.observed.mining import Decimals
 from deviate.collect.observed.slots import Slot, SlotSeries
 
 #: A match is accepted if values of that size, range and trend would agree by chance less often than this.
@@ -96,7 +97,7 @@ def _log_choose(total: int, chosen: int) -> float:
 
 def _is_in_order(series: SlotSeries, recorded: Floats) -> bool:
     """Whether the printed values are recorded ones, rounded as printed, in the same order."""
-    halves = 0.5 * 10.0 ** -series.precision.astype(np.float64) * (1 + 1e-6) + _SLACK * np.abs(series.values)
+    halves = _halves(series.values, series.precision)
     if len(recorded) == len(series.values):
         return bool(np.all(_agree(series.values, recorded, halves)))
     if _is_every_nth(series.values, halves, recorded):
@@ -108,6 +109,12 @@ def _is_in_order(series: SlotSeries, recorded: Floats) -> bool:
             return False
         at += 1
     return True
+
+
+def _halves(values: Floats, precision: Decimals) -> Floats:
+    """Return half a unit of the last digit of each value, with what 32 bits take off."""
+    halves: Floats = 0.5 * 10.0 ** -precision.astype(np.float64) * (1 + 1e-6) + _SLACK * np.abs(values)
+    return halves
 
 
 def _is_every_nth(printed: Floats, halves: Floats, recorded: Floats) -> bool:
@@ -157,6 +164,43 @@ def join(series: Sequence[SlotSeries], recorded: Mapping[str, Floats]) -> dict[S
         if candidates:
             joined[one.slot] = min(candidates, key=lambda candidate: candidate[:2])[2]
     return joined
+
+
+def shows_several(series: SlotSeries, checked: NDArray[np.bool_], recorded: Mapping[str, Floats]) -> str:
+    """Return the metric that most of the `checked` values of a slot are of, where each of them is of some metric.
+
+    Lines that hold a number alone are one slot, whatever prints them: the numbers of several metrics in turn.
+
+    Parameters
+    ----------
+    series : SlotSeries
+        What was printed.
+    checked : bool array, shape (n,)
+        The values that must be recorded ones.
+    recorded : mapping of str to float64 array
+        By name, the values of metrics from the same run.
+
+    Returns
+    -------
+    str
+        Empty where a value is of no metric, or where so many agree by chance more often than `MOST_CHANCE`: the bound
+        is the product of m u / s over the different values, with m values recorded, u the unit of the last digit and s
+        the power of ten above the value.
+    """
+    checked = checked & np.isfinite(series.values)
+    values, first = np.unique(series.values[checked], return_index=True)
+    halves = _halves(values, series.precision[checked][first])
+    shown = {metric: _is_among(values, np.sort(each), halves) for metric, each in recorded.items() if len(each)}
+    if not shown or not len(values) or not np.any(list(shown.values()), axis=0).all():
+        return ""
+    with np.errstate(divide="ignore"):
+        likely = np.minimum(1.0, sum(map(len, recorded.values())) * 2 * halves / _scale(values))
+    return max(shown, key=lambda metric: int(shown[metric].sum())) if likely.prod() <= MOST_CHANCE else ""
+
+
+def _is_among(values: Floats, ordered: Floats, halves: Floats) -> NDArray[np.bool_]:
+    """Say of each value whether one of the ordered ones lies within its half unit."""
+    return np.searchsorted(ordered, values - halves) < np.searchsorted(ordered, values + halves, side="right")
 
 
 def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
