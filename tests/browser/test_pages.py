@@ -45,10 +45,12 @@ def test_a_page_is_drawn_without_problems_requests_or_overflow(browser, kind, wi
 
 
 @pytest.mark.parametrize("kind", ["comparison", "comparison of three", "one variant", "arms and sources"])
-def test_no_table_is_cut_off_on_a_desktop(browser, kind):
+def test_no_table_is_cut_off(browser, kind):
     browser.open(pages.page_of(kind), width=1280)
     cut = "[...document.querySelectorAll('.scroll')].filter(e => e.offsetParent && e.scrollWidth > e.clientWidth)"
     assert browser.ask(f"{cut}.map(e => e.ariaLabel)") == []
+    browser.resize(390)
+    assert browser.ask(f"{cut}.filter(e => !e.querySelector('.prose')).map(e => e.ariaLabel)") == []
 
 
 def test_the_sentences_of_a_comparison_stand_below_each_other(browser):
@@ -151,11 +153,51 @@ def hover(browser, section):
     return browser.ask("document.getElementById('tip').textContent")
 
 
-def test_a_mark_under_the_pointer_names_its_run(browser):
+#: Lines of the run that is chosen, in the curves that are shown.
+CHOSEN = "document.querySelectorAll('#curves .panel:not([hidden]) .mark-line path[stroke-width=\"3\"]').length"
+PANEL = "document.getElementById('chosen-run')"
+#: Buttons and lists above the curves that are shown.
+ABOVE = "#curves .panel:not([hidden]) .controls"
+
+
+def test_a_mark_names_its_run_and_a_click_shows_it_in_all_charts(browser):
     browser.open(pages.page_of("one variant"))
     browser.draw_all()
     assert browser.ask("document.getElementById('tip').hidden")
     assert re.search(r"runalgo\+impl-\d", hover(browser, "distribution"))
+    assert browser.ask(f"[{CHOSEN}, {PANEL}.hidden]") == [0, True]
+    ActionChains(browser.driver).click().perform()
+    browser.wait_for(f"{CHOSEN} === 1")
+    assert re.match(r"algo\+impl-\dClose.*Outcomecompleted after .*test acc", browser.ask(f"{PANEL}.textContent"))
+    ActionChains(browser.driver).send_keys(Keys.ESCAPE).perform()
+    browser.wait_for(f"{CHOSEN} === 0")
+    assert browser.ask(f"{PANEL}.hidden")
+    browser.driver.find_element(By.CSS_SELECTOR, f"{ABOVE} select").send_keys("algo+impl-1")
+    browser.wait_for(f"{CHOSEN} === 1")
+    assert browser.ask("document.querySelector('#distribution .controls select').value") == "algo+impl-1"
+    assert browser.problems() == []
+
+
+def test_curves_are_shown_by_variant_scale_and_part(browser):
+    browser.open(pages.page_of("arms and sources"), width=390, scheme="dark")
+    browser.draw_all()
+    lines = "document.querySelectorAll('#curves .panel:not([hidden]) .mark-line path').length"
+    shape = "document.querySelector('#curves .panel:not([hidden]) .mark-line path').getAttribute('d')"
+    buttons = {each.text: each for each in browser.driver.find_elements(By.CSS_SELECTOR, f"{ABOVE} button")}
+    drawn, first = browser.ask(lines), browser.ask(shape)
+    buttons["init"].send_keys(Keys.ENTER)
+    browser.wait_for(f"{lines} < {drawn}")
+    buttons["init"].send_keys(Keys.ENTER)
+    browser.wait_for(f"{lines} === {drawn}")
+    for name in ("Log scale", "Second half only"):
+        before = buttons[name].get_attribute("aria-pressed")
+        buttons[name].send_keys(Keys.SPACE)
+        browser.draw_all()
+        assert buttons[name].get_attribute("aria-pressed") != before
+        browser.wait(lambda: browser.ask(shape) != first, f"another curve after {name}")
+        first = browser.ask(shape)
+    assert browser.ask(OVERFLOW) == 0
+    assert browser.problems() == []
 
 
 def test_a_mark_of_a_comparison_names_its_side(browser):

@@ -62,7 +62,7 @@ def run_outcome(
     `words` are its command, `copy` is its copy of the project, `cwd` the folder it was started in, `source` the
     snapshot's folder: the project as it was; `warnings` are what else a reader has to know.
     """
-    lines = stderr_tail(run.stderr_file)
+    lines = log_tail(run.stderr_file)
     common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warnings}
     how: dict[str, Any] = {**common, **_how(ended.status), "stderr": own_traceback(lines, copy, source)}
     if ended.cause == "cancel":
@@ -118,7 +118,7 @@ def lost_records(events: Iterable[Mapping[str, Any]]) -> str | None:
     return next((str(event.get("reason")) for event in events if event["event"] == "records-lost"), None)
 
 
-def stderr_tail(path: Path) -> list[str]:
+def log_tail(path: Path) -> list[str]:
     """Return the last lines of a log, without the states a progress bar overwrote."""
     if not path.is_file():
         return []

@@ -143,6 +143,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     about: str = ""
     #: What it rests on, in small print.
     basis: str = ""
+    #: What pages show beside the figure, with the sentences folded; empty: the sentences.
+    beside: list[str] = []
     figure: KeyFigure | None = None
     badge: Badge | None = None
 
@@ -241,6 +243,15 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     blocks: list[Block]
 
 
+class RunCard(msgspec.Struct, frozen=True, kw_only=True):
+    """What a page shows of a run whose mark in a chart is chosen; text has it elsewhere."""
+
+    name: str
+    facts: list[tuple[str, str]]
+    #: The last lines that it printed.
+    lines: list[str] = []
+
+
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """All that a reader is shown."""
 
@@ -252,3 +263,5 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     #: What one types to get the page again.
     command: str = ""
     sections: list[Section]
+    #: One for each run whose mark can be chosen.
+    runs: list[RunCard] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 import msgspec
@@ -10,6 +11,8 @@ from deviate.collect.events import TurnedBit, threads, turned_bit, used_gpu
 from deviate.collect.fingerprints import Fingerprint
 from deviate.collect.runs import RunFiles
 from deviate.experiment import Run, Status
+from deviate.replicate.environment.masking import mask_lines, secrets_of
+from deviate.replicate.outcomes import log_tail
 from deviate.replicate.workspace.run_files import Unfinished
 
 
@@ -25,6 +28,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     #: Last lines the command wrote to its standard error.
     stderr_tail: list[str] = []
+    #: Last lines the command wrote to its standard output, with stars for secrets.
+    stdout_tail: list[str] = []
     seeds: dict[str, int] = {}
     #: What the run drew, its batches and its final weights, by name.
     prints: dict[str, Fingerprint] = {}
@@ -79,6 +84,7 @@ def run_result(run: RunFiles) -> RunResult:
         seconds=outcome.seconds,
         reason=reason,
         stderr_tail=unfinished.stderr if unfinished else [],
+        stdout_tail=_printed(run),
         seeds=(info.seeds or {}) if info else {},
         prints=run.fingerprints,
         warnings=[*outcome.warnings, *hints],
@@ -92,3 +98,8 @@ def run_result(run: RunFiles) -> RunResult:
         slot=info.slot if info else None,
         same_as=info.same_as if info else "",
     )
+
+
+def _printed(run: RunFiles) -> list[str]:
+    words = run.info.argv if run.info else []
+    return mask_lines(log_tail(run.folder.stdout_file), secrets_of(words, os.environ))

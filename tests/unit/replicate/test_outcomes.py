@@ -3,7 +3,7 @@
 import pytest
 
 from deviate.experiment import Run
-from deviate.replicate.outcomes import LINE_LENGTH, STDERR_LINES, missing_path_hint, run_outcome, stderr_tail
+from deviate.replicate.outcomes import LINE_LENGTH, STDERR_LINES, log_tail, missing_path_hint, run_outcome
 from deviate.replicate.snapshot.manifest import describe
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.run_files import Completed, Ended, Failed, NotInstrumented, signal_name
@@ -62,15 +62,15 @@ def test_an_isolated_python_gets_a_hint(tmp_path):
 def test_only_the_last_lines_are_kept_and_progress_bars_do_not_fill_them(tmp_path):
     path = tmp_path / "log"
     path.write_text("\n".join(f"line {number}" for number in range(100)) + "\n 1%\r 2%\r done\n" + "x" * 9999 + "\n\n")
-    lines = stderr_tail(path)
+    lines = log_tail(path)
     assert len(lines) == STDERR_LINES
     assert lines[-2:] == [" done", "x" * LINE_LENGTH]
-    assert stderr_tail(tmp_path / "missing") == []
+    assert log_tail(tmp_path / "missing") == []
 
 
 def test_a_log_that_is_no_text_is_no_problem(tmp_path):
     (tmp_path / "log").write_bytes(b"\xff\xfe bad\n")
-    assert len(stderr_tail(tmp_path / "log")) == 1
+    assert len(log_tail(tmp_path / "log")) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from deviate.collect.events import EnvironmentDifference
 from deviate.measure.spread import spread
 from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.text.headline import figure_headline
 from deviate.results.options import SampleOptions
 
 ALGO = "algo+impl"
@@ -41,6 +42,16 @@ def test_the_first_sentence_tells_the_spread_of_the_test_metric():
         "Of the losses and resources, train loss varies most relative to its mean (CV 8.3%) and test loss least (CV "
         "5.9%).",
         "A run took 3.25 ± 0.17 s.",
+    ]
+
+
+def test_the_figure_of_a_page_has_the_other_sentences_beside_it():
+    (variant,) = cases.usual().facts.variants
+    beside = figure_headline(variant)
+    assert beside[0].startswith("Seeds varied")
+    assert beside[1:] == [
+        "The best and the worst run differ by 1.70.",
+        "Two single runs differ by less than 1.44 in 95% of cases, if values are normal.",
     ]
 
 
@@ -171,7 +182,7 @@ def test_one_run_knows_no_spread():
 def test_the_key_figure_has_the_main_metric_and_every_run():
     (section, *_) = experiment_page(cases.usual().facts, "full").sections
     figure = section.blocks[0].figure
-    assert (figure.label, figure.text) == ("test acc (best), 8 runs", "96.94 ± 0.52")
+    assert (figure.label, figure.text) == ("test acc (best), mean ± SD, n = 8", "96.94 ± 0.52")
     assert (figure.low, figure.high) == ("96.10", "97.80")
     places = dict(figure.runs)
     assert places["algo+impl-2"] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deviate.inference.comparison.comparison import Comparison, PairComparison
@@ -11,7 +12,7 @@ from deviate.report.escape import clean
 from deviate.report.figures.figure import Figure, slug, unique
 from deviate.report.figures.scales import axis_title, coloured, domain, offset, quantitative, rows, shaped
 from deviate.report.figures.swarm import lanes
-from deviate.report.figures.views import chart, flattened, number, only, tips, view
+from deviate.report.figures.views import chart, flattened, number, only, tips, view, word
 from deviate.report.numbers import show_level
 from deviate.report.text.comparison.cells import MetricCells
 from deviate.report.text.words import count
@@ -67,6 +68,9 @@ def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> 
     position = {"y": rows(names), "yOffset": offset()}
     sides = _side_views(quantitative(ends, axis_title(metric.name, metric.unit)), position, order)
     data = {"runs": _runs(metric, pair), "means": _means(metric, pair)}
+    if metric.contrast.paired:
+        data["pairs"] = _pairs(data["runs"])
+        sides = [_pairs_view(quantitative(ends, axis_title(metric.name, metric.unit)), position), *sides]
     if not known or zero is None:
         return chart(data, sides, ROW * len(names))
     margin = metric.contrast.margin
@@ -75,6 +79,23 @@ def _chart(metric: MetricComparison, pair: PairComparison, order: list[str]) -> 
     above = quantitative([end - zero for end in ends], title, orient="top", grid=False)
     both = [{"layer": sides}, {"layer": _difference_views(above, position)}]
     return chart(data, both, ROW * len(names), resolve={"scale": {"x": "independent"}})
+
+
+def _pairs(sides: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the two places of each pair of runs, which have one index."""
+    places = [dict(zip(side["index"], zip(side["value"], side["lane"], strict=True), strict=True)) for side in sides]
+    return [
+        {"variant": side["variant"], "pair": index, "value": place[index][0], "lane": place[index][1]}
+        for index in sides[0]["index"]
+        if index in places[1]
+        for side, place in zip(sides, places, strict=True)
+    ]
+
+
+def _pairs_view(x: dict[str, Any], position: dict[str, Any]) -> dict[str, Any]:
+    """Join the two runs of each pair by a line."""
+    at = {"x": number("value", **x), **position, "detail": word("pair"), "order": word("variant")}
+    return view("pairs", "line", at, style="ink-line", strokeWidth=0.8, opacity=0.35)
 
 
 def _ends(metric: MetricComparison) -> list[float]:

@@ -52,8 +52,9 @@ def _chart(timeline: Timeline, order: list[str]) -> dict[str, Any]:
     ]
     lanes = list(dict.fromkeys(each.lane for each in timeline.slices))
     shown = [variant for variant in order if any(each.variant == variant for each in timeline.slices)]
+    scale = {"domain": [0, round(timeline.length_s / unit, 4) or 1], "nice": False}
     at = {
-        "x": number("start", title=f"time since the first start ({name})", scale={"nice": False, "zero": True}),
+        "x": number("start", title=f"time since the first start ({name})", scale=scale),
         "x2": {"field": "end"},
         "y": rows(lanes, "lane"),
         "color": coloured(order, shown, "square"),

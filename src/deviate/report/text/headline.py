@@ -27,6 +27,14 @@ def headline(facts: VariantFacts) -> list[str]:
     return [*_answer(facts), *beside, *until_sentences(facts.stopped)]
 
 
+def figure_headline(facts: VariantFacts) -> list[str]:
+    """Say what is not in the figure: mean, SD and n of the main metric, and each run."""
+    main = main_metric(_reported(facts))
+    apart = [] if main.spread.identical else [_ends_sentence(main), *_pairs_sentence(main)]
+    first = [*_other_data(facts), *_failed(facts.failures), *_far(main, facts.runs)]
+    return [*first, *_varied(facts), *apart, *_diverged_sentence(facts), *until_sentences(facts.stopped)]
+
+
 def screen_headline(facts: VariantFacts) -> list[str]:
     """Say the same without what the table shows."""
     return [*_answer(facts), *until_sentences(facts.stopped)]
@@ -107,11 +115,23 @@ def _spread_sentence(metric: MetricSpread, facts: VariantFacts) -> str:
         return f"{what} was exactly {text.mean}{text.unit} in all {over} runs."
     interval = f"; {show_level(metric.ci_sd.level)} CI of the SD {text.ci_sd}" if metric.ci_sd.known else ""
     interval += f", {sd_basis(metric.ci_sd)}" if interval else ""
+    mean = f"{text.mean} ± {text.sd}{text.unit} (mean ± SD{interval})"
+    return f"{what} over {over} runs: {mean}. {_ends_sentence(metric)}"
+
+
+def _ends_sentence(metric: MetricSpread) -> str:
+    text = MetricText(metric)
     ends = "The best and the worst run" if metric.direction else "The highest and the lowest run"
-    return (
-        f"{what} over {over} runs: {text.mean} ± {text.sd}{text.unit} (mean ± SD{interval}). "
-        f"{ends} differ by {text.range}{text.unit}."
-    )
+    return f"{ends} differ by {text.range}{text.unit}."
+
+
+def _pairs_sentence(metric: MetricSpread) -> list[str]:
+    """Say which difference of two single runs is common; nothing where the SD describes no typical run."""
+    limit, text = metric.spread.repeatability, MetricText(metric)
+    if limit is None or metric.far:
+        return []
+    within = show(limit, last_place(metric.spread.sd))
+    return [f"Two single runs differ by less than {within}{text.unit} in 95% of cases, if values are normal."]
 
 
 def sd_basis(interval: Interval) -> str:

@@ -139,7 +139,6 @@ def tests(comparison: Comparison) -> Section:
     """Explain each verdict: the test that decides, all others beside it, and effects."""
     folds: list[Block] = []
     for pair in comparison.pairs:
-        main = main_metric(pair.metrics)
         for metric in pair.metrics:
             text = MetricCells(metric, pair)
             name = f"{pair_names(comparison, pair)}{text.name}"
@@ -149,7 +148,7 @@ def tests(comparison: Comparison) -> Section:
                 _tests_table(metric, name, pair.alpha),
                 _effects_table(metric, name, text),
             ]
-            folds.append(Fold(title=f"{name}: {text.verdict}", blocks=blocks, open=metric is main))
+            folds.append(Fold(title=f"{name}: {text.verdict}", blocks=blocks, open=False))
     return Section(slug="tests", title="Which test decides, and all others", blocks=folds)
 
 

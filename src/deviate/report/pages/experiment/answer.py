@@ -13,7 +13,7 @@ from deviate.report.pages.experiment.runs import failures
 from deviate.report.text.caveat import together
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.factors import gloss
-from deviate.report.text.headline import headline
+from deviate.report.text.headline import figure_headline, headline
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.words import count, listed
 from deviate.results.order import main_metric
@@ -53,11 +53,13 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section:
 
 
 def _answer(variant: VariantFacts, *, several: bool) -> Answer:
+    figure = _key_figure(variant)
     return Answer(
         sentences=headline(variant),
+        beside=figure_headline(variant) if figure else [],
         about=f"{variant.variant}: {gloss(variant.variant)}" if several else "",
         basis=f"{variant.completed} of {count(variant.planned, 'run')} completed",
-        figure=_key_figure(variant),
+        figure=figure,
     )
 
 
@@ -75,7 +77,7 @@ def _key_figure(variant: VariantFacts) -> KeyFigure | None:
     width = high / 2 - low / 2
     places = [(value / 2 - low / 2) / width if width else 0.5 for value in metric.values]
     return KeyFigure(
-        label=f"{metric.name} ({metric.aggregate}), {count(metric.n, 'run')}",
+        label=f"{metric.name} ({metric.aggregate}), mean ± SD, n = {metric.n}",
         text=f"{text.mean}{text.unit}, equal" if metric.spread.identical else f"{text.mean} ± {text.sd}{text.unit}",
         low=text.min,
         high=text.max,

@@ -26,7 +26,7 @@ METRICS_SHOWN = 15
 #: The order of `inference.order.ordered`, for people.
 ORDER = (
     "Main metric first, then other measures of quality, losses, other values, resources "
-    " and times; within each the largest CV first."
+    "and times; within each the largest CV first."
 )
 
 #: Variants whose tables are all open on a full page.
@@ -120,12 +120,12 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
     note = Sentences(sentences=[ORDER], emphasis="quiet")
     folded = len(facts.variants) > OPEN
     tables = [_full_table(variant, facts.level, titled=not folded) for variant in measured]
-    blocks: list[Block] = [note]
+    blocks: list[Block] = []
     for index, (variant, table) in enumerate(zip(measured, tables, strict=True)):
         notes = footnotes(variant.metrics)
         parts: list[Block] = [table, *([Sentences(sentences=notes, listed=True)] if notes else [])]
         blocks += [Fold(title=table.caption, blocks=parts, open=not index)] if folded else parts
-    return Section(slug="metrics", title="Metrics over runs", blocks=blocks)
+    return Section(slug="metrics", title="Metrics over runs", blocks=[*blocks, note])
 
 
 def _full_table(variant: VariantFacts, level: float, *, titled: bool) -> Table:

@@ -49,8 +49,8 @@ SECTIONS: dict[Reader, Sequence[MakeSection]] = {
     ),
     "full": (
         answer.full,
-        answer.remarks,
         metrics.full,
+        answer.remarks,
         figures.distribution,
         figures.curves,
         evaluations.full,
@@ -80,4 +80,5 @@ def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | Non
         reader=reader,
         command=f"deviate report {facts.experiment}",
         sections=sections,
+        runs=runs.cards(facts) if reader == "full" else [],
     )

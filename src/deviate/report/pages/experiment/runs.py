@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from deviate.inference.experiment import ExperimentFacts
+from deviate.inference.metric import MetricSpread
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
-from deviate.report.numbers import show_seconds
-from deviate.report.page import Block, Cell, Code, Fold, Hint, Row, Section, Sentences, Table
+from deviate.report.numbers import show, show_seconds
+from deviate.report.page import Block, Cell, Code, Fold, Hint, Row, RunCard, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number
 from deviate.report.text.words import ENDED, count, ended_as, listed
 from deviate.results.run import RunResult
@@ -18,6 +20,12 @@ FAILURES_SHOWN = 3
 
 #: Last lines of a failed run on a brief page.
 LINES_SHOWN = 4
+
+#: Metrics of a run that is chosen in a chart, and last lines of its log.
+CARD_METRICS, CARD_LINES = 4, 12
+
+#: Significant digits of their values.
+CARD_DIGITS = 5
 
 
 def failures(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
@@ -59,6 +67,34 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
     folds = [_unfinished(run, open_=index < FAILURES_SHOWN) for index, run in enumerate(unfinished)]
     table = _table(runs)
     return Section(slug="runs", title="Runs", blocks=[*folds, Fold(title=table.caption, blocks=[table], open=False)])
+
+
+def cards(facts: ExperimentFacts) -> list[RunCard]:
+    """Return what is shown of each run whose mark in a chart is chosen."""
+    return [_card(run, variant, facts) for variant in facts.variants for run in variant.runs]
+
+
+def _card(run: RunResult, variant: VariantFacts, facts: ExperimentFacts) -> RunCard:
+    reason = f": {run.reason}" if run.reason else ""
+    values = [
+        (metric.name, f"{show(_value(metric, run.index))} ({metric.aggregate})")
+        for metric in variant.metrics
+        if metric.kind != "speed" and run.index in metric.runs
+    ]
+    seeds = ", ".join(f"{name} {seed}" for name, seed in run.seeds.items())
+    pairs = [
+        ("Outcome", f"{ENDED[run.status]} after {show_seconds(run.seconds)}{reason}"),
+        *values[:CARD_METRICS],
+        ("Command", shlex.join(facts.command)),
+        ("Whole log", "" if facts.definition.imported else f"deviate logs {facts.experiment} {run.name}"),
+        ("Seeds", seeds),
+    ]
+    lines = run.stderr_tail or run.stdout_tail
+    return RunCard(name=run.name, facts=[(name, text) for name, text in pairs if text], lines=lines[-CARD_LINES:])
+
+
+def _value(metric: MetricSpread, run: int) -> float:
+    return float(f"{metric.values[metric.runs.index(run)]:.{CARD_DIGITS}g}")
 
 
 def _unfinished(run: RunResult, *, open_: bool) -> Fold:

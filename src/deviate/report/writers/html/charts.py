@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from deviate.report.escape import clean
 from deviate.report.figures import Figure, themed
+from deviate.report.page import RunCard
 
 Row = Mapping[str, Any]
 
@@ -27,11 +28,17 @@ def chart_data(figure: Figure) -> Markup:
     return embeddable(_printable(spec))
 
 
+def run_cards(runs: Sequence[RunCard]) -> Markup:
+    """Return what is shown of each run that is chosen in a chart, by its name."""
+    cards = {run.name: {"facts": run.facts, "lines": run.lines} for run in runs}
+    return embeddable(_printable(cards))
+
+
 def _printable(value: Any) -> Any:
     """Clean every text: Vega writes some into expressions, and fails on a line separator in them."""
     if isinstance(value, dict):
-        return {name: _printable(item) for name, item in value.items()}
-    if isinstance(value, list):
+        return {clean(name): _printable(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
         return [_printable(item) for item in value] if not _numbers(value) else value
     return clean(value) if isinstance(value, str) and not value.isprintable() else value
 

@@ -18,7 +18,7 @@ from deviate.report.escape import clean, code_pieces, encodable
 from deviate.report.figures import THEMES
 from deviate.report.page import Answer, Block, ByMetric, Drawing, Fold, Page, Row, Section, Strips, Table
 from deviate.report.writers.html.bundle import chart_library
-from deviate.report.writers.html.charts import chart_data, embeddable
+from deviate.report.writers.html.charts import chart_data, embeddable, run_cards
 
 _HERE = Path(__file__).parent
 
@@ -36,8 +36,11 @@ def render_html(page: Page, *, live: bool = False) -> str:
     """
     sections = [section for section in page.sections if any(map(_shown, section.blocks))]
     drawn = any(isinstance(block, Drawing) for section in sections for block in every_block(section.blocks))
-    script, style = _asset("page.js"), _asset("page.css")
-    scripts = [*([chart_library()] if drawn or live else []), script, *([_asset("live.js")] if live else [])]
+    style = _asset("page.css")
+    scripts = [
+        *([chart_library()] if drawn or live else []),
+        *(_asset(name) for name in ("links.js", "page.js", *(["live.js"] if live else []))),
+    ]
     return (
         _environment()
         .get_template("page.html")
@@ -48,6 +51,7 @@ def render_html(page: Page, *, live: bool = False) -> str:
             style=Markup(style),
             scripts=[Markup(source) for source in scripts],
             policy=_policy(scripts, style, "connect-src 'self'; " if live else ""),
+            cards=run_cards(page.runs),
             themes=embeddable({"light": THEMES["light"], "dark": THEMES["dark"]}) if drawn or live else "",
             drawn=drawn,
             live=live,
@@ -109,7 +113,7 @@ def _shown(block: Block) -> bool:
 
 def _identities(sections: Sequence[Section]) -> Callable[[str], str]:
     """Return a function that makes a name unique on the page."""
-    taken = Counter(["content", "tip", "themes", *(section.slug for section in sections)])
+    taken = Counter(["content", "tip", "themes", "chosen-run", "run-cards", *(section.slug for section in sections)])
 
     def identity(name: str) -> str:
         taken[name] += 1

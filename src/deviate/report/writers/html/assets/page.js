@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const { all, links } = window.deviate;
   const root = document.documentElement;
 
   /* Tables: a button in each head sorts by its column. */
@@ -90,7 +90,6 @@
   const system = matchMedia("(prefers-color-scheme: dark)");
   const themeNow = () => root.dataset.theme || (system.matches ? "dark" : "light");
   const readJson = (id) => JSON.parse(document.getElementById(id).textContent);
-  const views = new Map();
   let themes = {};
 
   const column = (packed) => (Array.isArray(packed) ? packed : packed.codes.map((code) => packed.levels[code]));
@@ -114,9 +113,9 @@
   const draw = async (chart, theme = themeNow()) => {
     if (chart.dataset.theme === theme || chart.offsetParent === null) return;
     chart.dataset.theme = theme;
-    views.get(chart)?.finalize();
+    links.release(chart);
     const large = document.getElementById(`${chart.id}-data`).textContent.length > LARGE;
-    const view = await vegaEmbed(chart, readSpec(chart), {
+    const { view } = await vegaEmbed(chart, links.prepared(chart, readSpec(chart), themes[theme]), {
       actions: false,
       ast: true,
       config: themes[theme],
@@ -126,7 +125,7 @@
       renderer: large ? "canvas" : "svg",
       tooltip: showTip,
     });
-    views.set(chart, view);
+    links.attach(chart, view);
     // The chart is one picture with a name and a description; its marks have neither.
     for (const drawn of chart.children) drawn.setAttribute("aria-hidden", "true");
     chart.dataset.drawn = theme;
@@ -159,6 +158,10 @@
   const startCharts = () => {
     if (!document.getElementById("themes")) return;
     themes = readJson("themes");
+    links.whenChanged((chart) => {
+      delete chart.dataset.theme;
+      draw(chart);
+    });
     watchCharts();
     addEventListener("load", drawNext);
     system.addEventListener("change", () => drawAgain(themeNow()));
@@ -213,19 +216,12 @@
   };
 
   /* For pages that go on: what is new stands, what it replaced is let go. */
-  window.deviate = {
-    all,
-    renew: () => {
-      for (const [chart, view] of views) {
-        if (chart.isConnected) continue;
-        view.finalize();
-        views.delete(chart);
-      }
-      tip.hidden = true;
-      startContent();
-      watchCharts();
-      drawNext();
-    },
+  window.deviate.renew = () => {
+    links.charts().forEach((chart) => chart.isConnected || links.release(chart));
+    tip.hidden = true;
+    startContent();
+    watchCharts();
+    drawNext();
   };
 
   startContent();
