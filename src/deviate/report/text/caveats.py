@@ -97,8 +97,10 @@ def _not_recorded(facts: VariantFacts, metrics: list[Metric]) -> Iterable[Caveat
     sites = {metric.name: f"{metric.name} ({metric.file}:{metric.line})" for metric in metrics}
     if facts.silent and facts.completed:
         named = listed([sites.get(name, name) for name in facts.silent])
-        why = "No run reached the line (a condition around it never held), or it reported no number."
-        message = f"Never recorded in a completed run: {named}. {why}"
+        message = (
+            f"Never recorded in a completed run: {named}. "
+            "No run reached the line (a condition around it never held), or it reported no number."
+        )
         yield Caveat(slug="metric-silent", message=message, variant=facts.variant)
 
 
