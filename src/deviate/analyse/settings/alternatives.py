@@ -30,7 +30,7 @@ class Alternatives:
         self.has_chosen = False
 
     def is_not_chosen(self, node: ast.If | ast.While, branch: str, scope: Scope) -> bool:
-        """Whether a branch is none that is read of alternatives from which a setting that is not known chooses."""
+        """Whether a branch is left out: a setting that is not known chooses between it and another, which is read."""
         if branch == "body" and isinstance(node, ast.If) and self._is_later_choice(node, scope):
             return True
         is_before = self._place(node, scope) < self.passed_over
