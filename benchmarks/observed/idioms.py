@@ -102,7 +102,7 @@ def compare(source: str, reported: Reported) -> Found:
         showing = [one for one in judged if values[one.slot.key] == wanted]
         hits = [one for one in showing if one.kind == "metric"]
         shown_by |= {one.slot.key for one in showing}
-        is_named = any(set(words_of(name)) <= set(words_of(one.slot.name)) for one in hits)
+        is_named = any(_stems(name) <= _stems(one.slot.name) for one in hits)
         seen, named = seen + bool(hits), named + is_named
         if not is_named:
             problems.append(f"{name} = {wanted[:3]}: {_said(showing)}")
@@ -110,6 +110,11 @@ def compare(source: str, reported: Reported) -> Found:
     others = [one for one in metrics if one.slot.key not in shown_by and one.slot.name not in times]
     problems += [f"other: {one.slot.name} ({one.slot.source}: {one.slot.template!r})" for one in others]
     return Found(len(expected), seen, named, len(others), problems)
+
+
+def _stems(name: str) -> set[str]:
+    """Return the words of a name, in the singular: ``losses`` and ``loss`` name the same."""
+    return {re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", word) for word in words_of(name)}
 
 
 def _said(showing: Sequence[Judged]) -> str:

@@ -92,7 +92,7 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     """
     results = _read(program)
     for count in range(1, MAX_PASSED_OVER + 1):
-        if results[2] is not None or not program.constants.has_chosen:
+        if results[2] is not None or not program.constants.alternatives.has_chosen:
             break
         program.constants.pass_over(count)
         results = _read(program)

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
+from deviate.analyse.settings.alternatives import MAX_DEPTH, TEXT_METHODS, Alternatives, is_choice, leaves, name_called
 from deviate.analyse.settings.derived import is_command
+from deviate.analyse.settings.keys import setting_keys, word_position
 from deviate.analyse.settings.known import Known, agreed
-from deviate.analyse.settings.lookup import Settings, holds_settings
-from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Nesting, Scope, Unit, lookup
-from deviate.analyse.source.parents import Parents
-from deviate.analyse.source.syntax import called_name, dotted_text, passed_for, text_of
+from deviate.analyse.settings.lookup import Settings
+from deviate.analyse.source.index import Binding, CallSite, ModuleIndex, Nesting, Scope, Unit, lookup
+from deviate.analyse.source.syntax import called_name, passed_for
 
 #: Calls of a function that are looked at for what they pass.
 MAX_CALLS = 20
-#: Names that stand for names are followed this far.
-MAX_DEPTH = 12
 _COMPARISONS: dict[type[ast.cmpop], Callable[..., object]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
     ast.In: lambda item, group: item in group, ast.NotIn: lambda item, group: item not in group,
 }  # fmt: skip
-#: Alternatives that train nothing.
-_BESIDE = re.compile(r"test|eval|infer|predict|export|demo|sample|valid|debug", re.IGNORECASE)
-_TEXT_METHODS = {"lower", "upper", "title", "capitalize", "strip", "startswith", "endswith", "replace"}
 
 
 class Constants:
@@ -52,15 +47,17 @@ class Constants:
         self._dead: dict[Nesting, bool] = {}
         self._calls: dict[str, list[CallSite]] | None = None
         self._mentions: Counter[str] = Counter()
-        self._parents = Parents()
-        #: How many alternatives of each choice are left out, and whether there is one to choose.
-        self.passed_over = 0
-        self.has_chosen = False
+        self.alternatives = Alternatives(self._calls_of)
 
     @property
     def has_decided(self) -> bool:
         """Whether the value of anything but a constant was known."""
         return any(known is not None for known in self._known.values())
+
+    def pass_over(self, count: int) -> None:
+        """Leave the first alternatives out of each choice that a setting which is not known makes."""
+        self.alternatives.pass_over(count)
+        self._dead, self._known = {}, {}
 
     def is_dead(self, nesting: Nesting | None, scope: Scope) -> bool:
         """Whether code stands in a branch that is not taken."""
@@ -78,85 +75,11 @@ class Constants:
         if isinstance(node, ast.While) and nesting.branch == "orelse":
             return False
         # An `if` without an `else` adds something, and is no alternative to anything, unless it ends the function.
-        is_left = self.plain is not None and not ((node.orelse or _leaves(node)) and _is_choice(node.test))
+        is_left = self.plain is not None and not ((node.orelse or leaves(node)) and is_choice(node.test))
         test = (self.plain if is_left and self.plain is not None else self).value(node.test, scope.unit)
         if test is None and self.plain is not None and not is_left:
-            return self._is_not_chosen(node, nesting.branch, scope)
+            return self.alternatives.is_not_chosen(node, nesting.branch, scope)
         return test is not None and bool(test.value) != (nesting.branch == "body")
-
-    def _is_not_chosen(self, node: ast.If | ast.While, branch: str, scope: Scope) -> bool:
-        """Whether a branch is none that is read of alternatives from which a setting that is not known chooses."""
-        if branch == "body" and isinstance(node, ast.If) and self._is_later_choice(node, scope):
-            return True
-        at = self._place(node, scope)
-        if at < self.passed_over and branch == "body":
-            self.has_chosen = self.has_chosen or self._is_first_choice(node, scope)
-            return self._is_first_choice(node, scope)
-        is_over = branch == "orelse" and at >= self.passed_over and self._is_first_choice(node, scope)
-        self.has_chosen = self.has_chosen or is_over
-        return is_over
-
-    def _place(self, node: ast.If | ast.While, scope: Scope) -> int:
-        """Return how many ``if`` stand before one in its chain."""
-        parent = self._parents.of(node, scope.module)
-        is_inner = isinstance(parent, ast.If) and parent.orelse == [node]
-        return 1 + self._place(parent, scope) if is_inner and isinstance(parent, ast.If) else 0
-
-    def pass_over(self, count: int) -> None:
-        """Read a later one of alternatives, from which a setting that is not known chooses, than the first."""
-        self.passed_over = count
-        self._dead, self._known, self.has_chosen = {}, {}, False
-
-    def _is_first_choice(self, node: ast.If | ast.While, scope: Scope) -> bool:
-        """Whether an ``if`` begins a chain of alternatives that a setting which is not known chooses from."""
-        name, words = _chosen_by(node)
-        others = [other for other in node.orelse if isinstance(other, ast.If)]
-        if name is None or len(node.orelse) != 1 or not others or any(map(_BESIDE.search, words)):
-            return False
-        other_name, _ = _chosen_by(others[0])
-        is_chain = other_name is not None and text_of(other_name) == text_of(name)
-        return is_chain and self._is_set(name, scope.unit)
-
-    def _is_later_choice(self, node: ast.If, scope: Scope) -> bool:
-        """Whether an ``if`` follows one that returns for another value of a setting which is not known."""
-        name, _ = _chosen_by(node)
-        before = self._before(node, scope) if name is not None else None
-        if name is None or before is None or not _leaves(before) or not _leaves(node):
-            return False
-        other_name, words = _chosen_by(before)
-        if other_name is None or text_of(other_name) != text_of(name) or not self._is_set(name, scope.unit):
-            return False
-        return not any(map(_BESIDE.search, words)) or self._is_later_choice(before, scope)
-
-    def _before(self, node: ast.If, scope: Scope) -> ast.If | None:
-        """Return the ``if`` that stands before another one in the same block."""
-        parent = self._parents.of(node, scope.module)
-        blocks = [getattr(parent, field, []) for field in ("body", "orelse", "finalbody")]
-        for block in blocks:
-            if isinstance(block, list) and node in block[1:]:
-                before = block[block.index(node) - 1]
-                return before if isinstance(before, ast.If) else None
-        return None
-
-    def _is_set(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
-        """Whether an expression is a setting, by way of names, parameters and methods of texts."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TEXT_METHODS:
-            node = node.func.value
-        if setting_keys(node) or word_position(node):
-            return True
-        definition = lookup(node.id, scope) if isinstance(node, ast.Name) and depth < MAX_DEPTH else None
-        bindings = definition[1] if definition is not None else []
-        if len(bindings) != 1:
-            return False
-        binding = bindings[0]
-        if binding.kind == "assign" and binding.value is not None and not binding.path:
-            return self._is_set(binding.value, binding.scope, depth + 1)
-        if binding.kind != "param" or not isinstance(binding.scope, Unit):
-            return False
-        unit = binding.scope
-        calls = self._calls_of(_name_called(unit)) if _name_called(unit) else []
-        given = [(value, site.scope) for site in calls for value in passed_for(site.node, unit, binding.key)]
-        return bool(given) and all(self._is_set(value, home, depth + 1) for value, home in given)
 
     def taken(self, node: ast.expr | None, scope: Scope) -> ast.expr | None:
         """Return the part of ``a if test else b`` that is taken, anything else as it is."""
@@ -235,7 +158,7 @@ class Constants:
 
     def _called(self, node: ast.Call, scope: Scope, depth: int) -> Known | None:
         func = node.func
-        if not isinstance(func, ast.Attribute) or func.attr not in _TEXT_METHODS:
+        if not isinstance(func, ast.Attribute) or func.attr not in TEXT_METHODS:
             return None
         text = self.value(func.value, scope, depth + 1)
         args = [self.value(arg, scope, depth + 1) for arg in node.args]
@@ -292,7 +215,7 @@ class Constants:
             return self.settings.value((name,))
         if unit.decorators or name in (unit.vararg, unit.kwarg) or name == "self":
             return None
-        called = _name_called(unit)
+        called = name_called(unit)
         calls = self._calls_of(called) if called else []
         if not 0 < len(calls) <= MAX_CALLS or self._mentions[called] > len(calls):
             return None
@@ -314,67 +237,3 @@ class Constants:
                 for node, _, _ in unit.loads:
                     self._mentions[node.id if isinstance(node, ast.Name) else node.attr] += 1
         return self._calls.get(name, [])
-
-
-def _chosen_by(node: ast.stmt) -> tuple[ast.expr | None, list[str]]:
-    """Return what an ``if`` compares with constant texts, and these."""
-    match node:
-        case ast.If(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str(word))])):
-            return left, [word]
-        case ast.If(test=ast.Compare(left=left, ops=[ast.In()], comparators=[ast.Tuple() | ast.List() | ast.Set()])):
-            words = [part.value for part in node.test.comparators[0].elts if isinstance(part, ast.Constant)]  # type: ignore[attr-defined]
-            return left, [str(word) for word in words]
-    return None, []
-
-
-def _leaves(node: ast.If | ast.While) -> bool:
-    """Whether the body of an ``if`` ends its function."""
-    return isinstance(node.body[-1], (ast.Return, ast.Raise))
-
-
-def _is_choice(test: ast.expr) -> bool:
-    """Whether a test compares with a constant text or several: one of some alternatives."""
-    if isinstance(test, ast.BoolOp):
-        return all(map(_is_choice, test.values))
-    if isinstance(test, ast.UnaryOp):
-        return isinstance(test.op, ast.Not) and _is_choice(test.operand)
-    if isinstance(test, ast.Call):
-        return called_name(test) in {"startswith", "endswith"}
-    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
-        return False
-    sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
-    return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
-
-
-def _name_called(unit: Unit) -> str:
-    """Name by which calls reach a function; empty where others reach it as well."""
-    if unit.name == "__init__" and isinstance(unit.owner, ClassScope):
-        return unit.owner.name
-    return "" if unit.name.startswith("__") else unit.name
-
-
-def word_position(node: ast.expr) -> int:
-    """Return which word of the command an expression reads by its place: 1 for ``sys.argv[1]``; 0 for none."""
-    if not isinstance(node, ast.Subscript) or dotted_text(node.value) not in {"sys.argv", "argv"}:
-        return 0
-    at = node.slice.value if isinstance(node.slice, ast.Constant) else 0
-    return at if isinstance(at, int) else 0
-
-
-def setting_keys(node: ast.expr) -> tuple[str, ...]:
-    """Return the keys by which an expression reads a setting: ``args.model``, ``config["model"]["name"]``."""
-    keys: list[str] = []
-    while not isinstance(node, ast.Name):
-        if isinstance(node, ast.Attribute):
-            keys.append(node.attr)
-            node = node.value
-        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            keys.append(str(node.slice.value))
-            node = node.value
-        elif isinstance(node, ast.Call) and called_name(node) == "vars" and len(node.args) == 1:
-            node = node.args[0]
-        else:
-            return ()
-    names = [node.id, *reversed(keys)]
-    last = max((at for at, name in enumerate(names[:-1]) if holds_settings(name)), default=-1)
-    return tuple(names[last + 1 :]) if last >= 0 else ()

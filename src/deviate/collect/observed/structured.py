@@ -117,7 +117,8 @@ def _table(data: bytes, delimiter: str) -> dict[str, list[_Value]] | None:
     rows = _rows(data, delimiter)
     head = next((cells for _, cells in rows if any(cell.strip() for cell in cells)), [])
     names = [name.strip().lstrip("\ufeff") or f"column {index + 1}" for index, name in enumerate(head)]
-    if not names or len(names) > MOST_SERIES or all(read_number(name) is not None for name in names):
+    is_row = all(read_number(cell) is not None for cell in head if cell.strip())
+    if not names or len(names) > MOST_SERIES or is_row:
         return None
     names = unique(names, [[] for _ in names])
     body = [(offset, cells) for offset, cells in rows if cells != head]

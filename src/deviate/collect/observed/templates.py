@@ -137,6 +137,8 @@ _STAND_INS = {
     "hex": IDENTIFIER,
 }
 _BARS = re.compile(r"[█▉▊▋▌▍▎▏▐░▒▓■□━╸╺╌─═┄]+")
+#: Bars that are drawn with characters of text: ``[==..]``.
+_DRAWN = re.compile(r"\[[=\-#*._>+ ]{2,}\]")
 _REPEATED = re.compile(r"([=\-#*._~+>])\1{3,}")
 _SPACE = re.compile(r"\s+")
 #: A number that is written at the end of a word: ``loss0.53``, ``Epoch12``.
@@ -228,7 +230,7 @@ def _tidy(texts: list[str]) -> tuple[str, ...]:
     tidied = []
     for position, raw in enumerate(texts):
         text = raw.encode("latin-1").decode("utf-8", "replace").replace(NUMBER, "<n>").replace(LIST, "<list>")
-        text = _REPEATED.sub(r"\1\1\1", _BARS.sub("━", text))
+        text = _REPEATED.sub(r"\1\1\1", _DRAWN.sub("[=]", _BARS.sub("━", text)))
         text = _SPACE.sub(" ", text)
         # Padding comes and goes with the width of a number; between two words there is always a space.
         if position > 0 and text[:1] == " " and not _holds_space(text[1:2]):

@@ -173,7 +173,8 @@ NAMED = {
     "module": "import importlib\nimportlib.import_module('kinds.' + args.kind).Trainer().fit()\n",
     "relative": "import importlib\nkind = importlib.import_module(f'kinds.{args.kind}')\nkind.Trainer().fit()\n",
     "attribute": "import importlib\ngetattr(importlib.import_module('kinds.' + args.kind), 'Trainer')().fit()\n",
-    "globals": "from kinds.one import Trainer as one\nfrom kinds.two import Trainer as two\nglobals()[args.kind]().fit()\n",
+    "globals": "from kinds.one import Trainer as one\nfrom kinds.two import Trainer as two\n"
+    "globals()[args.kind]().fit()\n",
     "dictionary": "import importlib\nmodule = importlib.import_module(f'kinds.{args.kind}')\n"
     "module.__dict__[f'{args.kind.upper()}'.title().replace('Two', 'Trainer')]().fit()\n",
 }  # fmt: skip

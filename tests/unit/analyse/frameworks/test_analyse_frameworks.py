@@ -290,3 +290,49 @@ FITS = {
 def test_a_fit_that_shows_nothing_reports_nothing(tmp_path, fit, is_reported):
     text = f"import keras\nmodel = keras.Sequential()\nmodel.compile(loss='mse', optimizer='sgd')\n{fit}\n"
     assert ("fit:loss" in names(analyse(tmp_path, train=text))) is is_reported
+
+
+def test_what_an_engine_of_ignite_keeps_of_an_evaluation_is_a_metric(tmp_path):
+    train = """
+    from ignite.engine import Engine, Events
+    trainer, evaluator = Engine(step), Engine(check)
+    @trainer.on(Events.EPOCH_COMPLETED)
+    def report(engine):
+        evaluator.run(loader)
+        precision, curve = evaluator.state.metrics["both"]
+        print("precision: {:.1%}".format(precision))
+        print("gap: {:.1%}".format(curve[0]))
+        print("epoch: {}".format(engine.state.epoch))
+    trainer.run(loader, max_epochs=3)
+    """
+    assert {"precision", "curve[0]"} == set(names(analyse(tmp_path, train=train)))
+
+
+def test_a_trainer_of_a_library_is_told_from_the_loop_of_a_class_that_is_not_made(tmp_path):
+    train = """
+    from transformers import Trainer
+    class Other(Trainer):
+        def train(self, resume_from_checkpoint=None):
+            for epoch in range(3):
+                loss = step()
+                loss.backward()
+    class Own(Trainer):
+        pass
+    def run(trainer):
+        trainer.train(resume_from_checkpoint=None)
+    run(Own(model=model))
+    """
+    assert analyse(tmp_path, train=train).main_loop.kind == "call"
+
+
+def test_a_model_that_sklearn_cloned_is_fitted_where_its_keywords_say_so(tmp_path):
+    train = """
+    from sklearn.base import clone
+    import lightgbm as lgb
+    def fit(estimator, x, y):
+        model = clone(estimator)
+        model.fit(x, y, eval_set=[(x, y)], callbacks=[lgb.early_stopping(30)])
+    fit(build(), x, y)
+    """
+    loop = analyse(tmp_path, train=train).main_loop
+    assert (loop.kind, loop.line) == ("call", 6)

@@ -28,6 +28,10 @@ IDIOMS = {
     "visdom": ("vis.line(Y=[loss.item()], X=[i], win='loss')", "import visdom\nvis = visdom.Visdom()"),
     "ray tune": ("tune.report(loss=loss.item())", "from ray import tune"),
     "tqdm postfix": ("bar.set_postfix(loss=loss.item(), epoch=epoch)", "from tqdm import tqdm\nbar = tqdm(loader)"),
+    "rich progress": (
+        "bar.update(task, advance=1, loss=loss.item())",
+        "from rich.progress import Progress\nbar = Progress()\ntask = bar.add_task('train')",
+    ),
     "tqdm description": ("bar.set_description(f'loss {loss.item():.2f}')", "from tqdm import tqdm\nbar = tqdm(loader)"),
     "bar suffix": ("bar.suffix = 'loss {:.3f}'.format(loss.item())", "bar = object()"),
     "file": ("f.write(f'{epoch},{loss.item()}\\n')", "f = open('log.txt', 'w')"),

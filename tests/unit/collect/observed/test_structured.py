@@ -32,6 +32,8 @@ def values(data: str | bytes, suffix: str) -> dict[str, list[float]]:
         ('{"loss": [0.5, 0.25], "name": "x"}', ".json", {"loss": [0.5, 0.25]}),
         ('{"log_history": [{"loss": 0.5}, {"loss": 0.25}]}', ".json", {"log_history/loss": [0.5, 0.25]}),
         ("0.5,0.25\n", ".csv", {"column 1 of log line 'N,N'": [0.5], "column 2 of log line 'N,N'": [0.25]}),
+        ("0,0.5,,\n1,0.25,,\n", ".csv",
+         {"column 1 of log line 'N,N,,'": [0, 1], "column 2 of log line 'N,N,,'": [0.5, 0.25]}),
         ("epoch 1 loss 0.5\n", ".log", {"epoch": [1], "loss": [0.5]}),
         ("no json 5", ".json", {"no json": [5]}),
         (b"\x00\x01\x02 5", ".txt", {}),

@@ -48,6 +48,7 @@ def test_a_list_is_one_field():
         ["2026-01-05 10:22:33,123 loss 1", "2025-12-05 09:00:00,001 loss 5"],
         ["saved /tmp/a1/x.pt 0.5", "saved /home/me/y2.pt 0.5"],
         ["████ 5", "██▌  5"],
+        ["[=>.] loss 5", "[==>] loss 4"],
         ["job 8f3a9c21 0.5", "job 0a11bc9d 0.4"],
     ],
 )

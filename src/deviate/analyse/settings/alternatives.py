@@ -1,0 +1,137 @@
+"""Alternatives from which a setting that is not known chooses: which of them is read."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from deviate.analyse.settings.keys import setting_keys, word_position
+from deviate.analyse.source.index import CallSite, ClassScope, Scope, Unit, lookup
+from deviate.analyse.source.parents import Parents
+from deviate.analyse.source.syntax import called_name, passed_for, text_of
+
+#: Names that stand for names are followed this far.
+MAX_DEPTH = 12
+#: Methods of texts that settings are read through.
+TEXT_METHODS = {"lower", "upper", "title", "capitalize", "strip", "startswith", "endswith", "replace"}
+#: Alternatives that train nothing.
+_BESIDE = re.compile(r"test|eval|infer|predict|export|demo|sample|valid|debug", re.IGNORECASE)
+
+
+class Alternatives:
+    """Chains of ``if`` that compare one setting with constant texts; `calls_of` finds the calls by a name."""
+
+    def __init__(self, calls_of: Callable[[str], list[CallSite]]) -> None:
+        self._calls_of = calls_of
+        self._parents = Parents()
+        #: How many alternatives of each choice are left out, and whether there was one to choose.
+        self.passed_over = 0
+        self.has_chosen = False
+
+    def is_not_chosen(self, node: ast.If | ast.While, branch: str, scope: Scope) -> bool:
+        """Whether a branch is left out: a setting that is not known chooses between it and another, which is read."""
+        if branch == "body" and isinstance(node, ast.If) and self._is_later_choice(node, scope):
+            return True
+        is_before = self._place(node, scope) < self.passed_over
+        is_left_out = (branch == "body") is is_before and self._is_first_choice(node, scope)
+        self.has_chosen = self.has_chosen or is_left_out
+        return is_left_out
+
+    def _place(self, node: ast.If | ast.While, scope: Scope) -> int:
+        """Return how many ``if`` stand before one in its chain."""
+        parent = self._parents.of(node, scope.module)
+        is_inner = isinstance(parent, ast.If) and parent.orelse == [node]
+        return 1 + self._place(parent, scope) if is_inner and isinstance(parent, ast.If) else 0
+
+    def pass_over(self, count: int) -> None:
+        """Read a later alternative than the first: leave `count` of each choice out."""
+        self.passed_over, self.has_chosen = count, False
+
+    def _is_first_choice(self, node: ast.If | ast.While, scope: Scope) -> bool:
+        """Whether an ``if`` begins a chain of alternatives that a setting which is not known chooses from."""
+        name, words = _chosen_by(node)
+        others = [other for other in node.orelse if isinstance(other, ast.If)]
+        if name is None or len(node.orelse) != 1 or not others or any(map(_BESIDE.search, words)):
+            return False
+        other_name, _ = _chosen_by(others[0])
+        is_chain = other_name is not None and text_of(other_name) == text_of(name)
+        return is_chain and self._is_set(name, scope.unit)
+
+    def _is_later_choice(self, node: ast.If, scope: Scope) -> bool:
+        """Whether an ``if`` follows one that returns for another value of a setting which is not known."""
+        name, _ = _chosen_by(node)
+        before = self._before(node, scope) if name is not None else None
+        if name is None or before is None or not leaves(before) or not leaves(node):
+            return False
+        other_name, words = _chosen_by(before)
+        if other_name is None or text_of(other_name) != text_of(name) or not self._is_set(name, scope.unit):
+            return False
+        return not any(map(_BESIDE.search, words)) or self._is_later_choice(before, scope)
+
+    def _before(self, node: ast.If, scope: Scope) -> ast.If | None:
+        """Return the ``if`` that stands before another one in the same block."""
+        parent = self._parents.of(node, scope.module)
+        blocks = [getattr(parent, field, []) for field in ("body", "orelse", "finalbody")]
+        for block in blocks:
+            if isinstance(block, list) and node in block[1:]:
+                before = block[block.index(node) - 1]
+                return before if isinstance(before, ast.If) else None
+        return None
+
+    def _is_set(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
+        """Whether an expression is a setting, by way of names, parameters and methods of texts."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TEXT_METHODS:
+            node = node.func.value
+        if setting_keys(node) or word_position(node):
+            return True
+        definition = lookup(node.id, scope) if isinstance(node, ast.Name) and depth < MAX_DEPTH else None
+        bindings = definition[1] if definition is not None else []
+        if len(bindings) != 1:
+            return False
+        binding = bindings[0]
+        if binding.kind == "assign" and binding.value is not None and not binding.path:
+            return self._is_set(binding.value, binding.scope, depth + 1)
+        if binding.kind != "param" or not isinstance(binding.scope, Unit):
+            return False
+        unit = binding.scope
+        calls = self._calls_of(name_called(unit)) if name_called(unit) else []
+        given = [(value, site.scope) for site in calls for value in passed_for(site.node, unit, binding.key)]
+        return bool(given) and all(self._is_set(value, home, depth + 1) for value, home in given)
+
+
+def _chosen_by(node: ast.stmt) -> tuple[ast.expr | None, list[str]]:
+    """Return what an ``if`` compares with constant texts, and these."""
+    match node:
+        case ast.If(test=ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str(word))])):
+            return left, [word]
+        case ast.If(test=ast.Compare(left=left, ops=[ast.In()], comparators=[ast.Tuple() | ast.List() | ast.Set()])):
+            words = [part.value for part in node.test.comparators[0].elts if isinstance(part, ast.Constant)]  # type: ignore[attr-defined]
+            return left, [str(word) for word in words]
+    return None, []
+
+
+def leaves(node: ast.If | ast.While) -> bool:
+    """Whether the body of an ``if`` ends its function."""
+    return isinstance(node.body[-1], (ast.Return, ast.Raise))
+
+
+def is_choice(test: ast.expr) -> bool:
+    """Whether a test compares with a constant text or several: one of some alternatives."""
+    if isinstance(test, ast.BoolOp):
+        return all(map(is_choice, test.values))
+    if isinstance(test, ast.UnaryOp):
+        return isinstance(test.op, ast.Not) and is_choice(test.operand)
+    if isinstance(test, ast.Call):
+        return called_name(test) in {"startswith", "endswith"}
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+        return False
+    sides = [part for side in (test.left, *test.comparators) for part in getattr(side, "elts", [side])]
+    return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
+
+
+def name_called(unit: Unit) -> str:
+    """Name by which calls reach a function; empty where others reach it as well."""
+    if unit.name == "__init__" and isinstance(unit.owner, ClassScope):
+        return unit.owner.name
+    return "" if unit.name.startswith("__") else unit.name
