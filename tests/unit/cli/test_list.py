@@ -12,6 +12,7 @@ from msgspec import structs
 
 from deviate.api import names
 from deviate.cli import main as cli_main
+from deviate.cli.completion import experiment_sides
 from deviate.cli.list import aligned, lines
 from deviate.cli.main import group
 from deviate.cli.standing import standing_lines
@@ -102,6 +103,7 @@ def test_beside_a_damaged_experiment_the_project_stands_as_it_does(project, harm
     assert said[-3] == "harmed is damaged"
     assert said[-2].startswith(f"  {harmed} was changed since it was written: ")
     assert names(project) == ["arms", "harmed", "zero"]
+    assert [experiment_sides(None, None, f"{name}:al") for name in ("zero", "harmed")] == [["zero:algo+impl"], []]
     ended = CliRunner().invoke(group, ["watch", "--terminal"])
     assert (ended.exit_code, "arms" in ended.stdout) == (0, True)
     assert ended.stderr.startswith("harmed is damaged: ")
