@@ -123,7 +123,8 @@ def judged_end(status: int, printed: str, errors: str, began: float, *, late: bo
     elif status not in (0, 1, 2):
         problem = problem or f"status {status}"
     elif status and not any(line.lower().startswith("error") for line in errors.splitlines()):
-        problem = "" if "failed" in errors + printed else "no message"
+        said = errors + printed
+        problem = "" if "failed" in said or "timed out" in said else "no message"
     message = next((line for line in errors.splitlines() if line.startswith("error")), "")
     seconds = round(time.perf_counter() - began, 1)
     return {"status": status, "seconds": seconds, "message": message[:300], "problem": problem}

@@ -173,7 +173,7 @@ def wald(means: Any, variances: Any, rows: Any, df: int) -> Any:
 
 
 def check(cells: Sequence[Any], shape: Sequence[int], robust: Any, classic: Any, pairs: Any) -> None:
-    """End the program where the library gives another p, or would adjust it otherwise."""
+    """End the program where the library gives another p."""
     settings = [{"a": str(a), "b": str(b)} for a, b in product(*map(range, shape))]
     for k in range(min(CHECKED, len(cells[0]))):
         samples = [cell[k].tolist() for cell in cells]

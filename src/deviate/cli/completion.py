@@ -21,10 +21,15 @@ def experiment_sides(context: click.Context, parameter: click.Parameter, typed: 
     name, colon, variant = typed.partition(":")
     if not colon:
         return experiment_names(context, parameter, typed)
+    from deviate.errors import DeviateError
     from deviate.replicate.workspace.folders import Workspace
 
     workspace = Workspace.nearest(Path.cwd())
-    planned = workspace.experiment(name).read_experiment().planned if name in workspace.names() else {}
+    try:
+        planned = workspace.find_experiment(name).read_experiment().planned
+    except DeviateError:
+        # There is no such experiment, or it is damaged: a shell has no place to say so.
+        return []
     return [f"{name}:{each}" for each in planned if each.startswith(variant)]
 
 

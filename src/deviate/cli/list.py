@@ -28,8 +28,8 @@ VARIANTS_SHOWN = 2
 def command(as_json: bool) -> None:
     """List the experiments of this project, the newest first.
 
-    The list counts, for each variant, the runs that completed and those planned. An experiment with a damaged file
-    is listed as such, last, with the reason.
+    The list counts, for each variant, the runs that completed and those planned. An experiment that cannot be
+    read, since a file was damaged, is listed last, with the reason.
 
     `deviate rm` removes one, `deviate mv` gives it another name, and `deviate prune` frees what its runs saved.
     """
@@ -38,8 +38,8 @@ def command(as_json: bool) -> None:
 
     found, unreadable = overviews(Workspace.nearest(Path.cwd()))
     if as_json:
-        damaged = [each._asdict() for each in unreadable]
-        click.echo(json.dumps({"schema": 1, "experiments": found, "damaged": damaged}))
+        others = [each._asdict() for each in unreadable]
+        click.echo(json.dumps({"schema": 1, "experiments": found, "unreadable": others}))
         return
     if not found and not unreadable:
         click.echo("no experiment here yet; make one with: deviate run -n 8 -- python train.py")
@@ -54,7 +54,7 @@ def lines(overviews: Sequence[Mapping[str, Any]], unreadable: Sequence[Unreadabl
     from deviate.report.escape import clean
 
     rows = [_row(facts) for facts in newest_first(overviews)]
-    rows += [(each.name, "damaged", "", clean(each.problem)) for each in unreadable]
+    rows += [(each.name, "unreadable", "", clean(each.problem)) for each in unreadable]
     return aligned([HEADS, *rows] if heads else rows)
 
 

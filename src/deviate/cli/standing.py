@@ -22,24 +22,24 @@ TRAINING_NAMES = ("train", "main", "run", "fit")
 
 
 def standing_lines() -> list[str]:
-    """Return at most twelve lines on the project around the current folder."""
+    """Return at most twelve lines on the project around the current folder, and four where an experiment is damaged."""
     from deviate.replicate.workspace.folders import Workspace
     from deviate.results.overview import overviews
 
     workspace = Workspace.nearest(Path.cwd())
     found, unreadable = overviews(workspace)
     if found:
-        return [*_with_experiments(workspace, found), *_damaged(unreadable)]
-    return _damaged(unreadable) or _without(likely_scripts(Path.cwd()))
+        return [*_with_experiments(workspace, found), *_unread(unreadable)]
+    return _unread(unreadable) or _without(likely_scripts(Path.cwd()))
 
 
-def _damaged(unreadable: Sequence[Unreadable]) -> list[str]:
+def _unread(unreadable: Sequence[Unreadable]) -> list[str]:
     """Name the experiments that cannot be read, and say what to do about the first."""
     if not unreadable:
         return []
     first, *others = unreadable
     more = f", and {len(others)} more: deviate list" if others else ""
-    return ["", f"{first.name} is damaged{more}", f"  {first.problem}", f"  {first.hint}"]
+    return ["", f"{first.name} cannot be read{more}", f"  {first.problem}", f"  {first.hint}"]
 
 
 def likely_scripts(folder: Path) -> list[str]:

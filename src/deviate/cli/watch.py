@@ -54,7 +54,7 @@ def _find(name: str | None) -> ExperimentFolder:
     found, unreadable = overviews(workspace)
     if not found and unreadable:
         raise WorkspaceUnusable(unreadable[0].problem, hint=unreadable[0].hint)
-    say(*(f"{each.name} is damaged: {each.problem}" for each in unreadable), *hints(unreadable), err=True)
+    say(*(f"{each.name} cannot be read: {each.problem}" for each in unreadable), *hints(unreadable), err=True)
     if not found:
         raise UnknownExperiment(
             f"no experiment in {workspace.project}", hint="make one with: deviate run -n 8 -- python train.py"

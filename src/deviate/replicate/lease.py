@@ -104,6 +104,8 @@ def acquire(run: RunFolder) -> Lease:
     ------
     LeaseHeld
         If another worker holds it, or was quicker.
+    WorkspaceUnusable
+        If somebody may hold it, see `live_holder`.
     """
     folder = run.worker
     folder.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ def overviews(workspace: Workspace) -> tuple[list[dict[str, Any]], list[Unreadab
         try:
             found.append(overview(workspace.experiment(name)))
         except DeviateError as error:
-            hint = f"{error.hint}; or remove the experiment: deviate rm {shlex.quote(name)}"
+            hint = f"{error.hint}; to remove the experiment: deviate rm {shlex.quote(name)}"
             unreadable.append(Unreadable(name, error.message, hint))
     return found, unreadable
 

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from deviate.errors import NameTaken
+from deviate.errors import NameTaken, WorkspaceUnusable
 from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import parse_variants
 from deviate.instrument.project import instrument_experiment, skipped_edits
@@ -109,7 +109,7 @@ def _job(experiment: Experiment) -> tuple[object, ...]:
 
 
 def _is_same(folder: ExperimentFolder, proposal: Experiment, snapshot: Snapshot) -> bool:
-    existing = folder.read_experiment()
+    existing = _stored(folder)
     return _identity(existing) == _identity(proposal) and not _changed(folder, proposal, snapshot)
 
 
@@ -136,6 +136,15 @@ def _changes(folder: ExperimentFolder, snapshot: Snapshot) -> list[Change]:
     ]
 
 
+def _stored(folder: ExperimentFolder) -> Experiment:
+    """Read an experiment that may be the one that goes on: where it is damaged, the user says whether it is."""
+    try:
+        return folder.read_experiment()
+    except WorkspaceUnusable as problem:
+        hint = f"{problem.hint}; or make an experiment of its own: --name NAME"
+        raise WorkspaceUnusable(problem.message, hint=hint) from problem
+
+
 def _same(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> ExperimentFolder | None:
     folders = (workspace.experiment(name) for name in workspace.names())
     return next((folder for folder in folders if _is_same(folder, proposal, snapshot)), None)
@@ -143,7 +152,7 @@ def _same(workspace: Workspace, proposal: Experiment, snapshot: Snapshot) -> Exp
 
 def _latest(workspace: Workspace, alike: Callable[[Experiment], bool]) -> Experiment | None:
     """Return the latest of the experiments that are alike."""
-    experiments = (workspace.experiment(name).read_experiment() for name in workspace.names())
+    experiments = (_stored(workspace.experiment(name)) for name in workspace.names())
     return max(filter(alike, experiments), key=lambda each: each.created, default=None)
 
 

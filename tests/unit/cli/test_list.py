@@ -12,6 +12,7 @@ from msgspec import structs
 
 from deviate.api import names
 from deviate.cli import main as cli_main
+from deviate.cli.completion import experiment_sides
 from deviate.cli.list import aligned, lines
 from deviate.cli.main import group
 from deviate.cli.standing import standing_lines
@@ -84,27 +85,28 @@ def harmed(project):
 
 def test_a_damaged_experiment_is_listed_with_its_reason_beside_the_others(project, harmed):
     ended = CliRunner().invoke(group, ["list"])
-    *others, damaged = ended.stdout.splitlines()
+    *others, last = ended.stdout.splitlines()
     reason = f"{harmed} was changed since it was written: its content does not fit its checksum"
     assert (ended.exit_code, [line.split()[0] for line in others]) == (0, ["arms", "zero"])
-    assert damaged.split(maxsplit=2) == ["harmed", "damaged", reason]
+    assert last.split(maxsplit=2) == ["harmed", "unreadable", reason]
     assert ended.stderr.startswith("harmed: restore the file; ")
-    assert ended.stderr.endswith("; or remove the experiment: deviate rm harmed\n")
+    assert ended.stderr.endswith("; to remove the experiment: deviate rm harmed\n")
     facts = json.loads(CliRunner().invoke(group, ["list", "--json"]).stdout)
     assert [each["name"] for each in facts["experiments"]] == ["arms", "zero"]
-    assert [(each["name"], each["problem"]) for each in facts["damaged"]] == [("harmed", reason)]
+    assert [(each["name"], each["problem"]) for each in facts["unreadable"]] == [("harmed", reason)]
 
 
 def test_beside_a_damaged_experiment_the_project_stands_as_it_does(project, harmed):
     said = standing_lines()
     assert [line.split()[0] for line in said[1:3]] == ["arms", "zero"]
     assert "deviate report arms  " in "\n".join(said)
-    assert said[-3] == "harmed is damaged"
+    assert said[-3] == "harmed cannot be read"
     assert said[-2].startswith(f"  {harmed} was changed since it was written: ")
     assert names(project) == ["arms", "harmed", "zero"]
+    assert [experiment_sides(None, None, f"{name}:al") for name in ("zero", "harmed")] == [["zero:algo+impl"], []]
     ended = CliRunner().invoke(group, ["watch", "--terminal"])
     assert (ended.exit_code, "arms" in ended.stdout) == (0, True)
-    assert ended.stderr.startswith("harmed is damaged: ")
+    assert ended.stderr.startswith("harmed cannot be read: ")
     shutil.rmtree(harmed.parents[1] / "arms")
     harmed.parents[1].joinpath("zero", "experiment.json").write_text("{")
     assert [line.split()[0] for line in standing_lines() if line] == ["harmed", str(harmed), "restore"]

@@ -10,7 +10,7 @@ from deviate.report.text.caveat import Caveat
 from deviate.report.text.comparison.caveats import comparison_caveats
 from deviate.report.text.words import code, count, listed
 
-#: Times as many runs as another cell has with which claims were false in at most 5 % of simulated grids, see
+#: Times as many runs as another cell has with which claims were false in at most 4 % of simulated grids, see
 #: ``benchmarks/statistics/grid.py``; with 4 times they were in up to 7 %.
 MOST_RATIO = 2
 
