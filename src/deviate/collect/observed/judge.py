@@ -21,6 +21,7 @@ from deviate.analyse.naming.words import (
     word_lists,
     words_of,
 )
+from deviate.collect.observed.clocks import leading_clocks
 from deviate.collect.observed.names import DURATIONS, RATES
 from deviate.collect.observed.slots import Slot, SlotSeries
 from deviate.collect.observed.templates import NUMBER, TIME
@@ -65,6 +66,8 @@ class _Seen(msgspec.Struct, frozen=True):
     values: list[Floats]
     varies: bool
     varies_within: bool
+    #: Whether it leads lines of all kinds, and only goes up.
+    leads: bool
 
     @property
     def whole(self) -> bool:
@@ -95,16 +98,18 @@ def judge(runs: Mapping[str, Sequence[SlotSeries]]) -> list[Judged]:
     for series in sorted(runs.values(), key=len, reverse=True):
         for one in series:
             slots.setdefault(one.slot.key, []).append(one)
-    return [_judged(_seen(series)) for series in slots.values()]
+    clocks = leading_clocks(runs)
+    return [_judged(_seen(series, leads=key in clocks)) for key, series in slots.items()]
 
 
-def _seen(series: Sequence[SlotSeries]) -> _Seen:
+def _seen(series: Sequence[SlotSeries], *, leads: bool) -> _Seen:
     values = [one.values for one in series]
     return _Seen(
         series[0].slot,
         values,
         varies=any(_differ(values[0], other) for other in values[1:]),
         varies_within=any(_differ(run[:1].repeat(len(run)), run) for run in values),
+        leads=leads,
     )
 
 
@@ -133,6 +138,8 @@ def _verdict(seen: _Seen) -> tuple[JudgedKind, str]:
         return "progress", "a progress bar says how far it is"
     if _is_clock(seen):
         return "time of day", "seconds since 1970"
+    if seen.leads:
+        return "counter", "it leads lines of several kinds and never goes down, as the clock of a log"
     words = set(words_of(name))
     if words & _LISTS["forecasts"]:
         return "progress", "a forecast of the time that is left"
