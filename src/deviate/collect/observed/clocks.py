@@ -33,6 +33,8 @@ def _leads(series: SlotSeries) -> bool:
 
 def _of_source(source: str, runs: Sequence[Sequence[SlotSeries]]) -> set[Key]:
     leading = [[each for each in series if each.slot.source == source and _leads(each)] for series in runs]
+    # A run whose files are missing changes nothing.
+    leading = [series for series in leading if series]
     return {each.slot.key for series in leading for each in series} if all(map(_is_clock, leading)) else set()
 
 

@@ -57,8 +57,9 @@ def relative(*moments: int) -> str:
 
 def test_what_leads_lines_of_several_kinds_and_goes_up_is_the_clock_of_the_log():
     one, other = relative(1069, 1083, 1960, 2009, 2090), relative(1114, 1131, 2071, 2115, 2200)
-    found = judged(one, other)
-    assert sorted(each.slot.name for each in found.values() if each.kind == "metric") == ["final loss", "loss"]
+    for runs in ((one, other), (one, other, "")):
+        found = judged(*runs)
+        assert sorted(each.slot.name for each in found.values() if each.kind == "metric") == ["final loss", "loss"]
     descending = relative(1114, 1131, 2071, 2015, 2200), relative(1114, 1131, 2071, 2015, 1900)
     assert [each.kind for each in judged(one, *descending).values()].count("metric") > 2
 
