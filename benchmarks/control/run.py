@@ -3,7 +3,7 @@
 Each project of projects.toml is checked out of a git mirror, set up and run: twice as it is without Deviate, then
 under `deviate audit`, then under `deviate run` with control, as-is and each factor alone. What came of it is
 written to SCRATCH/OWNER+NAME/observed.json, beside the raw outputs. Whether what Deviate said is true is judged by
-reading the project; the judgements are in first_sight.json, after_mending.json and later_sight.json.
+reading the project; the judgements are in first_sight.json, after_mending.json, later_sight.json and later_again.json.
 """
 
 from __future__ import annotations

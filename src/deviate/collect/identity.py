@@ -29,6 +29,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     #: None: one of them reported no more values.
     value: float | None
     other_value: float | None
+    #: False: nothing shows in which iteration it was reported, as it stands in a file or no main loop was seen.
+    placed: bool = True
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +61,8 @@ class Series:
     values: NDArray[np.float64]
     #: Places among all records of the run.
     positions: NDArray[np.int32]
+    #: False: nothing shows in which iterations they were reported.
+    placed: bool = True
 
     def digest(self) -> bytes:
         """Return what is equal for equal series."""
@@ -66,7 +70,7 @@ class Series:
 
     def head(self, count: int) -> Series:
         """Return the first values."""
-        return Series(self.iterations[:count], self.values[:count], self.positions[:count])
+        return Series(self.iterations[:count], self.values[:count], self.positions[:count], self.placed)
 
     def first_difference(self, other: Series) -> int | None:
         """Return the place of the first value that differs; None where there is none."""
@@ -157,7 +161,7 @@ def first_difference(
 
 
 def _first(run: str, series: Mapping[str, Series], other: str, reference: Mapping[str, Series]) -> Difference:
-    """Return the difference that was reported first, as the run that is compared with goes on."""
+    """Return the difference that was reported first, as far as it shows, as the run that is compared with goes on."""
     empty = Series(np.empty(0, np.int32), np.empty(0), np.empty(0, np.int32))
     candidates = []
     for metric in {**reference, **series}:
@@ -165,8 +169,10 @@ def _first(run: str, series: Mapping[str, Series], other: str, reference: Mappin
         index = theirs.first_difference(ours)
         if index is not None:
             longer = theirs if index < len(theirs.values) else ours
-            candidates.append((int(longer.positions[index]), metric, index, int(longer.iterations[index])))
-    _, metric, index, iteration = min(candidates)
+            place = int(longer.iterations[index]), int(longer.positions[index])
+            candidates.append((not longer.placed, *place, metric, index))
+    unplaced, iteration, _, metric, index = min(candidates)
+    looped = any(bool(np.any(each.iterations >= 0)) for each in (*series.values(), *reference.values()))
     return Difference(
         run=run,
         other=other,
@@ -174,6 +180,7 @@ def _first(run: str, series: Mapping[str, Series], other: str, reference: Mappin
         iteration=iteration,
         value=_value(series.get(metric, empty), index),
         other_value=_value(reference.get(metric, empty), index),
+        placed=looped and not unplaced,
     )
 
 

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from deviate.collect.identity import RunValues, Series, read_series
+from deviate.collect.marks import STREAMS
 from deviate.collect.measured import OBSERVED, MeasuredMetric
 from deviate.collect.mined import MinedRun, RunSeries, mined_run
 from deviate.collect.reported import ReportedNumber, digits, observed_metric, reported_numbers
@@ -34,8 +35,10 @@ class ObservedSeries:
     @property
     def recorded(self) -> Series:
         """The values as those of a record file are read."""
-        values = self.mined.series.values
-        return Series(self.mined.iterations.astype(np.int32), values, np.arange(len(values), dtype=np.int32))
+        slot, values = self.mined.series.slot, self.mined.series.values
+        positions = np.arange(len(values), dtype=np.int32)
+        placed = slot.exact or slot.source in STREAMS
+        return Series(self.mined.iterations.astype(np.int32), values, positions, placed)
 
 
 @dataclass(frozen=True, eq=False)

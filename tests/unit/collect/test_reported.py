@@ -121,6 +121,20 @@ def test_files_that_runs_wrote_are_searched(folder):
     assert numbers["seed"].reason
 
 
+def test_what_stands_in_a_file_is_not_said_to_differ_before_what_has_a_place(tmp_path):
+    for name, loss in (("placed", 0.125), ("unplaced", 0.0)):
+        (tmp_path / name).mkdir()
+        experiment = make_experiment(tmp_path / name, [metric("loss")])
+        for index in range(2):
+            run = make_run(experiment, index, [(TICK, 3, 1.0, 3.0), (0, 3, 1.5, 0.5 + index * loss)])
+            run.written.mkdir()
+            (run.written / "result.txt").write_text(f"mse: {0.7 + index / 100}\n")
+        with open_tables(experiment) as tables:
+            [first] = tables.identities()["control"].differences
+        expected = ("loss", 3, True) if loss else ("mse", -1, False)
+        assert (first.metric, first.iteration, first.placed) == expected
+
+
 def test_runs_that_printed_the_same_are_identical_in_what_was_observed(tmp_path):
     experiment = make_experiment(tmp_path, [])
     for index, text in enumerate(["score 0.5\nscore 0.75\n", "score 0.5\nscore 0.75\n", "score 0.5\nscore 0.70\n"]):

@@ -307,6 +307,11 @@ def test_the_first_record_that_differs_is_told_with_both_values():
         "0.25 in control-0."
     )
     assert "before the main loop" in statement("control", parted("control", iteration=-1))
+    unplaced = parted("control", iteration=-1, placed=False)
+    assert "the first difference: test acc: 0.5 in control-2" in statement("control", unplaced)
+    assert statement("init", parted("init", iteration=-1, placed=False)) == (
+        "3 runs, of 2 kinds in what they reported, in test acc."
+    )
     ended = statement("control", parted("control", value=None))
     assert "which control-0 reports and control-2 does not" in ended
 

@@ -21,6 +21,7 @@ from deviate.analyse.naming.words import (
     word_lists,
     words_of,
 )
+from deviate.collect.observed.clocks import leading_clocks
 from deviate.collect.observed.data_rows import data_slots
 from deviate.collect.observed.names import DURATIONS, RATES
 from deviate.collect.observed.slots import Slot, SlotSeries
@@ -66,6 +67,8 @@ class _Seen(msgspec.Struct, frozen=True):
     values: list[Floats]
     varies: bool
     varies_within: bool
+    #: Whether it leads lines of all kinds, and only goes up.
+    leads: bool
 
     @property
     def whole(self) -> bool:
@@ -96,17 +99,19 @@ def judge(runs: Mapping[str, Sequence[SlotSeries]]) -> list[Judged]:
     for series in sorted(runs.values(), key=len, reverse=True):
         for one in series:
             slots.setdefault(one.slot.key, []).append(one)
+    clocks = leading_clocks(runs)
     data = data_slots((series[0].slot, max(len(one.values) for one in series)) for series in slots.values())
-    return [_judged(_seen(series), data.get(key, "")) for key, series in slots.items()]
+    return [_judged(_seen(series, leads=key in clocks), data.get(key, "")) for key, series in slots.items()]
 
 
-def _seen(series: Sequence[SlotSeries]) -> _Seen:
+def _seen(series: Sequence[SlotSeries], *, leads: bool) -> _Seen:
     values = [one.values for one in series]
     return _Seen(
         series[0].slot,
         values,
         varies=any(_differ(values[0], other) for other in values[1:]),
         varies_within=any(_differ(run[:1].repeat(len(run)), run) for run in values),
+        leads=leads,
     )
 
 
@@ -138,6 +143,8 @@ def _verdict(seen: _Seen, data: str) -> tuple[JudgedKind, str]:
         return "progress", "a progress bar says how far it is"
     if _is_clock(seen):
         return "time of day", "seconds since 1970"
+    if seen.leads:
+        return "counter", "it leads lines of several kinds and never goes down, as the clock of a log"
     words = set(words_of(name))
     if words & _LISTS["forecasts"]:
         return "progress", "a forecast of the time that is left"

@@ -48,8 +48,10 @@ def _parted(identity: Identity, weights: Evidence | None, *, expected: bool) -> 
         )
     apart = len(identity.classes)
     kinds = "all different" if apart == total else f"of {count(apart, 'kind')}"
-    first = min(identity.differences, key=lambda each: (each.iteration, identity.runs.index(each.run)))
+    first = min(identity.differences, key=lambda each: (not each.placed, each.iteration, identity.runs.index(each.run)))
     text = f"{count(total, 'run')}, {kinds} in what they reported"
+    if expected and not first.placed:
+        return f"{text}, in {first.metric}."
     return f"{text}, from {place_text(first)} on." if expected else f"{text}; {difference_text(first)}."
 
 
@@ -64,6 +66,8 @@ def difference_text(first: Difference) -> str:
 
 def place_text(first: Difference) -> str:
     """Name the record in which one run leaves another."""
+    if not first.placed:
+        return first.metric
     where = f"in iteration {first.iteration}" if first.iteration >= 0 else "before the main loop"
     return f"{first.metric} {where}"
 

@@ -49,6 +49,21 @@ def test_the_process_in_front_of_a_log_message_is_an_identifier():
     assert sorted(found.values()) == ["identifier", "metric"]
 
 
+def relative(*moments: int) -> str:
+    """A log whose lines begin with the milliseconds since it began."""
+    texts = ["Generating data", "Step Loss", "0 loss 1.25", "10 loss 1.5", "final loss = 1.75"]
+    return "".join(f"{moment:9d} {text}\n" for moment, text in zip(moments, texts, strict=True))
+
+
+def test_what_leads_lines_of_several_kinds_and_goes_up_is_the_clock_of_the_log():
+    one, other = relative(1069, 1083, 1960, 2009, 2090), relative(1114, 1131, 2071, 2115, 2200)
+    for runs in ((one, other), (one, other, "")):
+        found = judged(*runs)
+        assert sorted(each.slot.name for each in found.values() if each.kind == "metric") == ["final loss", "loss"]
+    descending = relative(1114, 1131, 2071, 2015, 2200), relative(1114, 1131, 2071, 2015, 1900)
+    assert [each.kind for each in judged(one, *descending).values()].count("metric") > 2
+
+
 def test_a_bar_says_how_far_it_is_and_its_last_rate_is_a_cost():
     bar = "train: 100%|██████████| 10/10 [00:01<00:00, {} it/s, loss={}]"
     found = judged(bar.format(8.31, 0.5), bar.format(7.7, 0.4))
