@@ -19,8 +19,11 @@ import msgspec
 
 from deviate.errors import BadOption
 
+#: Whatever no other factor names: the seed of hashes, too.
+OTHER = "other"
+
 #: Sources of nondeterminism that a seed decides and that vary with ``algo``.
-ALGORITHMIC = ("init", "shuffle", "augment", "layers", "other")
+ALGORITHMIC = ("init", "shuffle", "augment", "layers", OTHER)
 
 #: Draws that make or split the data set: varied only by name, since runs on other data are not identical runs.
 DATA = "data"

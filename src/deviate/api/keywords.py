@@ -33,6 +33,7 @@ class RunKeywords(TypedDict, total=False):
     timeout: float | None
     stall: float | None
     memory: float | None
+    warm: bool
     even_so: bool
     skip_alike: bool
     seed: int

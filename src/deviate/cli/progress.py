@@ -14,6 +14,7 @@ from rich.text import Text
 from deviate.cli.duration import show_duration
 from deviate.experiment import Run
 from deviate.replicate.events import (
+    ColdStart,
     LeftoverEnded,
     LeftToCluster,
     RunEnded,
@@ -114,6 +115,8 @@ class Progress:
             case LeftToCluster():
                 self._whole(f"{event.runs} go on without this command: type it again to follow them, or end them with")
                 self._whole(f"  {event.cancel}")
+            case ColdStart():
+                self._whole(f"not forked (--warm): {clean(event.reason)}", style="dim")
             case LeftoverEnded():
                 self._say(
                     Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")

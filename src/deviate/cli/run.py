@@ -93,6 +93,12 @@ REPORT_FILE = "report.md"
 @click.option("--timeout", type=float, metavar="SECONDS", help="End a run after this time.")
 @click.option("--stall", type=float, metavar="SECONDS", help="End a run that records and prints nothing for this time.")
 @click.option("--memory", type=float, metavar="GIB", help="End a run whose processes use more memory in all.")
+@click.option(
+    "--warm",
+    is_flag=True,
+    help="Import the training's frameworks once and fork each run from that, where --vary holds the implementation and "
+    "the factor other fixed (control, init, shuffle).",
+)
 @click.option("--seed", default=0, show_default=True, help="Seed from which the seeds of all runs are derived.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Copy files into the runs that are left out otherwise.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out of the runs.")

@@ -118,6 +118,7 @@ class ExperimentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     timeout: float | None = None
     stall: float | None = None
     memory: float | None = None
+    warm: bool = False
     include: list[str] = []
     exclude: list[str] = []
     link: list[str] = []

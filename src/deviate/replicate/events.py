@@ -26,6 +26,12 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True):
     total: int
 
 
+class ColdStart(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs that were to be forked are started in the ordinary way; said once for each reason."""
+
+    reason: str
+
+
 class RunProgress(msgspec.Struct, frozen=True, kw_only=True):
     """What was last heard of a run that goes on."""
 
@@ -108,6 +114,7 @@ class LeftToCluster(msgspec.Struct, frozen=True, kw_only=True):
 Event = (
     LeftoverEnded
     | RunStarted
+    | ColdStart
     | RunProgress
     | StepEnded
     | RunEnded

@@ -283,7 +283,8 @@ def note_start(ready: Ready, handle: Handle) -> None:
     """Store what it takes to find a command again that outlives this tool."""
     job = handle.job or msgspec.UNSET
     now = datetime.datetime.now().astimezone().isoformat(timespec="milliseconds")
-    info = msgspec.structs.replace(ready.info, pid=handle.pid, created=handle.created, job=job, started=now)
+    warm = list(handle.warm) or msgspec.UNSET
+    info = msgspec.structs.replace(ready.info, pid=handle.pid, created=handle.created, job=job, started=now, warm=warm)
     ready.folder.write_info(info)
 
 

@@ -49,6 +49,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     slot: int | None = None
     #: The run whose training this is, too; empty where it has its own.
     same_as: str = ""
+    #: What had been imported by the process that it was forked from; empty where it was started.
+    warm: list[str] = []
 
     @property
     def name(self) -> str:
@@ -97,6 +99,7 @@ def run_result(run: RunFiles) -> RunResult:
         host=info.host if info else "",
         slot=info.slot if info else None,
         same_as=info.same_as if info else "",
+        warm=(info.warm or []) if info else [],
     )
 
 

@@ -63,6 +63,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     stall: float | None = None
     #: GiB of memory that the processes of a run may hold together.
     memory: float | None = None
+    #: Fork runs from a process that has imported their frameworks.
+    warm: bool = False
     #: Go on where failures repeat, and train what would come out equal.
     even_so: bool = False
     #: Share trainings, too, where variants differ in the implementation alone and nothing of it was seen to vary.
@@ -131,6 +133,8 @@ def check_request(request: Request) -> None:
         raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
     check_executor(request.executor or DEFAULT_EXECUTOR)
     check_cluster(request)
+    if request.warm and request.executor in ENGINES:
+        raise BadOption("--warm is for runs on this machine", hint=f"leave it out, or --executor {request.executor}")
     limits = (
         ("timeout", request.timeout, "seconds"),
         ("stall", request.stall, "seconds"),
@@ -214,7 +218,7 @@ def option_words(request: Request) -> list[str]:
     }
     words = [word for name, value in single.items() if value is not None for word in (name, str(value))]
     words += [word for name, values in several.items() for value in values for word in (name, value)]
-    flags = {"--strict": request.strict, "--skip-alike": request.skip_alike}
+    flags = {"--strict": request.strict, "--skip-alike": request.skip_alike, "--warm": request.warm}
     return [*words, *(name for name, given in flags.items() if given)]
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import msgspec
 
+from deviate.analyse.source.leading import leading_packages
 from deviate.collect.observation import reports_metric
 from deviate.collect.runs import read_run
 from deviate.errors import FailedAlike, FirstRunFailed, NothingRecorded
 from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_experiment
-from deviate.replicate.events import Event, RunEnded, RunShared
+from deviate.replicate.events import ColdStart, Event, RunEnded, RunShared
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
+from deviate.replicate.executors.warm import PACKAGES, WarmExecutor
 from deviate.replicate.loop import replicate
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
@@ -104,7 +106,8 @@ def run_maker(
     overlay = {file: result.data for file, result in instrumented.items()}
     step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
     engine = make_engine(request, folder)
-    executor = make_executor(DEFAULT_EXECUTOR, 1 if engine else jobs)
+    warm = _warm_executor(folder, experiment, jobs) if request.warm else None
+    executor = warm or make_executor(DEFAULT_EXECUTOR, 1 if engine else jobs)
 
     def make(planned: Mapping[str, int], first: bool = True) -> Generator[Event, None, None]:
         options = ReplicateOptions(
@@ -125,13 +128,22 @@ def run_maker(
             twin=_itself if request.even_so or request.until else sharing.twin, options=options,
         )  # fmt: skip
         needless = []
-        with closing(stream) as events:
+        with closing(warm) if warm else nullcontext(), closing(stream) as events:
             for event in events:
                 needless += [event.run] if isinstance(event, RunShared) and event.twin is None else []
                 yield with_ordered_values(event, experiment)
+                for reason in warm.new_reasons() if warm else ():
+                    yield ColdStart(reason=reason)
         note_needless(folder, planned, needless)
 
     return make
+
+
+def _warm_executor(folder: ExperimentFolder, experiment: Experiment, jobs: int) -> WarmExecutor:
+    entry = folder.snapshot / experiment.entry
+    own = [entry.parent, folder.snapshot / experiment.folder, folder.snapshot]
+    packages = leading_packages(entry, own, PACKAGES) if experiment.entry else []
+    return WarmExecutor(jobs, experiment.command, packages)
 
 
 def _itself(run: Run) -> Run:

@@ -60,6 +60,8 @@ class Handle(msgspec.Struct, frozen=True):
     #: it from a later one with the same id.
     pid: int | None = None
     created: float | None = None
+    #: Packages that were imported when the command was forked; none where it was started.
+    warm: tuple[str, ...] = ()
 
 
 class Executor(Protocol):

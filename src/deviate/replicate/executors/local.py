@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from typing import Protocol
 
 import msgspec
 
@@ -41,10 +42,20 @@ def _with_threads(slot: Slot, threads: int) -> Slot:
     return msgspec.structs.replace(slot, cores=cores, threads=threads)
 
 
+class Command(Protocol):
+    """A process that was started, as `subprocess.Popen` shows it."""
+
+    pid: int
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """Return the exit status, negative for a signal; None while it runs."""
+
+
 class LocalTraining:
     """A command running on this machine, in a session of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], handle: Handle) -> None:
+    def __init__(self, process: Command, handle: Handle) -> None:
         self._process = process
         self._handle = handle
 
@@ -101,7 +112,7 @@ class LocalExecutor:
         self._slots = divide(cores or usable_cores(), jobs, devices)
         if threads is not None:
             self._slots = [_with_threads(slot, threads) for slot in self._slots]
-        self._running: list[subprocess.Popen[bytes]] = []
+        self._running: list[Command] = []
         self._supervisor = Supervisor()
 
     def slot(self, index: int) -> Slot:
@@ -110,11 +121,18 @@ class LocalExecutor:
 
     def start(self, launch: Launch) -> Handle:
         """Start a command in a session of its own, with nothing to read and its output in files."""
+        command = self.begin(launch)
+        self._running.append(command)
+        handle = msgspec.structs.replace(name_process(launch.runtime_file, command.pid), warm=self.warmth(command))
+        return self._supervisor.watch(handle, LocalTraining(command, handle), launch)
+
+    def begin(self, launch: Launch) -> Command:
+        """Start the process."""
         with ExitStack() as stack:
             stdout = stack.enter_context(launch.stdout.open("wb"))
             stderr = stack.enter_context(launch.stderr.open("wb"))
-            stack.enter_context(_held_to(launch.slot.cores))
-            process = subprocess.Popen(
+            stack.enter_context(held_to(launch.slot.cores))
+            return subprocess.Popen(
                 launch.argv,
                 cwd=launch.cwd,
                 env=dict(launch.environment),
@@ -123,9 +141,10 @@ class LocalExecutor:
                 stderr=stderr,
                 start_new_session=True,
             )
-        self._running.append(process)
-        handle = name_process(launch.runtime_file, process.pid)
-        return self._supervisor.watch(handle, LocalTraining(process, handle), launch)
+
+    def warmth(self, command: Command) -> tuple[str, ...]:
+        """Return what was imported when the command was forked; nothing where it was started."""
+        return ()
 
     def poll(self, handle: Handle) -> bool:
         """Tell whether the command, or something that it started, still runs; do what is due to end it."""
@@ -152,7 +171,7 @@ class LocalExecutor:
 
 
 @contextmanager
-def _held_to(cores: tuple[int, ...] | None) -> Iterator[None]:
+def held_to(cores: tuple[int, ...] | None) -> Iterator[None]:
     """Hold this thread to `cores` for a moment: a child inherits them and has no moment without.
 
     Setting them in the child between fork and exec would not be safe where the tool has threads.

@@ -144,3 +144,5 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     job: str | msgspec.UnsetType = msgspec.UNSET
     #: The run whose training this is, too, since both draw the same; empty where it has its own.
     same_as: str = ""
+    #: Packages that had been imported by the process that it was forked from; left out where it was started.
+    warm: list[str] | msgspec.UnsetType = msgspec.UNSET

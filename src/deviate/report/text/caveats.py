@@ -41,6 +41,12 @@ def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
         pairs = listed([f"{run.name} as {run.same_as}" for run in shared])
         message = f"{count(len(shared), 'run')} drew what another run drew and share its training ({pairs})."
         yield Caveat(slug="runs-shared", message=f"{message} --even-so trains each.", severity="note")
+    if warm := [run for variant in facts.variants for run in variant.runs if run.warm]:
+        message = (
+            f"{count(len(warm), 'run')} were forked from a process that had imported {listed(warm[0].warm)} (--warm): "
+            "what depends on addresses in memory is alike in them, and may differ between runs that are started."
+        )
+        yield Caveat(slug="runs-forked", message=message, severity="note")
     for name, runs in facts.definition.needless.items():
         message = (
             f"Nothing that varies with {name} was drawn for, so {count(runs, 'more run')} would draw what the first "

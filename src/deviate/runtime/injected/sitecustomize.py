@@ -1,7 +1,8 @@
 """Start Deviate's runtime in this process, then the sitecustomize that this one stands in front of.
 
 Input: the environment variable ``DEVIATE_RUNTIME``, path of a ``runtime.json`` (see `deviate_runtime`); without it
-nothing is started. Output: the files that `deviate_runtime` appends to.
+nothing is started. Output: the files that `deviate_runtime` appends to. With ``DEVIATE_WARM`` this process trains
+nothing, and those that it forks go on from here, see `deviate_runtime.warm`.
 """
 
 import _frozen_importlib_external
@@ -12,6 +13,11 @@ import sys
 def start_runtime():
     """Start the runtime; the training starts whatever goes wrong in it."""
     if not os.environ.get("DEVIATE_RUNTIME"):
+        return
+    if os.environ.get("DEVIATE_WARM"):
+        from deviate_runtime import warm
+
+        warm.serve()
         return
     try:
         import deviate_runtime

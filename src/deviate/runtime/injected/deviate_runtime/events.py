@@ -58,6 +58,16 @@ class Events:
         """Forget the file: it is the parent's."""
         self.begun = False
 
+    def later(self):
+        """Return the lines of the file after the two that it begins with."""
+        with open(self.path, "rb") as file:
+            return file.readlines()[2:]
+
+    def move(self, folder):
+        """Go on with a file in another folder, which `begin` makes."""
+        self.folder = folder
+        self.begun = False
+
     def write(self, event):
         """Append `event`."""
         if not self.begun:

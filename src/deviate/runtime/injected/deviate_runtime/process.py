@@ -31,7 +31,9 @@ class Process:
         "events",
         "forked",
         "forks",
+        "is_warm",
         "iteration",
+        "left_to_children",
         "predictions",
         "rank",
         "recorder",
@@ -59,6 +61,10 @@ class Process:
         #: Children forked so far: a number that identifies each of them, the same in every run.
         self.forks = 0
         self.forked = False
+        #: True where children that are forked are runs of their own, see `warm`.
+        self.is_warm = False
+        #: What is done in each of them, and not before.
+        self.left_to_children = []
         #: True once a loop in the source counted; from then on no framework's loop does.
         self.counts_source_loop = False
 
@@ -130,10 +136,12 @@ class Process:
 
     def before_fork(self):
         """Count the child that is about to be made."""
-        self.forks += 1
+        self.forks += not self.is_warm
 
     def after_fork(self):
         """Give a forked child files of its own, made when it has something to write."""
+        if self.is_warm:
+            return
         self.events.leave_to_parent()
         self.records.leave_to_parent()
         self.recorder.names.forget()
@@ -144,6 +152,32 @@ class Process:
         self.weights.forget()
         self.started = time.perf_counter()
         self.forked = True
+
+    def adopt(self, config):
+        """Be the first process of another run than the one that the runtime was started for, which has done nothing.
+
+        What was noted while libraries were imported is written into the files of this run. Whatever keeps a folder, a
+        path or a seed is given that of this run.
+        """
+        noted = self.events.later()
+        self.config.clear()
+        self.config.update(dict({"metrics": []}, **config))
+        self.events.move(config["records"])
+        self.records = Records(config["records"], self)
+        self.weights = Weights(self)
+        if self.streams is not None:
+            self.streams.adopt(self.config)
+        if self.predictions is not None:
+            self.predictions.adopt(self.config)
+        self.started = time.perf_counter()
+        self.is_warm = False
+        self.events.begin()
+        for do in self.left_to_children:
+            do()
+        for line in noted:
+            self.events.append_line(line)
+        install(self)
+        watch.redirect(self.config)
 
     def tick(self):
         """Count an iteration of the main loop."""

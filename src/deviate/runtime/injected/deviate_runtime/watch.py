@@ -26,6 +26,14 @@ def install(process):
             call_hooks(module, hooks[name], process)
 
 
+def redirect(config):
+    """Import from the copy of another run from now on."""
+    for finder in sys.meta_path:
+        if isinstance(finder, Finder):
+            finder.redirect = Redirect(config)
+            finder.redirect.map_paths()
+
+
 def wanted_hooks(process):
     """Return the functions to call, by the module after whose import they are called."""
     hooks = {}

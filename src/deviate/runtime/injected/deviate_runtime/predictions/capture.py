@@ -75,6 +75,11 @@ class Predictions:
         #: Seconds that the last writing took.
         self.writing = 0.0
 
+    def adopt(self, config):
+        """Begin in another run."""
+        self.callers = Callers(config)
+        self.forget()
+
     @property
     def wanted(self):
         """Whether to capture what the current thread does."""

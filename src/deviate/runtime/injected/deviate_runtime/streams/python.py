@@ -21,7 +21,11 @@ def patch_random(random, streams):
     wrap_functions(random, streams, module_generator)
     if hasattr(os, "register_at_fork"):
         # Registered after the hook of `random` itself, which seeds a forked child from the system.
-        os.register_at_fork(after_in_child=lambda: streams.controls and module_generator.restart_in_child(forked=True))
+        def restart():
+            if streams.controls and not streams.process.is_warm:
+                module_generator.restart_in_child(forked=True)
+
+        os.register_at_fork(after_in_child=restart)
 
 
 class Switched(Generator):

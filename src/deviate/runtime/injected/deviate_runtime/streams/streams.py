@@ -238,10 +238,22 @@ class Streams:
 
     def enter_child(self, *identity):
         """Give a child process draws of its own, the same in every run of the same seeds."""
+        if self.process.is_warm:
+            return
         self.lineage = (self.process.rank or 0, "child", *identity)
         self.counts = {}
         self.thread = get_ident()
         self.fingerprints.forget()
+
+    def adopt(self, config):
+        """Draw as in another run, whose seeds differ in other factors than the one that drew so far."""
+        self.seeds.update(config["seeds"])
+        self.varying = frozenset(config["varying"])
+        self.callers = Callers(config)
+        for generator in self.all_generators():
+            generator.states = {factor: state for factor, state in generator.states.items() if factor == OTHER}
+        marks = self.fingerprints.marks
+        self.fingerprints.marks = {slot: mark for slot, mark in marks.items() if slot[1] == OTHER}
 
     def is_reporting(self):
         """Tell whether this process writes what it draws: a run may start workers in every epoch, each with files."""

@@ -15,7 +15,10 @@ WARNING = " does not have a deterministic implementation"
 def set_threads(torch, process):
     """Give torch the threads that the run was given."""
     threads = process.config.get("threads")
-    if threads:
+    if process.is_warm:
+        # It starts threads, which no forked child has.
+        process.left_to_children.append(lambda: set_threads(torch, process))
+    elif threads:
         torch.set_num_threads(threads)
         write_switch(process, "torch.set_num_threads", threads)
 
