@@ -42,7 +42,7 @@ def _tick(metrics: list[Metric]) -> list[Metric]:
         )
         for index, metric in enumerate(metrics)
     ]
-    kept = questionary.checkbox("Keep which metrics? (space ticks, enter goes on)", choices=choices).unsafe_ask()
+    kept = questionary.checkbox("Keep which metrics? (space ticks, enter continues)", choices=choices).unsafe_ask()
     return [msgspec.structs.replace(metric, selected=index in kept) for index, metric in enumerate(metrics)]
 
 

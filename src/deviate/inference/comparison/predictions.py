@@ -28,7 +28,7 @@ class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
     accuracy_b: float | None
     #: Share of examples that a run of A and one of B label differently.
     between: Estimate
-    #: What of it is beyond what training again changes.
+    #: What of it is beyond what retraining changes.
     excess: Estimate
 
     @property
