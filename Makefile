@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 
-.PHONY: help setup demo test test-quick test-nightly lint types style docs check clean
+.PHONY: help setup demo test test-quick test-nightly lint types style docs gallery check clean
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
@@ -51,6 +51,9 @@ style: setup
 # Without the variable mkdocs-material advertises its successor at every build; with --quiet nothing would be strict.
 docs: setup ## Build the docs as a site into site/; a link that leads nowhere fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+gallery: setup ## Make the example reports that the site links; some minutes
+	$(BIN)/python docs/make_gallery.py
 
 check: lint test ## Lint, then test
 

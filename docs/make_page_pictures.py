@@ -1,7 +1,6 @@
 """Take the pictures of the report's page: python docs/make_page_pictures.py PROJECT EXPERIMENT.
 
-They are of an experiment like the one that this makes in a copy of examples/digits_mlp:
-``deviate run -n 5 --vary arms --name digits_mlp -- python train.py``. Needs chromium and chromedriver.
+They are of an experiment like the one that `make demo` makes of examples/digits_mlp. Needs chromium and chromedriver.
 """
 
 import base64
@@ -24,7 +23,11 @@ sys.path.insert(0, str(ROOT / "tests" / "browser"))
 from browsing import Browser, start  # noqa: E402
 
 #: Name, section at the top, width and height in pixels of the page, and pixels of the picture for each of them.
-SHOTS = (("report-desktop.png", "", 1280, 2900, 1), ("report-phone.png", "distribution", 360, 780, 2))
+SHOTS = (
+    ("report-first.png", "", 1280, 820, 1),
+    ("report-desktop.png", "", 1280, 2900, 1),
+    ("report-phone.png", "distribution", 360, 780, 2),
+)
 
 #: Colours of a picture, as many as a palette holds.
 COLOURS = 256

@@ -14,6 +14,15 @@ ROOT = Path(__file__).parents[1]
 #: Files beside the docs, and their pages.
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
+#: Reports that docs/make_gallery.py writes: what each shows, and the command.
+REPORTS = {
+    "baseline": ("How much do eight runs of one recipe differ?", "deviate report baseline"),
+    "why": ("Why do they differ: each source alone, and all of them", "deviate report why"),
+    "comparison": ("Is one recipe better than the other?", "deviate compare baseline slower"),
+    "gate": ("Did training get worse? A gate in continuous integration", "deviate check slower --against baseline"),
+    "plan": ("How many runs does a difference take?", "deviate plan baseline --difference 0.5"),
+}
+
 _LINK = re.compile(r"(\]\()([^)#\s:]+)")
 
 
@@ -21,11 +30,21 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made of files beside the docs."""
     for source, page in PAGES.items():
         files.append(File.generated(config, page, content=_page(ROOT / source)))
+    files.append(File.generated(config, "gallery.md", content=_gallery()))
     examples = ROOT / "examples"
     files.append(File.generated(config, "examples/index.md", content=_page(examples / "README.md")))
     for readme in sorted(examples.glob("*/README.md")):
         files.append(File.generated(config, f"examples/{readme.parent.name}.md", content=_page(readme)))
     return files
+
+
+def _gallery() -> str:
+    """List the reports that are there."""
+    made = {name: said for name, said in REPORTS.items() if (ROOT / "docs" / "gallery" / f"{name}.html").is_file()}
+    lines = [f"- [{question}](gallery/{name}.html): `{command}`" for name, (question, command) in made.items()]
+    without = "None is built into this copy of the site: `python docs/make_gallery.py` makes them, then `make docs`."
+    about = "Each page is one file that needs no network. Click the mark of a run: it is marked in all charts."
+    return "\n".join(["# Reports to look at", "", about if made else without, "", *lines, ""])
 
 
 def _page(readme: Path) -> str:

@@ -20,7 +20,19 @@ TURNS = {
     r"\bcame of\b": "outcome, became of",
     r"\bgoes round\b": "iterates",
     r"\bshare draws\b": "used the same random numbers",
+    r"\btells? (runs|rows) apart\b": "identifies the run",
+    r"\bnobody knows\b": "it is unknown",
+    r"\b(number|point|row|value|line) a (run|metric|group|layer|variant)\b": "one per run",
+    r"\btraining again changes\b": "retraining changes",
+    r"\bruns? went on\b|\bgoes on from\b": "ran, continues from",
 }
+
+#: Words of the longest sentence; lists between semicolons and behind colons count by themselves.
+LONGEST = 40
+
+#: Pages that list keys or reasons, and texts that are no prose: patterns and queries.
+LISTS = ("docs/decisions/", "docs/json-contracts.md", "CHANGELOG.md")
+NO_PROSE = re.compile(r"\(\^?\||\|\(|\bSELECT\b|#SBATCH|\\b|^[\w ]+$")
 
 #: Pages that show such turns as what to avoid.
 SHOWN = {"docs/contributing/voice.md"}
@@ -82,6 +94,39 @@ def test_no_page_has_a_banned_turn(page):
 )
 def test_a_banned_turn_is_found(text):
     assert banned(text)
+
+
+def sentences(text):
+    """Yield the sentences of a page or a message, with code, addresses of links, tables and headings left out."""
+    text = re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"(?m)^(?: {4}|\||#).*$", "", text)
+    text = re.sub(r"`[^`]*`", "code", re.sub(r"\]\([^)]*\)", "]", text))
+    yield from re.split(r"(?<=[.!?:;])\s+|\n\s*\n|(?m:^\s*(?:[-*]|\d+\.) )", text)
+
+
+def long_sentences(text):
+    counted = ((len(re.findall(r"[A-Za-z]{2,}", sentence)), sentence) for sentence in sentences(text))
+    return [f"{words} words: {' '.join(sentence.split())}" for words, sentence in counted if words > LONGEST]
+
+
+def test_no_message_has_a_sentence_too_long_to_read_once():
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {sentence}"
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for line, text in messages(path)
+        if not NO_PROSE.search(text)
+        for sentence in long_sentences(text)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if not page.startswith(LISTS)])
+def test_no_page_has_a_sentence_too_long_to_read_once(page):
+    assert long_sentences((ROOT / page).read_text(encoding="utf-8")) == []
+
+
+def test_a_long_sentence_is_found():
+    assert long_sentences("word " * 41) and not long_sentences("word " * 40 + ". " + "word " * 40)
 
 
 def test_plain_words_are_left_alone():

@@ -197,7 +197,7 @@ class StoredExperiment:
 
     @known_keywords()
     def predictions(self, *, metric: str | None = None, scores: bool = False) -> pd.DataFrame:
-        """Return what the completed runs predicted, one row a run and example.
+        """Return what the completed runs predicted, one row per run and example.
 
         Of each variant it is the evaluation that a report shows first; its examples are matched between the runs.
 
@@ -229,7 +229,7 @@ class StoredExperiment:
         return prediction_table(mains, scores=scores)
 
     def weights(self) -> pd.DataFrame:
-        """Return what is known of the weights that the completed runs kept, one row a run, moment and tensor.
+        """Return what is known of the weights that the completed runs kept, one row per run, moment and tensor.
 
         Every number is read, for the digests. `load_weights` returns the numbers. No row where none were kept
         (``weights="final"``, ``weights="every:5"`` or a pattern of checkpoints), or files are damaged.
@@ -339,7 +339,7 @@ class StoredExperiment:
 
     @known_keywords()
     def metrics(self, *, level: float = 0.95, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
-        """Return how much the completed runs differ, one row a variant and metric.
+        """Return how much the completed runs differ, one row per variant and metric.
 
         Returns
         -------
@@ -352,7 +352,7 @@ class StoredExperiment:
 
     @known_keywords()
     def groups(self, groups: str | Sequence[str], *, positive: str = "", level: float = 0.95) -> pd.DataFrame:
-        """Return how well the completed runs do on groups of examples, one row a group and rate.
+        """Return how well the completed runs do on groups of examples, one row per group and rate.
 
         Parameters are those of `report`.
 

@@ -24,12 +24,12 @@ def require_yes(question: str, *, yes: bool) -> None:
     Raises
     ------
     BadOption
-        Where there is nobody to ask.
+        Where this is no terminal, so Deviate cannot ask.
     click.Abort
         If the user does not agree.
     """
     if yes:
         return
     if not sys.stdin.isatty():
-        raise BadOption("nothing was removed: there is nobody to ask", hint="add --yes")
+        raise BadOption("nothing was removed: this is no terminal, so Deviate cannot ask", hint="add --yes")
     click.confirm(question, abort=True, err=True)

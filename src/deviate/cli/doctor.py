@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,9 @@ from deviate.cli.printing import Styled, examples, say
 
 if TYPE_CHECKING:
     from deviate.preflight.machine import Check
+
+#: Characters before what was found.
+MARGIN = 22
 
 _COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 
@@ -41,5 +46,7 @@ def _lines(check: Check) -> list[str]:
     from deviate.report.escape import clean
 
     state = click.style(f"{check.state:8}", fg=_COLOURS[check.state])
-    line = Styled(f"{state} {check.name:12} {clean(check.found)}")
-    return [line, f"{'':21} {check.advice}"] if check.advice else [line]
+    width = max(shutil.get_terminal_size().columns - MARGIN, MARGIN)
+    first, *rest = textwrap.wrap(clean(check.found), width) or [""]
+    below = [*rest, *(textwrap.wrap(check.advice, width) if check.advice else [])]
+    return [Styled(f"{state} {check.name:12} {first}"), *(f"{'':{MARGIN}}{line}" for line in below)]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "run",
     multiple=True,
     metavar="COLUMN",
-    help="Column that tells runs apart, such as seed; repeatable.",
+    help="Column that identifies the run, such as seed; repeatable.",
 )
 @click.option(
     "--iteration-column", "iteration", default="", metavar="COLUMN", help="Column that counts epochs or steps."
@@ -100,7 +100,7 @@ def command(as_json: bool, **options: Any) -> None:
     """Make an experiment from results of other tools.
 
     PATHS are tables (csv, json), folders of TensorBoard, MLflow or wandb, or logs. A run is one training: a column
-    (seed, run) tells runs apart, or each file is a run. Epochs, folds and test examples are no runs, and are refused.
+    (seed, run) identifies it, or each file is a run. Epochs, folds and test examples are no runs, and are refused.
     Nothing is known of what varied between imported runs, and reports say so.
 
     An archive that `deviate export` wrote is taken in as it was, with everything that is known of its runs.

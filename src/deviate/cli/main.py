@@ -71,7 +71,7 @@ def _refused(error: OSError) -> SystemRefused:
     where = f"{error.filename}: " if error.filename else ""
     return SystemRefused(
         f"{where}{error.strerror or error}",
-        hint="runs that have ended are kept; once the cause is gone, the same command goes on from here",
+        hint="runs that have ended are kept; once the cause is gone, the same command continues from here",
     )
 
 
@@ -86,4 +86,4 @@ def _say(error: DeviateError) -> None:
 
 def _stopped(words: Sequence[str]) -> str:
     """Say what Ctrl-C did; of a `run` also that nothing is lost."""
-    return "stopped; the same command goes on from here" if words[:1] == ["run"] else "stopped"
+    return "stopped; the same command continues from here" if words[:1] == ["run"] else "stopped"

@@ -173,10 +173,10 @@ class Progress:
 def _going_on(event: GoesOn) -> Iterator[str]:
     if event.changed:
         changed = listed(event.changed, most=10)
-        yield f"{event.name!r} goes on from its copy of the project, although changed since: {changed}"
+        yield f"{event.name!r} continues from its copy of the project; changed since: {changed}"
     if event.aside:
         yield (
-            f"{event.name!r} goes on from its copy of the project; not named by its source, so they decide nothing: "
+            f"{event.name!r} continues from its copy of the project; not named by its source, so they decide nothing: "
             f"{listed(event.aside, most=3)}"
         )
 

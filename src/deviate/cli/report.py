@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 )
 @click.argument("name", shell_complete=experiment_names)
 @output_options(
-    "terminal, md, tex, json, html (a page with figures), csv (every record), summary (one row a metric), groups "
-    "(one row a group and rate) or weights (one row a layer and kept moment)."
+    "terminal, md, tex, json, html (a page with figures), csv (every record), summary (one row per metric), groups "
+    "(one row per group and rate) or weights (one row per layer and kept moment)."
 )
 @click.option("--metric", "metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")

@@ -88,7 +88,7 @@ def _tick(lines: Sequence[str], chosen: Sequence[bool]) -> list[int]:
     if not choices:
         return []
     kept: list[int] = questionary.checkbox(
-        "Keep which metrics? (space ticks, enter goes on)", choices=choices
+        "Keep which metrics? (space ticks, enter continues)", choices=choices
     ).unsafe_ask()
     return kept
 

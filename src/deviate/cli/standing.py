@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 #: Experiments that are listed; `deviate list` has all.
 LISTED = 5
 
-#: Characters of a command beside which others are aligned.
-LONGEST = 60
-
 #: Files of these names, or that begin or end with one of them, are likely to train.
 TRAINING_NAMES = ("train", "main", "run", "fit")
 
@@ -68,11 +65,10 @@ def _with_experiments(workspace: Workspace, overviews: Sequence[Mapping[str, Any
 
 
 def _explained(commands: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a line for each command with what it does; a long one moves no other."""
+    """Return a line for each command, behind what it does: so that a long one can be copied."""
     from deviate.cli.list import aligned
 
-    fitting = iter(aligned([each for each in commands if len(each[0]) <= LONGEST]))
-    return [next(fitting) if len(each[0]) <= LONGEST else "  ".join(each) for each in commands]
+    return aligned([(what, command) for command, what in commands])
 
 
 def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
@@ -97,14 +93,12 @@ def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
 
 
 def _without(scripts: Sequence[str]) -> list[str]:
-    from deviate.cli.list import aligned
-
     command = f"python {shlex.quote(scripts[0])}" if scripts else "python train.py"
     seen = f"Scripts that may train: {', '.join(scripts[:LISTED])}." if scripts else ""
     return [
         f"No experiment in this folder yet. {seen}".rstrip(),
         "",
-        *aligned(
+        *_explained(
             [
                 (f"deviate run -n 8 -- {command}", "train 8 times and report how much the metrics differ"),
                 (f"deviate audit -- {command}", "list the sources of nondeterminism, before a long training"),

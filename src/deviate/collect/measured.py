@@ -1,4 +1,4 @@
-"""The metrics of an experiment as they were recorded, and how the records of each become one number a run."""
+"""The metrics of an experiment as they were recorded, and how the records of each become one number per run."""
 
 from __future__ import annotations
 

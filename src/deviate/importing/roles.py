@@ -115,7 +115,7 @@ def _counting(columns: list[str], words: tuple[str, ...], options: TableOptions)
 
 
 def _runs(rows: list[Row], columns: list[str]) -> tuple[str, ...]:
-    """Return the column that tells runs apart; where names and seeds do not go one with one, both."""
+    """Return the column that identifies the runs; where names and seeds do not go one with one, both."""
     columns_of_runs = [name for word in RUNS for name in columns if plain(name) == word]
     if len(columns_of_runs) < 2:
         return tuple(columns_of_runs) or tuple(filter(None, [_first_of(columns, NAMES)]))

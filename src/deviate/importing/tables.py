@@ -80,7 +80,7 @@ def _remedy(name: str, value: str, roles: Roles) -> str:
     option = (
         f"take one: --where {shlex.quote(f'{name}={value}')}; or the mean of each run: --mean-over {shlex.quote(name)}"
     )
-    return option if roles.run else f"{option} (each file is one run, for no column tells runs apart)"
+    return option if roles.run else f"{option} (each file is one run, because no column identifies runs)"
 
 
 def _check_rows_identified(table: Table, roles: Roles, options: TableOptions) -> None:

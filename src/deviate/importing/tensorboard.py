@@ -38,7 +38,7 @@ def read_tensorboard(folders: list[Path]) -> ForeignResults:
         runs=in_order(_run(label, events) for label, events in runs.items() if label not in around),
         notes=[
             "Times are counted from the first event of each run; TensorBoard stores values as 32-bit floats.",
-            *(f"{label} is no run of its own, but goes with {near}: {_why_silent(runs[label].files)}."
+            *(f"{label} is not a separate run, but belongs to {near}: {_why_silent(runs[label].files)}."
               for label, near in around.items()),
         ],
     )  # fmt: skip

@@ -58,7 +58,7 @@ def counted_by(name: str) -> str:
 
 
 def check_run_column(name: str) -> None:
-    """Refuse a column that cannot tell runs apart.
+    """Refuse a column that cannot identify the runs.
 
     Raises
     ------

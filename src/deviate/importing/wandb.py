@@ -26,7 +26,7 @@ def read_wandb(roots: list[Path]) -> ForeignResults:
     # Without values in either, a run failed before its first.
     kept = {_folder(path) for path in loose}
     runs = [_or_broken(path, run) for path, run in read.items() if run.readings or path.parent not in kept]
-    notes = ["Of some runs only the summary is there: one value a metric, no learning curve."] if loose else []
+    notes = ["Of some runs only the summary is there: one value per metric, no learning curve."] if loose else []
     return ForeignResults(runs=in_order([*runs, *(_from_summary(path) for path in loose)]), notes=notes)
 
 

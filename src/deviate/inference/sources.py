@@ -75,7 +75,7 @@ def rank(table: SpreadAcross) -> Ranking:
 
 
 def spread_across(variants: Sequence[VariantFacts], level: float) -> list[SpreadAcross]:
-    """Return one table a metric, a row a variant; none where there is only one variant.
+    """Return one table a metric, a row per variant; none where there is only one variant.
 
     Times are left out: they vary with the machine, whatever varies in the training. Intervals are at the confidence
     level `level`, in (0, 1).

@@ -1,4 +1,4 @@
-"""When each run went on, and beside which others."""
+"""Runs over time, and beside which others."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def class_name(predicted: Predictions, label: int) -> str:
 
 
 def prediction_table(evaluations: Iterable[Evaluation], *, scores: bool = False) -> pd.DataFrame:
-    """Return the predictions of evaluations as a table, one row a run and example; unmatched ones have no rows.
+    """Return the predictions of evaluations as a table, one row per run and example; unmatched ones have no rows.
 
     Columns ``variant``, ``run``, ``example``, ``target``, ``prediction`` and ``score``; with `scores` one more for each
     class, where they were kept.

@@ -13,7 +13,7 @@ from deviate.experiment import Direction
 from deviate.measure.reach import Reached, reached_best, reached_threshold
 from deviate.results.options import Bar
 
-#: What the samples are called in the column of aggregates: there is one value a run, and nothing was chosen.
+#: What the samples are called in the column of aggregates: there is one value per run, and nothing was chosen.
 FIRST = "first"
 
 

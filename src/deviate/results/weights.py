@@ -49,7 +49,7 @@ def _read(run: RunFiles) -> RunWeights:
 
 
 def weights_table(variants: Mapping[str, Mapping[str, RunWeights]]) -> pd.DataFrame:
-    """Return what is known of every tensor that runs kept, one row a run, moment and tensor.
+    """Return what is known of every tensor that runs kept, one row per run, moment and tensor.
 
     Every number is read, for the digests. Columns ``variant``, ``run``, ``iteration`` and ``file`` (both missing for
     the final weights), ``tensor``, ``shape``, ``dtype`` and ``digest``.

@@ -58,7 +58,7 @@ def test_wide_letters_take_two_columns():
 
 
 @pytest.mark.parametrize(
-    ("words", "said"), [(["run", "--", "x"], "the same command goes on from here"), (["list"], "stopped")]
+    ("words", "said"), [(["run", "--", "x"], "the same command continues from here"), (["list"], "stopped")]
 )
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, click.Abort])
 def test_ctrl_c_ends_with_what_to_do(monkeypatch, capsys, words, said, kind):

@@ -85,7 +85,7 @@ def test_alone_in_a_new_folder_it_names_the_scripts_that_may_train(folder):
         (folder / name).write_text("")
     lines = typed().stdout.splitlines()
     assert lines[0] == "No experiment in this folder yet. Scripts that may train: my_train.py, train.py, run_all.py."
-    assert any(line.startswith("deviate run -n 8 -- python my_train.py") for line in lines)
+    assert any(line.endswith("  deviate run -n 8 -- python my_train.py") for line in lines)
     assert len(lines) <= 12
 
 
@@ -94,26 +94,26 @@ def test_alone_in_a_project_it_says_what_is_missing_and_what_comes_next(folder):
     write_experiment(folder, "wider", VALUES)
     lines = typed().stdout.splitlines()
     assert len(lines) <= 12
-    (again,) = [line for line in lines if line.endswith("make the 1 failed runs again")]
-    assert again.startswith("deviate run -n 3 --vary algo+impl --name base --retry-failed ")
-    assert any(line.startswith("deviate compare wider base ") for line in lines)
+    (again,) = [line for line in lines if line.startswith("make the 1 failed runs again")]
+    assert "  deviate run -n 3 --vary algo+impl --name base --retry-failed " in again
+    assert any(line.endswith("  deviate compare wider base") for line in lines)
 
 
 def test_alone_it_offers_only_what_can_be_done(folder):
     write_experiment(folder, "base", VALUES, variant="control")
     write_experiment(folder, "lost", {"test acc": []}, failed=2)
     (folder / "table.csv").write_text("seed,acc\n1,0.5\n2,0.6\n")
-    assert not any(line.startswith("deviate compare") for line in typed().stdout.splitlines())
+    assert not any("  deviate compare" in line for line in typed().stdout.splitlines())
     assert typed("import", "table.csv", "--name", "read").exit_code == 0
     lines = typed().stdout.splitlines()
-    assert not any(line.startswith("deviate run") for line in lines)
-    assert any(line.startswith("deviate compare base read ") for line in lines)
+    assert not any("  deviate run" in line for line in lines)
+    assert any(line.endswith("  deviate compare base read") for line in lines)
 
 
 def test_alone_it_adds_runs_of_the_variants_that_are_there(folder):
     write_experiment(folder, "base", VALUES, variant="control")
-    (again,) = [line for line in typed().stdout.splitlines() if line.endswith("add runs")]
-    assert again.startswith("deviate run -n 4 --vary control --name base ")
+    (again,) = [line for line in typed().stdout.splitlines() if line.startswith("add runs")]
+    assert "  deviate run -n 4 --vary control --name base " in again
 
 
 def test_names_and_variants_are_completed(folder):

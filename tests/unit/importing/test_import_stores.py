@@ -155,7 +155,7 @@ def test_a_folder_without_scalars_around_runs_is_no_run_and_is_named(torch_write
         writer.add_scalar("acc", 0.5, 0)
     results = read_tensorboard([root])
     assert [run.label for run in results.runs] == ["seed0"]
-    assert results.notes[1] == "logs is no run of its own, but goes with seed0: no scalar in the event file."
+    assert results.notes[1] == "logs is not a separate run, but belongs to seed0: no scalar in the event file."
 
 
 # Protocol buffers

@@ -161,7 +161,7 @@ def test_an_explanation_says_where_probes_part_and_what_was_not_seen():
     apart = Explanation(factor="init", lines=[line(file="")], first_difference=0, complete=False)
     assert list(explanation_answer(apart))[1:] == [
         "The two probes first differ at no line of the program.",
-        "The probes were ended while they went on: counts are of what was seen until then.",
+        "The probes were stopped early: counts cover what they did until then.",
     ]
     assert list(explanation_answer(Explanation(factor="init", lines=[]))) == ["Nothing was seen to draw for `init`."]
 

@@ -127,7 +127,7 @@ def results(
     frame: pd.DataFrame | None = None,
     **extra: object,
 ) -> Results:
-    """Return what was recorded: by variant and metric one value a run, None where a run recorded none.
+    """Return what was recorded: by variant and metric one value per run, None where a run recorded none.
 
     `names` are recorded names with the index of their metric, where that is not the one of the same name.
     """

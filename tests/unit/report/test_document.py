@@ -329,7 +329,7 @@ def test_runs_that_diverged_are_named_in_the_first_sentences_with_what_leaves_th
     values = {"train loss": [0.5, math.nan, 0.25, math.inf], "test acc": [91.0, 10.0, 92.0, 10.0]}
     said = cases.document({ALGO: values}).variants[0].headline
     assert said[2] == (
-        "2 of 4 completed runs ended with a train loss that is no number (algo+impl-1 and algo+impl-3); "
+        "2 of 4 completed runs ended with a train loss that is not finite (algo+impl-1 and algo+impl-3); "
         "their test acc still count here, which --weak 'train loss' changes."
     )
     alone = cases.document({ALGO: {"train loss": values["train loss"]}}).variants[0].headline

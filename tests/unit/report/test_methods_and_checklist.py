@@ -39,7 +39,7 @@ def test_numbers_of_runs_are_those_of_the_runs():
     assert "Of 12 runs, 6 completed and enter the statistics; 1 failed, 1 timed out and 4 were not run." in text
     assert "was planned to be run 4 times" in said(cases.not_started())
     assert "Of 2 runs, none completed; 2 failed." in said(cases.none_completed())
-    assert "was run once with Deviate 0.1.0. It completed. Each run" in said(cases.single())
+    assert "was run once with Deviate 0.1.0. It completed. We report one value" in said(cases.single())
     assert answers(cases.single())[TIME].answer == "algo+impl: 3 s a run. 1 run was timed: 3.0 s."
 
 

@@ -75,7 +75,7 @@ def test_an_array_of_pictures_is_shown_by_the_number_of_each_example(tmp_path):
         assert head == "data:image/png;base64"
         assert (pixels_of(base64.b64decode(data)) == flip.example).all()
     html = render_html(experiment_page(facts, "full"))
-    assert re.search(r'<td><img src="data:image/png;base64,[^"]+" alt="picture 4 × 6"', html)
+    assert re.search(r'<td[^>]*><img src="data:image/png;base64,[^"]+" alt="picture 4 × 6"', html)
     assert f"| {flips(facts)[0].example} |" in render_markdown(experiment_page(facts, "full"))
     known = json.loads(experiment_json(facts))["predictions"][0]["classification"]["flips"]
     assert list(known[0])[-2:] == ["input", "picture"]

@@ -22,7 +22,7 @@ MOST_BYTES = 256 << 20
 MOST_DEPTH = 20
 #: Columns or keys of one file.
 MOST_SERIES = 5_000
-#: Words of a column that tell rows apart: ``split``, ``metric``.
+#: Words of a column that identify the rows: ``split``, ``metric``.
 MOST_LABELS = 30
 
 _TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}

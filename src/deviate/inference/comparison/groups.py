@@ -36,7 +36,7 @@ class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
     accuracy_b: float
     #: Share of examples that a run of A and one of B label differently.
     between: Estimate
-    #: What of it is beyond what training again changes.
+    #: What of it is beyond what retraining changes.
     excess: Estimate
     #: Mean accuracy of A less that of B, in [-1, 1], and the runs of each side that it is of.
     difference: Effect

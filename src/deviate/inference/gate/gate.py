@@ -160,7 +160,7 @@ def _direction(match: Match, options: ComparisonOptions) -> Direction:
     if direction is None:
         name = match[0].name
         raise BadOption(
-            f"nobody knows whether higher or lower values of {name!r} are better",
+            f"it is unknown whether higher or lower values of {name!r} are better",
             hint=f"type --direction '{name}=higher'",
         )
     return direction

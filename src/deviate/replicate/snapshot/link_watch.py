@@ -53,7 +53,7 @@ def _stat(path: Path) -> tuple[int, int] | None:
 def written_to(before: State, after: State) -> list[str]:
     """Return a warning for each shared path that is not as it was."""
     return [
-        f"{path} is shared with the project by a link and changed while this run went on"
+        f"{path} is shared with the project by a link and changed during this run"
         for path in sorted(before)
         if before[path] != after.get(path)
     ]

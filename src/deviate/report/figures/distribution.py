@@ -46,7 +46,7 @@ def distribution_figures(facts: ExperimentFacts) -> list[Figure]:
 
 
 def distribution_figure(measured: Sequence[Row], level: float, order: Sequence[str]) -> Figure:
-    """Draw the runs of one metric, a row a variant.
+    """Draw the runs of one metric, a row per variant.
 
     Each variant measured a value or more. `order` has all variants of the report: each has the same colour everywhere.
     """
@@ -104,7 +104,7 @@ def _ends(measured: Sequence[Row]) -> list[float]:
 
 
 def _runs(measured: Sequence[Row]) -> list[dict[str, Any]]:
-    """Return a row a variant with a list of all its runs."""
+    """Return a row per variant with a list of all its runs."""
     return [
         {
             "variant": variant,
@@ -195,11 +195,9 @@ def _mean_views(x: dict[str, Any], position: dict[str, Any], small: float) -> li
 
 def _description(measured: Sequence[Row], level: float) -> str:
     sentences = [_sentence(variant, metric) for variant, metric in measured]
-    drawn = ["a point a run"]
+    drawn = ["each point is one run"]
     if any(metric.n >= BOX_FROM for _, metric in measured):
-        drawn.append(
-            "the box is the middle half of the runs with their median, the line through it goes from end to end"
-        )
+        drawn.append("the box spans the middle half of the runs and marks their median, the line spans all runs")
     if any(metric.ci_mean.known for _, metric in measured):
         drawn.append(f"the diamond is the mean with its {show_level(level)} confidence interval")
     elif any(metric.n > 1 for _, metric in measured):

@@ -35,7 +35,7 @@ def factor_figure(table: SpreadAcross, order: Sequence[str], level: float) -> Fi
     """Draw the SD of one metric with its interval, a bar for each variant whose runs differ."""
     ranking = rank(table)
     sentences = [_sentence(row, table.unit) for row in (*ranking.differing, *ranking.equal, *ranking.unknown)]
-    key = f"Whiskers: {show_level(level)} confidence interval of the SD; an arrow where it goes on."
+    key = f"Whiskers: {show_level(level)} confidence interval of the SD; an arrow where it extends beyond the chart."
     return Figure(
         slug=slug("factors", table.metric),
         section="factors",

@@ -30,6 +30,9 @@ BAND_FROM = 3
 #: Opacity of a run's line: of few runs each is seen, of many the crowd.
 FAINTEST = 0.12
 
+#: Significant digits of the first difference.
+APART_DIGITS = 3
+
 #: What the pointer is on, to Vega.
 POINTED = "pointed"
 
@@ -102,7 +105,7 @@ def _y(metric: MetricCurves) -> dict[str, Any]:
 
 
 def _runs(variants: Sequence[VariantCurves]) -> list[dict[str, Any]]:
-    """Return a row a run with lists of its points, so that names are not repeated."""
+    """Return a row per run with lists of its points, so that names are not repeated."""
     return [
         {"variant": variant.variant, "run": run.run, "iteration": run.iterations, "value": run.values}
         for variant in variants
@@ -111,7 +114,7 @@ def _runs(variants: Sequence[VariantCurves]) -> list[dict[str, Any]]:
 
 
 def _run_view(at: dict[str, Any], runs: int) -> dict[str, Any]:
-    """Draw a line a run, faint; the one that the pointer is on stands out and is named."""
+    """Draw a line per run, faint; the one that the pointer is on stands out and is named."""
     faint = max(FAINTEST, min(0.6, 4 / runs))
     pointed = {"type": "point", "fields": ["run"], "on": "pointerover", "clear": "pointerout"}
     on_run = {"param": POINTED, "empty": False}
@@ -164,7 +167,7 @@ def _parting(variants: Sequence[VariantCurves]) -> list[dict[str, Any]]:
     parting = variants[0].parting if len(variants) == 1 else None
     if parting is None or parting.iteration is None or parting.iteration <= variants[0].band.iterations[0]:
         return []
-    return [{"iteration": parting.iteration, "what": "runs part"}]
+    return [{"iteration": parting.iteration, "what": "first difference"}]
 
 
 def _one_of_several(metric: MetricCurves) -> list[str]:
@@ -191,4 +194,5 @@ def _parted(variant: VariantCurves) -> str:
         return ""
     if parting.iteration is None:
         return f" The runs are equal at all {count(parting.compared, 'iteration')} compared."
-    return f" The runs part at iteration {parting.iteration}, where they are {show(parting.apart)} apart."
+    apart = show(float(f"{parting.apart:.{APART_DIGITS}g}"))
+    return f" The runs differ from iteration {parting.iteration} on, there by {apart}."

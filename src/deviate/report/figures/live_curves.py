@@ -18,7 +18,7 @@ POINTS = 200
 
 
 def live_figure(live: LiveExperiment) -> Figure | None:
-    """Draw a line a run with a point at its latest value; None before a run has a value."""
+    """Draw a line per run with a point at its latest value; None before a run has a value."""
     drawn = [run for run in live.runs if run.values]
     if not drawn:
         return None

@@ -60,7 +60,7 @@ def _abstention(facts: Stability, known: Correctness) -> Figure:
         slug=slug("abstention", facts.variant),
         section="predictions",
         title="Answering only where runs agree",
-        description=f"Of {count(len(facts.runs), 'run')}, so many must give the same label.",
+        description=f"Number of the {count(len(facts.runs), 'run')} that must agree on the label.",
         spec=curve(points, "runs that agree", "share, %"),
     )
 

@@ -29,7 +29,7 @@ def timeline_figures(facts: ExperimentFacts) -> list[Figure]:
         Figure(
             slug="timeline",
             section="time",
-            title="When each run went on",
+            title="Runs over time",
             description=_description(timeline),
             spec=_chart(timeline, order),
         )

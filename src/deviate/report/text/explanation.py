@@ -22,7 +22,7 @@ def explanation_answer(explanation: Explanation) -> Iterator[str]:
         where = f"at {place_text(first)}" if first.exact else place_text(first)
         yield f"The two probes first differ {where}."
     if not explanation.complete:
-        yield "The probes were ended while they went on: counts are of what was seen until then."
+        yield "The probes were stopped early: counts cover what they did until then."
 
 
 def place_text(line: DrawingLine) -> str:

@@ -106,7 +106,9 @@ def varied_statement(facts: VariantProof) -> str:
     varying = [name for name, varies in _varying(variant, facts) if varies]
     held = [name for name, factor in _SPARED if factor not in variant.varying]
     if not set(ALGORITHMIC) <= variant.varying:
-        nothing = _PINNED if _is_noiseless(facts, variant) else "Nothing was drawn for what was to vary."
+        nothing = (
+            _PINNED if _is_noiseless(facts, variant) else "The program uses no randomness of the kind that was to vary."
+        )
         return f"Only {joined(varying)} varied." if varying else nothing
     kept = f"; {joined(held)} {'was' if held == ['the implementation'] else 'were'} held fixed" if held else ""
     pinned = f" {_PINNED}" if _is_noiseless(facts, variant) else ""

@@ -153,7 +153,7 @@ def _decided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
         yield f"That is more than noise (p {numbers.compared_p(metric.p_worse_adjusted)}, one-sided)."
     elif metric.outcome == "not worse":
         p = numbers.compared_p(metric.p_not_worse)
-        yield f"That it is not beyond the limit is shown (p {p}, one-sided)."
+        yield f"The drop stays within the limit (one-sided p {p})."
         if metric.sd_ratio is not None and metric.sd_ratio >= UNEQUAL_SDS:
             yield (
                 f"Its SD is {metric.sd_ratio:.1f} times that of the other side: if its bad runs lie far from the rest, "
@@ -194,8 +194,9 @@ def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
         yield f"{metric.reason[:1].upper()}{metric.reason[1:]}."
     else:
         yield (
-            f"Neither that it is beyond the limit (p {numbers.compared_p(metric.p_worse_adjusted)}) nor that it is not "
-            f"(p {numbers.compared_p(metric.p_not_worse)}) is shown."
+            "These runs show neither that the drop exceeds the limit (p "
+            f"{numbers.compared_p(metric.p_worse_adjusted)}) nor that it stays within it (p "
+            f"{numbers.compared_p(metric.p_not_worse)})."
         )
     if metric.runs_needed is not None:
         yield f"If the means are where they seem to be, {metric.runs_needed} runs of each decide it in 4 of 5 cases."

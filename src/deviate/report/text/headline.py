@@ -36,12 +36,12 @@ def figure_headline(facts: VariantFacts) -> list[str]:
 
 
 def screen_headline(facts: VariantFacts) -> list[str]:
-    """Say the same without what the table shows."""
-    return [*_answer(facts), *until_sentences(facts.stopped)]
+    """Say the same without what the table shows: ends, and the interval of the SD."""
+    return [*_answer(facts, brief=True), *until_sentences(facts.stopped)]
 
 
-def _answer(facts: VariantFacts) -> list[str]:
-    return [*_other_data(facts), *_spread(facts)]
+def _answer(facts: VariantFacts, *, brief: bool = False) -> list[str]:
+    return [*_other_data(facts), *_spread(facts, brief=brief)]
 
 
 def _other_data(facts: VariantFacts) -> list[str]:
@@ -53,7 +53,7 @@ def _other_data(facts: VariantFacts) -> list[str]:
     return [f"These are not identical runs: the {facts.completed} runs of {facts.variant} had {kinds}."]
 
 
-def _spread(facts: VariantFacts) -> list[str]:
+def _spread(facts: VariantFacts, *, brief: bool) -> list[str]:
     if not facts.completed:
         return [_nothing_completed(facts.variant, facts.runs)]
     reported = _reported(facts)
@@ -61,7 +61,7 @@ def _spread(facts: VariantFacts) -> list[str]:
         completed = count(facts.completed, "run")
         return [f"{completed} of {facts.variant} completed, but no metric has a finite value in any of them."]
     main = main_metric(reported)
-    first = [*_failed(facts.failures), *_far(main, facts.runs), _spread_sentence(main, facts)]
+    first = [*_failed(facts.failures), *_far(main, facts.runs), _spread_sentence(main, facts, brief=brief)]
     return [*first, *_varied(facts), *_diverged_sentence(facts)]
 
 
@@ -104,7 +104,7 @@ def _nothing_completed(variant: str, runs: Sequence[RunResult]) -> str:
     return f"No run of {variant} completed{how}: there is nothing to measure."
 
 
-def _spread_sentence(metric: MetricSpread, facts: VariantFacts) -> str:
+def _spread_sentence(metric: MetricSpread, facts: VariantFacts, *, brief: bool) -> str:
     text, completed = MetricText(metric), facts.completed
     what = f"{metric.name} ({metric.aggregate})"
     over = f"{metric.n}" if metric.n == completed else f"{metric.n} of {completed}"
@@ -113,6 +113,8 @@ def _spread_sentence(metric: MetricSpread, facts: VariantFacts) -> str:
         return f"{what} of {ran}: {text.mean}{text.unit}. How much runs differ shows from two runs on."
     if metric.spread.identical:
         return f"{what} was exactly {text.mean}{text.unit} in all {over} runs."
+    if brief:
+        return f"{what} over {over} runs: {text.mean} ± {text.sd}{text.unit} (mean ± SD)."
     interval = f"; {show_level(metric.ci_sd.level)} CI of the SD {text.ci_sd}" if metric.ci_sd.known else ""
     interval += f", {sd_basis(metric.ci_sd)}" if interval else ""
     mean = f"{text.mean} ± {text.sd}{text.unit} (mean ± SD{interval})"
@@ -186,7 +188,7 @@ def _diverged_sentence(facts: VariantFacts) -> list[str]:
     names = listed([run.name for run in facts.runs if run.index in losses])
     loss = next(iter(losses.values()))
     completed = count(facts.completed, "completed run")
-    text = f"{len(losses)} of {completed} ended with a {loss} that is no number ({names})"
+    text = f"{len(losses)} of {completed} ended with a {loss} that is not finite ({names})"
     counted = [
         metric.name for metric in facts.metrics if metric.kind != "speed" and not losses.keys().isdisjoint(metric.runs)
     ]

@@ -159,7 +159,7 @@ def aggregates(variants: Sequence[VariantFacts]) -> Iterator[str]:
     if not measured:
         return
     texts = [f"{aggregate_text(aggregate)} for {metrics}" for aggregate, metrics in _grouped(measured)]
-    yield f"Each run gives one number a metric: {'; '.join(texts)}."
+    yield f"We report one value per run and metric: {'; '.join(texts)}."
 
 
 def _grouped(measured: dict[str, list[str]]) -> Iterator[tuple[str, str]]:

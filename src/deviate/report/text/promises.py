@@ -88,7 +88,7 @@ def _absent(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     if not absent or set(absent) != set(variant.varying):
         return
     # In the same words for each variant, so that they can be said together.
-    nothing = "Nothing was drawn for what was to vary, where Deviate can see it"
+    nothing = "Deviate sees no randomness of the kind that was to vary"
     if facts.identity is None or facts.identity.identical:
         message = f"{nothing}; {_seen(facts)}"
         yield Caveat(slug="factor-absent", message=message, severity="note", variant=facts.variant)

@@ -50,6 +50,13 @@ def brief_stability(facts: Stability) -> list[str]:
     return _values(facts.values) if facts.values is not None else []
 
 
+def screen_stability(facts: Stability) -> list[str]:
+    """Say in one sentence how much predictions differ, or why that is not known."""
+    if facts.withheld or facts.labels is None:
+        return brief_stability(facts)[:1]
+    return [f"{_labelled(facts.labels, facts.examples)}."]
+
+
 def stability_sentences(facts: Stability) -> list[str]:
     """Say all that is known of the predictions in one evaluation."""
     known = facts.labels.correctness if facts.labels is not None else None
@@ -62,9 +69,13 @@ def stability_sentences(facts: Stability) -> list[str]:
 def _churn(labels: Labels, examples: int) -> str:
     forced = labels.correctness.excess.forced.value if labels.correctness is not None else None
     known = forced is not None and labels.churn.value
-    beyond = f"; the difference between their accuracies forces only {show_percent(forced)}" if known else ""
+    beyond = f"; the difference between their accuracies explains only {show_percent(forced)}" if known else ""
+    return f"{_labelled(labels, examples)}{beyond}."
+
+
+def _labelled(labels: Labels, examples: int) -> str:
     share, interval = show_percent(labels.churn.value), show_interval(labels.churn.interval)
-    return f"Two runs give {share} of the {examples} examples different labels{interval}{beyond}."
+    return f"Two runs label {share} of the {examples} examples differently{interval}"
 
 
 def _stable(labels: Labels) -> str:
@@ -191,7 +202,7 @@ def weight_sentences(facts: WeightFacts) -> list[str]:
         return [f"Final weights are not compared: {facts.withheld}.", *_parting(facts)]
     return [
         f"The final weights of two runs, each brought to length 1, are {show(facts.distance.value, digits=3)} apart"
-        f"{show_interval(facts.distance.interval, _three_digits)}; 0 is equal and 1.41 as far as unrelated directions.",
+        f"{show_interval(facts.distance.interval, _three_digits)}; 0: equal, 1.41: unrelated directions.",
         *_parting(facts),
     ]
 

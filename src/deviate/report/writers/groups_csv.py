@@ -1,4 +1,4 @@
-"""Groups of examples as a table for other programs: one row a group and rate."""
+"""Groups of examples as a table for other programs: one row per group and rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distances of weights as a table for other programs: one row a layer at the end, and one a kept moment."""
+"""Distances of weights as a table for other programs: one row per layer at the end, and one a kept moment."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_a_changed_link_is_reported(project, tmp_path):
     (data / "new").write_text("")
     os.utime(data, (1, 1))
     assert written_to(before, state(paths)) == [
-        f"{data} is shared with the project by a link and changed while this run went on"
+        f"{data} is shared with the project by a link and changed during this run"
     ]
 
 

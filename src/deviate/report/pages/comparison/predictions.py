@@ -22,7 +22,7 @@ def brief_predictions(comparison: Comparison) -> Section | None:
 
 
 def screen_predictions(comparison: Comparison) -> Section | None:
-    """Say of one pair how many predictions change, beside what training again changes."""
+    """Say of one pair how many predictions change, beside what retraining changes."""
     pair = comparison.pairs[0]
     if len(comparison.pairs) > 1 or pair.predictions is None:
         return None
@@ -69,7 +69,7 @@ def _group_table(pair: PairComparison, groups: Sequence[ChangedGroup], correctio
             for each in groups
         ],
         notes=[
-            "changed: from a run of the one to a run of the other; beyond: more than training again changes.",
+            "changed: from a run of the one to a run of the other; beyond: more than retraining changes.",
             group_note(groups[0].family, correction),
         ],
     )

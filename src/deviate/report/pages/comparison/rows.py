@@ -62,6 +62,6 @@ def _better(metric: MetricComparison, pair: PairComparison) -> str:
 
 
 def metric_rows(metrics: Iterable[MetricComparison], pair: PairComparison, *names: str) -> list[Row]:
-    """Return a row a metric with the cells that are `shown`."""
+    """Return a row per metric with the cells that are `shown`."""
     cells = (_cells(metric, pair) for metric in metrics)
     return [Row(cells=[each[name] for name in names]) for each in cells]

@@ -86,7 +86,7 @@ def _spread_cells(row: VariantSpread, *, whole: bool, others: Sequence[VariantSp
 
 
 def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
-    """Return the spread of the main metrics, `most` at most, in one table, a row a variant."""
+    """Return the spread of the main metrics, `most` at most, in one table, a row per variant."""
     shown = facts.across[:most]
     whole = next((table.whole for table in shown if table.whole), "")
     more = len(facts.across) - len(shown)
@@ -207,7 +207,7 @@ _SACRIFICE = {INPUT: 2, BATCHES: 1}
 
 
 def fingerprints(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Return what the fingerprints show, a row a variant; None where none were taken."""
+    """Return what the fingerprints show, a row per variant; None where none were taken."""
     table = _evidence("fingerprints", facts.variants, lambda each: _EMPHASES[each.found])
     return Section(slug="fingerprints", blocks=[table]) if table else None
 

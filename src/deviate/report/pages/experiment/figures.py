@@ -18,7 +18,7 @@ from deviate.results.order import main_metric
 #: Digits of the first and the last value of a curve of characters, which has but eight levels.
 _DIGITS = 4
 
-_LEGEND = "Median of the runs by iteration, each metric on a scale of its own from its smallest to its largest median."
+_LEGEND = "Median of the runs by iteration, each metric on its own scale, from its smallest to its largest median."
 
 
 def _measured(facts: ExperimentFacts) -> list[MetricSpread]:
@@ -82,7 +82,7 @@ def paper(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 
 def curve_lines(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Draw the median curves as lines of characters, a row a metric and variant."""
+    """Draw the median curves as lines of characters, a row per metric and variant."""
     curves = charts.curves
     if curves is None:
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
@@ -15,7 +17,7 @@ from deviate.report.pages.experiment.predictions import main_stability
 from deviate.report.pages.experiment.runs import failures
 from deviate.report.text.footnotes import asked_footnotes
 from deviate.report.text.headline import screen_headline
-from deviate.report.text.stability import brief_stability
+from deviate.report.text.stability import screen_stability
 from deviate.report.text.words import count
 
 #: Metrics of a variant in the table, and metrics whose spread is shown by variant.
@@ -39,7 +41,10 @@ def _table(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
         return []
     notes = asked_footnotes(variant.metrics)
     below = [Sentences(sentences=notes, emphasis="quiet", listed=True)] if notes else []
-    return [metric_table(variant, facts, METRICS_SHOWN), *below]
+    table = metric_table(variant, facts, METRICS_SHOWN)
+    # The headline says how many runs there are; what is left out is counted by `more`.
+    remark = "" if variant.completed == variant.planned else table.remark
+    return [msgspec.structs.replace(table, more=None, remark=remark), *below]
 
 
 def predictions(facts: ExperimentFacts, charts: Charts) -> Section | None:
@@ -47,7 +52,7 @@ def predictions(facts: ExperimentFacts, charts: Charts) -> Section | None:
     first = main_stability(facts, facts.variants[0].variant) if facts.variants else None
     if first is None:
         return None
-    return Section(slug="predictions", blocks=[Sentences(about="Predictions", sentences=brief_stability(first)[:1])])
+    return Section(slug="predictions", blocks=[Sentences(sentences=screen_stability(first))])
 
 
 def unmeasured(facts: ExperimentFacts, charts: Charts) -> Section | None:
@@ -65,6 +70,8 @@ def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
 def more(facts: ExperimentFacts, charts: Charts) -> Section:
     """Say where the rest is."""
     notes = sum(remark.severity == "note" for remark in remarks_of(facts))
-    counted = f"{count(notes, 'note')}, " if notes else ""
-    text = f"{counted}held factors and how to reproduce:"
+    left = max((len(variant.metrics) for variant in facts.variants), default=0) - METRICS_SHOWN
+    counted = [f"{count(left, 'more metric')}"] if left > 0 and len(facts.variants) <= IN_FULL else []
+    counted += [count(notes, "note")] if notes else []
+    text = f"{', '.join([*counted, 'held factors'])}, how to reproduce:"
     return Section(slug="more", blocks=[Hint(text=text, command=f"deviate report {facts.experiment} -v")])

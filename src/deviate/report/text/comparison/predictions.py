@@ -18,7 +18,7 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
         return [f"Predictions are not compared: {facts.withheld}."]
     measured = facts.churn
     sentences = [
-        f"{a} gives {show_percent(measured.between.value)} of the {facts.examples} examples another label than {b}"
+        f"{a} and {b} label {show_percent(measured.between.value)} of the {facts.examples} examples differently"
         f"{show_interval(measured.between.interval)}."
     ]
     within = [
@@ -32,9 +32,9 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
     excess = measured.excess
     if excess.value is not None and excess.interval.low is not None and excess.interval.high is not None:
         if excess.interval.low > 0:
-            sentences.append(f"Beyond what training again changes it is {show_percent(excess.value)}.")
+            sentences.append(f"That is {show_percent(excess.value)} more than retraining changes.")
         else:
-            sentences.append("That is no more than training again changes, as far as these runs show.")
+            sentences.append("These runs do not show that this is more than retraining changes.")
     if facts.groups:
         most = max(facts.groups, key=lambda group: group.between.value or 0.0)
         share, examples = show_percent(most.between.value), count(most.examples, "example")

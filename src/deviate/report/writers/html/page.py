@@ -39,7 +39,8 @@ def render_html(page: Page, *, live: bool = False) -> str:
     style = _asset("page.css")
     scripts = [
         *([chart_library()] if drawn or live else []),
-        *(_asset(name) for name in ("links.js", "page.js", *(["live.js"] if live else []))),
+        _asset("links.js") + _asset("page.js"),
+        *([_asset("live.js")] if live else []),
     ]
     return (
         _environment()
