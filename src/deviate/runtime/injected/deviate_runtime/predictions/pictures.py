@@ -23,7 +23,7 @@ def pictures_of(value, size, axis):
     `axis` first: 1 as PyTorch has them, or 3.
     """
     shape = tuple(getattr(value, "shape", ()))
-    if len(shape) != 4 or shape[0] != size:
+    if len(shape) != 4 or shape[0] != size or 0 in shape:
         return None
     axis = next((each for each in (axis, 4 - axis) if shape[each] in CHANNELS), None)
     value = value.detach() if is_on_device(value) else numpy_of(value)
