@@ -23,8 +23,8 @@ from deviate.replicate.executors.processes import is_process, name_process
 from deviate.replicate.executors.usage import Usage
 from deviate.replicate.workspace.files import write_json
 
-#: Packages after whose import, as far as was tried, a process has one thread: others are imported by each run.
-PACKAGES = frozenset({"numpy", "scipy", "torch", "torchvision", "torchaudio", "jax", "flax", "optax"})
+#: Packages with which forked runs were seen to record what started ones do; others are imported by each run.
+PACKAGES = frozenset({"numpy", "torch"})
 
 #: Variables in which runs that are forked from one process may differ: they are set in each child.
 _OWN = (RUNTIME_VARIABLE, "PWD", "PYTHONPATH")
