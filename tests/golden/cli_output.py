@@ -163,6 +163,7 @@ _VOLATILE = frozenset(
             "cores",
             "cpu",
             "cpu_capability",
+            "cpu_seconds",
             "created",
             "cwd",
             "duration",
@@ -172,7 +173,7 @@ _VOLATILE = frozenset(
             "files",
         ),
         *("git", "host", "installed_gpus", "mtime_ns", "pid", "ppid", "python", "seconds", "system", "threads"),
-        *("timeline", "total_seconds", "variables"),
+        *("peak_memory", "timeline", "total_seconds", "variables"),
     }
 )
 

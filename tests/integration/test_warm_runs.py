@@ -76,6 +76,11 @@ def test_forked_runs_record_what_started_ones_do(project):
     for started, forked in zip(runs["cold"], runs["warm"], strict=True):
         assert recorded(started)[0]
         assert recorded(started) == recorded(forked)
+    made = deviate("report", "warm", "--format", "json").json["variants"][0]["runs"]
+    assert all(run["cpu_seconds"] > 0 and run["peak_memory"] > 1 << 20 for run in made)
+    page = project / "page.html"
+    deviate("report", "warm", "-o", page)
+    assert all(name in page.read_text() for name in ("CPU time", "peak memory", " MiB"))
     assert "2 runs were forked" in deviate("report", "warm", "-v").out
     # What cannot be forked is started, and says why.
     other = deviate("run", "--warm", "-n", 1, "--", sys.executable, "train.py", 1)

@@ -63,7 +63,7 @@ def run_outcome(
     snapshot's folder: the project as it was; `warnings` are what else a reader has to know.
     """
     lines = log_tail(run.stderr_file)
-    common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warnings}
+    common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warnings, **_taken(ended)}
     how: dict[str, Any] = {**common, **_how(ended.status), "stderr": own_traceback(lines, copy, source)}
     if ended.cause == "cancel":
         return Cancelled(**how, reason="you stopped it")
@@ -90,12 +90,22 @@ def run_outcome(
     return Completed(**common)
 
 
+def _taken(ended: Ended) -> dict[str, float]:
+    taken = {"cpu_seconds": ended.cpu_seconds, "peak_memory": ended.peak_memory}
+    return {name: value for name, value in taken.items() if value is not None}
+
+
 def without_set_up(outcome: Outcome) -> Outcome:
     """Return the outcome of a run whose set-up ended with `outcome`, so that it was not trained."""
     if isinstance(outcome, Completed):
         return outcome
     return msgspec.structs.replace(
-        outcome, seconds=0.0, reason=f"its set-up did not complete: {outcome.reason}", files={}
+        outcome,
+        seconds=0.0,
+        reason=f"its set-up did not complete: {outcome.reason}",
+        files={},
+        cpu_seconds=msgspec.UNSET,
+        peak_memory=msgspec.UNSET,
     )
 
 

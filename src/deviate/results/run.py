@@ -49,6 +49,10 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     slot: int | None = None
     #: The run whose training this is, too; empty where it has its own.
     same_as: str = ""
+    #: Seconds of all cores together, and bytes of resident memory that the largest process held at most; None: not
+    #: known.
+    cpu_seconds: float | None = None
+    peak_memory: int | None = None
     #: What had been imported by the process that it was forked from; empty where it was started.
     warm: list[str] = []
 
@@ -99,6 +103,8 @@ def run_result(run: RunFiles) -> RunResult:
         host=info.host if info else "",
         slot=info.slot if info else None,
         same_as=info.same_as if info else "",
+        cpu_seconds=outcome.cpu_seconds or None,
+        peak_memory=outcome.peak_memory or None,
         warm=(info.warm or []) if info else [],
     )
 

@@ -105,19 +105,8 @@ def make_cells(
 def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, Any]) -> Request:
     entry = cell.entry
     listed = {name: tuple(getattr(entry, name)) for name in ("include", "exclude", "link", "factor", "evaluate")}
-    same = (
-        "environment",
-        "entry",
-        "until",
-        "seed",
-        "jobs",
-        "timeout",
-        "stall",
-        "memory",
-        "warm",
-        "predictions",
-        "weights",
-    )
+    limits = ("timeout", "stall", "memory")
+    same = ("environment", "entry", "until", "seed", "jobs", *limits, "warm", "predictions", "weights")
     fields = {
         "runs": entry.n,
         "variants": tuple(entry.vary),

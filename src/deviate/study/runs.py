@@ -106,7 +106,7 @@ def run_maker(
     overlay = {file: result.data for file, result in instrumented.items()}
     step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
     engine = make_engine(request, folder)
-    warm = _warm_executor(folder, experiment, jobs) if request.warm else None
+    warm = _warm_executor(folder, experiment, jobs) if request.warm and engine is None else None
     executor = warm or make_executor(DEFAULT_EXECUTOR, 1 if engine else jobs)
 
     def make(planned: Mapping[str, int], first: bool = True) -> Generator[Event, None, None]:

@@ -48,6 +48,9 @@ class ScriptedTraining:
     def has_followers(self) -> bool:
         return self.followers_obey is not None
 
+    def usage(self) -> None:
+        return None
+
 
 class ScriptedExecutor:
     """Starts what `script` returns for a launch; waiting moves the clock."""

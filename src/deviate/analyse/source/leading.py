@@ -65,7 +65,7 @@ def _names(statement: ast.stmt) -> list[str]:
             return [alias.name for alias in names]
         case ast.ImportFrom(module=str(module), level=0):
             return [module]
-        case ast.Expr(ast.Constant()) | ast.Assign(value=ast.Constant()):
+        case ast.Expr(ast.Constant()) | ast.Assign([ast.Name()], ast.Constant()):
             return []
     if isinstance(statement, _BINDING) and not statement.decorator_list:
         return []

@@ -16,6 +16,7 @@ from deviate.replicate.environment.hardware import usable_cores, visible_gpus
 from deviate.replicate.executors.executor import Handle, Launch, Slot
 from deviate.replicate.executors.processes import end_processes, find_processes, name_process, resident, send
 from deviate.replicate.executors.supervise import Supervisor
+from deviate.replicate.executors.usage import Started, Usage
 
 
 def divide(cores: Sequence[int], jobs: int, gpus: Sequence[str]) -> list[Slot]:
@@ -43,10 +44,12 @@ def _with_threads(slot: Slot, threads: int) -> Slot:
 
 
 class Command(Protocol):
-    """A process that was started, as `subprocess.Popen` shows it."""
+    """A process that was started."""
 
     pid: int
     returncode: int | None
+    #: What it took; None as long as it runs, and where nobody tells.
+    usage: Usage | None
 
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while it runs."""
@@ -78,6 +81,10 @@ class LocalTraining:
     def has_followers(self) -> bool:
         """Tell whether something that the command started still runs."""
         return any(process.pid != self._process.pid for process in find_processes(self._handle))
+
+    def usage(self) -> Usage | None:
+        """Return what the command took, once it has ended; None where nobody tells."""
+        return self._process.usage
 
     def memory(self) -> int:
         """Return the bytes of memory that the command and all it started hold; shared ones count for each."""
@@ -132,7 +139,7 @@ class LocalExecutor:
             stdout = stack.enter_context(launch.stdout.open("wb"))
             stderr = stack.enter_context(launch.stderr.open("wb"))
             stack.enter_context(held_to(launch.slot.cores))
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 launch.argv,
                 cwd=launch.cwd,
                 env=dict(launch.environment),
@@ -141,6 +148,7 @@ class LocalExecutor:
                 stderr=stderr,
                 start_new_session=True,
             )
+        return Started(process)
 
     def warmth(self, command: Command) -> tuple[str, ...]:
         """Return what was imported when the command was forked; nothing where it was started."""

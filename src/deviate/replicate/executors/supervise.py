@@ -11,6 +11,7 @@ from typing import Protocol
 
 from deviate.replicate.executors.executor import Handle, Launch
 from deviate.replicate.executors.limits import Limit, Memory, Silence
+from deviate.replicate.executors.usage import Usage
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.run_files import Cause, Ended
 
@@ -40,6 +41,9 @@ class Training(Protocol):
 
     def has_followers(self) -> bool:
         """Tell whether something that the command started still runs."""
+
+    def usage(self) -> Usage | None:
+        """Return what the command took, once it has ended; None where nobody tells."""
 
     def memory(self) -> int:
         """Return the bytes of memory that the command and all it started hold; shared ones count for each."""
@@ -87,7 +91,14 @@ class Watch:
             self._next(now)
 
     def _end(self, status: int | None, now: float) -> None:
-        self._ended = Ended(status=status, cause=self._cause, seconds=self.seconds(now))
+        used = self._training.usage() or Usage(None, None)
+        self._ended = Ended(
+            status=status,
+            cause=self._cause,
+            seconds=self.seconds(now),
+            cpu_seconds=used.cpu_seconds,
+            peak_memory=used.peak_memory,
+        )
         self._deadline = now + FOLLOWERS_PATIENCE
         self._asked_followers = False
 

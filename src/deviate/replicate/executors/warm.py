@@ -20,10 +20,11 @@ from deviate.replicate.environment.command import INJECTED, RUNTIME_VARIABLE
 from deviate.replicate.executors.executor import Launch
 from deviate.replicate.executors.local import Command, LocalExecutor, held_to
 from deviate.replicate.executors.processes import is_process, name_process
+from deviate.replicate.executors.usage import Usage
 from deviate.replicate.workspace.files import write_json
 
-#: Packages after whose import, as far as was tried, a process has one thread: others are imported by each run.
-PACKAGES = frozenset({"numpy", "scipy", "torch", "torchvision", "torchaudio", "jax", "flax", "optax"})
+#: Packages with which forked runs were seen to record what started ones do; others are imported by each run.
+PACKAGES = frozenset({"numpy", "torch"})
 
 #: Variables in which runs that are forked from one process may differ: they are set in each child.
 _OWN = (RUNTIME_VARIABLE, "PWD", "PYTHONPATH")
@@ -190,7 +191,8 @@ class _Parent:
     def __init__(self, launch: Launch, words: Words, order: dict[str, Any], packages: Sequence[str]) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="deviate-"))
         self._text = b""
-        self._statuses: dict[int, int] = {}
+        #: What it told of children that have ended.
+        self._ended: dict[int, dict[str, Any]] = {}
         orders, self._orders = os.pipe()
         self._answers, answers = os.pipe()
         try:
@@ -260,18 +262,18 @@ class _Parent:
             raise Cold("the process with the imports has ended") from None
         answer = self._read(FORK_PATIENCE)
         while answer is not None and "status" in answer:
-            self._statuses[answer["pid"]] = answer["status"]
+            self._ended[answer["pid"]] = answer
             answer = self._read(FORK_PATIENCE)
         if answer is None:
             self.close()
             raise Cold("the process with the imports has ended")
         return Forked(self, answer["pid"], launch)
 
-    def status(self, pid: int) -> int | None:
-        """Return the exit status of a child that has ended; None where it is not told."""
-        while pid not in self._statuses and (answer := self._read(FORK_PATIENCE)) is not None:
-            self._statuses[answer["pid"]] = answer["status"]
-        return self._statuses.pop(pid, None)
+    def ended(self, pid: int) -> dict[str, Any] | None:
+        """Return what is told of a child that has ended; None where nothing is."""
+        while pid not in self._ended and (answer := self._read(FORK_PATIENCE)) is not None:
+            self._ended[answer["pid"]] = answer
+        return self._ended.pop(pid, None)
 
     @property
     def is_gone(self) -> bool:
@@ -317,12 +319,14 @@ class Forked:
         self._parent = parent
         self.pid = pid
         self.returncode: int | None = None
+        self.usage: Usage | None = None
         self._created = name_process(launch.runtime_file, pid).created
 
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while it runs."""
         if self.returncode is None and not is_process(self.pid, self._created):
-            status = self._parent.status(self.pid)
+            told = self._parent.ended(self.pid)
             # Where nobody is left to tell, memory is likely to have run out.
-            self.returncode = -signal.SIGKILL if status is None else status
+            self.returncode = -signal.SIGKILL if told is None else told["status"]
+            self.usage = None if told is None else Usage(told["cpu_seconds"], told["peak_memory"])
         return self.returncode

@@ -22,6 +22,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     #: Why it was made to end; None where it ended by itself.
     cause: Cause | None
     seconds: float
+    #: See `Ending`.
+    cpu_seconds: float | None = None
+    peak_memory: int | None = None
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
@@ -41,6 +44,10 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
     #: What the run recorded and reported in text, by path in its folder, as it was when the run ended; empty where that
     #: was not noted.
     files: dict[str, FileSum] = {}
+    #: Seconds of all cores together that the command and all it waited for took; left out where nobody tells.
+    cpu_seconds: float | msgspec.UnsetType = msgspec.UNSET
+    #: Bytes of resident memory that the largest of its processes held at most; left out where nobody tells.
+    peak_memory: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Completed(Ending, frozen=True, kw_only=True, tag="completed"):

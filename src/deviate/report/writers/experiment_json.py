@@ -125,6 +125,8 @@ def _run(run: RunResult) -> dict[str, Any]:
         "fingerprints": {name: fingerprint.digest for name, fingerprint in run.prints.items()},
         **fields(run, "name", "reason", "stderr_tail", "warnings", "threads", "cores", "platform", "bit", "started"),
         **fields(run, "host", "slot", "same_as"),
+        # There where they were measured.
+        **fields(run, *(name for name in ("cpu_seconds", "peak_memory") if getattr(run, name) is not None)),
     }
 
 

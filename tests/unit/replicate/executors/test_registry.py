@@ -67,6 +67,21 @@ def test_how_a_command_ended_is_in_its_file(name, tmp_path):
     assert (tmp_path / "stdout.log").read_text() == "7\n"
 
 
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_what_a_command_took_is_its_own(name, tmp_path):
+    # This process holds more, and a child begins as a copy of it.
+    block = bytearray(b"1") * (100 << 20)
+    executor = make_executor(name, 1)
+    work = "import time; sum(range(3_000_000)); time.sleep(0.3)"
+    wait(executor, executor.start(launch(tmp_path, [sys.executable, "-c", work])))
+    ended = read_json(tmp_path / "ended.json", Ended)
+    assert 0.01 < ended.cpu_seconds < 30
+    assert 4 << 20 < ended.peak_memory < len(block)
+    work = "import time; block = b'1' * (300 << 20); time.sleep(0.3)"
+    wait(executor, executor.start(launch(tmp_path, [sys.executable, "-c", work])))
+    assert 300 << 20 < read_json(tmp_path / "ended.json", Ended).peak_memory < 400 << 20
+
+
 LARGE = "import time; block = bytearray(300 << 20); time.sleep(60)"
 
 

@@ -108,19 +108,30 @@ def _unfinished(run: RunResult, *, open_: bool) -> Fold:
 
 def _table(runs: Sequence[RunResult]) -> Table:
     seeds = list(dict.fromkeys(name for run in runs for name in run.seeds))
+    taken = ["CPU time", "peak memory"] if any(run.cpu_seconds is not None for run in runs) else []
+    names = ["run", "ended", "time", *taken, "threads", *(f"seed of {n}" for n in seeds)]
     return Table(
         caption="Every run",
-        columns=columns("run", "ended", "time", "threads", *(f"seed of {n}" for n in seeds), words=2, last="remarks"),
-        rows=[Row(cells=_cells(run, seeds)) for run in runs],
+        columns=columns(*names, words=2, last="remarks"),
+        rows=[Row(cells=_cells(run, seeds, taken=bool(taken))) for run in runs],
     )
 
 
-def _cells(run: RunResult, seeds: Sequence[str]) -> list[Cell]:
+def _cells(run: RunResult, seeds: Sequence[str], *, taken: bool) -> list[Cell]:
     return [
         Cell(run.name),
         Cell(run.status),
         number(show_seconds(run.seconds), run.seconds),
+        *(_taken(run) if taken else ()),
         number("" if run.threads is None else str(run.threads), run.threads),
         *(number(str(run.seeds.get(name, "")), run.seeds.get(name)) for name in seeds),
         Cell(" ".join(run.warnings)),
+    ]
+
+
+def _taken(run: RunResult) -> list[Cell]:
+    memory = run.peak_memory
+    return [
+        number("" if run.cpu_seconds is None else show_seconds(run.cpu_seconds), run.cpu_seconds),
+        number("" if memory is None else f"{memory / 2**20:,.0f} MiB", memory),
     ]

@@ -164,7 +164,6 @@ class Process:
         self.config.update(dict({"metrics": []}, **config))
         self.events.move(config["records"])
         self.records = Records(config["records"], self)
-        self.weights = Weights(self)
         if self.streams is not None:
             self.streams.adopt(self.config)
         if self.predictions is not None:

@@ -21,8 +21,8 @@ Outputs
 -------
 Answers
     A JSON object a line. First ``{"ready": true, "modules": [...]}``, the modules that are loaded, or ``{"cold":
-    REASON}``, after which the parent ends; then, in turn with the orders, ``{"pid"}``, and ``{"pid", "status"}`` for
-    each child that ended, negative for a signal.
+    REASON}``, after which the parent ends; then, in turn with the orders, ``{"pid"}``, and ``{"pid", "status",
+    "cpu_seconds", "peak_memory"}`` for each child that ended: its status is negative for a signal, its memory in bytes.
 """
 
 import json
@@ -115,9 +115,13 @@ def fork_empty():
 
 
 def wait_for(pid):
-    """Wait for a child; return its status as `subprocess` has it."""
-    _, status = os.waitpid(pid, 0)
-    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    """Wait for a child; return its status as `subprocess` has it, and what it took."""
+    _, status, used = os.wait4(pid, 0)
+    return {
+        "status": -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status),
+        "cpu_seconds": used.ru_utime + used.ru_stime,
+        "peak_memory": used.ru_maxrss * 1024,
+    }
 
 
 def open_files():
@@ -182,7 +186,7 @@ class Parent:
                 del self.children[pid]
                 if descriptor is not None:
                     os.close(descriptor)
-                answer(self.answers, pid=pid, status=wait_for(pid))
+                answer(self.answers, pid=pid, **wait_for(pid))
 
 
 # The child

@@ -1,0 +1,63 @@
+"""What commands took of the machine, as the system tells whoever waits for them."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+#: Bytes of the unit in which the system counts memory.
+_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+class Usage(NamedTuple):
+    """What a command took, with all it started and waited for."""
+
+    #: Seconds of all cores together, of the program and of the system for it; None: not known.
+    cpu_seconds: float | None
+    #: Bytes of resident memory that the largest of its processes held at most; None: not known.
+    peak_memory: int | None
+
+
+class Started:
+    """A process that was started, and is waited for with what it took."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.pid = process.pid
+        self.returncode: int | None = None
+        self.usage: Usage | None = None
+        #: The system counts what this process held as the child's, which began as a copy of it.
+        self._floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
+        self._seen: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit status, negative for a signal; None while it runs."""
+        if self.returncode is None:
+            self._seen = peak_of(self.pid) or self._seen
+            try:
+                pid, status, used = os.wait4(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                self.returncode = self._process.poll()
+                return self.returncode
+            if pid:
+                self.usage = Usage(used.ru_utime + used.ru_stime, self._peak(used.ru_maxrss * _UNIT))
+                # Popen is told, which would wait for it once more.
+                self.returncode = self._process.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def _peak(self, counted: int) -> int | None:
+        """Return the peak; one that this process may have reached is taken from the looks at the child alone."""
+        return counted if counted > self._floor else self._seen
+
+
+def peak_of(pid: int) -> int | None:
+    """Return the bytes of resident memory that a living process held at most; None where the system does not say."""
+    with suppress(OSError, StopIteration):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
+    return None
