@@ -194,9 +194,7 @@ def test_curves_are_shown_by_variant_scale_and_part(browser):
         buttons[name].send_keys(Keys.SPACE)
         browser.draw_all()
         assert buttons[name].get_attribute("aria-pressed") != before
-        first = browser.wait(
-            lambda old=first: (new := browser.ask(shape)) != old and new, f"another curve after {name}"
-        )
+        first = browser.wait(lambda old=first: (new := browser.ask(shape)) != old and new, f"{name} changes nothing")
     assert browser.ask(OVERFLOW) == 0
     assert browser.problems() == []
 
