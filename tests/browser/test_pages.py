@@ -194,8 +194,7 @@ def test_curves_are_shown_by_variant_scale_and_part(browser):
         buttons[name].send_keys(Keys.SPACE)
         browser.draw_all()
         assert buttons[name].get_attribute("aria-pressed") != before
-        browser.wait(lambda: browser.ask(shape) != first, f"another curve after {name}")
-        first = browser.ask(shape)
+        first = browser.wait(lambda old=first: (new := browser.ask(shape)) != old and new, f"{name} changes nothing")
     assert browser.ask(OVERFLOW) == 0
     assert browser.problems() == []
 

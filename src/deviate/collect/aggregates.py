@@ -40,8 +40,8 @@ def pick(table: pd.DataFrame, aggregate: str, direction: Direction | None) -> pd
     Parameters
     ----------
     table : DataFrame
-        One row per run with ``variant``, ``run`` and the columns ``last``, ``mean``, ``max`` and ``min``; the latter two
-        pass over NaN.
+        One row per run with ``variant``, ``run`` and the columns ``last``, ``mean``, ``max`` and ``min``; the latter
+        two pass over NaN.
     aggregate : {'last', 'best', 'mean', 'max', 'min'}
         ``best`` is the maximum or minimum by `direction`, and NaN where no direction is known: then no value is better
         than another.

@@ -322,3 +322,17 @@ def test_a_comparison_shows_itself_in_a_notebook():
     assert "<td>proposed better</td>" in view._repr_html_()
     assert list(view.figures()) == ["comparison-test-acc", "comparison-train-loss", "comparison-time-per-run"]
     assert repr(view) == terminal(view.facts).rstrip("\n")
+
+
+def test_a_page_begins_with_the_difference_and_has_the_values_of_each_run():
+    facts = comparison()
+    page = comparison_page(facts, "full")
+    (pair,) = facts.pairs
+    first, figure = pair.metrics[0], page.sections[0].blocks[0].figure
+    assert figure.label.startswith(f"{first.name} (")
+    assert "95% CI" in figure.label
+    assert float(figure.text.replace("\u2212", "-")) == pytest.approx(first.contrast.difference.value, abs=0.01)
+    assert {card.name for card in page.runs} == {f"{pair.variant_a}-{run}" for run in (*first.a.runs, *first.b.runs)}
+    assert page.runs[0].facts[0] == (f"{first.name}, {pair.a}", f"{first.a.values[0]:.5g}")
+    assert page.runs[0].facts[-1] == ("Whole log", f"deviate logs {pair.b} {page.runs[0].name}")
+    assert comparison_page(facts, "paper").runs == []

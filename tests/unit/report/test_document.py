@@ -349,3 +349,12 @@ def test_the_factor_of_the_sd_is_that_of_the_runs_that_count():
     values = {"train loss": [0.5, math.nan, 0.25, math.nan], "f1": [0.8, 0.9, 0.7, 0.6]}
     (said,) = [each.message for each in cases.document({ALGO: values}).warnings if each.slug == "few-runs"]
     assert said.startswith("With 2 runs the SD is known only within a factor of 0.45–31.91, with 4 within 0.57–3.73 (")
+
+
+def test_a_run_that_is_chosen_shows_its_outcome_values_command_and_log():
+    page = experiment_page(cases.troubled().facts, "full")
+    cards = {card.name: dict(card.facts) for card in page.runs}
+    assert {facts["Outcome"].split()[0] for facts in cards.values()} >= {"completed", "failed"}
+    assert all(facts["Command"] and facts["Whole log"].endswith(name) for name, facts in cards.items())
+    assert any(" (" in text for facts in cards.values() for name, text in facts.items() if name == "train loss")
+    assert experiment_page(cases.troubled().facts, "screen").runs == []

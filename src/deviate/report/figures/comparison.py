@@ -85,16 +85,17 @@ def _pairs(sides: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the two places of each pair of runs, which have one index."""
     places = [dict(zip(side["index"], zip(side["value"], side["lane"], strict=True), strict=True)) for side in sides]
     return [
-        {"variant": side["variant"], "pair": index, "value": place[index][0], "lane": place[index][1]}
+        {"variant": side["variant"], "order": order, "pair": index, "value": value, "lane": lane}
         for index in sides[0]["index"]
         if index in places[1]
-        for side, place in zip(sides, places, strict=True)
+        for order, (side, place) in enumerate(zip(sides, places, strict=True))
+        for value, lane in [place[index]]
     ]
 
 
 def _pairs_view(x: dict[str, Any], position: dict[str, Any]) -> dict[str, Any]:
     """Join the two runs of each pair by a line."""
-    at = {"x": number("value", **x), **position, "detail": word("pair"), "order": word("variant")}
+    at = {"x": number("value", **x), **position, "detail": word("pair"), "order": number("order")}
     return view("pairs", "line", at, style="ink-line", strokeWidth=0.8, opacity=0.35)
 
 

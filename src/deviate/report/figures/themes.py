@@ -76,7 +76,7 @@ def _config(
         # Marks of no variant: `ink` is as dark as text, `soft` is a hint.
         "style": {
             "ink": {"stroke": ink, "color": ink, "fill": ink},
-            "ink-line": {"stroke": ink, "fill": None},
+            "ink-line": {"stroke": ink, "color": ink, "fill": None},
             "soft": {"stroke": soft, "color": soft, "fill": soft},
             "soft-text": {"fill": soft, "stroke": None, "fontSize": size},
         },

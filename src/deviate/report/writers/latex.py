@@ -36,6 +36,9 @@ HEAD = (
     r"% Needs \usepackage{booktabs}. Everything below may be cut into pieces; the line that begins with",
     r"% \providecommand is needed before names with letters that are not Latin: LuaLaTeX and XeLaTeX print them,",
     r"% with a font that has them; pdfLaTeX prints question marks.",
+    r"% To cite the software, in BibTeX:",
+    r"% @software{deviate, author = {{The Deviate authors}}, license = {MIT},",
+    r"%   title = {{Deviate}: how much identical deep-learning training runs differ, and why}}",
     PREAMBLE,
     "",
 )

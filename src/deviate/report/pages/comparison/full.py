@@ -17,6 +17,7 @@ from deviate.report.page import (
     Code,
     Drawing,
     Fold,
+    KeyFigure,
     Panel,
     Row,
     Section,
@@ -40,7 +41,12 @@ _ASSUMED = (
 
 def answer(comparison: Comparison) -> Section:
     """Say how the experiments compare."""
-    answered = Answer(sentences=comparison_headline(comparison), listed=True, badge=_badge(comparison))
+    answered = Answer(
+        sentences=comparison_headline(comparison),
+        listed=True,
+        badge=_badge(comparison),
+        figure=_difference(comparison),
+    )
     return Section(slug="answer", title="In short", blocks=[answered])
 
 
@@ -51,6 +57,20 @@ def _badge(comparison: Comparison) -> Badge | None:
     (pair,) = comparison.pairs
     verdict = MetricCells(main_metric(pair.metrics), pair).verdict
     return Badge(text=verdict, emphasis="good" if verdict.endswith("better") else "quiet")
+
+
+def _difference(comparison: Comparison) -> KeyFigure | None:
+    """Return the difference in the main metric with its interval; None with several pairs, or where it is unknown."""
+    if len(comparison.pairs) > 1:
+        return None
+    (pair,) = comparison.pairs
+    metric = main_metric(pair.metrics)
+    cells, measured = MetricCells(metric, pair), metric.contrast.difference
+    if measured.value is None:
+        return None
+    interval = f", {Numbers(pair.alpha).level()} CI {cells.ci}" if measured.interval.known else ""
+    what = f"{metric.name} ({cells.aggregate})" if cells.aggregate else metric.name
+    return KeyFigure(label=f"{what}, {pair.a} less {pair.b}{interval}", text=f"{cells.difference}{cells.unit}")
 
 
 def trust(comparison: Comparison) -> Section | None:

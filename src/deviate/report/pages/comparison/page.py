@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from deviate.inference.comparison.comparison import Comparison
 from deviate.report.page import AT_TERMINAL, Page, Reader, Section
+from deviate.report.pages.comparison.cards import cards
 from deviate.report.pages.comparison.full import again, answer, differences, methods, ranking, tests, trust, verdicts
 from deviate.report.pages.comparison.paper import paper_methods, tables
 from deviate.report.pages.comparison.predictions import brief_predictions, predictions, screen_predictions
@@ -39,4 +40,5 @@ def comparison_page(comparison: Comparison, reader: Reader) -> Page:
         reader=reader,
         sections=[section for section in made if section is not None],
         command=comparison.command,
+        runs=cards(comparison) if reader == "full" else [],
     )

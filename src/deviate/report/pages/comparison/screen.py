@@ -87,10 +87,12 @@ def brief_tables(comparison: Comparison) -> Section:
 
 
 def _brief_table(pair: PairComparison, comparison: Comparison, most: int = METRICS_SHOWN) -> Table:
-    metrics = pair.metrics[:most]
+    on_screen = most < METRICS_SHOWN
+    measured = [metric for metric in pair.metrics if metric.kind != "speed"] if on_screen else []
+    metrics = (measured or pair.metrics)[:most]
     main = main_metric(pair.metrics)
     metrics = metrics if main in metrics else [*metrics[:-1], main]
-    more, rest = len(pair.metrics) - len(metrics), "-v" if most < METRICS_SHOWN else "--format md"
+    more, rest = len(pair.metrics) - len(metrics), "-v" if on_screen else "--format md"
     ci = f"{Numbers(pair.alpha).level()} CI"
     hint = Hint(text=f"and {count(more, 'more metric')}; all of them:", command=f"{comparison.command} {rest}")
     return Table(
