@@ -168,7 +168,7 @@ class Parent:
                 if descriptor is not None:
                     os.close(descriptor)
             return True
-        self.children[pid] = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+        self.children[pid] = opened(pid)
         answer(self.answers, pid=pid)
         return False
 
@@ -206,10 +206,17 @@ def become(order):
             del os.environ[name]
     os.environ.update(order["environment"])
     sys.argv[:] = order["words"]
-    if hasattr(sys, "orig_argv"):
-        sys.orig_argv[:] = order["argv"]
+    words = getattr(sys, "orig_argv", None)
+    if words is not None:
+        words[:] = order["argv"]
     extend_path(os.environ["PYTHONPATH"].split(os.pathsep))
     adopt(this_process())
+
+
+def opened(pid):
+    """Return a descriptor that can be read when a process has ended; None where Python or the system has none."""
+    open_process = getattr(os, "pidfd_open", None)
+    return None if open_process is None else open_process(pid)
 
 
 def lead(descriptor, path):
