@@ -99,7 +99,7 @@ def test_a_damaged_experiment_is_listed_with_its_reason_beside_the_others(projec
 def test_beside_a_damaged_experiment_the_project_stands_as_it_does(project, harmed):
     said = standing_lines()
     assert [line.split()[0] for line in said[1:3]] == ["arms", "zero"]
-    assert "deviate report arms  " in "\n".join(said)
+    assert any(line.endswith("deviate report arms") for line in said)
     assert said[-3] == "harmed cannot be read"
     assert said[-2].startswith(f"  {harmed} was changed since it was written: ")
     assert names(project) == ["arms", "harmed", "zero"]
