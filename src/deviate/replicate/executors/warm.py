@@ -5,23 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
-import shutil
-import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from deviate.factors import OTHER
 from deviate.replicate.environment.command import INJECTED, RUNTIME_VARIABLE
 from deviate.replicate.executors.executor import Launch
-from deviate.replicate.executors.local import Command, LocalExecutor, held_to
-from deviate.replicate.executors.processes import is_process, name_process
-from deviate.replicate.executors.usage import Usage
-from deviate.replicate.workspace.files import write_json
+from deviate.replicate.executors.forking import Cold, Forked, Parent, Words
+from deviate.replicate.executors.local import Command, LocalExecutor
 
 #: Packages with which forked runs were seen to record what started ones do; others are imported by each run.
 PACKAGES = frozenset({"numpy", "torch"})
@@ -32,32 +24,8 @@ _OWN = (RUNTIME_VARIABLE, "PWD", "PYTHONPATH")
 #: What of ``runtime.json`` decides how libraries are patched while they are imported.
 _PATCHING = ("control", "hold_impl", "strict", "threads", "predictions", "weights")
 
-#: Bytes of the path of a run's ``runtime.json``, as long as a path may be.
-_ROOM = 4096
-
-#: Seconds for the imports, and for a fork.
-IMPORT_PATIENCE = 120.0
-FORK_PATIENCE = 30.0
-
 #: Options of Python that change nothing of what is said here, and that take no value.
 _OPTIONS = re.compile(r"-[uBOqv]+")
-
-
-class Cold(Exception):  # noqa: N818
-    """A run is to be started in the ordinary way; says why."""
-
-
-class Words(NamedTuple):
-    """A command line of Python."""
-
-    #: Up to the script or the module.
-    head: tuple[str, ...]
-    #: With which a process is started that forks it.
-    parent: tuple[str, ...]
-    #: What the program finds in `sys.argv` when it is started.
-    program: tuple[str, ...]
-    #: What is first searched for modules, relative to the folder that the command is started in.
-    folder: str
 
 
 def split(argv: Sequence[str]) -> Words:
@@ -101,14 +69,14 @@ class WarmExecutor(LocalExecutor):
         super().__init__(jobs)
         self._words = list(words[1:])
         self._packages = list(packages)
-        self._parents: dict[object, _Parent | Cold] = {}
+        self._parents: dict[object, Parent | Cold] = {}
         #: Why runs were not forked, and whether that was said.
         self._reasons: dict[str, bool] = {}
 
     def close(self) -> None:
         """End the processes that were forked from; what was forked goes on."""
         for parent in self._parents.values():
-            if isinstance(parent, _Parent):
+            if isinstance(parent, Parent):
                 parent.close()
         self._parents = {}
 
@@ -149,9 +117,9 @@ class WarmExecutor(LocalExecutor):
             raise Cold(f"the project has a module {min(own)}, which would be imported in the place of a library's")
         return parent.fork(launch, words)
 
-    def _make(self, launch: Launch, words: Words, order: dict[str, Any]) -> _Parent | Cold:
+    def _make(self, launch: Launch, words: Words, order: dict[str, Any]) -> Parent | Cold:
         try:
-            return _Parent(launch, words, order, self._packages)
+            return Parent(launch, words, order, self._packages)
         except Cold as cold:
             return cold
         except OSError as error:
@@ -183,150 +151,3 @@ def _modules(launch: Launch, folder: str) -> set[str]:
 
 def _module(path: Path) -> Iterable[str]:
     return [path.stem] if path.suffix == ".py" or (path / "__init__.py").is_file() else []
-
-
-class _Parent:
-    """A process that has imported what runs need, and forks them."""
-
-    def __init__(self, launch: Launch, words: Words, order: dict[str, Any], packages: Sequence[str]) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="deviate-"))
-        self._text = b""
-        #: What it told of children that have ended.
-        self._ended: dict[int, dict[str, Any]] = {}
-        orders, self._orders = os.pipe()
-        self._answers, answers = os.pipe()
-        try:
-            self._process = self._start(launch, words, order, packages, (orders, answers))
-        finally:
-            os.close(orders)
-            os.close(answers)
-        first = self._read(IMPORT_PATIENCE)
-        if first is None or not first.get("ready"):
-            self.close()
-            raise Cold(f"no run can be forked: {(first or {}).get('cold', 'the imports did not end')}")
-        #: First names of the modules that it has loaded.
-        self.modules = {name.partition(".")[0] for name in first["modules"]}
-
-    def _start(
-        self, launch: Launch, words: Words, order: dict[str, Any], packages: Sequence[str], pipes: tuple[int, int]
-    ) -> subprocess.Popen[bytes]:
-        runtime_file = self._folder / "runtime.json"
-        nowhere = {"original": "", "overlay": "", "kept": [], "outside": {}, "read": []}
-        write_json(runtime_file, {**order, **nowhere, "records": str(self._folder)})
-        environment = {
-            **launch.environment,
-            RUNTIME_VARIABLE: str(runtime_file),
-            "PWD": str(self._folder),
-            "PYTHONPATH": str(INJECTED),
-            "DEVIATE_WARM": ",".join(map(str, pipes)),
-            "DEVIATE_WARM_IMPORTS": ",".join(packages),
-        }
-        # The last of all, so that what takes its place counts.
-        environment["DEVIATE_ROOM"] = "-" * _ROOM
-        with (
-            (self._folder / "stdout").open("wb") as stdout,
-            (self._folder / "stderr").open("wb") as stderr,
-            held_to(launch.slot.cores),
-        ):
-            return subprocess.Popen(
-                words.parent,
-                cwd=self._folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                pass_fds=pipes,
-                start_new_session=True,
-            )
-
-    def fork(self, launch: Launch, words: Words) -> Forked:
-        """Fork a command.
-
-        Raises
-        ------
-        Cold
-            If it cannot be any more.
-        """
-        order = {
-            "argv": launch.argv,
-            "words": words.program,
-            "environment": dict(launch.environment),
-            "cwd": str(launch.cwd),
-            "cores": launch.slot.cores,
-            "stdout": str(launch.stdout),
-            "stderr": str(launch.stderr),
-        }
-        try:
-            os.write(self._orders, json.dumps(order).encode() + b"\n")
-        except OSError:
-            raise Cold("the process with the imports has ended") from None
-        answer = self._read(FORK_PATIENCE)
-        while answer is not None and "status" in answer:
-            self._ended[answer["pid"]] = answer
-            answer = self._read(FORK_PATIENCE)
-        if answer is None:
-            self.close()
-            raise Cold("the process with the imports has ended")
-        return Forked(self, answer["pid"], launch)
-
-    def ended(self, pid: int) -> dict[str, Any] | None:
-        """Return what is told of a child that has ended; None where nothing is."""
-        while pid not in self._ended and (answer := self._read(FORK_PATIENCE)) is not None:
-            self._ended[answer["pid"]] = answer
-        return self._ended.pop(pid, None)
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether it tells of no child any more."""
-        return self._answers < 0
-
-    def _read(self, seconds: float) -> dict[str, Any] | None:
-        """Return the next answer; None where none comes in time, or the process has ended."""
-        until = time.monotonic() + seconds
-        while b"\n" not in self._text:
-            left = max(0.0, until - time.monotonic())
-            if self.is_gone or not select.select([self._answers], [], [], left)[0]:
-                return None
-            if not (read := os.read(self._answers, 1 << 16)):
-                self._leave()
-                return None
-            self._text += read
-        line, _, self._text = self._text.partition(b"\n")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def _leave(self) -> None:
-        os.close(self._answers)
-        self._answers = -1
-
-    def close(self) -> None:
-        """End it."""
-        if self._orders < 0:
-            return
-        os.close(self._orders)
-        self._orders = -1
-        if not self.is_gone:
-            self._leave()
-        self._process.kill()
-        self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-
-class Forked:
-    """A command that was forked; how it ended is told by the process that it was forked from."""
-
-    def __init__(self, parent: _Parent, pid: int, launch: Launch) -> None:
-        self._parent = parent
-        self.pid = pid
-        self.returncode: int | None = None
-        self.usage: Usage | None = None
-        self._created = name_process(launch.runtime_file, pid).created
-
-    def poll(self) -> int | None:
-        """Return the exit status, negative for a signal; None while it runs."""
-        if self.returncode is None and not is_process(self.pid, self._created):
-            told = self._parent.ended(self.pid)
-            # Where nobody is left to tell, memory is likely to have run out.
-            self.returncode = -signal.SIGKILL if told is None else told["status"]
-            self.usage = None if told is None else Usage(told["cpu_seconds"], told["peak_memory"])
-        return self.returncode

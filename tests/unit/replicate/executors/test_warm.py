@@ -10,7 +10,8 @@ import pytest
 from installed import require
 
 from deviate.replicate.executors.executor import Launch, Slot
-from deviate.replicate.executors.warm import Cold, WarmExecutor, split
+from deviate.replicate.executors.forking import Cold
+from deviate.replicate.executors.warm import WarmExecutor, split
 from deviate.replicate.workspace.files import read_json
 from deviate.replicate.workspace.run_files import Ended
 
