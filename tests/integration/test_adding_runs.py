@@ -96,7 +96,7 @@ def test_anyway_adds_marked_runs_from_the_copy_also_after_lines_moved(project):
     done = deviate("run", "-n", "3", "--anyway", "--json", *COMMAND)
     (variant,) = done.json["variants"]
     assert done.json["experiment"] == "train"
-    assert "although changed since: train.py (edited)" in done.err
+    assert "changed since: train.py (edited)" in done.err
     assert [len(run["warnings"]) for run in variant["runs"]] == [0, 1, 1]
     assert any("added with --anyway" in each["message"] for each in done.json["warnings"])
     assert {metric["n"] for metric in variant["metrics"]} == {3}

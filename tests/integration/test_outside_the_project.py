@@ -88,7 +88,8 @@ def test_nothing_is_written_outside_the_project_and_an_edit_there_begins_a_new_e
 
 def test_code_that_could_not_be_read_is_named(project):
     train = TRAIN.replace(
-        "from making import series, HERE", "m = __import__('mak' + 'ing'); series, HERE = m.series, m.HERE"
+        "from making import series, HERE",
+        "m = __import__(''.join(reversed('gnikam'))); series, HERE = m.series, m.HERE",
     )
     (project / "train.py").write_text(train)
     done = deviate("run", "-n", "1", "--json", *COMMAND)
