@@ -89,6 +89,9 @@ def _kept(member: tarfile.TarInfo, *, work: bool) -> tarfile.TarInfo | None:
 
 def is_archive(path: Path) -> bool:
     """Tell whether a file is an experiment that was exported."""
+    # A pipe or a device would be waited for.
+    if not path.is_file():
+        return False
     try:
         with tarfile.open(path, "r:gz") as archive:
             first = archive.next()

@@ -1,6 +1,7 @@
 """An archive that was damaged on its way is refused, and leaves nothing behind."""
 
 import gzip
+import os
 import random
 import zlib
 
@@ -57,3 +58,8 @@ def unpacked(data):
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error):
         return None
+
+
+def test_a_pipe_is_no_archive_and_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "results.csv")
+    assert not is_archive(tmp_path / "results.csv")
