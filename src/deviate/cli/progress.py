@@ -116,7 +116,7 @@ class Progress:
                 self._whole(f"{event.runs} go on without this command: type it again to follow them, or end them with")
                 self._whole(f"  {event.cancel}")
             case ColdStart():
-                self._whole(f"not forked (--warm): {clean(event.reason)}", style="dim")
+                self._whole(f"not forked (--warm): {event.reason}", style="dim")
             case LeftoverEnded():
                 self._say(
                     Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")

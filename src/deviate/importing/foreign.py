@@ -13,7 +13,7 @@ FINISHED = frozenset({"finished", "completed", "complete", "success", "succeeded
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """One value per run reported."""
+    """One value that a run reported."""
 
     metric: str
     #: Of the main loop or of whatever the source counts in; -1 where it has no iterations.

@@ -23,7 +23,7 @@ from deviate.analyse.flow.values import (
     with_structure,
 )
 from deviate.analyse.source.index import ClassScope, Scope, Unit
-from deviate.analyse.source.syntax import called_name, passed_for
+from deviate.analyse.source.syntax import IMPORTERS, called_name, passed_for
 
 #: A result that is nothing but this does not depend on what was passed.
 _FIXED_ORIGINS = frozenset(
@@ -93,7 +93,7 @@ def _special(flow: Evaluator, node: ast.Call, scope: Scope, func: Value, args: l
     if dotted == "builtins.super":
         owner = scope.unit.enclosing_class
         return Value(refs=(Instance(owner),)) if owner is not None else None
-    if dotted == "builtins.getattr" or name in {"import_module", "__import__"}:
+    if dotted == "builtins.getattr" or name in IMPORTERS:
         named = chosen_by_name(flow, node, scope)
         if named is not None:
             return named

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from deviate.analyse.flow.program import Program
 from deviate.analyse.source.dotted import imported_names
 from deviate.analyse.source.index import ModuleIndex, Scope, bindings_of
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import IMPORTERS, called_name
 
 
 def unchosen_modules(program: Program, loop_file: str) -> set[ModuleIndex]:
@@ -38,7 +38,7 @@ def dynamic_imports(node: ast.expr, scope: Scope) -> Iterator[tuple[ast.Call, Sc
     """Yield the calls of ``import_module`` that an expression is, or that its name is bound to."""
     bindings = bindings_of(node.id, scope) if isinstance(node, ast.Name) else []
     for value, home in [(node, scope), *((binding.value, binding.scope) for binding in bindings)]:
-        if isinstance(value, ast.Call) and called_name(value) in {"import_module", "__import__"}:
+        if isinstance(value, ast.Call) and called_name(value) in IMPORTERS:
             yield value, home
 
 

@@ -14,7 +14,7 @@ from deviate.analyse.source.index import ModuleIndex, Scope, Unit, only_binding
 from deviate.analyse.source.indexer import index_module
 from deviate.analyse.source.paths import named_path
 from deviate.analyse.source.search_path import SearchPath, relative
-from deviate.analyse.source.syntax import called_name, dotted_text, passed_for
+from deviate.analyse.source.syntax import IMPORTERS, called_name, dotted_text, passed_for
 
 #: Files outside the project that are read at most: more are a library, whoever brings it in.
 MAX_OUTSIDE_FILES = 300
@@ -167,7 +167,7 @@ class Imports:
                 name = called_name(site.node)
                 if name == "exec" and site.node.args:
                     self._load_executed(site.node.args[0], site.scope, module)
-                if name in {"import_module", "__import__"} and site.node.args:
+                if name in IMPORTERS and site.node.args:
                     self._load_pattern(site.node.args[0], module)
                     self._load_defaults(site.node.args[0], module)
                     # A name that is computed may stand in a configuration file, as Hydra's do, or in a text.

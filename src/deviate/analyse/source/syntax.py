@@ -11,6 +11,9 @@ from deviate.analyse.source.files import mask
 from deviate.analyse.source.index import Binding, ModuleIndex, Unit
 from deviate.experiment import Span
 
+#: Functions that import a module by its name.
+IMPORTERS = frozenset({"import_module", "__import__"})
+
 
 def text_of(node: ast.expr) -> str:
     """Source text of an expression in one normal form; empty when it is nested too deeply."""

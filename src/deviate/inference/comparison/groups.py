@@ -31,7 +31,7 @@ class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
     column: str
     name: str
     examples: int
-    #: Share of correct labels, over the runs of a side.
+    #: Mean accuracy of the runs of each side.
     accuracy_a: float
     accuracy_b: float
     #: Share of examples that a run of A and one of B label differently.
@@ -97,7 +97,7 @@ def judged_groups(
     alphas : mapping of (str, str) to float
         What p must be below, for each pair of sides.
     one_draw : iterable of (str, str)
-        Pairs of which the runs of a side repeat a draw that the other does not: they are one run of its recipe.
+        Pairs where all runs of one side repeat one draw and those of the other do not: that side counts as one run.
     """
     listed = [(labels, group) for labels, each in groups.items() for group in each]
     adjusted = adjust([group.p for _, group in listed], correction)

@@ -46,7 +46,7 @@ class Started:
                 return self.returncode
             if pid:
                 self.usage = Usage(used.ru_utime + used.ru_stime, self._peak(used.ru_maxrss * _UNIT))
-                # Popen is told, which would wait for it once more.
+                # Popen would wait for the process once more if its return code were not set.
                 self.returncode = self._process.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
 

@@ -168,7 +168,7 @@ class Parent:
                 if descriptor is not None:
                     os.close(descriptor)
             return True
-        self.children[pid] = opened(pid)
+        self.children[pid] = end_descriptor(pid)
         answer(self.answers, pid=pid)
         return False
 
@@ -187,6 +187,12 @@ class Parent:
                 if descriptor is not None:
                     os.close(descriptor)
                 answer(self.answers, pid=pid, **wait_for(pid))
+
+
+def end_descriptor(pid):
+    """Return a descriptor that can be read when a process has ended; None where Python or the system has none."""
+    open_process = getattr(os, "pidfd_open", None)
+    return None if open_process is None else open_process(pid)
 
 
 # The child
@@ -211,12 +217,6 @@ def become(order):
         words[:] = order["argv"]
     extend_path(os.environ["PYTHONPATH"].split(os.pathsep))
     adopt(this_process())
-
-
-def opened(pid):
-    """Return a descriptor that can be read when a process has ended; None where Python or the system has none."""
-    open_process = getattr(os, "pidfd_open", None)
-    return None if open_process is None else open_process(pid)
 
 
 def lead(descriptor, path):
@@ -277,7 +277,7 @@ def room(name):
     start = text.index(b"\0" + name.encode("ascii") + b"=") + 1
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
-    # The 50th field, of which two stand before the bracket.
+    # Where the variables begin is the 50th field; two fields stand before the bracket.
     return int(fields[47]) + start, text.index(b"\0", start) - start
 
 
