@@ -107,6 +107,19 @@ def test_pruning_keeps_every_number(project):
     assert deviate("prune", "one", "--yes").out.startswith("nothing to delete")
 
 
+def test_prune_of_all_leaves_out_what_cannot_be_read(project):
+    outcome = experiment(project, "one") / "runs" / "algo-0" / "outcome.json"
+    outcome.write_bytes(outcome.read_bytes()[:20])
+    done = deviate("prune", "--yes")
+    assert done.status == 0, done.err
+    assert done.out.startswith("freed")
+    assert "one is left as it is" in done.err
+    assert "outcome.json" in done.err
+    assert (experiment(project, "one") / "runs" / "algo-1" / "work").is_dir()
+    assert not (experiment(project, "two") / "runs" / "algo-1" / "work").exists()
+    assert deviate("prune", "one", "--yes").status == 2
+
+
 def test_a_renamed_experiment_goes_on_and_its_looks_count(project):
     assert deviate("compare", "one", "two").status == 0
     before = report("one")

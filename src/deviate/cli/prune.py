@@ -9,6 +9,7 @@ import click
 from deviate.cli.asking import require_yes, yes_option
 from deviate.cli.completion import experiment_names
 from deviate.cli.printing import examples, say
+from deviate.errors import DeviateError
 
 
 @click.command("prune", epilog=examples("deviate prune", "deviate prune baseline --failed --yes"))
@@ -19,14 +20,21 @@ def command(names: tuple[str, ...], failed: bool, yes: bool) -> None:
     """Delete the working folders of completed runs, with their checkpoints.
 
     Records, logs, and the predictions and weights that Deviate kept stay, so that every report is as it was. Runs
-    without their folder cannot be evaluated later. Without NAME, all experiments. Asks before anything is deleted.
+    without their folder cannot be evaluated later. Without NAME, all experiments that can be read. Asks before
+    anything is deleted.
     """
     from deviate.replicate.workspace.folders import Workspace
     from deviate.study.housekeeping import prunable, prune
 
     workspace = Workspace.nearest(Path.cwd())
-    folders = [workspace.find_experiment(name) for name in dict.fromkeys(names or workspace.names())]
-    sizes = {folder.name: prunable(folder, failed=failed) for folder in folders}
+    sizes = {}
+    for name in dict.fromkeys(names or workspace.names()):
+        try:
+            sizes[name] = prunable(workspace.find_experiment(name), failed=failed)
+        except DeviateError as error:
+            if names:
+                raise
+            say(f"{name} is left as it is: {error.message}; {error.hint}", err=True)
     for name, size in sizes.items():
         if size:
             say(f"{name}: {size / 1e6:.1f} MB", err=True)
