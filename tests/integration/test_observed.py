@@ -98,6 +98,15 @@ def test_the_report_says_how_much_of_the_output_is_measured(project: Path, monke
     assert "Seen in the output alone, not in the source: " in said
 
 
+def test_the_direction_of_an_observed_metric_can_be_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    assert deviate("run", "-n", "3", "--name", "again", "--", sys.executable, "hidden.py", "again").status == 0
+    for direction in ("lower", "higher"):
+        chosen = ("--direction", f"objective={direction}", "--format", "json")
+        known = deviate("compare", "hidden", "again", *chosen).json
+        assert {each["name_a"]: each["direction"] for each in known["metrics"]}["objective"] == direction
+
+
 def test_a_program_that_prints_no_metric_is_refused_after_the_first_run(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
