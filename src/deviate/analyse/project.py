@@ -91,10 +91,13 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     training, what they are was misread, and they decide nothing.
     """
     results = _read(program)
-    for count in range(1, MAX_PASSED_OVER + 1):
-        if results[2] is not None or not program.constants.alternatives.has_chosen:
-            break
-        program.constants.pass_over(count)
+    passed_over = 0
+    while not results[4] and program.constants.alternatives.has_chosen and passed_over < MAX_PASSED_OVER:
+        passed_over += 1
+        program.constants.pass_over(passed_over)
+        results = _read(program)
+    if passed_over and not results[4]:
+        program.constants.pass_over(0)
         results = _read(program)
     if results[2] is None and (program.constants.has_decided or program.choices.has_decided):
         program.is_decided = False

@@ -129,9 +129,15 @@ def _of_ref(flow: Evaluator, ref: object, node: ast.Call, scope: Scope, args: li
 
 def _own_function(flow: Evaluator, unit: Unit, node: ast.Call, scope: Scope) -> Value:
     """Evaluate a function of the project, with this call's arguments for its parameters."""
-    if unit.name == "forward" and unit.owner is not None:
+    if unit.owner is not None and (unit.name == "forward" or _gives_metric(flow, unit, unit.owner)):
         return of(From.LIVE)
     return substitute(flow, flow.returned(unit), unit, node, scope, 0)
+
+
+def _gives_metric(flow: Evaluator, unit: Unit, owner: ClassScope) -> bool:
+    """Whether a method gives the value of a metric that is derived from one of a library."""
+    bases = flow.program.external_bases(flow, owner) if unit.name in {"result", "compute"} else []
+    return any(base.rpartition(".")[2].endswith("Metric") or ".metrics." in base for base in bases)
 
 
 def substitute(flow: Evaluator, value: Value, unit: Unit, call: ast.Call, scope: Scope, depth: int) -> Value:

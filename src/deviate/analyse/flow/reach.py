@@ -108,7 +108,9 @@ class _Reach:
                 self._one_of(home, args[1] if name == "getattr" and len(args) > 1 else None, site.scope)
             elif module is None and _is_imported_by_name(args[0], site.scope):
                 self._all_plugins()
-        elif name == "eval" and args and not isinstance(args[0], ast.Constant):
+            elif module is None and name == "getattr" and len(args) > 1:
+                self._methods_called_like(site, args[1])
+        elif _is_builtin(site, "eval") and args and not isinstance(args[0], ast.Constant):
             package = constant_start(args[0]).rpartition(".")[0]
             named = self._module_of(ast.parse(package, mode="eval").body, site.scope) if package else site.scope.module
             if isinstance(named, ModuleIndex):
@@ -118,6 +120,16 @@ class _Reach:
         elif name in {"globals", "locals"} and not args:
             parent = self.parents.of(site.node, site.scope.module)
             self._one_of(site.scope.module, parent.slice if isinstance(parent, ast.Subscript) else None, site.scope)
+
+    def _methods_called_like(self, site: CallSite, name: ast.expr) -> None:
+        """Reach own methods that a computed name may stand for: ``getattr(self, "fit_" + how)``."""
+        method, start = site.scope.unit.enclosing_method, constant_start(name)
+        is_own = method is not None and method.is_method and text_of(site.node.args[0]) == method.parameters[0]
+        if method is None or method.owner is None or not is_own or not start:
+            return
+        for owner in self.program.ancestors(self.objects.flow, method.owner):
+            for called in (each for each in owner.methods if each.startswith(start)):
+                self._reach_all(self.objects.ask_of(method.owner, called))
 
     def _all_plugins(self) -> None:
         for plugin in self.program.imports.plugins:
@@ -152,6 +164,8 @@ class _Reach:
                 self._reach_target(self.program.resolve_dotted(name_below(star, name), module), depth + 1)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> None:
+        for alternative in self._imported_in_turn(node.value, scope):
+            self._reach_target((alternative, node.attr), 0)
         module = self._module_of(node.value, scope)
         if node.attr == "__dict__" and module is None and _is_imported_by_name(node.value, scope):
             self._all_plugins()
@@ -188,7 +202,7 @@ class _Reach:
 
     def _imported_module(self, bindings: list[Binding]) -> ModuleIndex | str | None:
         for binding in bindings:
-            if binding.kind == "import":
+            if binding.kind == "import" and self.program.may_run(binding.scope.unit, binding.nesting):
                 ref = self.program.resolve_dotted(binding.key, binding.scope.module)
                 if isinstance(ref, ModuleIndex):
                     return ref
@@ -197,6 +211,13 @@ class _Reach:
                 defined = ref[0].unit.bindings.get(ref[1])
                 return self._imported_module(defined) if defined and defined is not bindings else None
         return None
+
+    def _imported_in_turn(self, node: ast.expr, scope: Scope) -> list[ModuleIndex]:
+        """Return the modules that a name may be, where several imports bind it: ``if small: import mlp as models``."""
+        bindings = bindings_of(node.id, scope) if isinstance(node, ast.Name) else []
+        live = [each for each in bindings if self.program.may_run(each.scope.unit, each.nesting)]
+        modules = [self._imported_module([each]) for each in live[1:]]
+        return [module for module in modules if isinstance(module, ModuleIndex)]
 
     def _one_of(self, module: ModuleIndex, name: ast.expr | None, scope: Scope) -> None:
         """Reach what a name that is computed stands for in a module; where it is not known, all that is there."""
@@ -223,6 +244,11 @@ class _Reach:
             self.objects.tested.append(cls)
         elif not self.is_base:
             self._reach_all(self.objects.make(cls))
+
+
+def _is_builtin(site: CallSite, name: str) -> bool:
+    """Whether a call is of Python's own function of a name: no ``model.eval(data)``, no function of the project."""
+    return isinstance(site.node.func, ast.Name) and site.node.func.id == name and not bindings_of(name, site.scope)
 
 
 def _executes(module: ModuleIndex) -> bool:

@@ -26,6 +26,8 @@ _NOT_MODELS = re.compile(r"(scaler|pca|encoder|tokenizer|vectorizer|transformer|
 _TRAINER_TYPES = re.compile(
     r"(Trainer|Engine|Runner|Learner|Estimator|Model|Sequential|NeuralNet\w*|Fabric|PPO|A2C|DQN|SAC|TD3)$"
 )
+#: Types of objects, whatever these are called, whose ``train`` runs a loop.
+_OWN_LOOP = re.compile(r"(Trainer|Engine|Runner|Learner|Estimator|Fabric|PPO|A2C|DQN|SAC|TD3)$")
 
 
 def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
@@ -54,11 +56,12 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
             return bool(keywords & _KEYWORDS)  # what is cloned need not be of sklearn
         return bool(keywords & _KEYWORDS) or typed or (bool(_MODELS.search(receiver)) and bool(site.node.args))
     if name == "train" and not site.node.args and not site.node.keywords:
-        return bool(_TRAINERS.search(receiver)) or (typed and not _MODELS.search(receiver))
+        # Of a model it sets the mode.
+        return bool(_TRAINERS.search(receiver)) or any(map(_OWN_LOOP.search, types))
     if name == "train" and _MODELS.search(receiver) and not _TRAINERS.search(receiver):
         return bool(keywords & _KEYWORDS)
     return (
-        bool(_TRAINERS.search(receiver))
+        bool(_TRAINERS.search(receiver) or (name == "train" and any(map(_OWN_LOOP.search, types))))
         and (name != "run" or typed or bool(site.node.args or keywords))
         and not receiver.endswith("sess")
     )

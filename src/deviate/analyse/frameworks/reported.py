@@ -43,7 +43,8 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     compiled = _compiled_with(site, _compile_calls(flow.program))
     if not compiled or _is_silent(site):
         return
-    names = ["loss", *dict.fromkeys(name for call in compiled for name in _compiled_names(call))]
+    added = (name for each in flow.program.calls.get("add_metric", []) for name in _added_names(flow, each))
+    names = ["loss", *dict.fromkeys([*(name for call in compiled for name in _compiled_names(call)), *added])]
     keywords = {key.arg for key in site.node.keywords}
     if keywords & {"validation_data", "validation_split"}:
         names.extend([f"val_{name}" for name in names])
@@ -105,6 +106,17 @@ def _compiled_names(compiled: CallSite) -> Iterator[str]:
                 yield from (f"{output.value}_{name}" for name in filter(None, map(_metric_name, own)))
     if isinstance(metrics, (ast.List, ast.Tuple)):
         yield from filter(None, map(_metric_name, metrics.elts))
+
+
+def _added_names(flow: Evaluator, added: CallSite) -> Iterator[str]:
+    """Yield the names that ``model.add_metric(value, name=name)`` gives: a text, or the keys of a mapping in turn."""
+    name = next((key.value for key in added.node.keywords if key.arg == "name"), None)
+    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+        yield name.value
+    for binding in bindings_of(name.id, added.scope) if isinstance(name, ast.Name) else ():
+        items = binding.value
+        if binding.kind == "for" and isinstance(items, ast.Call) and isinstance(items.func, ast.Attribute):
+            yield from flow.resolved(items.func.value, binding.scope).keys
 
 
 def _keys_of(losses: ast.expr | None, compiled: CallSite) -> list[str]:

@@ -14,7 +14,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.frameworks.fitting import is_fitting_call
 from deviate.analyse.loops.training import WEIGHT_UPDATE, training_signs
 from deviate.analyse.naming.words import word_lists, words_of
-from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, is_within
+from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, is_within, only_binding
 from deviate.analyse.source.syntax import called_name, span_of, text_of
 from deviate.experiment import MainLoop
 
@@ -22,8 +22,11 @@ _LISTS = word_lists(__file__)
 _EPOCHS = _LISTS["epochs"]
 _STEPS = _LISTS["steps"]
 _REPEATS = _LISTS["repeats"]
-_ASIDE = re.compile(r"pretrain|warm_?up|init|burn|finetune_head|teacher|test|eval|valid|calib|attack|pgd|fgsm|"
+_ASIDE = re.compile(r"pretrain|warm_?up|init|burn|finetune_head|teacher|calib|attack|pgd|fgsm|"
                     r"perturb|search_lr|find_lr|baseline", re.IGNORECASE)  # fmt: skip
+#: Beside the training, unless the name says that it trains as well: ``train_and_evaluate``.
+_EVALUATES = re.compile(r"test|eval|valid", re.IGNORECASE)
+_TRAINS = re.compile(r"(^|_)train", re.IGNORECASE)
 #: Signs that say that gradients are computed, not that weights change.
 _GRADIENTS = {"backward", "grad", "GradientTape"}
 _COUNTS = _LISTS["counting functions"]
@@ -56,8 +59,14 @@ class Candidate:
 
     @cached_property
     def words(self) -> set[str]:
-        """Words of the variable's names."""
+        """Words of the variable's names; of ``_``, those of what the loop runs over: ``for _ in range(epochs)``."""
         names = re.findall(r"[A-Za-z]+", self.variable)
+        if not names and isinstance(self.node, (ast.For, ast.AsyncFor)):
+            over = self.node.iter
+            known = only_binding(over.id, self.unit) if isinstance(over, ast.Name) else None
+            counted = known.value if known is not None and isinstance(known.value, ast.Call) else over
+            is_count = isinstance(counted, ast.Call) and called_name(counted) in _COUNTS
+            names = re.findall(r"[A-Za-z]+", text_of(counted)) if is_count else []
         return {word for name in names for word in (name.lower(), *words_of(name))}
 
     @property
@@ -189,10 +198,17 @@ class LoopFinder:
         score = 3.0 * candidate.counts_epochs + 1.5 * bool(candidate.words & _STEPS)
         score += 1.0 * (unit.module is self.program.entry) + 0.5 * isinstance(node, ast.While)
         score += min(len(candidate.inside), 10) * 0.15
-        score -= 2.5 * bool(_ASIDE.search(unit.display_name) or _ASIDE.search(file.rpartition("/")[2]))
+        score -= 2.5 * any(map(_is_aside, (unit.display_name, file.rpartition("/")[2])))
         score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
         score -= 1.5 * (isinstance(node, ast.Call))
+        is_sure = candidate.reports or isinstance(node, ast.Call)
+        score += 2.0 * (is_sure or self._changes_weights(candidate, by_arithmetic=True))
         return -score, self.program.modules.index(unit.module), file, node.lineno
+
+
+def _is_aside(name: str) -> bool:
+    """Whether a function or file of this name does something beside the training."""
+    return bool(_ASIDE.search(name) or (_EVALUATES.search(name) and not _TRAINS.search(name)))
 
 
 def _counts_machines(node: ast.expr) -> bool:

@@ -81,7 +81,18 @@ def _of_call(node: ast.Call) -> ast.expr | None:
 
 
 def _operand(flow: Evaluator, node: ast.BinOp, scope: Scope) -> ast.expr:
-    """Choose the operand that makes the value vary: first one computed by the training, then a duration."""
+    """Choose the operand that makes the value vary: first one computed by the training, then a duration.
+
+    A rate is none of its operands: ``len(batch) / seconds``. A time is that since the moment that is subtracted.
+    """
+    if isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Name) and isinstance(node.right, ast.Name):
+        sides = [flow.resolved(side, scope) for side in (node.left, node.right)]
+        if all(side.has(From.CLOCK) and not side.has(*METRIC_ORIGINS) for side in sides):
+            return node.right
+    if isinstance(node.op, ast.Div) and isinstance(node.left, ast.Call):
+        left, right = flow.resolved(node.left, scope), flow.resolved(node.right, scope)
+        if right.has(From.DURATION) and not right.has(From.LIVE) and not left.has(*METRIC_ORIGINS):
+            return node
     return min(_flatten(node), key=lambda operand: _constancy(operand, flow.resolved(operand, scope)))
 
 

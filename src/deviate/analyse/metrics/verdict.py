@@ -42,6 +42,8 @@ from deviate.analyse.texts.reported import ReportedValue
 _TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
 #: Names of sums, which count only where they are sums of counts.
 _SUMS = {"total", "totals"}
+#: A format that shows decimal places.
+_DECIMALS = re.compile(r"\.[1-9]\d*[feg]")
 _LISTS = word_lists(__file__)
 _SAMPLES = _LISTS["samples"]
 _IDENTIFIERS = _LISTS["identifiers"]
@@ -87,7 +89,17 @@ def verdict_of(
         return _by_words(flow, value, reported, variable, description, sink)
     if value.has(From.COUNT) and is_episode_length(description):
         return Verdict(0.6, "the length of an episode", meaning_of(description))
+    if _is_share_of_counts(flow, value, reported, variable, sink):
+        return Verdict(0.45, "counts, named like a metric", _meaning(value, variable, description))
     return Verdict(reason=reason_of(value))
+
+
+def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, variable: str, sink: str) -> bool:
+    """Whether counts were made into what has the name of a quality: ``precision = hits / found``."""
+    last = last_name(variable)
+    named = meaning_of(last) if is_metric_word(last) and not is_counting(last) else None
+    is_count = value.plain() <= {From.COUNT, From.TOTAL, From.CONSTANT} and value.has(From.COUNT)
+    return is_count and named is not None and named.kind == "quality" and is_number(flow, reported, sink)
 
 
 def evaluated(flow: Evaluator, reported: ReportedValue) -> Value:
@@ -132,7 +144,9 @@ def _of_training(
         value.has(From.MEMORY) and meaning_of(f"{variable} {description}") is not None
     )
     is_sum = last_name(variable) in _SUMS and not value.has(From.COUNT, From.TOTAL)
-    is_named_count = is_counting(last_name(variable)) and not reported.mapping
+    # What the training computes and is shown with decimal places is no count: ``accuracy_epoch``.
+    is_exact = _DECIMALS.search(reported.spec) is not None and not value.has(From.COUNT, From.TOTAL)
+    is_named_count = is_counting(last_name(variable)) and not reported.mapping and not is_exact
     if is_named_count and not is_sum and not is_metric_word(description) and not measured:
         return Verdict(reason="counter")
     if reported.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:

@@ -65,6 +65,8 @@ _CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
 #: Retrieval: ``hits@10``, ``HR@5``, the mean rank.
 _AT_RANK = re.compile(r"\b(hits?|hr|h|p|r|map|ndcg|acc|top)[ _]?@[ _]?\d*")
 _MEAN_RANK = re.compile(r"\bmean[ _-]?rank\b")
+#: Mean average precision: in lower case it may be any map.
+_MEAN_PRECISION = re.compile(r"(^|[^A-Za-z])m?AP([^A-Za-z]|$)|(^|[^A-Za-z])MAP([^A-Za-z]|$)")
 _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
 #: What mixed precision multiplies the loss by is none.
@@ -139,7 +141,7 @@ def is_episode_length(text: str) -> bool:
 
 def is_metric_word(text: str) -> bool:
     """Whether a text names a metric by itself, without evidence from the value."""
-    if _AT_RANK.search(text.lower()) or _MEAN_RANK.search(text.lower()):
+    if _AT_RANK.search(text.lower()) or _MEAN_RANK.search(text.lower()) or _MEAN_PRECISION.search(text):
         return True
     return is_episode_length(text) or any(
         (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None for word in words_of(text)

@@ -29,6 +29,27 @@ class Alternatives:
         self.passed_over = 0
         self.has_chosen = False
 
+    def is_alternative(self, node: ast.If | ast.While, scope: Scope) -> bool:
+        """Whether a test chooses one of several things, and does not merely add one.
+
+        An ``if`` without an ``else`` adds something, unless it ends the function or the next ``if`` asks for another
+        value of the same.
+        """
+        if isinstance(node, ast.If) and node.orelse and bound_by_imports(node.body) & bound_by_imports(node.orelse):
+            return True
+        if not is_choice(node.test):
+            return False
+        return bool(node.orelse) or leaves(node) or (isinstance(node, ast.If) and self._is_one_of_a_row(node, scope))
+
+    def _is_one_of_a_row(self, node: ast.If, scope: Scope) -> bool:
+        name, words = _chosen_by(node)
+        for other in (each for each in self._neighbours(node, scope) if not each.orelse) if name is not None else ():
+            other_name, other_words = _chosen_by(other)
+            is_same = other_name is not None and name is not None and text_of(other_name) == text_of(name)
+            if is_same and set(words).isdisjoint(other_words):
+                return True
+        return False
+
     def is_not_chosen(self, node: ast.If | ast.While, branch: str, scope: Scope) -> bool:
         """Whether a branch is left out: a setting that is not known chooses between it and another, which is read."""
         if branch == "body" and isinstance(node, ast.If) and self._is_later_choice(node, scope):
@@ -71,13 +92,20 @@ class Alternatives:
 
     def _before(self, node: ast.If, scope: Scope) -> ast.If | None:
         """Return the ``if`` that stands before another one in the same block."""
+        block = self._block(node, scope)
+        before = block[block.index(node) - 1] if node in block[1:] else None
+        return before if isinstance(before, ast.If) else None
+
+    def _neighbours(self, node: ast.If, scope: Scope) -> list[ast.If]:
+        """Return each ``if`` that stands right before or after another one in the same block."""
+        block = self._block(node, scope)
+        at = block.index(node) if node in block else 0
+        return [each for each in (*block[max(at - 1, 0) : at], *block[at + 1 : at + 2]) if isinstance(each, ast.If)]
+
+    def _block(self, node: ast.If, scope: Scope) -> list[ast.stmt]:
         parent = self._parents.of(node, scope.module)
         blocks = [getattr(parent, field, []) for field in ("body", "orelse", "finalbody")]
-        for block in blocks:
-            if isinstance(block, list) and node in block[1:]:
-                before = block[block.index(node) - 1]
-                return before if isinstance(before, ast.If) else None
-        return None
+        return next((block for block in blocks if isinstance(block, list) and node in block), [])
 
     def _is_set(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
         """Whether an expression is a setting, by way of names, parameters and methods of texts."""
@@ -109,6 +137,13 @@ def _chosen_by(node: ast.stmt) -> tuple[ast.expr | None, list[str]]:
             words = [part.value for part in node.test.comparators[0].elts if isinstance(part, ast.Constant)]  # type: ignore[attr-defined]
             return left, [str(word) for word in words]
     return None, []
+
+
+def bound_by_imports(block: list[ast.stmt]) -> set[str]:
+    """Return the names that the import statements of a block bind."""
+    nodes = (node for statement in block for node in ast.walk(statement))
+    imports = (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+    return {alias.asname or alias.name for node in imports for alias in node.names}
 
 
 def leaves(node: ast.If | ast.While) -> bool:

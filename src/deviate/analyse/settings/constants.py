@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
-from deviate.analyse.settings.alternatives import MAX_DEPTH, TEXT_METHODS, Alternatives, is_choice, leaves, name_called
+from deviate.analyse.settings.alternatives import MAX_DEPTH, TEXT_METHODS, Alternatives, name_called
 from deviate.analyse.settings.derived import is_command
 from deviate.analyse.settings.keys import setting_keys, word_position
 from deviate.analyse.settings.known import Known, agreed
@@ -74,8 +74,7 @@ class Constants:
             return False
         if isinstance(node, ast.While) and nesting.branch == "orelse":
             return False
-        # An `if` without an `else` adds something, and is no alternative to anything, unless it ends the function.
-        is_left = self.plain is not None and not ((node.orelse or leaves(node)) and is_choice(node.test))
+        is_left = self.plain is not None and not self.alternatives.is_alternative(node, scope)
         test = (self.plain if is_left and self.plain is not None else self).value(node.test, scope.unit)
         if test is None and self.plain is not None and not is_left:
             return self.alternatives.is_not_chosen(node, nesting.branch, scope)
@@ -131,6 +130,8 @@ class Constants:
 
     def _text(self, node: ast.JoinedStr | ast.BinOp, scope: Scope, depth: int) -> Known | None:
         """Return a text that is put together: ``f"{name}_trainer"``, ``"models." + name``."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            return self._filled(node, scope, depth)
         if isinstance(node, ast.BinOp):
             nodes = [node.left, node.right] if isinstance(node.op, ast.Add) else []
         elif any(isinstance(part, ast.FormattedValue) and part.format_spec is not None for part in node.values):
@@ -140,6 +141,13 @@ class Constants:
         parts = [self.value(part, scope, depth + 1) for part in nodes]
         texts = [part.value for part in parts if part is not None and isinstance(part.value, str)]
         return Known("".join(texts)) if nodes and len(texts) == len(nodes) else None
+
+    def _filled(self, node: ast.BinOp, scope: Scope, depth: int) -> Known | None:
+        """Return a text whose places are filled: ``"models.%s" % name``."""
+        text, filled = self.value(node.left, scope, depth + 1), self.value(node.right, scope, depth + 1)
+        if text is None or filled is None or not isinstance(text.value, str):
+            return None
+        return Known(text.value % (tuple(filled.value) if isinstance(filled.value, list) else filled.value))
 
     def _joined(self, node: ast.BoolOp, scope: Scope, depth: int) -> Known | None:
         """Evaluate ``a and b``: one that is false decides it, all must be known to make it true."""
@@ -158,11 +166,11 @@ class Constants:
 
     def _called(self, node: ast.Call, scope: Scope, depth: int) -> Known | None:
         func = node.func
-        if not isinstance(func, ast.Attribute) or func.attr not in TEXT_METHODS:
+        if not isinstance(func, ast.Attribute) or func.attr not in {*TEXT_METHODS, "format"}:
             return None
         text = self.value(func.value, scope, depth + 1)
         args = [self.value(arg, scope, depth + 1) for arg in node.args]
-        if text is None or not isinstance(text.value, str) or None in args:
+        if text is None or not isinstance(text.value, str) or None in args or node.keywords:
             return None
         return Known(getattr(text.value, func.attr)(*(arg.value for arg in args if arg is not None)))
 

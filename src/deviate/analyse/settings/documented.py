@@ -33,6 +33,7 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
     """Return what the commands have in common by which the README and the shell scripts of a project start a script.
 
     An option for which they give different words, or a placeholder, is there without words: what it is, is not known.
+    A switch is as the first command has it.
     Words that are read by their place have no default: those of the first command count, up to a placeholder. For
     options that have none either, its words are in ``first``.
     """
@@ -44,6 +45,10 @@ def documented_arguments(root: Path, entry: Path) -> Arguments:
     for name in dict.fromkeys(name for each in given for name in each.options):
         values = [each.options.get(name) for each in given]
         words = values[0]
+        if not any(values):
+            if words is not None:
+                common.options[name] = []
+            continue
         is_plain = words is not None and not any(map(_OPEN.search, words))
         is_same = is_plain and values.count(words) == len(values)
         common.options[name] = words if is_same and words is not None else [""] * 2

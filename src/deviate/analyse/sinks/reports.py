@@ -115,14 +115,18 @@ class Reports:
                 continue
             channels = self.channels.setdefault(param.unit, [])
             self.forwarded[reported] = param
-            if all(channel.param != param.name for channel in channels):
-                channels.append(Channel(param.name, report.sink, self._tag_param(reported, param.unit)))
-                yield param.unit
+            for each in (param, *_merged_into(self.flow, param)):
+                if all(channel.param != each.name for channel in channels):
+                    channels.append(Channel(each.name, report.sink, self._tag_param(reported, param.unit)))
+                    yield param.unit
 
     def _forwarded_param(self, reported: ReportedValue, report: Report) -> Param | None:
         """Find the parameter that a reported value is, under no name of its own or under one for several things."""
         param = forwarded_param(self.flow, reported.expr, reported.scope)
-        if not self._is_nameless(reported) and (param is None or not self._is_given_several(reported, param, report)):
+        is_mapping = param is not None and param.name == param.unit.kwarg  # each of its items has a name
+        if not (is_mapping or self._is_nameless(reported)) and (
+            param is None or not self._is_given_several(reported, param, report)
+        ):
             return None
         is_inside = param is not None and param.unit in {reported.scope.unit, reported.scope.unit.parent}
         return param if is_inside or (param is not None and param.unit.name == "__init__") else None
@@ -273,6 +277,15 @@ class Reports:
             if values:
                 self.served.update(Param(init, channel.param) for channel in self.channels[init])
                 yield Report("print", values, site.scope, site.nesting, site.node)
+
+
+def _merged_into(flow: Evaluator, param: Param) -> Iterator[Param]:
+    """Yield the parameters that are mappings merged into the keywords of a function: ``keywords.update(values)``."""
+    bindings = param.unit.bindings.get(param.name, []) if param.name == param.unit.kwarg else []
+    for value, scope in ((each.value, each.scope) for each in bindings if each.kind == "merge"):
+        merged = forwarded_param(flow, value, scope) if value is not None else None
+        if merged is not None and merged.unit is param.unit and merged != param:
+            yield merged
 
 
 def _has_text(unit: Unit) -> bool:

@@ -10,7 +10,7 @@ from deviate.analyse.findings import Unreadable
 from deviate.analyse.source.configurations import config_targets
 from deviate.analyse.source.dotted import DOTTED_TEXT, constant_start, imported_names
 from deviate.analyse.source.files import UnreadableSourceError, read_source
-from deviate.analyse.source.index import ModuleIndex, Scope, Unit, only_binding
+from deviate.analyse.source.index import ModuleIndex, Scope, Unit, bindings_of, only_binding
 from deviate.analyse.source.indexer import index_module
 from deviate.analyse.source.paths import named_path
 from deviate.analyse.source.search_path import SearchPath, relative
@@ -168,8 +168,9 @@ class Imports:
                 if name == "exec" and site.node.args:
                     self._load_executed(site.node.args[0], site.scope, module)
                 if name in IMPORTERS and site.node.args:
-                    self._load_pattern(site.node.args[0], module)
-                    self._load_defaults(site.node.args[0], module)
+                    for text in _assigned(site.node.args[0], site.scope):
+                        self._load_pattern(text, module)
+                        self._load_defaults(text, module)
                     # A name that is computed may stand in a configuration file, as Hydra's do, or in a text.
                     is_computed = not isinstance(site.node.args[0], ast.Constant)
                     self._is_configured = self._is_configured or is_computed
@@ -237,6 +238,13 @@ class Imports:
             module = self.load(path)
             if module is not None and module not in self.plugins:
                 self.plugins.append(module)
+
+
+def _assigned(node: ast.expr, scope: Scope) -> list[ast.expr]:
+    """Return what a name is assigned, an expression that is no name as it is."""
+    bindings = bindings_of(node.id, scope) if isinstance(node, ast.Name) else []
+    values = [each.value for each in bindings if each.kind == "assign" and each.value is not None and not each.path]
+    return values or [node]
 
 
 def _lists_own_folder(module: ModuleIndex) -> bool:

@@ -225,6 +225,13 @@ def named_key(binding: Binding) -> ast.expr | None:
     return keys[0] if is_built and any(isinstance(text, str) and text.strip("_/ ") for text in texts) else None
 
 
+def named_beside(binding: Binding) -> ast.expr:
+    """Return the name that the same statement binds, ``loss`` of ``log["l"] = loss = f(x)``; else the value."""
+    assert binding.value is not None
+    targets = binding.statement.targets if isinstance(binding.statement, ast.Assign) else []
+    return next((target for target in targets if isinstance(target, ast.Name)), binding.value)
+
+
 def is_text_attribute(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:
     """``AsciiTable(rows).table``: an attribute of something made of text."""
     return (

@@ -29,6 +29,7 @@ from deviate.analyse.texts.building import (
     is_whole_mapping,
     is_written_list,
     may_be_text,
+    named_beside,
     named_key,
 )
 from deviate.analyse.texts.formats import Field, brace_fields, percent_fields
@@ -258,7 +259,7 @@ def _grown_mapping(flow: Evaluator, expr: ast.expr, bindings: list[Binding], sco
         if binding.value is None or (takes_unknown_items and binding.kind != "key" and key is None):
             continue
         if binding.kind == "key":
-            item = tagged(flow, binding.key, binding.value, binding.scope, depth)
+            item = tagged(flow, binding.key, named_beside(binding), binding.scope, depth)
             name = f"{dotted_text(expr)}['{binding.key}']"
             parts.extend(
                 change_values(item, lambda value, name=name: replace(value, known_as=name))  # type: ignore[misc]

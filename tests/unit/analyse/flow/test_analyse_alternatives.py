@@ -208,3 +208,39 @@ def test_the_module_that_an_option_names_by_default_is_read(tmp_path):
     parser = PARSER.replace("'--kind'", "'--kind', default='two'")
     text = parser + "import importlib\nimportlib.import_module(args.kind).Trainer().fit()\n"
     assert reported(tmp_path, text, one=trainer("one"), two=trainer("two")) == {"two loss"}
+
+
+def test_tests_in_a_row_choose_one(tmp_path):
+    row = "if args.kind == 'small':\n    small()\nif args.kind == 'large':\n    large()\n"
+    text = training("small") + training("large") + PARSER.replace("'--kind'", "'--kind', default='large'") + row
+    assert reported(tmp_path, text) == {"large loss"}
+
+
+def test_a_switch_chooses_between_imports_of_one_name(tmp_path):
+    module = HEAD + training("{0}").replace("def {0}", "def run")
+    branches = "if args.fine:\n    from first import run\nelse:\n    from second import run\n"
+    text = PARSER.replace("'--kind'", "'--fine', action='store_true'") + branches + "run()\n"
+    (tmp_path / "README.md").write_text("python train.py\npython train.py --fine\n")
+    others = {name: module.replace("{0}", name) for name in ("first", "second")}
+    assert reported(tmp_path, text, **others) == {"second loss"}
+
+
+def test_each_module_that_a_name_may_be_is_reached(tmp_path):
+    module = HEAD + training("{0}").replace("def {0}", "def run")
+    text = "try:\n    import fast as engine\nexcept ImportError:\n    import slow as engine\nengine.run()\n"
+    others = {name: module.replace("{0}", name) for name in ("fast", "slow")}
+    assert reported(tmp_path, text, **others) == {"fast loss", "slow loss"}
+
+
+def test_an_alternative_that_reports_and_does_not_train_gives_way_to_one_that_does(tmp_path):
+    guess = "def guess():\n    for epoch in range(3):\n        print('guess accuracy', accuracy(epoch))\n"
+    text = CHAIN.replace(training("small"), guess.replace("guess()", "small()"))
+    assert reported(tmp_path, text) == {"large loss"}
+
+
+def test_a_name_that_is_put_together_chooses_a_module(tmp_path):
+    module = HEAD + training("{0}").replace("def {0}", "def run")
+    named = "from importlib import import_module\npath = 'ways.%s' % args.kind\ngetattr(import_module(path), 'run')()\n"
+    text = PARSER.replace("'--kind'", "'--kind', default='b'") + named
+    others = {"ways____init__": "", **{f"ways__{name}": module.replace("{0}", name) for name in ("a", "b")}}
+    assert reported(tmp_path, text, **others) == {"b loss"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from analysed_projects import HEAD, STEP, analyse, names, write
+from analysed_projects import HEAD, STEP, analyse, looped, names, write
 
 from deviate.analyse.project import analyse_project
 
@@ -336,3 +336,49 @@ def test_a_model_that_sklearn_cloned_is_fitted_where_its_keywords_say_so(tmp_pat
     """
     loop = analyse(tmp_path, train=train).main_loop
     assert (loop.kind, loop.line) == ("call", 6)
+
+
+def test_metrics_that_are_added_to_a_model_are_reported(tmp_path):
+    train = """
+    import tensorflow as tf
+    def name_parts(model, parts):
+        for name, value in parts.items():
+            model.add_metric(value, name=name, aggregation="mean")
+    model = tf.keras.Model(x, y)
+    name_parts(model, {"box_loss": box, "class_loss": cls})
+    model.add_metric(size, name="size_error")
+    model.compile(optimizer="adam", loss="mse")
+    model.fit(x, y, epochs=3)
+    """
+    found = {metric.name for metric in analyse(tmp_path, train=train).metrics}
+    assert found == {"loss", "box_loss", "class_loss", "size_error"}
+
+
+def test_the_loop_of_an_estimator_is_the_training_whatever_it_is_called(tmp_path):
+    train = """
+    import tensorflow as tf
+    nn = tf.estimator.Estimator(model_fn=model_fn)
+    nn.train(input_fn=data, steps=100)
+    """
+    assert analyse(tmp_path, train=train).main_loop.line == 4
+
+
+def test_the_mode_of_a_network_is_no_training(tmp_path):
+    train = """
+    import torch
+    layers = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    layers.train()
+    """
+    assert analyse(tmp_path, train=train).main_loop is None
+
+
+def test_a_metric_of_a_library_that_the_project_derives_gives_numbers(tmp_path):
+    before = """
+import tensorflow as tf
+class Pearson(tf.keras.metrics.Metric):
+    def result(self):
+        return self.total
+pearson = Pearson()
+"""
+    report = "train_r_epoch = pearson.result().numpy()\nprint('train_r: %.4f' % train_r_epoch)"
+    assert "train_r_epoch" in {metric.variable for metric in analyse(tmp_path, train=looped(report, before)).metrics}

@@ -130,3 +130,20 @@ def test_a_method_that_only_calls_of_other_objects_name_does_not_report(tmp_path
     )  # fmt: skip
     findings = analyse(tmp_path, train=HEAD + classes)
     assert [metric.name for metric in findings.metrics if metric.selected] == ["second loss"]
+
+
+def test_a_share_of_counts_that_is_named_so_is_a_metric(tmp_path):
+    before = "hits, found, rows = {}, {}, {}\ncounts = 0\n"
+    report = "counts += 1\nprecision = counts / (counts + i)\nprint('precision %.3f of %d' % (precision, counts))"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"precision"}
+
+
+def test_a_rate_is_another_number_than_the_time_it_is_computed_with(tmp_path):
+    report = "spent = time.time() - began\nprint(f'{spent:.2f} s, {len(x) / spent:.1f} rows/s')"
+    assert set(names(analyse(tmp_path, train=looped(report, "began = time.time()\n")))) == {"spent", "len(x) / spent"}
+
+
+def test_a_value_that_is_stored_and_named_at_once_has_its_name(tmp_path):
+    before = "import json\n"
+    report = "record = {}\nrecord['train/loss'] = last = criterion(model(x), y)\nprint(json.dumps(record))"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"last"}

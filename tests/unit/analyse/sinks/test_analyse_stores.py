@@ -136,3 +136,19 @@ def report(names, values, step):
         "train/loss": "loss",
         "train/error": "error",
     }
+
+
+def test_keywords_that_are_written_under_one_key_are_reported_by_their_names(tmp_path):
+    before = """
+import json
+class Log:
+    def log(self, kind, data={}, **values):
+        entry = {"kind": kind}
+        values.update(data)
+        entry["data"] = values
+        with open("log.txt", "a") as file:
+            file.write(json.dumps(entry))
+log = Log()
+"""
+    report = "error = (loss > 1).float()\nlog.log('train', {'error': error}, loss=loss.item())"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"loss", "error"}

@@ -1,0 +1,61 @@
+"""Which of several loops that train is the main one, and which functions run in it."""
+
+from __future__ import annotations
+
+import textwrap
+
+from analysed_projects import HEAD, STEP, analyse
+
+_INNER = textwrap.indent(STEP.strip(), " " * 12)
+
+
+def line_of(text: str, marked: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if marked in line)
+
+
+def test_a_loop_that_only_scores_weights_gives_way_to_one_that_changes_them(tmp_path):
+    text = (
+        HEAD + "def prune(epochs):\n    for epoch in range(epochs):\n        for x, y in loader:\n"
+        "            model(x).sum().backward()\n"
+        "def train_and_evaluate(epochs):\n    for epoch in range(epochs):  # main\n        for x, y in loader:\n"
+        f"{_INNER}\n        print('loss', loss.item())\nprune(3)\ntrain_and_evaluate(3)\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")
+
+
+def test_a_loop_over_models_that_are_trained_anew_is_not_the_main_one(tmp_path):
+    text = (
+        HEAD + "from tqdm import trange\ndef train():\n    optimizer = torch.optim.Adam(model.parameters())\n"
+        "    epochs = trange(int(args.num_train_epochs), desc='Epoch')\n    for _ in epochs:  # main\n"
+        f"        for x, y in loader:\n{_INNER}\n            print('loss', loss.item())\n"
+        "for pattern in patterns:\n    train()\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")
+
+
+def test_phases_of_a_training_are_no_iterations(tmp_path):
+    text = (
+        HEAD + "for number, phase in enumerate(phases):\n    for e in range(phase['end']):  # main\n"
+        f"        for x, y in loader:\n{_INNER}\n        print('loss', loss.item())\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")
+
+
+def test_a_method_that_is_asked_for_by_a_part_of_its_name_runs(tmp_path):
+    text = (
+        HEAD + "class Task:\n    def run(self, how):\n        getattr(self, 'fit_' + how)()\n"
+        "    def fit_once(self):\n        for epoch in range(3):  # main\n          for x, y in loader:\n"
+        f"{_INNER}\n            print('loss', loss.item())\nTask().run(choice)\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")
+
+
+def test_a_method_that_is_called_eval_executes_no_text(tmp_path):
+    module = (
+        HEAD + "def other():\n    for epoch in range(3):\n        for x, y in loader:\n"
+        f"{_INNER}\n        print('other loss', loss.item())\n"
+        f"def run():\n    for epoch in range(3):\n        for x, y in loader:\n{_INNER}\n"
+        "        print('loss', loss.item())\n    wrapper.eval(loader)\n"
+    )
+    findings = analyse(tmp_path, train="import work\nwork.run()\n", work=module)
+    assert [metric.name for metric in findings.metrics if metric.selected] == ["loss"]
