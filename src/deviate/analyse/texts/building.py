@@ -225,11 +225,10 @@ def named_key(binding: Binding) -> ast.expr | None:
     return keys[0] if is_built and any(isinstance(text, str) and text.strip("_/ ") for text in texts) else None
 
 
-def named_beside(binding: Binding) -> ast.expr:
-    """Return the name that the same statement binds, ``loss`` of ``log["l"] = loss = f(x)``; else the value."""
-    assert binding.value is not None
+def named_beside(binding: Binding) -> str:
+    """Return the name that the same statement binds, ``loss`` of ``log["l"] = loss = f(x)``; empty where none is."""
     targets = binding.statement.targets if isinstance(binding.statement, ast.Assign) else []
-    return next((target for target in targets if isinstance(target, ast.Name)), binding.value)
+    return next((target.id for target in targets if isinstance(target, ast.Name)), "")
 
 
 def is_text_attribute(flow: Evaluator, expr: ast.expr, scope: Scope) -> bool:

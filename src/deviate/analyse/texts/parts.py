@@ -259,11 +259,11 @@ def _grown_mapping(flow: Evaluator, expr: ast.expr, bindings: list[Binding], sco
         if binding.value is None or (takes_unknown_items and binding.kind != "key" and key is None):
             continue
         if binding.kind == "key":
-            item = tagged(flow, binding.key, named_beside(binding), binding.scope, depth)
-            name = f"{dotted_text(expr)}['{binding.key}']"
+            item = tagged(flow, binding.key, binding.value, binding.scope, depth)
+            name = named_beside(binding) or (f"{dotted_text(expr)}['{binding.key}']" if is_varied else "")
             parts.extend(
                 change_values(item, lambda value, name=name: replace(value, known_as=name))  # type: ignore[misc]
-                if is_varied
+                if name
                 else item
             )
         elif key is not None:
