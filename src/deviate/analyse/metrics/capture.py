@@ -45,11 +45,13 @@ def _source_capture(flow: Evaluator, reported: ReportedValue, report: Report, la
         if report.sink == "lightning":
             return Capture(how="framework")
         return _library_meter(flow, reported, report, label_name)
-    return _value(reported, label_name)
+    return _value(reported, report, label_name)
 
 
-def _value(reported: ReportedValue, label: str) -> Capture | None:
+def _value(reported: ReportedValue, report: Report, label: str) -> Capture | None:
     expr, module = numeric_part(reported), reported.scope.module
+    if isinstance(expr, ast.Name) and expr.end_lineno is None:
+        return _beside(reported, report, "", label)
     span = span_of(expr, module)
     if span is not None:
         return Capture(how="value", span=span, label=label)

@@ -45,13 +45,27 @@ def percent_fields(text: str, right: ast.expr) -> Iterator[str | Field]:
 
 
 def _keyed(right: ast.expr, key: str) -> ast.expr | None:
+    if _is_all_names(right):
+        return _name_at(key, right)
     items = zip(right.keys, right.values, strict=True) if isinstance(right, ast.Dict) else ()
     return next((value for name, value in items if isinstance(name, ast.Constant) and name.value == key), None)
+
+
+def _is_all_names(node: ast.expr) -> bool:
+    """``locals()``, ``globals()``, ``vars()``."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args
+    return is_call and node.func.id in {"locals", "globals", "vars"}  # type: ignore[attr-defined]
+
+
+def _name_at(name: str, node: ast.expr) -> ast.expr | None:
+    """Return a name as it is read where an expression stands; its own end is not in the source."""
+    return ast.Name(name, ast.Load(), lineno=node.lineno, col_offset=node.col_offset) if name.isidentifier() else None
 
 
 def brace_fields(text: str, call: ast.Call) -> Iterator[str | Field]:
     """Split ``text.format(...)``; `ValueError` says that the text is no format."""
     keywords = {key.arg: key.value for key in call.keywords if key.arg}
+    names = next((key.value for key in call.keywords if key.arg is None and _is_all_names(key.value)), None)
     automatic = 0
     for before, name, spec, _ in list(string.Formatter().parse(text)):
         yield before
@@ -63,6 +77,8 @@ def brace_fields(text: str, call: ast.Call) -> Iterator[str | Field]:
         automatic += (spec or "").count("{}")
         is_position = first.isdigit() and int(first) < len(call.args)
         value = keywords.get(first) or (call.args[int(first)] if is_position else None)
+        if value is None and names is not None:
+            value = _name_at(first, names)
         if value is not None and not isinstance(value, ast.Starred):
             yield Field(value, spec or "", reads=reads)
         else:

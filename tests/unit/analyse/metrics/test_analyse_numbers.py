@@ -147,3 +147,8 @@ def test_a_value_that_is_stored_and_named_at_once_has_its_name(tmp_path):
     before = "import json\n"
     report = "record = {}\nrecord['train/loss'] = last = criterion(model(x), y)\nprint(json.dumps(record))"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"last"}
+
+
+@pytest.mark.parametrize("report", ["print('loss {loss:.3f}'.format(**locals()))", "print('loss %(loss).3f' % vars())"])
+def test_a_format_of_all_names_reads_those_it_names(tmp_path, report):
+    assert names(analyse(tmp_path, train=looped(report))) == {"loss": "beside"}
