@@ -1,13 +1,16 @@
 """``deviate-worker RUN_DIR``: make one run where an engine has started this process, whatever the engine is.
 
 What is to be done is in the run's folder, and so is all that is done; nothing else is read or returned. A run that
-another worker makes, or that is done, is left alone.
+another worker makes, or that is done, is left alone. With ``--tied`` the worker is asked to stop when its standard
+input ends: whoever started it is gone, or wants it gone.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,15 +36,24 @@ CANCELLED = "its job was ended by the cluster or by its owner"
 
 def main() -> int:
     """Make the run of the folder that is named on the command line."""
-    if len(sys.argv) != 2:
-        print("usage: deviate-worker RUN_DIR", file=sys.stderr)  # noqa: T201
+    tied, paths = "--tied" in sys.argv[1:-1], sys.argv[1:]
+    if len(paths) != 1 + tied:
+        print("usage: deviate-worker [--tied] RUN_DIR", file=sys.stderr)  # noqa: T201
         return 2
+    if tied:
+        threading.Thread(target=_stop_at_end, name="tie", daemon=True).start()
     try:
-        print(make_run(Path(sys.argv[1]).resolve()), flush=True)  # noqa: T201
+        print(make_run(Path(paths[-1]).resolve()), flush=True)  # noqa: T201
     except DeviateError as error:
         print(f"{error.slug}: {error.message}\n{error.hint}", file=sys.stderr)  # noqa: T201
         return error.exit_status
     return 0
+
+
+def _stop_at_end() -> None:
+    while os.read(0, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def make_run(path: Path) -> str:
