@@ -107,13 +107,14 @@ def _lack(wants: dict[str, Any], *, whole: bool) -> str:
 
     wanted = {"CPU": wants["num_cpus"], "GPU": wants["num_gpus"], **wants["resources"]}
     wanted = {name: count for name, count in wanted.items() if count}
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     words = " and ".join(f"{count:g} {name}" for name, count in wanted.items())
-    if not any(all(node.get(name, 0) >= count for name, count in wanted.items()) for node in nodes):
+
+    def fits(room: dict[str, float]) -> bool:
+        return all(room.get(name, 0) >= count for name, count in wanted.items())
+
+    if not any(fits(node["Resources"]) for node in ray.nodes() if node["Alive"]):
         return f"no node has {words}"
-    left = {} if whole else ray.available_resources()
-    is_taken = not whole and any(left.get(name, 0) < count for name, count in wanted.items())
-    return f"no node has {words} left" if is_taken else ""
+    return "" if whole or fits(ray.available_resources()) else f"no node has {words} left"
 
 
 def work(driver: Any, number: int, worker: Sequence[str], folder: str) -> int:
@@ -143,7 +144,10 @@ def _start(worker: Sequence[str], log: Path, environment: dict[str, str]) -> int
             start_new_session=True,
         )
         try:
-            return process.wait()
+            # Ray's request to end waits for the next line of Python.
+            while (status := process.poll()) is None:
+                time.sleep(LOOK_EVERY)
+            return status
         finally:
             # The worker holds the other end, and ends its training in order when this one is closed, or gone.
             assert process.stdin is not None

@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import json
 import os
+import socket
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -66,8 +67,13 @@ def connect(address: str) -> None:
     """
     import ray
 
-    if not ray.is_initialized():
-        ray.init(address=address, namespace=NAMESPACE, log_to_driver=False)
+    if ray.is_initialized():
+        return
+    host, _, port = address.rpartition("/")[2].rpartition(":")
+    if host and port.isdecimal():
+        # Ray itself tries for a minute and longer.
+        socket.create_connection((host, int(port)), PATIENCE).close()
+    ray.init(address=address, namespace=NAMESPACE, log_to_driver=False)
 
 
 def submit(
