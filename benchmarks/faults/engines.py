@@ -39,8 +39,9 @@ RUNS = 6
 WORDS = f"run -n {RUNS} --name e --vary algo --retry-failed --even-so"
 COMMAND = f"-- {shlex.quote(sys.executable)} train.py"
 
-#: Kills of a round, seconds between two of them, and seconds that a round may take.
+#: Kills of a round, seconds between two of them, for which a victim is waited for, and that a round may take.
 KILLS = 8
+SEEKS = 5.0
 WAITS = (0.2, 4.0)
 PATIENCE = 300.0
 
@@ -208,7 +209,10 @@ def round_of(project: Path, engine: Engine, truth: Any, rng: random.Random) -> d
         if victim == "tool":
             tool.kill()
         else:
-            victim = engine.victims[victim](project, rng)
+            kill, since, victim = engine.victims[victim], time.monotonic(), ""
+            while not victim and tool.poll() is None and time.monotonic() - since < SEEKS:
+                victim = kill(project, rng)
+                time.sleep(0 if victim else 0.1)
         victims.update([victim] if victim else [])
     problem = problem or judged(project, truth, finished)
     return {"status": int(bool(problem)), "message": f"{victims.total()} kills, {commands} commands",
