@@ -12,11 +12,12 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from pathlib import Path
 
 from deviate.errors import DeviateError, RunElsewhere
 from deviate.experiment import Run
+from deviate.replicate.engines.ray_driver import JOB
 from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.interrupts import listening
 from deviate.replicate.jobs import Job, evaluating_job, training_job
@@ -80,6 +81,7 @@ def make_run(path: Path) -> str:
 
 
 def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str:
+    name = _job(os.environ)
     source, steps = ordered_source(folder, order, dict(os.environ))
     executor = LocalExecutor(1, threads=order.threads)
     for each in (folder.run(job.run), *folder.run(job.run).steps()):
@@ -92,7 +94,7 @@ def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str
         options=order.options,
         hears_within=HEARS_WITHIN,
         cancelled=CANCELLED,
-        job=_job(os.environ),
+        job=name,
     )
     worker = Worker(means, job, 0, lease)
     with listening() as stop:
@@ -113,8 +115,10 @@ def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str
     return f"{job.run.folder}: {job.outcome.status if job.outcome else 'done'}"
 
 
-def _job(environment: Mapping[str, str]) -> str:
+def _job(environment: MutableMapping[str, str]) -> str:
     """Return what the engine calls this worker: a task of an array as ``JOB_TASK``; empty where it does not say."""
+    if (said := environment.pop(JOB, None)) is not None:
+        return said
     task = environment.get("SLURM_ARRAY_TASK_ID")
     if task is not None:
         return f"{environment.get('SLURM_ARRAY_JOB_ID', '')}_{task}"

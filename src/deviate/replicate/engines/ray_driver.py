@@ -20,6 +20,9 @@ DEVICES = (
     "TPU_VISIBLE_CHIPS", "NEURON_RT_VISIBLE_CORES", "ASCEND_RT_VISIBLE_DEVICES",
 )  # fmt: skip
 
+#: Tells a worker what the engine calls it.
+JOB = "DEVIATE_JOB"
+
 #: How often a task starts its worker, which ends what a killed one before it left on the machine.
 MOST_STARTS = 4
 
@@ -122,9 +125,12 @@ def work(driver: Any, number: int, worker: Sequence[str], folder: str) -> int:
 
     The worker has the variables of whoever submitted it, not those of Ray.
     """
+    import ray
+
     driver.began.remote(number)
     environment = json.loads(Path(folder, "environment.json").read_text())
     environment |= {name: os.environ[name] for name in DEVICES if name in os.environ}
+    environment[JOB] = ray.get_runtime_context().get_task_id()
     status = 0
     for _ in range(MOST_STARTS):
         status = _start(worker, Path(folder, f"job-{number}.log"), environment)
