@@ -49,6 +49,7 @@ class Driver:
         self._wants = wants
         self._width = width or len(workers)
         self._words = [PENDING] * len(workers)
+        self._begun: set[int] = set()
         self._going: dict[Any, int] = {}
         self._is_cancelled = False
         self._since = time.monotonic()
@@ -56,14 +57,16 @@ class Driver:
 
     def states(self) -> list[tuple[str, str]]:
         """Return the word of each task, and why it waits where it does."""
+        # What a task says of its beginning may come after its end.
+        words = [RUNNING if word == PENDING and task in self._begun else word for task, word in enumerate(self._words)]
         reason = ""
-        if PENDING in self._words:
+        if PENDING in words:
             reason = _lack(self._wants, whole=time.monotonic() - self._since < TAKEN_AFTER)
-        return [(word, reason if word == PENDING else "") for word in self._words]
+        return [(word, reason if word == PENDING else "") for word in words]
 
     def began(self, task: int) -> None:
         """Note that a task has its resources."""
-        self._words[task] = RUNNING
+        self._begun.add(task)
         self._since = time.monotonic()
 
     def cancel(self) -> None:
@@ -74,6 +77,16 @@ class Driver:
         import ray
 
         own = ray.get_runtime_context().current_actor
+        try:
+            self._make(own)
+            time.sleep(LINGER)
+        finally:
+            # Its tasks, if it has any, go with it.
+            ray.kill(own)
+
+    def _make(self, own: Any) -> None:
+        import ray
+
         # Whether a run is made again is decided from its files.
         task = ray.remote(work).options(**self._wants, max_retries=0)
         left, told = list(range(len(self._workers))), False
@@ -89,8 +102,6 @@ class Driver:
                 for each in going:
                     ray.cancel(each)
         self._words = [ENDED if word == PENDING else word for word in self._words]
-        time.sleep(LINGER)
-        ray.kill(own)
 
 
 def _word(task: Any) -> str:

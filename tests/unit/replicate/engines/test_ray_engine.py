@@ -177,6 +177,8 @@ def test_a_driver_has_its_width_of_tasks_and_no_retries(ray, monkeypatch):
     assert driver.states()[0] == ("RUNNING", "")
     free.set()
     wait_for(lambda: ray.killed)
+    # That it began may be heard late.
+    driver.began(1)
     assert driver.states() == [("ENDED", ""), ("exit status 3", ""), ("RayError", "")]
     assert [task.options["max_retries"] for task in ray.asked] == [0, 0, 0]
 
