@@ -1,6 +1,6 @@
 """Kill commands that move, thin out and pack experiments at random moments, type them again, and look what is lost.
 
-    python benchmarks/faults/housekeeping.py [--times 24] [--seed 0] > housekeeping.json
+    python benchmarks/faults/housekeeping.py [--times 24] [--only NAME] [--seed 0] > housekeeping.json
 
 Prints a table on standard error and one JSON object on standard output. Each command is killed in a fork of this
 process, every other time before one of its calls to the file system, chosen at random among all that it makes, else
@@ -64,6 +64,7 @@ def main() -> None:
     """Make the rounds, print the table and the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--times", type=int, default=24, help="kills of each command")
+    parser.add_argument("--only", choices=CASES, help="one of the commands")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     rng, rows = random.Random(options.seed), []
@@ -74,6 +75,8 @@ def main() -> None:
         project = base / "project"
         truth = report(fresh(project, base / "made"), "one")
         for name, case in CASES.items():
+            if options.only not in (None, name):
+                continue
             template = base / ("packed" if name == "import" else "made")
             calls, seconds = measured(fresh(project, template), case.words)
             print(f"{name}: {calls} calls, {seconds:.2f} s", file=sys.stderr)
