@@ -35,6 +35,7 @@ test-quick: setup ## Run the unit tests that take a moment, with few examples: b
 	$(PYTEST) --hypothesis-profile quick -m "not slow and not long and not latex and not browser" tests/unit
 
 test-nightly: setup ## Run all tests with every cell of the matrices of factors, and thousands of examples
+	$(PIP) install --quiet --constraint constraints.txt --editable ".[ray]"
 	DEVIATE_MATRIX=full $(PYTEST) --hypothesis-profile nightly
 
 lint: docs types style ## Check style, types, layers and the links of the docs

@@ -173,7 +173,7 @@ class RunElsewhere(BadInput):
 
 
 class NoCluster(BadInput):
-    """The programs that submit jobs are not on this machine."""
+    """No cluster can be reached from this machine, or its programs are missing."""
 
     slug = "no-cluster"
 

@@ -1,32 +1,22 @@
 """Runs are made by jobs of a Slurm that is really there, and are what they are on this machine."""
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 
 import psutil
 import pytest
-from cli_tool import TRAIN, deviate
+from cli_tool import deviate
+from cluster_runs import COMMAND, facts, make_project, runs, started, tool, wait_for
 from one_node import Cluster, NotStarted, lacking
 
-from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.run_files import Completed
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(lacking()), reason=f"Slurm cannot be started: {lacking()}")]
 
-#: Notes outside of its folder that it was started, and takes its time where it is told to.
-NOTED = """\
-import os, time
-with open(os.environ["LOG"], "a") as log:
-    log.write(os.path.basename(os.path.dirname(os.environ["DEVIATE_RUNTIME"])) + "\\n")
-""" + TRAIN.replace("    loss = 0.0\n", "    loss = 0.0\n    time.sleep(float(os.environ.get('PAUSE', '0')))\n")
-
-COMMAND = ["--", sys.executable, "train.py"]
 RUN = ["run", "--name", "e", "--executor", "slurm", "--vary", "algo"]
 
 
@@ -44,51 +34,11 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def project(cluster, tmp_path, monkeypatch):
-    path = tmp_path / "project"
-    path.mkdir()
-    (path / "train.py").write_text(NOTED)
-    monkeypatch.chdir(path)
-    monkeypatch.setenv("LOG", str(tmp_path / "log"))
-    return path
-
-
-def started(project):
-    log = project.parent / "log"
-    return log.read_text().split() if log.exists() else []
-
-
-def runs(project, name="e"):
-    return Workspace(project).experiment(name).runs()
+    return make_project(tmp_path, monkeypatch)
 
 
 def tasks(cluster):
     return set(cluster.ask("squeue", "-h", "--me", "-o", "%A").split())
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + 30
-    while not (found := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found
-
-
-def tool(*words):
-    """Start the command line in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "deviate", *RUN, *words, *COMMAND], stderr=subprocess.PIPE, text=True
-    )
-
-
-def facts(name):
-    """Return what a report says, but for times and for what names the experiment."""
-    stored = json.loads(deviate("report", name, "--format", "json").out)
-    variant = stored["variants"][0]
-    metrics = [metric for metric in variant["metrics"] if metric["kind"] not in ("speed", "resource")]
-    prints = [run["fingerprints"] for run in variant["runs"]]
-    assert metrics
-    assert all(prints)
-    return metrics, prints, [run["seeds"] for run in variant["runs"]], stored["warnings"]
 
 
 def test_runs_on_a_cluster_are_those_of_this_machine(project, monkeypatch):
@@ -106,7 +56,7 @@ def test_runs_on_a_cluster_are_those_of_this_machine(project, monkeypatch):
 
 def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
     monkeypatch.setenv("PAUSE", "3")
-    first = tool("-n", "3")
+    first = tool(*RUN, "-n", "3")
     wait_for(lambda: len(started(project)) > 1)
     first.kill()
     first.communicate()
@@ -121,7 +71,7 @@ def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
 
 def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
     monkeypatch.setenv("PAUSE", "30")
-    first = tool("-n", "1")
+    first = tool(*RUN, "-n", "1")
     wait_for(lambda: started(project))
     first.send_signal(signal.SIGINT)
     said = first.communicate(timeout=30)[1]
@@ -138,7 +88,7 @@ def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
 def test_jobs_and_workers_that_are_ended_are_replaced(project, cluster, monkeypatch):
     deviate(*RUN, "-n", "1", *COMMAND)
     monkeypatch.setenv("PAUSE", "1")
-    command = tool("-n", "3")
+    command = tool(*RUN, "-n", "3")
     wait_for(lambda: len(started(project)) == 3 and all(run.read_info().pid for run in runs(project)))
     job = wait_for(lambda: runs(project)[1].read_info().job)
     assert re.fullmatch(r"\d+_\d+", job)

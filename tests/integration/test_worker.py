@@ -104,11 +104,15 @@ def test_two_workers_of_one_run_make_it_once(project):
     assert trained(run) == 1
 
 
-def test_a_worker_that_is_asked_to_stop_leaves_the_run_to_be_made_again(project):
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_worker_that_is_asked_to_stop_leaves_the_run_to_be_made_again(project, tied):
     run = handed(project, pauses=300)
-    worker = subprocess.Popen([*WORKER, str(run.path)])
+    worker = subprocess.Popen([*WORKER, *(["--tied"] if tied else []), str(run.path)], stdin=subprocess.PIPE)
     wait_for(lambda: trained(run))
-    worker.send_signal(signal.SIGTERM)
+    # Whoever started it is gone, or asks it.
+    worker.stdin.close()
+    if not tied:
+        worker.send_signal(signal.SIGTERM)
     assert worker.wait(30) == 0
     outcome = run.read_outcome()
     assert isinstance(outcome, Cancelled)

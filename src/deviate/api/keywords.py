@@ -55,6 +55,7 @@ class RunKeywords(TypedDict, total=False):
     time: str | None
     gres: str | None
     cpus: int | None
+    address: str | None
 
 
 class CheckKeywords(TypedDict, total=False):

@@ -80,15 +80,20 @@ REPORT_FILE = "report.md"
 @click.option(
     "--executor",
     type=click.Choice(WORDS),
-    help="Where runs are made: side by side on this machine (local), or as jobs of a cluster (slurm).  [default: where "
-    "unfinished runs were handed to, else local]",
+    help="Where runs are made: side by side on this machine (local), as jobs of Slurm (slurm) or tasks of Ray (ray).  "
+    "[default: where unfinished runs were handed to, else local]",
 )
 @click.option("--partition", metavar="NAME", help="With --executor slurm: the partition of the jobs.")
 @click.option("--time", metavar="TIME", help="With --executor slurm: how long a run may take, such as 2:00:00.")
-@click.option("--gres", metavar="LIST", help="With --executor slurm: resources of a run, such as gpu:1.")
-@click.option("--cpus", type=int, metavar="N", help="With --executor slurm: cores and threads of a run.  [default: 1]")
 @click.option(
-    "--print", "print_script", is_flag=True, help="With --executor slurm: print the sbatch script, and submit nothing."
+    "--address",
+    metavar="ADDRESS",
+    help="With --executor ray: the cluster, such as 10.0.0.1:6379.  [default: RAY_ADDRESS, else this machine's]",
+)
+@click.option("--gres", metavar="LIST", help="On a cluster: resources of a run, such as gpu:1.")
+@click.option("--cpus", type=int, metavar="N", help="On a cluster: cores and threads of a run.  [default: 1]")
+@click.option(
+    "--print", "print_script", is_flag=True, help="On a cluster: print the script that submits, and submit nothing."
 )
 @click.option("--timeout", type=float, metavar="SECONDS", help="End a run after this time.")
 @click.option("--stall", type=float, metavar="SECONDS", help="End a run that records and prints nothing for this time.")

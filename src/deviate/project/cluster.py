@@ -19,3 +19,16 @@ class SlurmEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     width: int | None = None
     #: Further options of sbatch, such as ``--account=NAME``.
     options: list[str] = []
+
+
+class RayEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[ray]`` table."""
+
+    #: As ``ray.init`` takes it; empty: ``RAY_ADDRESS``, else the cluster that this machine is part of.
+    address: str = ""
+    #: Resources of a run, such as ``gpu:1``.
+    gres: str = ""
+    #: Cores of a run, and threads of its numerical libraries.
+    cpus: int = 1
+    #: Runs at a time at most; None: as many as there is room for.
+    width: int | None = None

@@ -22,7 +22,7 @@ from deviate.experiment import (
     ObservedWish,
 )
 from deviate.factors import DEFAULT_VARIANT, SeededFactor
-from deviate.project.cluster import SlurmEntry
+from deviate.project.cluster import RayEntry, SlurmEntry
 
 FILE_NAME = "deviate.toml"
 
@@ -142,6 +142,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     setup: CommandEntry | None = None
     cleanup: CommandEntry | None = None
     slurm: SlurmEntry = SlurmEntry()
+    ray: RayEntry = RayEntry()
 
 
 #: Tables that may stand several times, and the others.
@@ -160,6 +161,7 @@ _STRUCTS: dict[str, type[Any]] = {
     "cleanup": CommandEntry,
     "experiment.evaluate": EvaluateEntry,
     "slurm": SlurmEntry,
+    "ray": RayEntry,
 }
 
 

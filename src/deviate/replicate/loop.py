@@ -78,7 +78,7 @@ def replicate(
     else:
         order = Order(
             experiment=experiment, overlay=overlay, step_overlays=step_overlays or {}, options=options,
-            executor=engine.name, threads=engine.threads, git=source.git,
+            executor=engine.name, address=engine.address, threads=engine.threads, git=source.git,
         )  # fmt: skip
         stage = RemoteStage(source, todo, engine, order, print_only=print_only)
     with listening() as stop:

@@ -31,6 +31,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     step_overlays: Mapping[str, Mapping[str, bytes]]
     options: ReplicateOptions
     executor: str
+    #: Where the executor is reached; empty where this machine knows.
+    address: str = ""
     #: Threads of a run.
     threads: int
     git: str | None

@@ -94,5 +94,5 @@ def elsewhere(run: str, held: LeaseHeld) -> RunElsewhere:
     """Return the error for a run that another worker makes."""
     return RunElsewhere(
         f"{run} is being made by {held}",
-        hint="wait until it has ended; type the same command with --executor slurm if it was handed to a cluster",
+        hint="wait until it has ended; if it was handed to a cluster, add --executor slurm or --executor ray",
     )

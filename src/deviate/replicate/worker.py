@@ -1,19 +1,23 @@
 """``deviate-worker RUN_DIR``: make one run where an engine has started this process, whatever the engine is.
 
 What is to be done is in the run's folder, and so is all that is done; nothing else is read or returned. A run that
-another worker makes, or that is done, is left alone.
+another worker makes, or that is done, is left alone. With ``--tied`` the worker is asked to stop when its standard
+input ends: whoever started it is gone, or wants it gone.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from pathlib import Path
 
 from deviate.errors import DeviateError, RunElsewhere
 from deviate.experiment import Run
+from deviate.replicate.engines.ray_driver import JOB
 from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.interrupts import listening
 from deviate.replicate.jobs import Job, evaluating_job, training_job
@@ -33,15 +37,24 @@ CANCELLED = "its job was ended by the cluster or by its owner"
 
 def main() -> int:
     """Make the run of the folder that is named on the command line."""
-    if len(sys.argv) != 2:
-        print("usage: deviate-worker RUN_DIR", file=sys.stderr)  # noqa: T201
+    tied, paths = "--tied" in sys.argv[1:-1], sys.argv[1:]
+    if len(paths) != 1 + tied:
+        print("usage: deviate-worker [--tied] RUN_DIR", file=sys.stderr)  # noqa: T201
         return 2
+    if tied:
+        threading.Thread(target=_stop_at_end, name="tie", daemon=True).start()
     try:
-        print(make_run(Path(sys.argv[1]).resolve()), flush=True)  # noqa: T201
+        print(make_run(Path(paths[-1]).resolve()), flush=True)  # noqa: T201
     except DeviateError as error:
         print(f"{error.slug}: {error.message}\n{error.hint}", file=sys.stderr)  # noqa: T201
         return error.exit_status
     return 0
+
+
+def _stop_at_end() -> None:
+    while os.read(0, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def make_run(path: Path) -> str:
@@ -68,6 +81,7 @@ def make_run(path: Path) -> str:
 
 
 def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str:
+    name = _job(os.environ)
     source, steps = ordered_source(folder, order, dict(os.environ))
     executor = LocalExecutor(1, threads=order.threads)
     for each in (folder.run(job.run), *folder.run(job.run).steps()):
@@ -80,7 +94,7 @@ def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str
         options=order.options,
         hears_within=HEARS_WITHIN,
         cancelled=CANCELLED,
-        job=_job(os.environ),
+        job=name,
     )
     worker = Worker(means, job, 0, lease)
     with listening() as stop:
@@ -101,8 +115,10 @@ def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str
     return f"{job.run.folder}: {job.outcome.status if job.outcome else 'done'}"
 
 
-def _job(environment: Mapping[str, str]) -> str:
+def _job(environment: MutableMapping[str, str]) -> str:
     """Return what the engine calls this worker: a task of an array as ``JOB_TASK``; empty where it does not say."""
+    if (said := environment.pop(JOB, None)) is not None:
+        return said
     task = environment.get("SLURM_ARRAY_TASK_ID")
     if task is not None:
         return f"{environment.get('SLURM_ARRAY_JOB_ID', '')}_{task}"

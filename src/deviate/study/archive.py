@@ -126,8 +126,7 @@ def import_archive(path: Path, workspace: Workspace, name: str | None = None) ->
     with _unpacked(path, target) as aside, locked_workspace(workspace, command), locked(target, command):
         _require_free(target, workspace)
         experiment = aside.read_experiment()
-        if experiment.name != target.name:
-            aside.write_experiment(msgspec.structs.replace(experiment, name=target.name))
+        aside.write_experiment(msgspec.structs.replace(experiment, name=target.name))
         # What is there without an `experiment.json` is what a killed tool left of one that it was making.
         shutil.rmtree(target.path, ignore_errors=True)
         aside.path.rename(target.path)

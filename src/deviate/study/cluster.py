@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from typing import TypeVar
+
 import msgspec
 
 from deviate.errors import BadOption
+from deviate.project.cluster import RayEntry, SlurmEntry
 from deviate.project.config import read_config
 from deviate.replicate.engines.engine import Engine
+from deviate.replicate.engines.ray import Ray
 from deviate.replicate.engines.slurm import Slurm
 from deviate.replicate.lease import live_holder
-from deviate.replicate.orders import read_job, read_order
+from deviate.replicate.orders import Order, read_job, read_order
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.study.request import Request
+
+Entry = TypeVar("Entry", SlurmEntry, RayEntry)
 
 
 def make_engine(request: Request, folder: ExperimentFolder) -> Engine | None:
@@ -19,20 +26,33 @@ def make_engine(request: Request, folder: ExperimentFolder) -> Engine | None:
 
     Without a word of the user's, runs that were handed over before are followed there.
     """
-    if (request.executor or handed_to(folder)) != Slurm.name:
-        return None
-    wishes = read_config(folder.project).slurm
-    given = {"partition": request.partition, "time": request.time, "gres": request.gres, "cpus": request.cpus}
-    wishes = msgspec.structs.replace(wishes, **{name: value for name, value in given.items() if value is not None})
+    handed = handed_to(folder)
+    name = request.executor or (handed and handed.executor)
+    config = read_config(folder.project)
+    if name == Slurm.name:
+        slurm = _asked(config.slurm, request)
+        return Slurm(slurm, request.jobs or slurm.width)
+    if name == Ray.name:
+        ray = _asked(config.ray, request)
+        before = handed.address if handed is not None and handed.executor == name else ""
+        address = request.address or before or ray.address or os.environ.get("RAY_ADDRESS", "")
+        return Ray(msgspec.structs.replace(ray, address=address), request.jobs or ray.width)
+    return None
+
+
+def _asked(wishes: Entry, request: Request) -> Entry:
+    """Return what the file says of a cluster, but for what the user has typed."""
+    typed = {name: getattr(request, name, None) for name in wishes.__struct_fields__}
+    wishes = msgspec.structs.replace(wishes, **{name: value for name, value in typed.items() if value is not None})
     if wishes.cpus < 1:
-        raise BadOption(f"cpus under [slurm] must be at least 1, found {wishes.cpus}", hint="write cpus = 4")
-    return Slurm(wishes, request.jobs or wishes.width)
+        raise BadOption(f"cpus of a run must be at least 1, found {wishes.cpus}", hint="write cpus = 4 in deviate.toml")
+    return wishes
 
 
-def handed_to(folder: ExperimentFolder) -> str | None:
-    """Return the executor to which runs were handed that are not done; None where there is none."""
+def handed_to(folder: ExperimentFolder) -> Order | None:
+    """Return what was handed over of runs that are not done; None where nothing was."""
     for run in folder.runs():
         job = read_job(run)
         if job is not None and (not run.is_done or live_holder(run) is not None):
-            return read_order(folder, job).executor
+            return read_order(folder, job)
     return None

@@ -99,6 +99,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     time: str | None = None
     gres: str | None = None
     cpus: int | None = None
+    #: Of a Ray cluster.
+    address: str | None = None
     #: Say what would be submitted, and submit nothing.
     print_script: bool = False
 
@@ -149,12 +151,16 @@ def check_request(request: Request) -> None:
 
 
 def check_cluster(request: Request) -> None:
-    """Refuse options of clusters for runs on this machine."""
-    given = {"--partition": request.partition, "--time": request.time, "--gres": request.gres, "--cpus": request.cpus,
-             "--print": request.print_script or None}  # fmt: skip
-    named = next((name for name, value in given.items() if value is not None), None)
-    if named is not None and request.executor not in ENGINES:
-        raise BadOption(f"{named} is for runs on a cluster", hint=f"add --executor {ENGINES[0]}, or leave it out")
+    """Refuse options of clusters for runs on this machine, and those of one cluster for another."""
+    slurm = {"--partition": request.partition, "--time": request.time}
+    ray = {"--address": request.address}
+    given = {**slurm, **ray, "--gres": request.gres, "--cpus": request.cpus, "--print": request.print_script or None}
+    for named in (name for name, value in given.items() if value is not None):
+        engines = ["slurm"] if named in slurm else ["ray"] if named in ray else ENGINES
+        if request.executor not in engines:
+            where = "a cluster" if len(engines) > 1 else f"a cluster of {engines[0].capitalize()}"
+            words = " or ".join(f"--executor {engine}" for engine in engines)
+            raise BadOption(f"{named} is for runs on {where}", hint=f"add {words}, or leave it out")
     if request.cpus is not None and request.cpus < 1:
         raise BadOption(f"--cpus must be at least 1, found {request.cpus}", hint="type --cpus 4")
 
@@ -203,6 +209,7 @@ def option_words(request: Request) -> list[str]:
         "--time": request.time,
         "--gres": request.gres,
         "--cpus": request.cpus,
+        "--address": request.address,
         **{
             f"--{name}": None if value is None else f"{value:g}"
             for name, value in (("timeout", request.timeout), ("stall", request.stall), ("memory", request.memory))

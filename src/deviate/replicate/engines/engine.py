@@ -37,6 +37,10 @@ class Engine(Protocol):
         """The word users type for it."""
 
     @property
+    def address(self) -> str:
+        """Where it is reached; empty where this machine knows."""
+
+    @property
     def threads(self) -> int:
         """Threads that a run is given."""
 

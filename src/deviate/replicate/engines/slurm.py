@@ -68,6 +68,7 @@ class Slurm:
     """Submits job arrays with at most `width` tasks at a time; None: as many as the cluster allows."""
 
     name = "slurm"
+    address = ""
 
     def __init__(self, wishes: SlurmEntry, width: int | None) -> None:
         self._wishes = wishes

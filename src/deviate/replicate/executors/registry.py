@@ -18,7 +18,7 @@ EXECUTORS = {
 DEFAULT_EXECUTOR = "local"
 
 #: Those that start workers elsewhere, see `deviate.replicate.engines`.
-ENGINES = ("slurm",)
+ENGINES = ("slurm", "ray")
 
 WORDS = (*EXECUTORS, *ENGINES)
 

@@ -282,9 +282,9 @@ class ExperimentFolder:
         raise UnknownRun(f"{word!r} names {count} of experiment {self.name!r}", hint=f"runs: {names}")
 
     def read_experiment(self) -> Experiment:
-        """Return what was asked for."""
+        """Return what was asked for; its name is the folder's, also where giving it another was cut short."""
         experiment: Experiment = read_json(self.experiment_file, Experiment)
-        return experiment
+        return msgspec.structs.replace(experiment, name=self.name)
 
     def write_experiment(self, experiment: Experiment) -> None:
         """Store what was asked for; makes the folder."""

@@ -50,6 +50,15 @@ def test_what_a_cluster_is_asked_for_is_refused_without_one(wish):
     with pytest.raises(BadOption, match="cluster"):
         check_request(Request(command=["python", "t.py"], **wish))
     check_request(Request(command=["python", "t.py"], executor="slurm", **wish))
+    if {"partition", "time"} & set(wish):
+        with pytest.raises(BadOption, match="Slurm"):
+            check_request(Request(command=["python", "t.py"], executor="ray", **wish))
+
+
+def test_an_address_is_for_ray():
+    check_request(Request(command=["python", "t.py"], executor="ray", address="10.0.0.1:6379"))
+    with pytest.raises(BadOption, match="Ray"):
+        check_request(Request(command=["python", "t.py"], executor="slurm", address="10.0.0.1:6379"))
 
 
 def test_a_run_has_at_least_one_core():

@@ -81,6 +81,13 @@ def test_an_unknown_experiment_is_a_message_with_the_names(workspace):
     assert caught.value.hint == "experiments: e"
 
 
+def test_an_experiment_is_called_as_its_folder_where_a_new_name_was_cut_short(workspace):
+    folder = workspace.experiment("old")
+    folder.write_experiment(EXPERIMENT)
+    assert EXPERIMENT.name != "old"
+    assert folder.read_experiment().name == "old"
+
+
 @pytest.mark.parametrize("name", ["", "a/b", "..", ".hidden", "-n", "x" * 300, "a\0b"])
 def test_a_name_that_is_no_folders_name_is_refused(workspace, name):
     with pytest.raises(BadOption):

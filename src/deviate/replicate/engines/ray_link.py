@@ -1,0 +1,142 @@
+"""Speak with a Ray cluster, in a process of its own: Ray ends a process whose cluster goes, and takes over its signals.
+
+``python -m deviate.replicate.engines.ray_link ADDRESS`` reads one JSON object a line and answers with one each.
+``... ADDRESS --cancel SUBMISSION...`` ends the workers of submissions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from deviate.replicate.engines import ray_driver
+from deviate.replicate.workspace.files import write_whole
+
+#: How names of actors begin, and where they are known.
+PREFIX = "deviate-"
+NAMESPACE = "deviate"
+
+#: Seconds that drivers may take to answer.
+PATIENCE = 20.0
+
+#: What workers get, before Ray adds to it.
+VARIABLES = dict(os.environ)
+
+
+def main() -> None:
+    """Answer what is asked on standard input until it ends, or cancel submissions."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("address", help="of the cluster, as ray.init takes it")
+    parser.add_argument("--cancel", nargs="+", metavar="SUBMISSION", help="end the workers of these submissions")
+    options = parser.parse_args()
+    if options.cancel:
+        connect(options.address)
+        cancel(options.cancel)
+        return
+    # Whatever else is printed does not get between the answers.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        print(json.dumps(answer(options.address, json.loads(line))), file=answers, flush=True)
+
+
+def answer(address: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Do what is asked: ``{"do": NAME, ...}``; return ``{"said": ...}``, or ``{"error": ...}``."""
+    try:
+        connect(address)
+        return {"said": VERBS[asked["do"]](**{name: value for name, value in asked.items() if name != "do"})}
+    except Exception as error:  # noqa: BLE001  # what Ray raises is anything
+        lines = str(error).strip().splitlines()
+        return {"error": lines[0] if lines else type(error).__name__}
+
+
+def connect(address: str) -> None:
+    """Connect to the cluster, unless that was done.
+
+    Raises
+    ------
+    Exception
+        Whatever Ray raises where there is none.
+    """
+    import ray
+
+    if ray.is_initialized():
+        return
+    host, _, port = address.rpartition("/")[2].rpartition(":")
+    if host and port.isdecimal():
+        # Ray itself tries for a minute and longer.
+        socket.create_connection((host, int(port)), PATIENCE).close()
+    ray.init(address=address, namespace=NAMESPACE, log_to_driver=False)
+
+
+def submit(
+    folder: str,
+    runs: Sequence[str],
+    *,
+    cpus: float,
+    gpus: float,
+    resources: Mapping[str, float],
+    width: int | None,
+) -> None:
+    """Ask for a worker for each run; `folder` is that of the submission, `runs` are those of the runs."""
+    import ray
+
+    # The command's secrets may be among them.
+    path = Path(folder, "environment.json")
+    write_whole(path, json.dumps(VARIABLES).encode())
+    workers = [[sys.executable, "-P", "-m", "deviate.replicate.worker", "--tied", run] for run in runs]
+    wants = {"num_cpus": cpus, "num_gpus": gpus, "resources": dict(resources)}
+    ray.cloudpickle.register_pickle_by_value(ray_driver)
+    driver = ray.remote(ray_driver.Driver).options(
+        name=PREFIX + Path(folder).name, lifetime="detached", num_cpus=0, max_restarts=0, max_task_retries=0
+    )
+    driver.remote(workers, folder, wants, width)
+
+
+def states() -> list[tuple[str, int, str, str]]:
+    """Return submission, task, word and reason to wait of all tasks that are known.
+
+    Raises
+    ------
+    TimeoutError
+        If a driver that lives does not answer.
+    """
+    import ray
+
+    asked = {}
+    for name in ray.util.list_named_actors():
+        # It may go at any moment.
+        with contextlib.suppress(ValueError):
+            if name.startswith(PREFIX):
+                asked[ray.get_actor(name).states.remote()] = name.removeprefix(PREFIX)
+    answered, silent = ray.wait(list(asked), num_returns=len(asked), timeout=PATIENCE) if asked else ([], [])
+    if silent:
+        raise TimeoutError(f"{asked[silent[0]]} does not answer")
+    found = []
+    for each in answered:
+        with contextlib.suppress(ray.exceptions.RayActorError):
+            found += [(asked[each], task, word, reason) for task, (word, reason) in enumerate(ray.get(each))]
+    return found
+
+
+def cancel(submissions: Collection[str]) -> None:
+    """End the tasks of submissions; those that are gone have no task."""
+    import ray
+
+    for name in submissions:
+        with contextlib.suppress(ValueError, ray.exceptions.RayActorError):
+            ray.get(ray.get_actor(PREFIX + name).cancel.remote(), timeout=PATIENCE)
+
+
+VERBS: Mapping[str, Callable[..., Any]] = {"check": list, "submit": submit, "states": states, "cancel": cancel}
+
+
+if __name__ == "__main__":
+    main()
