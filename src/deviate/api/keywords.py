@@ -29,6 +29,8 @@ class RunKeywords(TypedDict, total=False):
     project: Path | None
     here: Path | None
     jobs: int | None
+    gpus: str | None
+    per_gpu: int | None
     executor: str
     timeout: float | None
     stall: float | None

@@ -78,6 +78,19 @@ REPORT_FILE = "report.md"
     "runs, else 1; on a cluster, no limit]",
 )
 @click.option(
+    "--gpus",
+    metavar="N|all|LIST",
+    help="GPUs that runs on this machine share out, one each: how many, all, or a list as CUDA_VISIBLE_DEVICES has it "
+    "(0,1; one alone: 0,). Without -j, a run on each.",
+)
+@click.option(
+    "--per-gpu",
+    type=int,
+    metavar="K",
+    help="Runs that share a GPU. Before the first one it is tried whether they report what a run alone does; else they "
+    "are marked.  [default: 1]",
+)
+@click.option(
     "--executor",
     type=click.Choice(WORDS),
     help="Where runs are made: side by side on this machine (local), or as jobs of a cluster (slurm).  [default: where "

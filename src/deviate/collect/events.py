@@ -74,7 +74,7 @@ _IDENTITY = frozenset({"event", "pid", "ppid", "time", "elapsed", "rank"})
 
 #: Set by Deviate itself to other values in other runs: a factor that varies, and which of equal GPUs a run was given.
 #: The commit may be another although what is trained, the snapshot, is the same.
-_GIVEN = frozenset({"variables.PYTHONHASHSEED", "variables.CUDA_VISIBLE_DEVICES", "git"})
+_GIVEN = frozenset({"variables.PYTHONHASHSEED", "variables.CUDA_VISIBLE_DEVICES", "variables.CUDA_DEVICE_ORDER", "git"})
 
 #: In the environment of every process that came to its end.
 _SAID_AT_THE_END = "threads"

@@ -115,6 +115,8 @@ class ExperimentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     max: int | None = None
     seed: int = 0
     jobs: int | None = None
+    gpus: str | None = None
+    per_gpu: int | None = None
     timeout: float | None = None
     stall: float | None = None
     memory: float | None = None

@@ -91,7 +91,7 @@ def run_outcome(
 
 
 def _taken(ended: Ended) -> dict[str, float]:
-    taken = {"cpu_seconds": ended.cpu_seconds, "peak_memory": ended.peak_memory}
+    taken = {name: getattr(ended, name) for name in ("cpu_seconds", "peak_memory", "gpu_memory")}
     return {name: value for name, value in taken.items() if value is not None}
 
 
@@ -106,6 +106,7 @@ def without_set_up(outcome: Outcome) -> Outcome:
         files={},
         cpu_seconds=msgspec.UNSET,
         peak_memory=msgspec.UNSET,
+        gpu_memory=msgspec.UNSET,
     )
 
 

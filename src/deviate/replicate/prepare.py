@@ -20,7 +20,7 @@ from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
 from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
 from deviate.replicate.checkpoints import LIMIT, is_pattern
 from deviate.replicate.environment import command
-from deviate.replicate.environment.hardware import installed_gpus
+from deviate.replicate.environment.hardware import BUS_ORDER, ORDER_VARIABLE, given_gpus, installed_gpus
 from deviate.replicate.environment.masking import mask_text, mask_variables, mask_words
 from deviate.replicate.environment.platforms import Platform, cpu_flags, platform_variables, platforms
 from deviate.replicate.environment.variables import deterministic, numerical_variables, thread_count, thread_variables
@@ -185,7 +185,7 @@ def make_source(
 def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     """Make the folder of a run, in place of what an interrupted tool may have left there.
 
-    `offered` is its room. Under ``as-is`` without other runs beside it nothing is held or set.
+    `offered` is its room. Under ``as-is`` without other runs beside it nothing is held or set but its GPUs.
     """
     variant = OBSERVED if run.variant == OBSERVED.name else parse_variant(run.variant)
     folder = source.folder.run(run)
@@ -197,7 +197,9 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
 
 def given_slot(source: Source, variant: Variant, offered: Slot) -> Slot:
     """Return the room that a command under `variant` is held to."""
-    return offered if variant.controlled or source.jobs > 1 else Slot(index=offered.index)
+    if variant.controlled or source.jobs > 1:
+        return offered
+    return Slot(index=offered.index, gpus=offered.gpus, gpus_by_bus=offered.gpus_by_bus)
 
 
 def make_ready(
@@ -311,6 +313,8 @@ def _environment(
         environment["PYTHONHASHSEED"] = str(order.seeds["other"])
     if slot.gpus is not None:
         environment["CUDA_VISIBLE_DEVICES"] = slot.gpus
+        if slot.gpus_by_bus:
+            environment.setdefault(ORDER_VARIABLE, BUS_ORDER)
     return environment
 
 
@@ -335,6 +339,7 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         variables={name: mask_text(value) for name, value in numerical_variables(launch.environment).items()},
         git=source.git,
         installed_gpus=list(installed_gpus()),
+        devices=[f"{gpu.name} {gpu.uuid}" for gpu in given_gpus(launch.environment)] or msgspec.UNSET,
         system=platform.platform(),
         started=datetime.datetime.now().astimezone().isoformat(timespec="milliseconds"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime
@@ -21,7 +22,8 @@ from deviate.study.decided import Referee
 from deviate.study.events import GoesOn, OpenedAnew, StudyEvent
 from deviate.study.request import Request, check_request, prepare_request, with_steps
 from deviate.study.resume import open_experiment
-from deviate.study.runs import latest_jobs, make_runs, run_maker
+from deviate.study.runs import make_runs, run_maker
+from deviate.study.slots import make_slots, shared_gpus
 from deviate.study.steps import ReadStep, asked_steps, read_steps, require_as_trained, take_steps
 
 
@@ -33,6 +35,7 @@ def run(
     `referee` compares, where the request asks for runs until a comparison is decided.
     """
     check_request(request)
+    shared_gpus(request, os.environ)
     if not request.trains:
         return evaluate(request, observe)
     rule = settle_until(request)
@@ -96,6 +99,6 @@ def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda ev
     around = [ReadStep(step=step) for step in experiment.steps if not step.is_evaluation]
     with locked(folder, ["deviate", "run", "--name", folder.name]):
         take_steps(folder, [*around, *steps])
-        for event in run_maker(request, experiment.command, folder, request.jobs or latest_jobs(folder))({}):
+        for event in run_maker(request, experiment.command, folder, make_slots(request, folder))({}):
             observe(event)
     return folder

@@ -55,6 +55,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     here: Path | None = None
     #: None: as many as the runs there are, or one.
     jobs: int | None = None
+    #: GPUs of this machine that runs share: ``all``, how many, or a list as CUDA_VISIBLE_DEVICES has it; None: those
+    #: that are visible.
+    gpus: str | None = None
+    #: Runs that share a GPU; None: one, or as many as `jobs` make it.
+    per_gpu: int | None = None
     #: Where runs are started, by its word in `deviate.replicate.executors.registry`; None: where the runs are that were
     #: handed over and are not done, else on this machine.
     executor: str | None = None
@@ -133,8 +138,7 @@ def check_request(request: Request) -> None:
         raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
     check_executor(request.executor or DEFAULT_EXECUTOR)
     check_cluster(request)
-    if request.warm and request.executor in ENGINES:
-        raise BadOption("--warm is for runs on this machine", hint=f"leave it out, or --executor {request.executor}")
+    _check_local(request)
     limits = (
         ("timeout", request.timeout, "seconds"),
         ("stall", request.stall, "seconds"),
@@ -146,6 +150,16 @@ def check_request(request: Request) -> None:
     parse_variants(request.variants)
     _check_predictions(request.predictions)
     _check_weights(request.weights)
+
+
+def _check_local(request: Request) -> None:
+    """Refuse options of this machine for runs elsewhere, and a GPU without a run."""
+    here = {"--warm": request.warm, "--gpus": request.gpus is not None, "--per-gpu": request.per_gpu is not None}
+    named = next((name for name, given in here.items() if given), None)
+    if named is not None and request.executor in ENGINES:
+        raise BadOption(f"{named} is for runs on this machine", hint=f"leave it out, or --executor {request.executor}")
+    if request.per_gpu is not None and not 1 <= request.per_gpu <= MOST_JOBS:
+        raise BadOption(f"--per-gpu must be from 1 to {MOST_JOBS:,}, found {request.per_gpu}", hint="type --per-gpu 2")
 
 
 def check_cluster(request: Request) -> None:
@@ -198,6 +212,8 @@ def option_words(request: Request) -> list[str]:
         "--entry": request.entry,
         "--project": request.project,
         "-j": request.jobs,
+        "--gpus": request.gpus,
+        "--per-gpu": request.per_gpu,
         "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
         "--partition": request.partition,
         "--time": request.time,

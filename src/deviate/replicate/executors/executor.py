@@ -23,6 +23,8 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     threads: int | None = None
     #: CUDA_VISIBLE_DEVICES; None: not set.
     gpus: str | None = None
+    #: These are numbers of the driver's.
+    gpus_by_bus: bool = False
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     #: See `Ending`.
     cpu_seconds: float | None = None
     peak_memory: int | None = None
+    gpu_memory: int | None = None
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
@@ -48,6 +49,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
     cpu_seconds: float | msgspec.UnsetType = msgspec.UNSET
     #: Bytes of resident memory that the largest of its processes held at most; left out where nobody tells.
     peak_memory: int | msgspec.UnsetType = msgspec.UNSET
+    #: Bytes of GPU memory that its processes were seen to hold together at most; left out where none was seen.
+    gpu_memory: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Completed(Ending, frozen=True, kw_only=True, tag="completed"):
@@ -153,3 +156,5 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     same_as: str = ""
     #: Packages that had been imported by the process that it was forked from; left out where it was started.
     warm: list[str] | msgspec.UnsetType = msgspec.UNSET
+    #: The GPUs that it saw, each with its name and UUID; left out where there was none, or it is not known which.
+    devices: list[str] | msgspec.UnsetType = msgspec.UNSET
