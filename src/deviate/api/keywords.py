@@ -36,6 +36,7 @@ class RunKeywords(TypedDict, total=False):
     stall: float | None
     memory: float | None
     warm: bool
+    same_hardware: bool
     even_so: bool
     skip_alike: bool
     seed: int

@@ -112,6 +112,11 @@ REPORT_FILE = "report.md"
     help="Import the training's frameworks once and fork each run from that, where --vary holds the implementation and "
     "the factor other fixed (control, init, shuffle).",
 )
+@click.option(
+    "--same-hardware",
+    is_flag=True,
+    help="Start no run on a machine whose processor or GPUs are not those of the experiment's first run.",
+)
 @click.option("--seed", default=0, show_default=True, help="Seed from which the seeds of all runs are derived.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Copy files into the runs that are left out otherwise.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out of the runs.")

@@ -121,6 +121,7 @@ class ExperimentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     stall: float | None = None
     memory: float | None = None
     warm: bool = False
+    same_hardware: bool = False
     include: list[str] = []
     exclude: list[str] = []
     link: list[str] = []

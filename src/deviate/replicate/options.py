@@ -22,5 +22,7 @@ class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
     keep_work: bool = True
     #: Have operations without a deterministic form end the run, where the implementation is held fixed.
     strict: bool = False
+    #: Start no run on a machine that is not like that of the first one.
+    same_hardware: bool = False
     #: What readers of the results have to know of these runs.
     warnings: tuple[str, ...] = ()

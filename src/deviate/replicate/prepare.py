@@ -20,7 +20,7 @@ from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
 from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
 from deviate.replicate.checkpoints import LIMIT, is_pattern
 from deviate.replicate.environment import command
-from deviate.replicate.environment.hardware import BUS_ORDER, ORDER_VARIABLE, given_gpus, installed_gpus
+from deviate.replicate.environment.hardware import BUS_ORDER, ORDER_VARIABLE, given_gpus, hardware, installed_gpus
 from deviate.replicate.environment.masking import mask_text, mask_variables, mask_words
 from deviate.replicate.environment.platforms import Platform, cpu_flags, platform_variables, platforms
 from deviate.replicate.environment.variables import deterministic, numerical_variables, thread_count, thread_variables
@@ -340,6 +340,7 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         git=source.git,
         installed_gpus=list(installed_gpus()),
         devices=[f"{gpu.name} {gpu.uuid}" for gpu in given_gpus(launch.environment)] or msgspec.UNSET,
+        hardware=hardware(launch.environment),
         system=platform.platform(),
         started=datetime.datetime.now().astimezone().isoformat(timespec="milliseconds"),
     )

@@ -116,6 +116,7 @@ def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, A
         "per_gpu",
         *limits,
         "warm",
+        "same_hardware",
         "predictions",
         "weights",
     )

@@ -70,6 +70,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     memory: float | None = None
     #: Fork runs from a process that has imported their frameworks.
     warm: bool = False
+    #: Start no run on a machine that is not like that of the first one.
+    same_hardware: bool = False
     #: Go on where failures repeat, and train what would come out equal.
     even_so: bool = False
     #: Share trainings, too, where variants differ in the implementation alone and nothing of it was seen to vary.
@@ -234,7 +236,12 @@ def option_words(request: Request) -> list[str]:
     }
     words = [word for name, value in single.items() if value is not None for word in (name, str(value))]
     words += [word for name, values in several.items() for value in values for word in (name, value)]
-    flags = {"--strict": request.strict, "--skip-alike": request.skip_alike, "--warm": request.warm}
+    flags = {
+        "--strict": request.strict,
+        "--skip-alike": request.skip_alike,
+        "--warm": request.warm,
+        "--same-hardware": request.same_hardware,
+    }
     return [*words, *(name for name, given in flags.items() if given)]
 
 

@@ -122,6 +122,7 @@ def run_maker(
             retry_failed=request.retry_failed and first,
             keep_work=not request.discard_work,
             strict=request.strict,
+            same_hardware=request.same_hardware,
             warnings=tuple(marks),
         )
         asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))

@@ -5,19 +5,41 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from deviate.errors import BadOption
 from deviate.replicate.environment.nvml import Gpu, list_gpus
+from deviate.replicate.workspace.run_files import Hardware
 
 #: Seconds the driver's tool may take.
 PATIENCE = 30.0
 
+_CPU_INFO = Path("/proc/cpuinfo")
+
 #: Has CUDA number GPUs as the driver does; by itself it begins with the fastest.
 ORDER_VARIABLE, BUS_ORDER = "CUDA_DEVICE_ORDER", "PCI_BUS_ID"
+
+
+def hardware(environment: Mapping[str, str]) -> Hardware:
+    """Return what a program with this environment computes on; all GPUs where it is not known which of them it sees."""
+    chosen = listed_gpus(environment.get("CUDA_VISIBLE_DEVICES", "all"))
+    gpus = given_gpus(environment) or (machine_gpus() if chosen else ())
+    return Hardware(architecture=platform.machine(), cpu=cpu_model(), gpus=sorted(gpu.name for gpu in gpus))
+
+
+@functools.cache
+def cpu_model() -> str:
+    """Return the name of the processor; empty where the system does not tell."""
+    with suppress(OSError, StopIteration):
+        lines = _CPU_INFO.read_text(errors="replace").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return platform.processor()
 
 
 def usable_cores() -> list[int]:

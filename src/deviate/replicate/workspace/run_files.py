@@ -108,6 +108,17 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+class Hardware(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a machine decides how its numbers come out, as a program sees it."""
+
+    #: ``x86_64``.
+    architecture: str
+    #: Name of the processor; empty where the system does not tell.
+    cpu: str
+    #: Names of the GPUs, sorted.
+    gpus: list[str]
+
+
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """How a run was started: ``run.json``."""
 
@@ -158,3 +169,5 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     warm: list[str] | msgspec.UnsetType = msgspec.UNSET
     #: The GPUs that it saw, each with its name and UUID; left out where there was none, or it is not known which.
     devices: list[str] | msgspec.UnsetType = msgspec.UNSET
+    #: Left out by versions that did not note it.
+    hardware: Hardware | msgspec.UnsetType = msgspec.UNSET
