@@ -9,7 +9,14 @@ from cli_tool import deviate
 
 from deviate.replicate.workspace.folders import Workspace
 
-TRAIN = "import random\nopen('started', 'w').close()\nfor epoch in range(2):\n    loss = random.random()\n    print(f'loss {loss}')\n"
+TRAIN = """
+import random
+
+open("started", "w").close()
+for epoch in range(2):
+    loss = random.random()
+    print(f"loss {loss}")
+"""
 
 
 def words(runs, *options):

@@ -37,6 +37,7 @@ class RunKeywords(TypedDict, total=False):
     memory: float | None
     warm: bool
     same_hardware: bool
+    container: str | None
     even_so: bool
     skip_alike: bool
     seed: int

@@ -117,6 +117,12 @@ REPORT_FILE = "report.md"
     is_flag=True,
     help="Start no run on a machine whose processor or GPUs are not those of the experiment's first run.",
 )
+@click.option(
+    "--container",
+    metavar="IMAGE",
+    help="Start runs in a container of this image, by docker, podman or apptainer: the first that is there, or that "
+    "of podman://IMAGE.",
+)
 @click.option("--seed", default=0, show_default=True, help="Seed from which the seeds of all runs are derived.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Copy files into the runs that are left out otherwise.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out of the runs.")

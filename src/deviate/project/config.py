@@ -92,6 +92,17 @@ class CommandEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     command: str
 
 
+class ContainerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[container]`` table: how runs are started in containers, where ``--container`` names an image."""
+
+    #: docker, podman or apptainer; empty: the first one that is there.
+    engine: str = ""
+    #: Absolute paths that runs see beside the project and its data.
+    mount: list[str] = []
+    #: Further options of the engine.
+    options: list[str] = []
+
+
 #: What stands for ``{key}`` in the commands of an experiment.
 Setting = int | float | str
 
@@ -122,6 +133,7 @@ class ExperimentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     memory: float | None = None
     warm: bool = False
     same_hardware: bool = False
+    container: str | None = None
     include: list[str] = []
     exclude: list[str] = []
     link: list[str] = []
@@ -145,6 +157,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     setup: CommandEntry | None = None
     cleanup: CommandEntry | None = None
     slurm: SlurmEntry = SlurmEntry()
+    container: ContainerEntry = ContainerEntry()
 
 
 #: Tables that may stand several times, and the others.
@@ -163,6 +176,7 @@ _STRUCTS: dict[str, type[Any]] = {
     "cleanup": CommandEntry,
     "experiment.evaluate": EvaluateEntry,
     "slurm": SlurmEntry,
+    "container": ContainerEntry,
 }
 
 

@@ -198,7 +198,9 @@ def _failure(status: int | None, lines: Sequence[str]) -> str:
 def _uninstrumented_hint(words: Sequence[str]) -> str:
     if looks_isolated(words):
         return "python was started with -I, -E or -S, which keeps every instrument out; leave the option out"
-    return "make sure that the command starts Python itself, with the environment it is given (not in a container)"
+    return (
+        "make sure that the command starts Python itself, with the environment it is given; for containers: --container"
+    )
 
 
 def _now() -> str:

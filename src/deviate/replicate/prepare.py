@@ -19,6 +19,8 @@ import msgspec
 from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
 from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
 from deviate.replicate.checkpoints import LIMIT, is_pattern
+from deviate.replicate.containers.image import Container, find_container
+from deviate.replicate.containers.words import Inside, container_command, without_doubles
 from deviate.replicate.environment import command
 from deviate.replicate.environment.hardware import BUS_ORDER, ORDER_VARIABLE, given_gpus, hardware, installed_gpus
 from deviate.replicate.environment.masking import mask_text, mask_variables, mask_words
@@ -28,10 +30,10 @@ from deviate.replicate.executors.executor import Launch, Slot
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.predictions import is_file
 from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
-from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions, write_outside
+from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions, shared_paths, write_outside
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
-from deviate.replicate.workspace.run_files import RunInfo
+from deviate.replicate.workspace.run_files import ContainerInfo, RunInfo
 
 #: Folders that are being removed; never taken for a run.
 _REMOVED = ".removed-"
@@ -139,6 +141,8 @@ class Source:
     git: str | None = None
     #: Factor whose draws runs that are only looked at tell line by line; None: none.
     explain: str | None = None
+    #: What runs are started in; None: as they are.
+    container: Container | None = None
     #: Note from which lines text is printed, though the source shows a main loop.
     reports: bool = False
 
@@ -164,14 +168,23 @@ def make_source(
     jobs: int,
     git: str | None,
 ) -> Source:
-    """Return what the runs of a stored experiment are made from in this `environment`."""
+    """Return what the runs of a stored experiment are made from in this `environment`.
+
+    Raises
+    ------
+    CommandNotFound, NoContainer
+        If the command's program, or what it is to be started in, is not there.
+    """
+    stood_in = folder.project / experiment.folder
+    container = find_container(options.container, environment, stood_in) if options.container else None
     return Source(
         experiment=experiment,
         folder=folder,
         snapshot=read_snapshot(folder),
         overlay=overlay,
         environment=environment,
-        program=command.find_program(experiment.command[0], folder.project / experiment.folder, environment),
+        program=program_of(experiment.command[0], stood_in, environment, container),
+        container=container,
         executor=executor,
         jobs=jobs,
         strict=options.strict,
@@ -180,6 +193,11 @@ def make_source(
         memory=None if options.memory is None else options.memory * 2**30,
         git=git,
     )
+
+
+def program_of(word: str, folder: Path, environment: Mapping[str, str], container: Container | None) -> Path:
+    """Return what the first word of a command stands for, typed in `folder`; in a container, what it says."""
+    return command.named_program(word, folder) if container else command.find_program(word, folder, environment)
 
 
 def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
@@ -280,9 +298,15 @@ def _launch(
     )
     cwd = Path(os.path.normpath(copy / source.experiment.folder))
     environment = _environment(source, folder, slot, order, moved, cwd)
+    environment |= platform_variables(machine, environment) if machine else {}
+    argv = command.run_words(source.experiment.command, source.program, moved)
+    if source.container is not None:
+        argv, environment = container_command(
+            source.container, _inside(source, folder, Inside(argv, environment, cwd, [], slot.cores, has_gpus=False))
+        )
     return Launch(
-        argv=command.run_words(source.experiment.command, source.program, moved),
-        environment={**environment, **(platform_variables(machine, environment) if machine else {})},
+        argv=argv,
+        environment=environment,
         cwd=cwd,
         stdout=folder.stdout_file,
         stderr=folder.stderr_file,
@@ -292,7 +316,15 @@ def _launch(
         timeout=source.timeout,
         stall=source.stall,
         memory=source.memory,
+        counted=source.container is None or source.container.engine == "apptainer",
     )
+
+
+def _inside(source: Source, folder: RunFolder, command: Inside) -> Inside:
+    """Return a command with what it reads and writes of this machine."""
+    run = source.folder.run(folder.run)
+    sees_gpus = bool(installed_gpus()) and command.environment.get("CUDA_VISIBLE_DEVICES") != ""
+    return command._replace(mounts=[str(run.path), *shared_paths(source.snapshot)], has_gpus=sees_gpus)
 
 
 def _environment(
@@ -328,7 +360,7 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         platform=machine.name if machine else None,
         argv=mask_words(launch.argv),
         cwd=str(launch.cwd),
-        environment=mask_variables(command.changed(source.environment, launch.environment)),
+        environment=mask_variables(command.changed(source.environment, without_doubles(launch.environment))),
         executor=source.executor,
         host=socket.gethostname(),
         slot=launch.slot.index,
@@ -341,9 +373,14 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         installed_gpus=list(installed_gpus()),
         devices=[f"{gpu.name} {gpu.uuid}" for gpu in given_gpus(launch.environment)] or msgspec.UNSET,
         hardware=hardware(launch.environment),
+        container=_container_info(source.container) if source.container else msgspec.UNSET,
         system=platform.platform(),
         started=datetime.datetime.now().astimezone().isoformat(timespec="milliseconds"),
     )
+
+
+def _container_info(container: Container) -> ContainerInfo:
+    return ContainerInfo(engine=container.engine, image=container.image, identity=container.identity)
 
 
 def discard(path: Path) -> None:

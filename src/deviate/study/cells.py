@@ -117,6 +117,7 @@ def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, A
         *limits,
         "warm",
         "same_hardware",
+        "container",
         "predictions",
         "weights",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import platform
 from datetime import datetime
@@ -28,7 +29,8 @@ from deviate.project.selection import extract_starts
 from deviate.project.target import Target, find_target, unscripted_target
 from deviate.replicate.checkpoints import CAPTURED as WEIGHT_KINDS
 from deviate.replicate.checkpoints import SUFFIXES as WEIGHT_SUFFIXES
-from deviate.replicate.environment.command import find_program
+from deviate.replicate.containers.image import ContainerWish, check_wish
+from deviate.replicate.environment.command import find_program, named_program
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, ENGINES, check_executor
 from deviate.replicate.predictions import CAPTURED, SUFFIXES, is_file
@@ -72,6 +74,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     warm: bool = False
     #: Start no run on a machine that is not like that of the first one.
     same_hardware: bool = False
+    #: ``IMAGE`` or ``ENGINE://IMAGE``: what runs are started in; None: as they are.
+    container: str | None = None
     #: Go on where failures repeat, and train what would come out equal.
     even_so: bool = False
     #: Share trainings, too, where variants differ in the implementation alone and nothing of it was seen to vary.
@@ -141,6 +145,8 @@ def check_request(request: Request) -> None:
     check_executor(request.executor or DEFAULT_EXECUTOR)
     check_cluster(request)
     _check_local(request)
+    if request.container is not None and request.warm:
+        raise BadOption("--warm forks runs on this machine, not in a container", hint="leave --warm or --container out")
     limits = (
         ("timeout", request.timeout, "seconds"),
         ("stall", request.stall, "seconds"),
@@ -162,6 +168,24 @@ def _check_local(request: Request) -> None:
         raise BadOption(f"{named} is for runs on this machine", hint=f"leave it out, or --executor {request.executor}")
     if request.per_gpu is not None and not 1 <= request.per_gpu <= MOST_JOBS:
         raise BadOption(f"--per-gpu must be from 1 to {MOST_JOBS:,}, found {request.per_gpu}", hint="type --per-gpu 2")
+
+
+def container_wish(request: Request, project: Path) -> ContainerWish | None:
+    """Return what is wanted of containers; None where runs are started in none.
+
+    Raises
+    ------
+    BadOption
+        If it is none that can be.
+    """
+    if request.container is None:
+        return None
+    entry = read_config(project).container
+    wish = ContainerWish(
+        image=request.container, engine=entry.engine, mount=tuple(entry.mount), options=tuple(entry.options)
+    )
+    check_wish(wish)
+    return wish
 
 
 def check_cluster(request: Request) -> None:
@@ -216,6 +240,7 @@ def option_words(request: Request) -> list[str]:
         "-j": request.jobs,
         "--gpus": request.gpus,
         "--per-gpu": request.per_gpu,
+        "--container": request.container,
         "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
         "--partition": request.partition,
         "--time": request.time,
@@ -356,7 +381,8 @@ def prepare_request(request: Request, *, scripted: bool = True) -> Prepared:
             f"{PYTHON_CONTROLLED if controlled else UNCONTROLLED}"
         ]
     cwd = target.project / target.folder
-    program = find_program(target.command[0], cwd, os.environ)
+    find = named_program if request.container else functools.partial(find_program, environment=os.environ)
+    program = find(target.command[0], cwd)
     findings = (
         extract_starts(target.project, target.starts, request.factor, cwd)
         if target.entry

@@ -29,7 +29,7 @@ from deviate.study.decided import Referee, until_decided
 from deviate.study.events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
 from deviate.study.packing import Make as MakeTrial
 from deviate.study.packing import clear_trial, trial_options, try_packing
-from deviate.study.request import Request
+from deviate.study.request import Request, container_wish
 from deviate.study.resume import note_needless, plan_runs, requested_runs
 from deviate.study.rounds import until_enough
 from deviate.study.sharing import Sharing, likely_alike
@@ -123,6 +123,7 @@ def run_maker(
             keep_work=not request.discard_work,
             strict=request.strict,
             same_hardware=request.same_hardware,
+            container=container_wish(request, folder.project),
             warnings=tuple(marks),
         )
         asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))

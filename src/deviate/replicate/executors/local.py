@@ -73,8 +73,9 @@ class Command(Protocol):
 class LocalTraining:
     """A command running on this machine, in a session of its own."""
 
-    def __init__(self, process: Command, handle: Handle) -> None:
+    def __init__(self, process: Command, handle: Handle, *, counted: bool = True) -> None:
         self._process = process
+        self._counted = counted
         self._handle = handle
 
     def poll(self) -> int | None:
@@ -99,7 +100,7 @@ class LocalTraining:
 
     def usage(self) -> Usage | None:
         """Return what the command took, once it has ended; None where nobody tells."""
-        return self._process.usage
+        return self._process.usage if self._counted else None
 
     def memory(self) -> int:
         """Return the bytes of memory that the command and all it started hold; shared ones count for each."""
@@ -150,7 +151,7 @@ class LocalExecutor:
         command = self.begin(launch)
         self._running.append(command)
         handle = msgspec.structs.replace(name_process(launch.runtime_file, command.pid), warm=self.warmth(command))
-        return self._supervisor.watch(handle, LocalTraining(command, handle), launch)
+        return self._supervisor.watch(handle, LocalTraining(command, handle, counted=launch.counted), launch)
 
     def begin(self, launch: Launch) -> Command:
         """Start the process."""

@@ -119,6 +119,16 @@ class Hardware(msgspec.Struct, frozen=True, kw_only=True):
     gpus: list[str]
 
 
+class ContainerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run was started in."""
+
+    #: Its engine: docker, podman or apptainer.
+    engine: str
+    image: str
+    #: What no other image has; empty where nobody tells.
+    identity: str
+
+
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """How a run was started: ``run.json``."""
 
@@ -171,3 +181,5 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     devices: list[str] | msgspec.UnsetType = msgspec.UNSET
     #: Left out by versions that did not note it.
     hardware: Hardware | msgspec.UnsetType = msgspec.UNSET
+    #: Left out where it was started in none.
+    container: ContainerInfo | msgspec.UnsetType = msgspec.UNSET
