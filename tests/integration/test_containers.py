@@ -121,3 +121,8 @@ def test_nothing_is_written_where_there_is_no_engine_or_it_cannot_be(project):
     assert "podman://training" in refused.err
     assert deviate(*WORDS, "--warm", "--", "python", "train.py").status == 2
     assert not (project / ".deviate").exists()
+
+
+def test_on_a_cluster_the_engine_is_that_of_its_machines(project):
+    printed = deviate(*WORDS, "--executor", "slurm", "--print", "--", "python3.99", "train.py")
+    assert (printed.status, "deviate.replicate.worker" in printed.out) == (0, True)

@@ -141,7 +141,8 @@ class Source:
     git: str | None = None
     #: Factor whose draws runs that are only looked at tell line by line; None: none.
     explain: str | None = None
-    #: What runs are started in; None: as they are.
+    #: Programs are those of a container, and which one it is on this machine; None: runs are not made here.
+    contained: bool = False
     container: Container | None = None
     #: Note from which lines text is printed, though the source shows a main loop.
     reports: bool = False
@@ -167,8 +168,11 @@ def make_source(
     *,
     jobs: int,
     git: str | None,
+    here: bool = True,
 ) -> Source:
     """Return what the runs of a stored experiment are made from in this `environment`.
+
+    Unless they are made `here`, containers are looked for where they are.
 
     Raises
     ------
@@ -176,14 +180,16 @@ def make_source(
         If the command's program, or what it is to be started in, is not there.
     """
     stood_in = folder.project / experiment.folder
-    container = find_container(options.container, environment, stood_in) if options.container else None
+    container = find_container(options.container, environment, stood_in) if options.container and here else None
+    contained = options.container is not None
     return Source(
         experiment=experiment,
         folder=folder,
         snapshot=read_snapshot(folder),
         overlay=overlay,
         environment=environment,
-        program=program_of(experiment.command[0], stood_in, environment, container),
+        program=program_of(experiment.command[0], stood_in, environment, contained=contained),
+        contained=contained,
         container=container,
         executor=executor,
         jobs=jobs,
@@ -195,9 +201,9 @@ def make_source(
     )
 
 
-def program_of(word: str, folder: Path, environment: Mapping[str, str], container: Container | None) -> Path:
+def program_of(word: str, folder: Path, environment: Mapping[str, str], *, contained: bool) -> Path:
     """Return what the first word of a command stands for, typed in `folder`; in a container, what it says."""
-    return command.named_program(word, folder) if container else command.find_program(word, folder, environment)
+    return command.named_program(word, folder) if contained else command.find_program(word, folder, environment)
 
 
 def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:

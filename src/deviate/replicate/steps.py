@@ -53,7 +53,7 @@ def step_source(source: Source, step: Step, overlay: Mapping[str, bytes]) -> Ste
             experiment=source.experiment.of_step(step),
             overlay={**plain, **overlay},
             environment=environment,
-            program=program_of(step.python or step.command[0], stood_in, environment, source.container),
+            program=program_of(step.python or step.command[0], stood_in, environment, contained=source.contained),
             explain=None,
         ),
     )

@@ -153,6 +153,7 @@ def _ask(command: list[str]) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:
+        name = Path(command[0]).name
         raise NoContainer(
-            f"{command[0]} does not answer: {problem}", hint="see that it works: docker info"
+            f"{command[0]} does not answer: {problem}", hint=f"see that it works: {name} info"
         ) from problem

@@ -21,22 +21,9 @@ from deviate.replicate.environment.command import INJECTED
 #: Variables that say something of this machine's system, which is another one in a container.
 _HOST = frozenset(
     {
-        *(
-            "PATH",
-            "HOME",
-            "USER",
-            "LOGNAME",
-            "SHELL",
-            "SHLVL",
-            "HOSTNAME",
-            "MAIL",
-            "TERM",
-            "TMPDIR",
-            "TMP",
-            "TEMP",
-            "_",
-        ),
-        *("OLDPWD", "DISPLAY", "XAUTHORITY", "LS_COLORS", "EDITOR", "PYTHONHOME", "LOADEDMODULES"),
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "SHLVL", "HOSTNAME", "MAIL", "TERM", "TMPDIR", "TMP", "TEMP"),
+        *("_", "EDITOR"),
+        *("OLDPWD", "DISPLAY", "XAUTHORITY", "LS_COLORS", "PYTHONHOME", "LOADEDMODULES"),
         *("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"),
     }
 )
