@@ -2,7 +2,7 @@
 
     python benchmarks/throughput/run.py                        16 runs, 2 at a time, 3 repeats: a table, a JSON object
     python benchmarks/throughput/run.py --runs 4 --repeats 1   a short look
-    python benchmarks/throughput/run.py --forks 1000           fork as many children from a process with torch instead
+    python benchmarks/throughput/run.py --forks 1000           as many runs forked by Deviate instead: does one hang?
 
 The training is a small network of torch on the CPU, with one thread. In each repeat every way makes all runs once, in
 an order that is drawn anew, and differences are taken within a repeat. Wall time says something only on a machine that
@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -50,19 +51,18 @@ if __name__ == "__main__":
     train(30)
 """
 
-#: What each forked child computes: with the threads of the parent it would hang.
-FORKS = """\
-import os, sys
+#: What each forked run computes: with several threads, which it would wait for without end if its parent had any.
+FORKED = """\
 import torch
-for number in range(int(sys.argv[1])):
-    pid = os.fork()
-    if pid == 0:
-        torch.set_num_threads(2)
-        (torch.ones(300, 300) @ torch.ones(300, 300)).sum().item()
-        os._exit(0)
-    _, status = os.waitpid(pid, 0)
-    assert status == 0, status
+
+torch.set_num_threads(2)
+for epoch in range(2):
+    loss = (torch.ones(300, 300) @ torch.ones(300, 300)).sum().item()
+    print(f"loss {loss}")
 """
+
+#: Seconds after which a forked run counts as one that hangs.
+HANGS = 60
 
 
 @dataclass
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print a table and a JSON object; return 1 where the recorded values differ."""
     options = parse(arguments)
     if options.forks:
-        return forks(options.forks)
+        return forks(options.forks, options.jobs)
     load = os.getloadavg()[0]
     rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
@@ -109,7 +109,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--forks", type=int, default=0, help="fork as many children, and nothing else")
+    parser.add_argument("--forks", type=int, default=0, help="fork as many runs, and nothing else")
     return parser.parse_args(arguments)
 
 
@@ -173,12 +173,22 @@ def print_table(rounds: Sequence[Sequence[Measured]], ideal: float) -> None:
     print(f"ideal    {ideal:8.1f}  (seconds of the runs that Deviate started, divided by runs side by side)")
 
 
-def forks(number: int) -> int:
-    """Fork so many children from a process that has imported torch."""
-    begun = time.monotonic()
-    subprocess.run([sys.executable, "-c", FORKS, str(number)], check=True)
-    print(f"{number} children computed and ended, {time.monotonic() - begun:.1f} s")
-    return 0
+def forks(number: int, jobs: int) -> int:
+    """Have Deviate fork so many runs from a process that has imported torch; return 1 where not all ended well."""
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder)
+        (project / "train.py").write_text(FORKED)
+        words = ["run", "-n", str(number), "-j", str(jobs), "--warm", "--even-so", "--vary", "control"]
+        words += ["--timeout", str(HANGS), "--discard-work", "--name", "forks", "--", sys.executable, "train.py"]
+        begun, load = time.monotonic(), os.getloadavg()[0]
+        subprocess.run([sys.executable, "-m", "deviate", *words], cwd=project, capture_output=True, check=False)
+        wall = time.monotonic() - begun
+        runs = sorted((project / ".deviate" / "experiments" / "forks" / "runs").iterdir())
+        ended = Counter(json.loads((run / "outcome.json").read_text())["status"] for run in runs)
+        forked = sum("warm" in json.loads((run / "run.json").read_text()) for run in runs)
+    print(f"{number} runs, {forked} of them forked: {dict(ended)}; {wall:.1f} s", file=sys.stderr)
+    print(json.dumps({"runs": number, "forked": forked, "ended": ended, "wall_s": wall, "jobs": jobs, "load": load}))
+    return int(forked < number or ended["completed"] < number)
 
 
 if __name__ == "__main__":

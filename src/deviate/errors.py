@@ -19,7 +19,8 @@
      │    ├── WorkspaceUnusable    workspace-unusable
      │    ├── WorkspaceBusy        workspace-busy
      │    ├── RunElsewhere         run-elsewhere
-     │    └── NoCluster            no-cluster
+     │    ├── NoCluster            no-cluster
+     │    └── NoContainer          no-container
      ├── OutputLost                output-lost; exit status 1: the job was done, and cannot be printed
      ├── SystemRefused             system-refused; exit status 1: a file or a process that the system refused
      ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
@@ -176,6 +177,12 @@ class NoCluster(BadInput):
     """No cluster can be reached from this machine, or its programs are missing."""
 
     slug = "no-cluster"
+
+
+class NoContainer(BadInput):
+    """No engine that runs containers is on this machine, or it has no such image."""
+
+    slug = "no-container"
 
 
 class ClusterRefused(DeviateError):  # noqa: N818

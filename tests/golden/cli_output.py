@@ -172,7 +172,19 @@ _VOLATILE = frozenset(
             "executable",
             "files",
         ),
-        *("git", "host", "installed_gpus", "mtime_ns", "pid", "ppid", "python", "seconds", "system", "threads"),
+        *(
+            "git",
+            "hardware",
+            "host",
+            "installed_gpus",
+            "mtime_ns",
+            "pid",
+            "ppid",
+            "python",
+            "seconds",
+            "system",
+            "threads",
+        ),
         *("peak_memory", "timeline", "total_seconds", "variables"),
     }
 )

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from factor_runs import zygote
 
+from deviate.project.cells import read_cells
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir())
 NUMBER = r"(-?\d+(?:\.\d+)?|nan)"
@@ -42,6 +44,9 @@ TRAININGS = {
     "jax": Training("jax_loop", ("diabetes.py 20",), ("jax", "sklearn")),
     "gaussians in torch": Training("jean_paul", ("train_torch.py --epochs 3 --dimensions 5",), ("torch",)),
     "gaussians in keras": Training("jean_paul", ("train_keras.py --epochs 3",), ("keras", "jax")),
+    "gaussians, evaluated elsewhere": Training(
+        "jean_paul", ("train_saved.py --epochs 1", "evaluate_saved.py", "evaluate_saved.py --on old-cpu"), ("torch",)
+    ),
     "numpy": Training("numpy_loop", ("spirals.py",), ("numpy",)),
     "fgsm on mlp": Training("adversarial_digits", ("train_adversarial.py --epochs 6 --test-attack pgd",), TORCH),
     "pgd on cnn": Training(
@@ -227,6 +232,22 @@ def test_jean_paul_ends_near_the_lowest_error_there_is(started):
     assert values("goes below", torch_output) == values("goes below", keras_output) == [15.87]
     errors = [values("test error", torch_output)[-1], *values("test error:", keras_output)]
     assert all(12 < error < 25 for error in errors)
+
+
+@pytest.mark.slow
+def test_jean_paul_evaluates_saved_weights_elsewhere(started):
+    trained, here, elsewhere = completed(started, "gaussians, evaluated elsewhere")
+    (error,) = values("error while training", trained)
+    assert 5 < error < 60
+    assert values("error", here) == values("error", elsewhere) == [error]
+    assert values("margin", here) == pytest.approx(values("margin", elsewhere), rel=1e-6)
+
+
+def test_the_cells_of_jean_paul_are_those_that_its_matrix_asks_for():
+    names = {cell.name for cell in read_cells(EXAMPLES / "jean_paul")}
+    assert len(names) == 12 + 3 + 6
+    assert {"matrix@dimensions=2,framework=torch,on=cpu", "matrix-threads@dimensions=26",
+            "matrix-gpu@dimensions=5,framework=keras"} <= names  # fmt: skip
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """``--warm``: what forked runs record is, to the bit, what started ones do; the report says which were forked."""
 
 import json
+import re
 import struct
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 from cli_tool import deviate
 from installed import require
 
+from deviate import load
 from deviate.replicate.workspace.folders import Workspace
 
 TRAIN = """
@@ -81,7 +83,12 @@ def test_forked_runs_record_what_started_ones_do(project):
     page = project / "page.html"
     deviate("report", "warm", "-o", page)
     assert all(name in page.read_text() for name in ("CPU time", "peak memory", " MiB"))
-    assert "2 runs were forked" in deviate("report", "warm", "-v").out
+    printed = deviate("report", "warm", "-v").out
+    assert "2 runs were forked" in printed
+    assert re.search(r"A run took\s+CPU time .*, peak memory .* MiB \(medians\)", printed)
+    frame = load("warm", project=project).frame(usage=True)
+    assert (frame[["seconds", "cpu_seconds", "peak_memory"]] > 0).all(axis=None)
+    assert frame["gpu_memory"].isna().all()
     # What cannot be forked is started, and says why.
     other = deviate("run", "--warm", "-n", 1, "--", sys.executable, "train.py", 1)
     assert (other.status, "not forked (--warm): the implementation varies" in other.err) == (0, True)

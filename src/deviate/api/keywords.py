@@ -29,11 +29,15 @@ class RunKeywords(TypedDict, total=False):
     project: Path | None
     here: Path | None
     jobs: int | None
+    gpus: str | None
+    per_gpu: int | None
     executor: str
     timeout: float | None
     stall: float | None
     memory: float | None
     warm: bool
+    same_hardware: bool
+    container: str | None
     even_so: bool
     skip_alike: bool
     seed: int

@@ -94,13 +94,15 @@ class StoredExperiment:
             return tables.samples(options.aggregates)
 
     @known_keywords()
-    def frame(self, *, aggregates: Mapping[str, str] | None = None) -> pd.DataFrame:
+    def frame(self, *, aggregates: Mapping[str, str] | None = None, usage: bool = False) -> pd.DataFrame:
         """Return the completed runs as rows and the metrics as columns, in the order of the report.
 
         Parameters
         ----------
         aggregates : mapping of str to str, optional
             Aggregates by metric, where they should differ from the experiment's: ``{"test acc": "best"}``.
+        usage : bool, optional
+            Add what each run took: columns ``seconds``, ``cpu_seconds``, ``peak_memory`` and ``gpu_memory`` (bytes).
 
         Returns
         -------
@@ -125,6 +127,9 @@ class StoredExperiment:
             for sample in samples:
                 for run, value in zip(sample.runs, sample.values, strict=True):
                     table.loc[(variant, run), sample.name] = value
+        for name in ("seconds", "cpu_seconds", "peak_memory", "gpu_memory") if usage else ():
+            taken = [getattr(run, name) for run in results.runs if run.status == "completed"]
+            table[name] = pd.Series(taken, index=table.index, dtype=float)
         return table
 
     def __getitem__(self, metric: str) -> pd.Series[float]:

@@ -31,7 +31,8 @@ from deviate.report.escape import clean
 from deviate.report.text.decided import compared_line
 from deviate.report.text.until import progress_line
 from deviate.report.text.words import listed
-from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, StudyEvent
+from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, StudyEvent
+from deviate.study.packing import LIMIT
 
 #: Latest values shown of each run.
 VALUES_SHOWN = 3
@@ -115,6 +116,8 @@ class Progress:
             case LeftToCluster():
                 self._whole(f"{event.runs} go on without this command: type it again to follow them, or end them with")
                 self._whole(f"  {event.cancel}")
+            case PackingTried():
+                self._whole(_packing(event), style="dim" if event.result is None else "")
             case ColdStart():
                 self._whole(f"not forked (--warm): {event.reason}", style="dim")
             case LeftoverEnded():
@@ -179,6 +182,15 @@ def _going_on(event: GoesOn) -> Iterator[str]:
             f"{event.name!r} continues from its copy of the project; not named by its source, so they decide nothing: "
             f"{listed(event.aside, most=3)}"
         )
+
+
+def _packing(event: PackingTried) -> str:
+    runs, result = f"{event.per_gpu} runs on a GPU", event.result
+    if result is None:
+        return f"{runs}: trying whether they report what one alone does (about {2 * LIMIT:g} s at most)"
+    if result.reason:
+        return f"{runs}: not shown to report what one alone does, and marked ({clean(result.reason)})"
+    return f"{runs}: {result.values} values of each of {result.jobs} equal those of a run alone"
 
 
 def _factors(event: FactorsSeen) -> str:

@@ -78,6 +78,19 @@ REPORT_FILE = "report.md"
     "runs, else 1; on a cluster, no limit]",
 )
 @click.option(
+    "--gpus",
+    metavar="N|all|LIST",
+    help="GPUs that runs on this machine share out, one each: how many, all, or a list as CUDA_VISIBLE_DEVICES has it "
+    "(0,1; one alone: 0,). Without -j, a run on each.",
+)
+@click.option(
+    "--per-gpu",
+    type=int,
+    metavar="K",
+    help="Runs that share a GPU. Before the first one it is tried whether they report what a run alone does; else they "
+    "are marked.  [default: 1]",
+)
+@click.option(
     "--executor",
     type=click.Choice(WORDS),
     help="Where runs are made: side by side on this machine (local), as jobs of Slurm (slurm) or tasks of Ray (ray).  "
@@ -103,6 +116,17 @@ REPORT_FILE = "report.md"
     is_flag=True,
     help="Import the training's frameworks once and fork each run from that, where --vary holds the implementation and "
     "the factor other fixed (control, init, shuffle).",
+)
+@click.option(
+    "--same-hardware",
+    is_flag=True,
+    help="Start no run on a machine whose processor or GPUs are not those of the experiment's first run.",
+)
+@click.option(
+    "--container",
+    metavar="IMAGE",
+    help="Start runs in a container of this image, by docker, podman or apptainer: the first that is there, or that "
+    "of podman://IMAGE.",
 )
 @click.option("--seed", default=0, show_default=True, help="Seed from which the seeds of all runs are derived.")
 @click.option("--include", multiple=True, metavar="GLOB", help="Copy files into the runs that are left out otherwise.")

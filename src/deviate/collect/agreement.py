@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from deviate.collect.columns import TICK_NAME
-from deviate.collect.identity import Identity, RunValues, compare_runs, metric_indices, numbers
+from deviate.analyse.naming.words import meaning_of
+from deviate.collect.columns import TICK_NAME, run_table
+from deviate.collect.identity import Identity, RunValues, Series, compare_runs, metric_indices, numbers, table_series
 from deviate.collect.measured import measured_metrics
 from deviate.collect.observation import Observation
 from deviate.collect.parquet import run_parquet
 from deviate.collect.runs import RunFiles
-from deviate.experiment import Experiment
+from deviate.experiment import Experiment, Metric
+from deviate.replicate.workspace.folders import RunFolder
 
 #: Kinds of metrics that differ between any two runs: they measure the machine.
 MACHINES = ("speed", "resource")
@@ -57,3 +59,15 @@ def identities(
     for run in runs:
         by_variant.setdefault(run.variant, {})[run.name] = observation.values_of(run.name)
     return {name: compare_runs(values, passed_over) for name, values in by_variant.items() if len(values) > 1}
+
+
+def repeatable_series(folder: RunFolder, metrics: Sequence[Metric]) -> dict[str, Series]:
+    """Return the values that a run recorded so far by metric, without those that measure the machine."""
+    kinds = {metric.name: metric.kind for metric in metrics}
+    series = table_series(run_table(folder, [metric.name for metric in metrics]))
+    return {name: each for name, each in series.items() if _kind(name, kinds) not in MACHINES}
+
+
+def _kind(name: str, kinds: Mapping[str, str]) -> str:
+    meaning = meaning_of(name)
+    return kinds.get(name) or (meaning.kind if meaning is not None else "quality")

@@ -12,6 +12,7 @@ from deviate.collect.runs import RunFiles
 from deviate.experiment import Draw
 from deviate.factors import DATA, find_variant
 from deviate.frameworks import FRAMEWORKS
+from deviate.replicate.workspace.run_files import ContainerInfo
 
 
 class ReplacedSeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +75,7 @@ _IDENTITY = frozenset({"event", "pid", "ppid", "time", "elapsed", "rank"})
 
 #: Set by Deviate itself to other values in other runs: a factor that varies, and which of equal GPUs a run was given.
 #: The commit may be another although what is trained, the snapshot, is the same.
-_GIVEN = frozenset({"variables.PYTHONHASHSEED", "variables.CUDA_VISIBLE_DEVICES", "git"})
+_GIVEN = frozenset({"variables.PYTHONHASHSEED", "variables.CUDA_VISIBLE_DEVICES", "variables.CUDA_DEVICE_ORDER", "git"})
 
 #: In the environment of every process that came to its end.
 _SAID_AT_THE_END = "threads"
@@ -193,9 +194,16 @@ def environment(run: RunFiles) -> dict[str, Any]:
     info = run.info
     if not merged or info is None:
         return merged
-    known = {"host": info.host, "system": info.system, "git": info.git, "installed_gpus": info.installed_gpus}
+    known = {
+        **{"host": info.host, "system": info.system, "git": info.git, "installed_gpus": info.installed_gpus},
+        "container": _container_text(info.container) if info.container else "",
+    }
     variables = {**info.variables, **merged.get("variables", {})}
     return {**merged, **{key: value for key, value in known.items() if value}, "variables": variables}
+
+
+def _container_text(container: ContainerInfo) -> str:
+    return " ".join(part for part in (container.engine, container.image, container.identity) if part)
 
 
 def threads(run: RunFiles) -> int | None:

@@ -116,7 +116,7 @@ def _gpus(environment: Mapping[str, str]) -> Check:
     if not gpus:
         return Check(name="GPUs", state="ok", found="none by NVIDIA")
     chosen = environment.get("CUDA_VISIBLE_DEVICES")
-    visible = "" if chosen is None else f"; CUDA_VISIBLE_DEVICES={chosen}, so all runs share these"
+    visible = "" if chosen is None else f"; CUDA_VISIBLE_DEVICES={chosen}, so runs use no others"
     return Check(name="GPUs", state="ok", found="; ".join(gpus) + visible)
 
 

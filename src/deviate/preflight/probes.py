@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from deviate.analyse.naming.words import meaning_of
 from deviate.analyse.unseen import Suspect, find_suspects
-from deviate.collect.agreement import MACHINES
-from deviate.collect.columns import run_table
+from deviate.collect.agreement import repeatable_series
 from deviate.collect.events import given_seeds, notes, reached_draws, used_gpu
 from deviate.collect.fingerprints import is_constant, joined_fingerprints
-from deviate.collect.identity import Series, table_series
 from deviate.collect.runs import RunFiles, read_run
 from deviate.collect.tally import RunTallies
-from deviate.experiment import Draw, Metric, Run
+from deviate.experiment import Draw, Run
 from deviate.factors import OBSERVED, SEEDED
 from deviate.preflight.causes import NOTHING, Cause, Conditions, Outcome, differ, value_difference
 from deviate.preflight.explanation import check_factor, explain_factor, with_explanation
@@ -35,7 +32,6 @@ from deviate.preflight.verdicts import Audit, AuditedFactor, Fingerprints, Probe
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
-from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.run_files import Ended, Unfinished
 from deviate.study.request import Request, prepare_request
 
@@ -193,7 +189,7 @@ class _Probing:
         return Outcome(
             name=name,
             prints=prints,
-            series=values(folder, trial.source.experiment.metrics),
+            series=repeatable_series(folder, trial.source.experiment.metrics),
             ended=ended.status == 0 and ended.cause is None,
             usable=not self.probes[-1].reason,
             copy=trial.ready.copy,
@@ -271,18 +267,6 @@ def _result(name: str, trial: Trial, ended: Ended, fingerprints: Fingerprints, t
         hint=problem.hint if problem else "",
         stderr=problem.stderr if problem else [],
     )
-
-
-def values(folder: RunFolder, metrics: Sequence[Metric]) -> Mapping[str, Series]:
-    """Return the values that a probe reported by metric, without those that measure the machine."""
-    kinds = {metric.name: metric.kind for metric in metrics}
-    series = table_series(run_table(folder, [metric.name for metric in metrics]))
-    return {name: each for name, each in series.items() if _kind(name, kinds) not in MACHINES}
-
-
-def _kind(name: str, kinds: Mapping[str, str]) -> str:
-    meaning = meaning_of(name)
-    return kinds.get(name) or (meaning.kind if meaning is not None else "quality")
 
 
 def left_files(copy: Path, snapshot: Path) -> list[str]:

@@ -92,6 +92,17 @@ class CommandEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     command: str
 
 
+class ContainerEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[container]`` table: how runs are started in containers, where ``--container`` names an image."""
+
+    #: docker, podman or apptainer; empty: the first one that is there.
+    engine: str = ""
+    #: Absolute paths that runs see beside the project and its data.
+    mount: list[str] = []
+    #: Further options of the engine.
+    options: list[str] = []
+
+
 #: What stands for ``{key}`` in the commands of an experiment.
 Setting = int | float | str
 
@@ -115,10 +126,14 @@ class ExperimentEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     max: int | None = None
     seed: int = 0
     jobs: int | None = None
+    gpus: str | None = None
+    per_gpu: int | None = None
     timeout: float | None = None
     stall: float | None = None
     memory: float | None = None
     warm: bool = False
+    same_hardware: bool = False
+    container: str | None = None
     include: list[str] = []
     exclude: list[str] = []
     link: list[str] = []
@@ -143,6 +158,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cleanup: CommandEntry | None = None
     slurm: SlurmEntry = SlurmEntry()
     ray: RayEntry = RayEntry()
+    container: ContainerEntry = ContainerEntry()
 
 
 #: Tables that may stand several times, and the others.
@@ -162,6 +178,7 @@ _STRUCTS: dict[str, type[Any]] = {
     "experiment.evaluate": EvaluateEntry,
     "slurm": SlurmEntry,
     "ray": RayEntry,
+    "container": ContainerEntry,
 }
 
 

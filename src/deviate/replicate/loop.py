@@ -66,7 +66,9 @@ def replicate(
     options = options or ReplicateOptions()
     user = dict(os.environ if environment is None else environment)
     git = describe_commit(folder.project)
-    source = make_source(experiment, folder, overlay, user, options, executor.name, jobs=executor.jobs, git=git)
+    source = make_source(
+        experiment, folder, overlay, user, options, executor.name, jobs=executor.jobs, git=git, here=engine is None
+    )
     steps = {
         step.name: step_source(source, step, (step_overlays or {}).get(step.name, {})) for step in experiment.steps
     }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from deviate.replicate.containers.image import ContainerWish
+
 
 class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the user may want otherwise."""
@@ -22,5 +24,9 @@ class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
     keep_work: bool = True
     #: Have operations without a deterministic form end the run, where the implementation is held fixed.
     strict: bool = False
+    #: Start no run on a machine that is not like that of the first one.
+    same_hardware: bool = False
+    #: Start runs in a container.
+    container: ContainerWish | None = None
     #: What readers of the results have to know of these runs.
     warnings: tuple[str, ...] = ()

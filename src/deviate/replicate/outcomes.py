@@ -91,7 +91,7 @@ def run_outcome(
 
 
 def _taken(ended: Ended) -> dict[str, float]:
-    taken = {"cpu_seconds": ended.cpu_seconds, "peak_memory": ended.peak_memory}
+    taken = {name: getattr(ended, name) for name in ("cpu_seconds", "peak_memory", "gpu_memory")}
     return {name: value for name, value in taken.items() if value is not None}
 
 
@@ -106,6 +106,7 @@ def without_set_up(outcome: Outcome) -> Outcome:
         files={},
         cpu_seconds=msgspec.UNSET,
         peak_memory=msgspec.UNSET,
+        gpu_memory=msgspec.UNSET,
     )
 
 
@@ -197,7 +198,9 @@ def _failure(status: int | None, lines: Sequence[str]) -> str:
 def _uninstrumented_hint(words: Sequence[str]) -> str:
     if looks_isolated(words):
         return "python was started with -I, -E or -S, which keeps every instrument out; leave the option out"
-    return "make sure that the command starts Python itself, with the environment it is given (not in a container)"
+    return (
+        "make sure that the command starts Python itself, with the environment it is given; for containers: --container"
+    )
 
 
 def _now() -> str:

@@ -19,8 +19,10 @@ import msgspec
 from deviate.experiment import SCHEMA, Draw, Experiment, Metric, Run
 from deviate.factors import FACTORS, IMPLEMENTATION, OBSERVED, Variant, bit_seed, parse_variant, run_seeds
 from deviate.replicate.checkpoints import LIMIT, is_pattern
+from deviate.replicate.containers.image import Container, find_container
+from deviate.replicate.containers.words import Inside, container_command, without_doubles
 from deviate.replicate.environment import command
-from deviate.replicate.environment.hardware import installed_gpus
+from deviate.replicate.environment.hardware import BUS_ORDER, ORDER_VARIABLE, given_gpus, hardware, installed_gpus
 from deviate.replicate.environment.masking import mask_text, mask_variables, mask_words
 from deviate.replicate.environment.platforms import Platform, cpu_flags, platform_variables, platforms
 from deviate.replicate.environment.variables import deterministic, numerical_variables, thread_count, thread_variables
@@ -28,10 +30,10 @@ from deviate.replicate.executors.executor import Launch, Slot
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.predictions import is_file
 from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
-from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions, write_outside
+from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions, shared_paths, write_outside
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
-from deviate.replicate.workspace.run_files import RunInfo
+from deviate.replicate.workspace.run_files import ContainerInfo, RunInfo
 
 #: Folders that are being removed; never taken for a run.
 _REMOVED = ".removed-"
@@ -139,6 +141,9 @@ class Source:
     git: str | None = None
     #: Factor whose draws runs that are only looked at tell line by line; None: none.
     explain: str | None = None
+    #: Programs are those of a container, and which one it is on this machine; None: runs are not made here.
+    contained: bool = False
+    container: Container | None = None
     #: Note from which lines text is printed, though the source shows a main loop.
     reports: bool = False
 
@@ -163,15 +168,29 @@ def make_source(
     *,
     jobs: int,
     git: str | None,
+    here: bool = True,
 ) -> Source:
-    """Return what the runs of a stored experiment are made from in this `environment`."""
+    """Return what the runs of a stored experiment are made from in this `environment`.
+
+    Unless they are made `here`, containers are looked for where they are.
+
+    Raises
+    ------
+    CommandNotFound, NoContainer
+        If the command's program, or what it is to be started in, is not there.
+    """
+    stood_in = folder.project / experiment.folder
+    container = find_container(options.container, environment, stood_in) if options.container and here else None
+    contained = options.container is not None
     return Source(
         experiment=experiment,
         folder=folder,
         snapshot=read_snapshot(folder),
         overlay=overlay,
         environment=environment,
-        program=command.find_program(experiment.command[0], folder.project / experiment.folder, environment),
+        program=program_of(experiment.command[0], stood_in, environment, contained=contained),
+        contained=contained,
+        container=container,
         executor=executor,
         jobs=jobs,
         strict=options.strict,
@@ -182,10 +201,15 @@ def make_source(
     )
 
 
+def program_of(word: str, folder: Path, environment: Mapping[str, str], *, contained: bool) -> Path:
+    """Return what the first word of a command stands for, typed in `folder`; in a container, what it says."""
+    return command.named_program(word, folder) if contained else command.find_program(word, folder, environment)
+
+
 def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     """Make the folder of a run, in place of what an interrupted tool may have left there.
 
-    `offered` is its room. Under ``as-is`` without other runs beside it nothing is held or set.
+    `offered` is its room. Under ``as-is`` without other runs beside it nothing is held or set but its GPUs.
     """
     variant = OBSERVED if run.variant == OBSERVED.name else parse_variant(run.variant)
     folder = source.folder.run(run)
@@ -197,7 +221,9 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
 
 def given_slot(source: Source, variant: Variant, offered: Slot) -> Slot:
     """Return the room that a command under `variant` is held to."""
-    return offered if variant.controlled or source.jobs > 1 else Slot(index=offered.index)
+    if variant.controlled or source.jobs > 1:
+        return offered
+    return Slot(index=offered.index, gpus=offered.gpus, gpus_by_bus=offered.gpus_by_bus)
 
 
 def make_ready(
@@ -278,9 +304,15 @@ def _launch(
     )
     cwd = Path(os.path.normpath(copy / source.experiment.folder))
     environment = _environment(source, folder, slot, order, moved, cwd)
+    environment |= platform_variables(machine, environment) if machine else {}
+    argv = command.run_words(source.experiment.command, source.program, moved)
+    if source.container is not None:
+        argv, environment = container_command(
+            source.container, _inside(source, folder, Inside(argv, environment, cwd, [], slot.cores, has_gpus=False))
+        )
     return Launch(
-        argv=command.run_words(source.experiment.command, source.program, moved),
-        environment={**environment, **(platform_variables(machine, environment) if machine else {})},
+        argv=argv,
+        environment=environment,
         cwd=cwd,
         stdout=folder.stdout_file,
         stderr=folder.stderr_file,
@@ -290,7 +322,15 @@ def _launch(
         timeout=source.timeout,
         stall=source.stall,
         memory=source.memory,
+        counted=source.container is None or source.container.engine == "apptainer",
     )
+
+
+def _inside(source: Source, folder: RunFolder, command: Inside) -> Inside:
+    """Return a command with what it reads and writes of this machine."""
+    run = source.folder.run(folder.run)
+    sees_gpus = bool(installed_gpus()) and command.environment.get("CUDA_VISIBLE_DEVICES") != ""
+    return command._replace(mounts=[str(run.path), *shared_paths(source.snapshot)], has_gpus=sees_gpus)
 
 
 def _environment(
@@ -311,6 +351,8 @@ def _environment(
         environment["PYTHONHASHSEED"] = str(order.seeds["other"])
     if slot.gpus is not None:
         environment["CUDA_VISIBLE_DEVICES"] = slot.gpus
+        if slot.gpus_by_bus:
+            environment.setdefault(ORDER_VARIABLE, BUS_ORDER)
     return environment
 
 
@@ -324,7 +366,7 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         platform=machine.name if machine else None,
         argv=mask_words(launch.argv),
         cwd=str(launch.cwd),
-        environment=mask_variables(command.changed(source.environment, launch.environment)),
+        environment=mask_variables(command.changed(source.environment, without_doubles(launch.environment))),
         executor=source.executor,
         host=socket.gethostname(),
         slot=launch.slot.index,
@@ -335,9 +377,16 @@ def _info(source: Source, run: Run, launch: Launch, order: RuntimeOrder, machine
         variables={name: mask_text(value) for name, value in numerical_variables(launch.environment).items()},
         git=source.git,
         installed_gpus=list(installed_gpus()),
+        devices=[f"{gpu.name} {gpu.uuid}" for gpu in given_gpus(launch.environment)] or msgspec.UNSET,
+        hardware=hardware(launch.environment),
+        container=_container_info(source.container) if source.container else msgspec.UNSET,
         system=platform.platform(),
         started=datetime.datetime.now().astimezone().isoformat(timespec="milliseconds"),
     )
+
+
+def _container_info(container: Container) -> ContainerInfo:
+    return ContainerInfo(engine=container.engine, image=container.image, identity=container.identity)
 
 
 def discard(path: Path) -> None:

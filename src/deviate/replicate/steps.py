@@ -9,10 +9,9 @@ import msgspec
 
 from deviate.experiment import Run, Step
 from deviate.factors import Variant, derive_seed, find_variant, run_seeds
-from deviate.replicate.environment.command import find_program
 from deviate.replicate.environment.variables import VARIABLES
 from deviate.replicate.executors.executor import Slot
-from deviate.replicate.prepare import Ready, Source, discard, given_slot, make_ready
+from deviate.replicate.prepare import Ready, Source, discard, given_slot, make_ready, program_of
 from deviate.replicate.snapshot.working_copy import overlay_path, write_over
 from deviate.replicate.workspace.folders import RunFolder
 
@@ -54,7 +53,7 @@ def step_source(source: Source, step: Step, overlay: Mapping[str, bytes]) -> Ste
             experiment=source.experiment.of_step(step),
             overlay={**plain, **overlay},
             environment=environment,
-            program=find_program(step.python or step.command[0], stood_in, environment),
+            program=program_of(step.python or step.command[0], stood_in, environment, contained=source.contained),
             explain=None,
         ),
     )

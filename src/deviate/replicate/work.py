@@ -25,6 +25,7 @@ from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.outcomes import run_outcome, without_secrets, without_set_up
 from deviate.replicate.predictions import keep_file
 from deviate.replicate.prepare import Ready, Source, discard_work, prepare_run
+from deviate.replicate.same_hardware import hardware_refusal
 from deviate.replicate.snapshot.link_watch import State, pinned_warnings, state, watched_paths, written_to
 from deviate.replicate.steps import NO_COPY, StepSource, has_copy, new_folder, prepare_step
 from deviate.replicate.workspace.files import sync_file
@@ -105,8 +106,11 @@ class Worker:
 
     def next(self) -> Iterator[Event]:
         """Start the next command; where none is left, the run has ended."""
-        while self.job.parts:
-            part = self.job.parts.popleft()
+        job = self.job
+        if job.training is not None and job.outcome is None and self._refuse(job.training):
+            job.parts.clear()
+        while job.parts:
+            part = job.parts.popleft()
             if part.step is not None and not has_copy(self._means.source, self.job.run):
                 folder = new_folder(self._means.source, part.step, self.job.run, part.repeat)
                 yield from self._store(part, folder, Failed(seconds=0.0, reason=NO_COPY))
@@ -116,12 +120,21 @@ class Worker:
                 return
             failed = Failed(seconds=0.0, reason=f"the system did not start it: {refusal}", exit_code=NOT_STARTED)
             yield from self._store(part, ready.folder, failed)
-        job = self.job
         if isinstance(job.outcome, Completed) and not self._means.options.keep_work:
             discard_work(self.folder)
         self.lease.release()
         if job.outcome is not None:
             yield RunEnded(run=job.run, outcome=job.outcome, values=job.values, trained=job.trains)
+
+    def _refuse(self, training: Ready) -> bool:
+        """Store that a run is not started here; tell whether that is so."""
+        if not self._means.options.same_hardware:
+            return False
+        outcome = hardware_refusal(self._means.source.folder, training.info)
+        if outcome is not None:
+            self._write(training.folder, outcome)
+            self.job.outcome = outcome
+        return outcome is not None
 
     def _prepare(self, part: Part) -> Ready:
         if part.step is None:

@@ -53,6 +53,10 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     #: known.
     cpu_seconds: float | None = None
     peak_memory: int | None = None
+    #: Bytes of GPU memory that its processes were seen to hold together at most; None: not known.
+    gpu_memory: int | None = None
+    #: The GPUs that it saw, each with its name and UUID; empty where it is not known.
+    devices: list[str] = []
     #: What had been imported by the process that it was forked from; empty where it was started.
     warm: list[str] = []
 
@@ -105,6 +109,8 @@ def run_result(run: RunFiles) -> RunResult:
         same_as=info.same_as if info else "",
         cpu_seconds=outcome.cpu_seconds or None,
         peak_memory=outcome.peak_memory or None,
+        gpu_memory=outcome.gpu_memory or None,
+        devices=(info.devices or []) if info else [],
         warm=(info.warm or []) if info else [],
     )
 

@@ -106,7 +106,21 @@ def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, A
     entry = cell.entry
     listed = {name: tuple(getattr(entry, name)) for name in ("include", "exclude", "link", "factor", "evaluate")}
     limits = ("timeout", "stall", "memory")
-    same = ("environment", "entry", "until", "seed", "jobs", *limits, "warm", "predictions", "weights")
+    same = (
+        "environment",
+        "entry",
+        "until",
+        "seed",
+        "jobs",
+        "gpus",
+        "per_gpu",
+        *limits,
+        "warm",
+        "same_hardware",
+        "container",
+        "predictions",
+        "weights",
+    )
     fields = {
         "runs": entry.n,
         "variants": tuple(entry.vary),

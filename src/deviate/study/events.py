@@ -11,6 +11,7 @@ from deviate.contrast.stopping import Look
 from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.replicate.events import Event, RunEnded, RunProgress
 from deviate.results.order import main_first
+from deviate.study.packing import Packing
 
 
 class OpenedAnew(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +67,14 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     shown: bool
 
 
-StudyEvent = Event | OpenedAnew | GoesOn | FactorsSeen | Looked | Compared
+class PackingTried(msgspec.Struct, frozen=True, kw_only=True):
+    """Before runs share GPUs: what a trial of that showed; said when it begins, without a result, and when it ends."""
+
+    per_gpu: int
+    result: Packing | None = None
+
+
+StudyEvent = Event | OpenedAnew | GoesOn | FactorsSeen | Looked | Compared | PackingTried
 
 
 def values_ordered(values: Mapping[str, float], experiment: Experiment) -> dict[str, float]:

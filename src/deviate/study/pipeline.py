@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime
@@ -13,15 +14,19 @@ from deviate.analyse.project import analyse_project
 from deviate.errors import BadOption
 from deviate.experiment import Decided
 from deviate.factors import DEFAULT_VARIANT
+from deviate.project.target import Target
+from deviate.replicate.containers.image import find_container
 from deviate.replicate.environment.masking import mask_words
+from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked, locked_workspace
 from deviate.study.criterion import settle_metric, settle_until
 from deviate.study.decided import Referee
 from deviate.study.events import GoesOn, OpenedAnew, StudyEvent
-from deviate.study.request import Request, check_request, prepare_request, with_steps
+from deviate.study.request import Request, check_request, container_wish, prepare_request, with_steps
 from deviate.study.resume import open_experiment
-from deviate.study.runs import latest_jobs, make_runs, run_maker
+from deviate.study.runs import make_runs, run_maker
+from deviate.study.slots import make_slots, shared_gpus
 from deviate.study.steps import ReadStep, asked_steps, read_steps, require_as_trained, take_steps
 
 
@@ -33,6 +38,7 @@ def run(
     `referee` compares, where the request asks for runs until a comparison is decided.
     """
     check_request(request)
+    shared_gpus(request, os.environ)
     if not request.trains:
         return evaluate(request, observe)
     rule = settle_until(request)
@@ -42,6 +48,7 @@ def run(
         request = msgspec.structs.replace(request, variants=("as-is",))
     prepared = with_steps(prepared, request)
     rule = settle_metric(rule, prepared.findings, prepared.evaluated) if rule else None
+    _require_container(request, prepared.target)
     workspace = Workspace(prepared.target.project)
     if isinstance(rule, Decided):
         if referee is None:
@@ -66,6 +73,13 @@ def run(
         for event in make_runs(request, prepared.target.command, folder, rule, opened.changed, referee):
             observe(event)
     return folder
+
+
+def _require_container(request: Request, target: Target) -> None:
+    """Find what runs are started in before anything is written; on a cluster its machines do."""
+    wish = container_wish(request, target.project)
+    if wish is not None and request.executor in (None, DEFAULT_EXECUTOR):
+        find_container(wish, os.environ, target.project / target.folder)
 
 
 def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda event: None) -> ExperimentFolder:
@@ -96,6 +110,6 @@ def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda ev
     around = [ReadStep(step=step) for step in experiment.steps if not step.is_evaluation]
     with locked(folder, ["deviate", "run", "--name", folder.name]):
         take_steps(folder, [*around, *steps])
-        for event in run_maker(request, experiment.command, folder, request.jobs or latest_jobs(folder))({}):
+        for event in run_maker(request, experiment.command, folder, make_slots(request, folder))({}):
             observe(event)
     return folder

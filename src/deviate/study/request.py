@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import platform
 from datetime import datetime
@@ -28,7 +29,8 @@ from deviate.project.selection import extract_starts
 from deviate.project.target import Target, find_target, unscripted_target
 from deviate.replicate.checkpoints import CAPTURED as WEIGHT_KINDS
 from deviate.replicate.checkpoints import SUFFIXES as WEIGHT_SUFFIXES
-from deviate.replicate.environment.command import find_program
+from deviate.replicate.containers.image import ContainerWish, check_wish
+from deviate.replicate.environment.command import find_program, named_program
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, ENGINES, check_executor
 from deviate.replicate.predictions import CAPTURED, SUFFIXES, is_file
@@ -55,6 +57,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     here: Path | None = None
     #: None: as many as the runs there are, or one.
     jobs: int | None = None
+    #: GPUs of this machine that runs share: ``all``, how many, or a list as CUDA_VISIBLE_DEVICES has it; None: those
+    #: that are visible.
+    gpus: str | None = None
+    #: Runs that share a GPU; None: one, or as many as `jobs` make it.
+    per_gpu: int | None = None
     #: Where runs are started, by its word in `deviate.replicate.executors.registry`; None: where the runs are that were
     #: handed over and are not done, else on this machine.
     executor: str | None = None
@@ -65,6 +72,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     memory: float | None = None
     #: Fork runs from a process that has imported their frameworks.
     warm: bool = False
+    #: Start no run on a machine that is not like that of the first one.
+    same_hardware: bool = False
+    #: ``IMAGE`` or ``ENGINE://IMAGE``: what runs are started in; None: as they are.
+    container: str | None = None
     #: Go on where failures repeat, and train what would come out equal.
     even_so: bool = False
     #: Share trainings, too, where variants differ in the implementation alone and nothing of it was seen to vary.
@@ -135,8 +146,9 @@ def check_request(request: Request) -> None:
         raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
     check_executor(request.executor or DEFAULT_EXECUTOR)
     check_cluster(request)
-    if request.warm and request.executor in ENGINES:
-        raise BadOption("--warm is for runs on this machine", hint=f"leave it out, or --executor {request.executor}")
+    _check_local(request)
+    if request.container is not None and request.warm:
+        raise BadOption("--warm forks runs on this machine, not in a container", hint="leave --warm or --container out")
     limits = (
         ("timeout", request.timeout, "seconds"),
         ("stall", request.stall, "seconds"),
@@ -148,6 +160,34 @@ def check_request(request: Request) -> None:
     parse_variants(request.variants)
     _check_predictions(request.predictions)
     _check_weights(request.weights)
+
+
+def _check_local(request: Request) -> None:
+    """Refuse options of this machine for runs elsewhere, and a GPU without a run."""
+    here = {"--warm": request.warm, "--gpus": request.gpus is not None, "--per-gpu": request.per_gpu is not None}
+    named = next((name for name, given in here.items() if given), None)
+    if named is not None and request.executor in ENGINES:
+        raise BadOption(f"{named} is for runs on this machine", hint=f"leave it out, or --executor {request.executor}")
+    if request.per_gpu is not None and not 1 <= request.per_gpu <= MOST_JOBS:
+        raise BadOption(f"--per-gpu must be from 1 to {MOST_JOBS:,}, found {request.per_gpu}", hint="type --per-gpu 2")
+
+
+def container_wish(request: Request, project: Path) -> ContainerWish | None:
+    """Return what is wanted of containers; None where runs are started in none.
+
+    Raises
+    ------
+    BadOption
+        If it is none that can be.
+    """
+    if request.container is None:
+        return None
+    entry = read_config(project).container
+    wish = ContainerWish(
+        image=request.container, engine=entry.engine, mount=tuple(entry.mount), options=tuple(entry.options)
+    )
+    check_wish(wish)
+    return wish
 
 
 def check_cluster(request: Request) -> None:
@@ -204,6 +244,9 @@ def option_words(request: Request) -> list[str]:
         "--entry": request.entry,
         "--project": request.project,
         "-j": request.jobs,
+        "--gpus": request.gpus,
+        "--per-gpu": request.per_gpu,
+        "--container": request.container,
         "--executor": None if request.executor == DEFAULT_EXECUTOR else request.executor,
         "--partition": request.partition,
         "--time": request.time,
@@ -225,7 +268,12 @@ def option_words(request: Request) -> list[str]:
     }
     words = [word for name, value in single.items() if value is not None for word in (name, str(value))]
     words += [word for name, values in several.items() for value in values for word in (name, value)]
-    flags = {"--strict": request.strict, "--skip-alike": request.skip_alike, "--warm": request.warm}
+    flags = {
+        "--strict": request.strict,
+        "--skip-alike": request.skip_alike,
+        "--warm": request.warm,
+        "--same-hardware": request.same_hardware,
+    }
     return [*words, *(name for name, given in flags.items() if given)]
 
 
@@ -340,7 +388,8 @@ def prepare_request(request: Request, *, scripted: bool = True) -> Prepared:
             f"{PYTHON_CONTROLLED if controlled else UNCONTROLLED}"
         ]
     cwd = target.project / target.folder
-    program = find_program(target.command[0], cwd, os.environ)
+    find = named_program if request.container else functools.partial(find_program, environment=os.environ)
+    program = find(target.command[0], cwd)
     findings = (
         extract_starts(target.project, target.starts, request.factor, cwd)
         if target.entry

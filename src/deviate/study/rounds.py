@@ -11,14 +11,14 @@ from deviate.collect.tables import open_tables
 from deviate.contrast.stopping import Look, look
 from deviate.experiment import Until
 from deviate.factors import find_variant
-from deviate.replicate.events import Event, RunEnded, RunStarted
+from deviate.replicate.events import RunEnded, RunStarted
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.replicate.workspace.run_files import Completed
 from deviate.study.criterion import settle_recorded
 from deviate.study.events import Looked, StudyEvent
 
 #: Makes the runs planned of each variant that are not made yet; the flag is true in the first round.
-Make = Callable[[Mapping[str, int], bool], Iterator[Event]]
+Make = Callable[[Mapping[str, int], bool], Iterator[StudyEvent]]
 
 
 class Numbered:
@@ -27,7 +27,7 @@ class Numbered:
     def __init__(self, make: Make) -> None:
         self._make, self._began, self._first = make, 0, True
 
-    def made(self, planned: Mapping[str, int]) -> Iterator[Event]:
+    def made(self, planned: Mapping[str, int]) -> Iterator[StudyEvent]:
         """Make the runs of a round."""
         started = 0
         for event in self._make(planned, self._first):

@@ -16,6 +16,7 @@ from deviate.experiment import Decided, Experiment, Run, Until
 from deviate.factors import SEEDED
 from deviate.instrument.project import instrument_experiment
 from deviate.replicate.events import ColdStart, Event, RunEnded, RunShared
+from deviate.replicate.executors.executor import Executor
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, make_executor
 from deviate.replicate.executors.warm import PACKAGES, WarmExecutor
 from deviate.replicate.loop import replicate
@@ -25,12 +26,15 @@ from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed
 from deviate.study.cluster import make_engine
 from deviate.study.decided import Referee, until_decided
-from deviate.study.events import FactorsSeen, StudyEvent, with_ordered_values
-from deviate.study.request import Request
+from deviate.study.events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
+from deviate.study.packing import Make as MakeTrial
+from deviate.study.packing import clear_trial, trial_options, try_packing
+from deviate.study.request import Request, container_wish
 from deviate.study.resume import note_needless, plan_runs, requested_runs
 from deviate.study.rounds import until_enough
 from deviate.study.sharing import Sharing, likely_alike
 from deviate.study.sharing import seen as seen_in
+from deviate.study.slots import Slots, make_slots
 from deviate.study.steps import step_overlay
 
 #: Errors by which a training ends that misses a module or a file, or whose source cannot be read.
@@ -86,30 +90,31 @@ def _rounds(
     changed: Sequence[str],
     referee: Referee | None,
 ) -> Generator[StudyEvent, None, None]:
-    jobs = request.jobs or latest_jobs(folder)
-    make = run_maker(request, command, folder, jobs, changed)
+    slots = make_slots(request, folder)
+    make = run_maker(request, command, folder, slots, changed)
     planned = requested_runs(request)
     if rule is None:
         return make(planned)
     if isinstance(rule, Until):
-        return until_enough(make, folder, rule, list(planned), jobs)
+        return until_enough(make, folder, rule, list(planned), slots.jobs)
     assert referee is not None  # `study.pipeline.run` refuses the request without one
-    return until_decided(make, folder, rule, jobs, referee)
+    return until_decided(make, folder, rule, slots.jobs, referee)
 
 
 def run_maker(
-    request: Request, command: Sequence[str], folder: ExperimentFolder, jobs: int, changed: Sequence[str] = ()
-) -> Callable[..., Generator[Event, None, None]]:
+    request: Request, command: Sequence[str], folder: ExperimentFolder, slots: Slots, changed: Sequence[str] = ()
+) -> Callable[..., Generator[StudyEvent, None, None]]:
     """Return what makes the runs planned that are not made yet, and evaluates those that are not evaluated yet."""
     experiment = folder.read_experiment()
     instrumented = instrument_experiment(folder.snapshot, experiment)
     overlay = {file: result.data for file, result in instrumented.items()}
     step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
     engine = make_engine(request, folder)
-    warm = _warm_executor(folder, experiment, jobs) if request.warm and engine is None else None
-    executor = warm or make_executor(DEFAULT_EXECUTOR, 1 if engine else jobs)
+    warm = _warm_executor(folder, experiment, slots) if request.warm and engine is None else None
+    executor = warm or make_executor(DEFAULT_EXECUTOR, 1 if engine else slots.jobs, slots.gpus)
+    marks = list(_marks(changed))
 
-    def make(planned: Mapping[str, int], first: bool = True) -> Generator[Event, None, None]:
+    def make(planned: Mapping[str, int], first: bool = True) -> Generator[StudyEvent, None, None]:
         options = ReplicateOptions(
             timeout=request.timeout,
             stall=request.stall,
@@ -117,9 +122,19 @@ def run_maker(
             retry_failed=request.retry_failed and first,
             keep_work=not request.discard_work,
             strict=request.strict,
-            warnings=_marks(changed),
+            same_hardware=request.same_hardware,
+            container=container_wish(request, folder.project),
+            warnings=tuple(marks),
         )
         asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
+        clear_trial(folder, executor)
+        if first and slots.per_gpu > 1 and _lacks_runs(folder, asked):
+            trial = _trial_maker(overlay, step_overlays, options)
+            yield PackingTried(per_gpu=slots.per_gpu)
+            packing = try_packing(asked, folder, executor, slots.per_gpu, trial)
+            yield PackingTried(per_gpu=slots.per_gpu, result=packing)
+            marks.extend(packing.mark)
+            options = msgspec.structs.replace(options, warnings=tuple(marks))
         sharing = Sharing(folder, folder.read_experiment().planned, skip_alike=request.skip_alike)
         stream = replicate(
             asked, folder, overlay, executor, engine=engine, print_only=request.print_script,
@@ -139,11 +154,29 @@ def run_maker(
     return make
 
 
-def _warm_executor(folder: ExperimentFolder, experiment: Experiment, jobs: int) -> WarmExecutor:
+def _lacks_runs(folder: ExperimentFolder, asked: Experiment) -> bool:
+    done = {run.run for run in folder.runs() if run.is_done}
+    return any(
+        Run(variant=name, index=index) not in done for name, runs in asked.planned.items() for index in range(runs)
+    )
+
+
+def _trial_maker(
+    overlay: Mapping[str, bytes], step_overlays: Mapping[str, Mapping[str, bytes]], options: ReplicateOptions
+) -> MakeTrial:
+    def make(experiment: Experiment, place: ExperimentFolder, executor: Executor) -> Generator[Event, None, None]:
+        return replicate(
+            experiment, place, overlay, executor, step_overlays=step_overlays, options=trial_options(options)
+        )
+
+    return make
+
+
+def _warm_executor(folder: ExperimentFolder, experiment: Experiment, slots: Slots) -> WarmExecutor:
     entry = folder.snapshot / experiment.entry
     own = [entry.parent, folder.snapshot / experiment.folder, folder.snapshot]
     packages = leading_packages(entry, own, PACKAGES) if experiment.entry else []
-    return WarmExecutor(jobs, experiment.command, packages)
+    return WarmExecutor(slots.jobs, experiment.command, packages, slots.gpus)
 
 
 def _itself(run: Run) -> Run:
@@ -161,12 +194,6 @@ def _marks(changed: Sequence[str]) -> tuple[str, ...]:
         f"added with --anyway after the project had changed: {', '.join(changed)}; made from the experiment's copy, "
         "but linked files and those outside the project were read as they were then",
     )
-
-
-def latest_jobs(folder: ExperimentFolder) -> int:
-    """Return how many runs went on side by side so far: with another number each gets another share of the cores."""
-    infos = [info for run in folder.runs() if run.is_done and (info := run.read_info()) is not None]
-    return max(infos, key=lambda info: info.started).jobs if infos else 1
 
 
 def _require_records(folder: ExperimentFolder, completed: Run) -> None:

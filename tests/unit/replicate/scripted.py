@@ -48,6 +48,9 @@ class ScriptedTraining:
     def has_followers(self) -> bool:
         return self.followers_obey is not None
 
+    def gpu_memory(self) -> None:
+        return None
+
     def usage(self) -> None:
         return None
 

@@ -115,10 +115,11 @@ def test_the_first_run_goes_before_the_others_and_all_are_read_from_their_files(
 
 
 def test_a_failed_run_has_ended_and_a_cancelled_one_is_handed_over_again(folder, clock):
-    outcomes = iter([Cancelled(seconds=1.0, reason=""), Failed(seconds=1.0, reason="it failed")])
+    elsewhere = Cancelled(seconds=0.0, reason="not started: another processor", hint="start it on such a machine")
+    outcomes = iter([Cancelled(seconds=1.0, reason=""), elsewhere, Failed(seconds=1.0, reason="it failed")])
     engine = Scripted(lambda run: ends(next(outcomes))(run))
     events = list(opened(folder, clock, engine, runs=1).run_all(StopRequests()))
-    assert [event.state for event in kinds(events, RunLost)] == ["COMPLETED"]
+    assert [event.state for event in kinds(events, RunLost)] == ["COMPLETED", "not started: another processor"]
     assert [event.outcome.status for event in kinds(events, RunEnded)] == ["failed"]
 
 

@@ -35,6 +35,7 @@ from deviate.replicate.prepare import Source, empty
 from deviate.replicate.todo import Todo, end_leftovers
 from deviate.replicate.work import part_progress
 from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.run_files import Cancelled
 
 #: Runs of one submission at most: clusters allow arrays of 1,001 tasks unless they were set up otherwise.
 MOST_AT_ONCE = 1000
@@ -253,6 +254,10 @@ class RemoteStage:
             self._todo.jobs.append(_anew(folder, going.job, self._order))
             return
         state = self._states[going.place].word if going.place in self._states else ""
+        outcome = folder.read_outcome()
+        if isinstance(outcome, Cancelled) and outcome.hint:
+            # Its worker did not start it, and says why.
+            state = outcome.reason
         again = self._attempts[run] < MOST_ATTEMPTS
         if again:
             self._todo.jobs.append(_anew(folder, going.job, self._order))

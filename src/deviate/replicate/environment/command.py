@@ -90,6 +90,11 @@ def find_program(word: str, folder: Path, environment: Mapping[str, str]) -> Pat
     return Path(os.path.normpath(program))
 
 
+def named_program(word: str, folder: Path) -> Path:
+    """Return the program that `word` stands for on another machine: a path from `folder` on, or a name of its PATH."""
+    return Path(os.path.normpath(folder / word)) if "/" in word else Path(word)
+
+
 def _missing(word: str, path: Path) -> str:
     return f"{word} is not executable" if path.is_file() else f"command not found: {word}"
 

@@ -23,6 +23,8 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     threads: int | None = None
     #: CUDA_VISIBLE_DEVICES; None: not set.
     gpus: str | None = None
+    #: These are numbers of the driver's.
+    gpus_by_bus: bool = False
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +44,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     #: Seconds it may neither record nor print anything; None: as long as it likes.
     stall: float | None = None
+    #: False: what the system counts of the command is not what its processes take, which a service starts.
+    counted: bool = True
     #: Bytes of memory that its processes may hold together; None: as many as there are.
     memory: float | None = None
 

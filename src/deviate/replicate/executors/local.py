@@ -12,16 +12,18 @@ from typing import Protocol
 
 import msgspec
 
-from deviate.replicate.environment.hardware import usable_cores, visible_gpus
+from deviate.replicate.environment.hardware import Gpus, usable_cores, visible_gpus
+from deviate.replicate.environment.nvml import memory_by_process
 from deviate.replicate.executors.executor import Handle, Launch, Slot
-from deviate.replicate.executors.processes import end_processes, find_processes, name_process, resident, send
+from deviate.replicate.executors.processes import end_processes, find_processes, is_of, name_process, resident, send
 from deviate.replicate.executors.supervise import Supervisor
 from deviate.replicate.executors.usage import Started, Usage
 
 
-def divide(cores: Sequence[int], jobs: int, gpus: Sequence[str]) -> list[Slot]:
+def divide(cores: Sequence[int], jobs: int, gpus: Gpus) -> list[Slot]:
     """Divide a machine between `jobs` runs: equal numbers of cores for each, and one GPU each in turn.
 
+    One run at a time has all GPUs.
     Cores that are left over stay idle, because runs with unequal numbers of threads are not identical runs. With more
     jobs than cores, jobs share a core.
     """
@@ -31,10 +33,23 @@ def divide(cores: Sequence[int], jobs: int, gpus: Sequence[str]) -> list[Slot]:
             index=index,
             cores=tuple(cores[(index * share + offset) % len(cores)] for offset in range(share)),
             threads=share,
-            gpus=gpus[index % len(gpus)] if jobs > 1 and len(gpus) > 1 else None,
+            gpus=_share(gpus.names, index, jobs),
+            gpus_by_bus=gpus.by_bus,
         )
         for index in range(jobs)
     ]
+
+
+def _share(gpus: Sequence[str], index: int, jobs: int) -> str | None:
+    if not gpus:
+        return None
+    return gpus[index % len(gpus)] if jobs > 1 else ",".join(gpus)
+
+
+def _gpus_to_divide(jobs: int) -> Gpus:
+    """Return the GPUs that are divided where the user does not say: none where there is nothing to divide."""
+    visible = visible_gpus(os.environ) if jobs > 1 else Gpus()
+    return visible if len(visible.names) > 1 else Gpus()
 
 
 def _with_threads(slot: Slot, threads: int) -> Slot:
@@ -58,8 +73,9 @@ class Command(Protocol):
 class LocalTraining:
     """A command running on this machine, in a session of its own."""
 
-    def __init__(self, process: Command, handle: Handle) -> None:
+    def __init__(self, process: Command, handle: Handle, *, counted: bool = True) -> None:
         self._process = process
+        self._counted = counted
         self._handle = handle
 
     def poll(self) -> int | None:
@@ -84,11 +100,16 @@ class LocalTraining:
 
     def usage(self) -> Usage | None:
         """Return what the command took, once it has ended; None where nobody tells."""
-        return self._process.usage
+        return self._process.usage if self._counted else None
 
     def memory(self) -> int:
         """Return the bytes of memory that the command and all it started hold; shared ones count for each."""
         return resident(find_processes(self._handle))
+
+    def gpu_memory(self) -> int | None:
+        """Return the bytes of GPU memory that the command and all it started hold; None where it holds none."""
+        held = {pid: size for pid, size in memory_by_process().items() if is_of(self._handle, pid)}
+        return sum(held.values()) if held else None
 
 
 def _group(pid: int) -> int | None:
@@ -100,9 +121,9 @@ def _group(pid: int) -> int | None:
 class LocalExecutor:
     """Starts up to `jobs` trainings side by side on this machine.
 
-    Divides `cores`, by default those this process may use, and `gpus` (indices), by default those that the user has
-    chosen by CUDA_VISIBLE_DEVICES, else those of the machine. `threads` of a run are as many as its cores unless they
-    are given.
+    Divides `cores`, by default those this process may use, and `gpus`, by default those that the user has chosen by
+    CUDA_VISIBLE_DEVICES, else those of the machine, where there are several runs and GPUs.
+    `threads` of a run are as many as its cores unless they are given.
     """
 
     name = "local"
@@ -111,12 +132,11 @@ class LocalExecutor:
         self,
         jobs: int,
         cores: Sequence[int] | None = None,
-        gpus: Sequence[str] | None = None,
+        gpus: Gpus | None = None,
         threads: int | None = None,
     ) -> None:
         self.jobs = jobs
-        devices = visible_gpus() if gpus is None and jobs > 1 else gpus or []
-        self._slots = divide(cores or usable_cores(), jobs, devices)
+        self._slots = divide(cores or usable_cores(), jobs, _gpus_to_divide(jobs) if gpus is None else gpus)
         if threads is not None:
             self._slots = [_with_threads(slot, threads) for slot in self._slots]
         self._running: list[Command] = []
@@ -131,7 +151,7 @@ class LocalExecutor:
         command = self.begin(launch)
         self._running.append(command)
         handle = msgspec.structs.replace(name_process(launch.runtime_file, command.pid), warm=self.warmth(command))
-        return self._supervisor.watch(handle, LocalTraining(command, handle), launch)
+        return self._supervisor.watch(handle, LocalTraining(command, handle, counted=launch.counted), launch)
 
     def begin(self, launch: Launch) -> Command:
         """Start the process."""

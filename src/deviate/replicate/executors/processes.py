@@ -46,6 +46,14 @@ def find_processes(handle: Handle) -> list[psutil.Process]:
     ]
 
 
+def is_of(handle: Handle, pid: int) -> bool:
+    """Tell whether a living process is one of a run, see `find_processes`."""
+    session = handle.pid if is_process(handle.pid, handle.created) else None
+    with suppress(psutil.Error):
+        return _belongs(psutil.Process(pid), str(handle.run), session)
+    return False
+
+
 def is_process(pid: int | None, created: float | None) -> bool:
     """Tell whether process `pid` is the one that was created at `created`, not a later one with its id, and lives."""
     if pid is None or created is None:

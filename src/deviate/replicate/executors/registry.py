@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from deviate.errors import BadOption
 
 if TYPE_CHECKING:
+    from deviate.replicate.environment.hardware import Gpus
     from deviate.replicate.executors.executor import Executor
 
 #: Those that start commands on this machine. Module and class; made with the number of runs side by side.
@@ -35,8 +36,8 @@ def check_executor(name: str) -> None:
         raise BadOption(f"no executor is named {name!r}", hint=f"executors: {', '.join(WORDS)}")
 
 
-def make_executor(name: str, jobs: int) -> Executor:
-    """Return the executor of a name, for `jobs` runs side by side."""
+def make_executor(name: str, jobs: int, gpus: Gpus | None = None) -> Executor:
+    """Return the executor of a name, for `jobs` runs side by side that share `gpus`; None: those that are visible."""
     module, kind = EXECUTORS[name]
-    executor: Executor = getattr(importlib.import_module(module), kind)(jobs)
+    executor: Executor = getattr(importlib.import_module(module), kind)(jobs, gpus=gpus)
     return executor

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from deviate.replicate.executors.executor import Handle, Launch
 from deviate.replicate.executors.limits import Limit, Memory, Silence
-from deviate.replicate.executors.usage import Usage
+from deviate.replicate.executors.usage import GpuPeak, Usage
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.run_files import Cause, Ended
 
@@ -48,6 +48,9 @@ class Training(Protocol):
     def memory(self) -> int:
         """Return the bytes of memory that the command and all it started hold; shared ones count for each."""
 
+    def gpu_memory(self) -> int | None:
+        """Return the bytes of GPU memory that the command and all it started hold; None where nobody tells."""
+
 
 class Watch:
     """One training that goes on.
@@ -60,6 +63,7 @@ class Watch:
         self._started = now
         self._timeout = timeout
         self._limits = limits
+        self._gpu = GpuPeak(training.gpu_memory)
         self._cause: Cause | None = None
         self._step = -1
         self._deadline = 0.0
@@ -81,6 +85,8 @@ class Watch:
 
     def _look_at_command(self, now: float, stop_requests: int) -> None:
         status = self._training.poll()
+        if status is None:
+            self._gpu.look(now)
         if status is not None:
             self._end(status, now)
         elif self._cause is None:
@@ -98,6 +104,7 @@ class Watch:
             seconds=self.seconds(now),
             cpu_seconds=used.cpu_seconds,
             peak_memory=used.peak_memory,
+            gpu_memory=self._gpu.bytes,
         )
         self._deadline = now + FOLLOWERS_PATIENCE
         self._asked_followers = False

@@ -1,11 +1,13 @@
-"""What commands took of the machine, as the system tells whoever waits for them."""
+"""What commands took of the machine, as the system tells whoever waits for them, and the driver of GPUs."""
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -61,3 +63,23 @@ def peak_of(pid: int) -> int | None:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) * 1024
     return None
+
+
+class GpuPeak:
+    """The most GPU memory that a command's processes were seen to hold; `measure` returns what they hold now."""
+
+    #: Seconds between two looks.
+    LOOK_EVERY = 1.0
+
+    def __init__(self, measure: Callable[[], int | None]) -> None:
+        self._measure = measure
+        self._looked = -math.inf
+        self.bytes: int | None = None
+
+    def look(self, now: float) -> None:
+        """Measure, at most every `LOOK_EVERY` seconds."""
+        if now - self._looked < self.LOOK_EVERY:
+            return
+        self._looked = now
+        if (held := self._measure()) is not None:
+            self.bytes = max(held, self.bytes or 0)

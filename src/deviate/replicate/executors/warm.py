@@ -11,6 +11,7 @@ from typing import Any
 
 from deviate.factors import OTHER
 from deviate.replicate.environment.command import INJECTED, RUNTIME_VARIABLE
+from deviate.replicate.environment.hardware import Gpus
 from deviate.replicate.executors.executor import Launch
 from deviate.replicate.executors.forking import Cold, Forked, Parent, Words
 from deviate.replicate.executors.local import Command, LocalExecutor
@@ -65,8 +66,8 @@ class WarmExecutor(LocalExecutor):
     `words` is the command of the training: what is run beside it has other imports.
     """
 
-    def __init__(self, jobs: int, words: Sequence[str], packages: Sequence[str]) -> None:
-        super().__init__(jobs)
+    def __init__(self, jobs: int, words: Sequence[str], packages: Sequence[str], gpus: Gpus | None = None) -> None:
+        super().__init__(jobs, gpus=gpus)
         self._words = list(words[1:])
         self._packages = list(packages)
         self._parents: dict[object, Parent | Cold] = {}

@@ -100,6 +100,17 @@ def _surround(snapshot: Snapshot, run: RunFolder) -> None:
             path.mkdir()
 
 
+def shared_paths(snapshot: Snapshot) -> list[str]:
+    """Return the files and folders that the copy of a run leads to by links: data, and what is beside the project.
+
+    Both the paths that links name and those they end at.
+    """
+    linked = [item.target for item in snapshot.items if item.kind in ("link", "symlink")]
+    linked += [outside.target for outside in snapshot.outside if outside.linked]
+    named = [path for path in linked if os.path.isabs(path) and os.path.exists(path)]
+    return sorted({*named, *map(os.path.realpath, named)})
+
+
 def redirected_exceptions(snapshot: Snapshot, overlay: Mapping[str, bytes]) -> list[str]:
     """Return the folders of the project whose imports must not be redirected into the copy.
 

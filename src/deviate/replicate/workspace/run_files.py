@@ -25,6 +25,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     #: See `Ending`.
     cpu_seconds: float | None = None
     peak_memory: int | None = None
+    gpu_memory: int | None = None
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
@@ -48,6 +49,8 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
     cpu_seconds: float | msgspec.UnsetType = msgspec.UNSET
     #: Bytes of resident memory that the largest of its processes held at most; left out where nobody tells.
     peak_memory: int | msgspec.UnsetType = msgspec.UNSET
+    #: Bytes of GPU memory that its processes were seen to hold together at most; left out where none was seen.
+    gpu_memory: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Completed(Ending, frozen=True, kw_only=True, tag="completed"):
@@ -105,6 +108,27 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+class Hardware(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a machine decides how its numbers come out, as a program sees it."""
+
+    #: ``x86_64``.
+    architecture: str
+    #: Name of the processor; empty where the system does not tell.
+    cpu: str
+    #: Names of the GPUs, sorted.
+    gpus: list[str]
+
+
+class ContainerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run was started in."""
+
+    #: Its engine: docker, podman or apptainer.
+    engine: str
+    image: str
+    #: What no other image has; empty where nobody tells.
+    identity: str
+
+
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """How a run was started: ``run.json``."""
 
@@ -153,3 +177,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     same_as: str = ""
     #: Packages that had been imported by the process that it was forked from; left out where it was started.
     warm: list[str] | msgspec.UnsetType = msgspec.UNSET
+    #: The GPUs that it saw, each with its name and UUID; left out where there was none, or it is not known which.
+    devices: list[str] | msgspec.UnsetType = msgspec.UNSET
+    #: Left out by versions that did not note it.
+    hardware: Hardware | msgspec.UnsetType = msgspec.UNSET
+    #: Left out where it was started in none.
+    container: ContainerInfo | msgspec.UnsetType = msgspec.UNSET

@@ -34,6 +34,7 @@ _HARDWARE = {
     "gpu": "GPU",
     "installed_gpus": "installed GPUs",
     "cpu": "CPU",
+    "container": "container",
     "cores": "",
     "system": "system",
 }

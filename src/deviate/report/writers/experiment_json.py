@@ -31,6 +31,9 @@ from deviate.report.text.until import until_sentences
 from deviate.report.writers.json_values import fields, json_text
 from deviate.results.run import RunResult
 
+#: What a run took of the machine: keys that are there where it was measured.
+USED = ("cpu_seconds", "peak_memory", "gpu_memory")
+
 
 def experiment_json(facts: ExperimentFacts) -> str:
     """Return one JSON object, indented, with a final newline."""
@@ -125,8 +128,8 @@ def _run(run: RunResult) -> dict[str, Any]:
         "fingerprints": {name: fingerprint.digest for name, fingerprint in run.prints.items()},
         **fields(run, "name", "reason", "stderr_tail", "warnings", "threads", "cores", "platform", "bit", "started"),
         **fields(run, "host", "slot", "same_as"),
-        # There where they were measured.
-        **fields(run, *(name for name in ("cpu_seconds", "peak_memory") if getattr(run, name) is not None)),
+        **fields(run, *(name for name in USED if getattr(run, name) is not None)),
+        **({"devices": run.devices} if run.devices else {}),
     }
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deviate.replicate.environment.hardware import Gpus
 from deviate.replicate.environment.variables import (
     SWITCHES,
     VARIABLES,
@@ -17,22 +18,22 @@ from deviate.replicate.executors.local import divide
 
 @given(st.integers(1, 64), st.integers(1, 80))
 def test_every_slot_has_as_many_cores_as_threads_and_all_have_equally_many(cores, jobs):
-    slots = divide(range(cores), jobs, [])
+    slots = divide(range(cores), jobs, Gpus())
     assert [slot.index for slot in slots] == list(range(jobs))
     assert {slot.threads for slot in slots} == {len(slot.cores) for slot in slots} == {max(1, cores // jobs)}
 
 
 @given(st.integers(1, 64), st.integers(1, 64))
 def test_no_core_is_shared_as_long_as_there_are_enough(cores, jobs):
-    used = [core for slot in divide(range(100, 100 + cores), jobs, []) for core in slot.cores]
+    used = [core for slot in divide(range(100, 100 + cores), jobs, Gpus()) for core in slot.cores]
     assert set(used) <= set(range(100, 100 + cores))
     assert jobs > cores or len(used) == len(set(used))
 
 
-def test_gpus_are_given_in_turn_only_where_there_are_several_of_both():
-    assert [slot.gpus for slot in divide(range(4), 3, ["0", "1"])] == ["0", "1", "0"]
-    assert divide(range(4), 1, ["0", "1"])[0].gpus is None
-    assert {slot.gpus for slot in divide(range(4), 2, ["0"])} == {None}
+def test_gpus_are_given_in_turn_and_all_of_them_to_a_run_that_is_alone():
+    assert [slot.gpus for slot in divide(range(4), 3, Gpus(("0", "1")))] == ["0", "1", "0"]
+    assert divide(range(4), 1, Gpus(("0", "1")))[0].gpus == "0,1"
+    assert {slot.gpus for slot in divide(range(4), 2, Gpus())} == {None}
 
 
 def test_libraries_are_told_the_number_of_threads():

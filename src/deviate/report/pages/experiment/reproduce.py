@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Block, Code, Facts, Section, Sentences
+from deviate.report.pages.experiment.runs import median_taken
 from deviate.report.text.factors import Factors, factors_of
 from deviate.report.text.words import disturbed, listed, seed_text
 
@@ -38,6 +39,8 @@ def _pairs(facts: ExperimentFacts) -> Iterator[tuple[str, str]]:
     if facts.seeds_kept:
         kept = listed([seed_text(seed) for seed in facts.seeds_kept])
         yield "Seeds kept", f"{kept} (for the data, which is held fixed)"
+    if taken := median_taken([run for variant in facts.variants for run in variant.runs]):
+        yield "A run took", taken
     yield "Reproduce", facts.reproduce.command
 
 

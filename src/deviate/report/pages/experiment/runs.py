@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+import statistics
+from collections.abc import Callable, Sequence
 
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
@@ -108,30 +109,49 @@ def _unfinished(run: RunResult, *, open_: bool) -> Fold:
 
 def _table(runs: Sequence[RunResult]) -> Table:
     seeds = list(dict.fromkeys(name for run in runs for name in run.seeds))
-    taken = ["CPU time", "peak memory"] if any(run.cpu_seconds is not None for run in runs) else []
+    taken = [head for head, attribute, _ in TAKEN if any(getattr(run, attribute) is not None for run in runs)]
     names = ["run", "ended", "time", *taken, "threads", *(f"seed of {n}" for n in seeds)]
     return Table(
         caption="Every run",
         columns=columns(*names, words=2, last="remarks"),
-        rows=[Row(cells=_cells(run, seeds, taken=bool(taken))) for run in runs],
+        rows=[Row(cells=_cells(run, seeds, taken)) for run in runs],
     )
 
 
-def _cells(run: RunResult, seeds: Sequence[str], *, taken: bool) -> list[Cell]:
+def _cells(run: RunResult, seeds: Sequence[str], taken: Sequence[str]) -> list[Cell]:
     return [
         Cell(run.name),
         Cell(run.status),
         number(show_seconds(run.seconds), run.seconds),
-        *(_taken(run) if taken else ()),
+        *_taken(run, taken),
         number("" if run.threads is None else str(run.threads), run.threads),
         *(number(str(run.seeds.get(name, "")), run.seeds.get(name)) for name in seeds),
         Cell(" ".join(run.warnings)),
     ]
 
 
-def _taken(run: RunResult) -> list[Cell]:
-    memory = run.peak_memory
-    return [
-        number("" if run.cpu_seconds is None else show_seconds(run.cpu_seconds), run.cpu_seconds),
-        number("" if memory is None else f"{memory / 2**20:,.0f} MiB", memory),
-    ]
+def _taken(run: RunResult, heads: Sequence[str]) -> list[Cell]:
+    values = [(getattr(run, attribute), shown) for head, attribute, shown in TAKEN if head in heads]
+    return [number("" if value is None else shown(value), value) for value, shown in values]
+
+
+def _mebibytes(size: float) -> str:
+    return f"{size / 2**20:,.0f} MiB"
+
+
+#: What runs took of the machine: what it is called, its attribute, and how it is shown.
+TAKEN: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+    ("CPU time", "cpu_seconds", show_seconds),
+    ("peak memory", "peak_memory", _mebibytes),
+    ("GPU memory", "gpu_memory", _mebibytes),
+)
+
+
+def median_taken(runs: Sequence[RunResult]) -> str:
+    """Return the medians of what completed runs took; empty where nothing was measured."""
+    completed = [run for run in runs if run.status == "completed"]
+    values = {
+        head: [getattr(run, name) for run in completed if getattr(run, name) is not None] for head, name, _ in TAKEN
+    }
+    texts = [f"{head} {shown(statistics.median(values[head]))}" for head, _, shown in TAKEN if values[head]]
+    return f"{', '.join(texts)} (medians)" if texts else ""
