@@ -16,6 +16,7 @@ from deviate.collect.inputs import LARGEST_FILE, read_inputs
 from deviate.collect.pictures import LARGEST, picture
 from deviate.errors import BadOption
 from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.text.stability import NO_INPUTS
 from deviate.report.writers.experiment_json import experiment_json
 from deviate.report.writers.html.page import render_html
 from deviate.report.writers.markdown import render_markdown
@@ -102,6 +103,14 @@ def test_pictures_and_texts_that_runs_kept_are_shown_where_the_user_gives_no_inp
     assert said == {number: f"text {number}" for number in said if number in kept}
     np.save(tmp_path / "x.npy", np.full((EXAMPLES, 2, 2), 7, np.uint8))
     assert {flip.input for flip in flips(report(tmp_path, "x.npy", inputs=kept))[:20]} == {"picture 2 × 2"}
+
+
+def test_where_runs_kept_scores_and_no_inputs_the_page_says_which_inputs_are_kept():
+    plain = cases.results({"algo+impl": {"test acc": [0.9] * 6}})
+    for scores, said in ((np.full((6, EXAMPLES, 3), 1 / 3), True), (None, False)):
+        predicted = made.predictions(6, examples=EXAMPLES, scores=scores)
+        facts = cases.said(structs.replace(plain, evaluations={"algo+impl": [made.evaluation(predicted)]})).facts
+        assert (NO_INPUTS in render_markdown(experiment_page(facts, "full"))) == said
 
 
 def test_a_table_is_matched_by_its_ids(tmp_path):

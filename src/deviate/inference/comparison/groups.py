@@ -188,8 +188,8 @@ def tested_means(first: Sample, second: Sample, pairs: Sequence[tuple[int, int]]
     """Return the test that decides, by name.
 
     Accuracies on small groups take few values. Between unequal numbers of runs Welch's test alone calls one recipe
-    different from itself in up to a third of the comparisons, as the fewer runs are often all right on a small group;
-    between equal numbers in up to 6.3 % (``benchmarks/statistics/groups.py``).
+    different from itself in up to a third of the comparisons, as the fewer runs are often all right on a small group
+    (``benchmarks/statistics/groups.py``).
     """
     n_a, n_b = len(first.values), len(second.values)
     choice, tested = choose_location(n_a, n_b, len(pairs)), deciding_test(first.values, second.values, pairs)
