@@ -57,7 +57,7 @@ def main() -> None:
     """Measure, and print JSON."""
     parser = argparse.ArgumentParser(description="Measure what keeping predictions and weights costs.")
     parser.add_argument("trainings", nargs="*", metavar="FOLDER COMMAND", help="trainings (default: three examples)")
-    parser.add_argument("--rounds", type=int, default=15, help="runs of each setting (default 15)")
+    parser.add_argument("--rounds", type=int, default=30, help="runs of each setting (default 30)")
     parser.add_argument("--setting", action="append", help="one of the settings, such as '--predictions scores'")
     options = parser.parse_args()
     chosen = [BARE, NOTHING, *(options.setting or list(SETTINGS)[1:])]

@@ -78,6 +78,19 @@ def test_the_least_certain_texts_are_kept_of_calls_and_of_batches(
     assert highest[numbers].max() <= np.sort(highest)[99] + 1e-6
 
 
+def test_the_least_certain_texts_of_keras_are_kept(tensorflow: Zygote, tmp_path: Path) -> None:
+    scores, none = run_predicted(tensorflow, tmp_path, "keras_texts.py", (), ("scores", "none"))
+    assert scores.output == none.output
+    assert scores.own["scores"].tobytes() == none.own["scores"].tobytes()
+    files = list((tmp_path / "scores" / "records").glob("predictions-*-last-*.bin"))
+    assert len(files) == 2
+    highest = dict(zip(scores.own["texts"].tolist(), scores.own["scores"].max(axis=1), strict=True))
+    for known in map(read_pass, files):
+        assert known.inputs is not None
+        assert len(known.inputs) == 100
+        assert max(highest[text] for text in known.inputs) <= np.sort(list(highest.values()))[99] + 1e-6
+
+
 @pytest.mark.parametrize(
     ("backend", "way"),
     [("tensorflow", "evaluate"), ("tensorflow", "loop"), ("tensorflow", "predict"), ("jax", "evaluate")],
