@@ -35,6 +35,7 @@ PAGES = {
         "repeated",
         "grid",
         "families",
+        "groups",
         "paired_spread",
         "coverage",
         "gate",

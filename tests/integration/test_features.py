@@ -47,16 +47,48 @@ def test_features_are_those_that_enter_the_last_layer(torchs: Zygote, tmp_path: 
 
 def check_pictures(known: EvaluationPass, seen: Mapping[str, np.ndarray]) -> None:
     """Compare the pictures that are kept with the inputs of the 100 examples whose highest score is lowest."""
-    assert known.pictures is not None
-    assert known.picture_rows is not None
-    assert known.pictures.shape == (100, 2, 3, 1)
-    numbers = known.columns["index"][known.picture_rows]
+    assert known.inputs is not None
+    assert known.input_rows is not None
+    assert known.inputs.shape == (100, 2, 3, 1)
+    numbers = known.columns["index"][known.input_rows]
     highest = seen["scores"].max(axis=1)[np.argsort(seen["order"])]
     assert highest[numbers].max() <= np.sort(highest)[99] + 1e-6
     inputs = seen["x"][numbers].astype(float)
     low, high = inputs.min(axis=1, keepdims=True), inputs.max(axis=1, keepdims=True)
     stretched = 255 * np.where(low < 0, (inputs - low) / (high - low), np.where(high > 1, inputs / 255, inputs))
-    assert np.abs(known.pictures.reshape(100, 6) - stretched).max() <= 0.5 + 1e-6
+    assert np.abs(known.inputs.reshape(100, 6) - stretched).max() <= 0.5 + 1e-6
+
+
+@pytest.mark.parametrize("called_on", ["text", "tokens"])
+def test_the_least_certain_texts_are_kept_of_calls_and_of_batches(
+    torchs: Zygote, tmp_path: Path, called_on: str
+) -> None:
+    scores, labels, none = run_predicted(torchs, tmp_path, "torch_texts.py", [called_on], ("scores", "labels", "none"))
+    assert scores.output == labels.output == none.output
+    assert scores.own["scores"].tobytes() == none.own["scores"].tobytes()
+    assert all("texts" not in each.columns for each in labels.passes)
+    (file,) = (tmp_path / "scores" / "records").glob("predictions-*-last-*.bin")
+    known = read_pass(file)
+    assert known.inputs is not None
+    assert known.input_rows is not None
+    assert len(known.inputs) == 100
+    numbers = known.columns["index"][known.input_rows]
+    assert known.inputs.tolist() == scores.own["texts"][numbers].tolist()
+    highest = scores.own["scores"].max(axis=1)
+    assert highest[numbers].max() <= np.sort(highest)[99] + 1e-6
+
+
+def test_the_least_certain_texts_of_keras_are_kept(tensorflow: Zygote, tmp_path: Path) -> None:
+    scores, none = run_predicted(tensorflow, tmp_path, "keras_texts.py", (), ("scores", "none"))
+    assert scores.output == none.output
+    assert scores.own["scores"].tobytes() == none.own["scores"].tobytes()
+    files = list((tmp_path / "scores" / "records").glob("predictions-*-last-*.bin"))
+    assert len(files) == 2
+    highest = dict(zip(scores.own["texts"].tolist(), scores.own["scores"].max(axis=1), strict=True))
+    for known in map(read_pass, files):
+        assert known.inputs is not None
+        assert len(known.inputs) == 100
+        assert max(highest[text] for text in known.inputs) <= np.sort(list(highest.values()))[99] + 1e-6
 
 
 @pytest.mark.parametrize(

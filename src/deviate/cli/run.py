@@ -144,7 +144,7 @@ REPORT_FILE = "report.md"
     show_default=True,
     metavar="KIND|FILE",
     help="Keep the predictions of the last and of the best evaluation: none, labels, or scores (of all classes, "
-    "with what enters the last layer and small pictures of the least certain inputs). Add "
+    "with what enters the last layer, and the least certain pictures and texts). Add "
     ":every to keep those of every evaluation. Or read them from a FILE that each run writes (csv, tsv, jsonl, "
     "parquet, npy or npz).",
 )

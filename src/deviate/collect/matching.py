@@ -56,7 +56,7 @@ class Predictions:
         All runs evaluated exactly these examples, in one order.
     features : tuple of ndarray, shape (n_some, n_features of the run), or None
         What entered the last linear layer of each run, of the same examples; None where a run kept none.
-    pictures : dict of int to ndarray of uint8, shape (height, width, channels)
+    inputs : dict of int to ndarray of uint8, shape (height, width, channels), or of str, without dimensions
         By key, inputs that the model of a run was least certain of; of several runs, as the first one got it.
     """
 
@@ -74,7 +74,7 @@ class Predictions:
     places: Array | None = None
     in_one_order: bool = False
     features: tuple[Array, ...] | None = None
-    pictures: Mapping[int, Array] = dataclasses.field(default_factory=dict)
+    inputs: Mapping[int, Array] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def match_passes(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> Predi
         classes=tuple(classes) if classes else None, left_out=most - len(common),
         has_ids=all(each.is_file for each in passes), places=orders[0],
         in_one_order=len(common) == most and all((order == orders[0]).all() for order in orders),
-        features=None if by == "position" else _features(passes, keys), pictures=_pictures(passes, keys),
+        features=None if by == "position" else _features(passes, keys), inputs=_inputs(passes, keys),
     )  # fmt: skip
 
 
@@ -167,12 +167,12 @@ def match_every(runs: Sequence[str], passes: Sequence[EvaluationPass]) -> EveryP
     return EveryPass(matched, tuple(iterations[number] for number in numbers), most - len(numbers))
 
 
-def _pictures(passes: Sequence[EvaluationPass], keys: Sequence[Array]) -> dict[int, Array]:
+def _inputs(passes: Sequence[EvaluationPass], keys: Sequence[Array]) -> dict[int, Array]:
     """Return the inputs that runs kept by their keys, those of the first run before those of the others."""
     kept = [
-        dict(zip(key[each.picture_rows].tolist(), each.pictures, strict=True))
+        dict(zip(key[each.input_rows].tolist(), map(np.asarray, each.inputs), strict=True))
         for each, key in zip(passes, keys, strict=True)
-        if each.pictures is not None and each.picture_rows is not None
+        if each.inputs is not None and each.input_rows is not None
     ]
     return functools.reduce(lambda first, other: other | first, kept, {})
 

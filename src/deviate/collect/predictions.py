@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -89,8 +90,8 @@ class EvaluationPass:
         Of every pass in one: the number of each pass at its point, and the iteration of the main loop.
     features : ndarray of float, shape (n_some, n_features), optional
         What entered the last linear layer, of the examples in `feature_rows`.
-    pictures : ndarray of uint8, shape (n_some, height, width, channels), optional
-        The inputs that the model was least certain of, those of the examples in `picture_rows`.
+    inputs : ndarray of uint8, shape (n_some, height, width, channels), or of str, shape (n_some,), optional
+        The inputs that the model was least certain of, pictures or texts, those of the examples in `input_rows`.
     """
 
     header: Header
@@ -99,8 +100,8 @@ class EvaluationPass:
     iterations: tuple[int, ...] = ()
     features: Array | None = None
     feature_rows: Array | None = None
-    pictures: Array | None = None
-    picture_rows: Array | None = None
+    inputs: Array | None = None
+    input_rows: Array | None = None
 
     @property
     def is_file(self) -> bool:
@@ -171,6 +172,9 @@ def read_pass(path: Path) -> EvaluationPass:
     pictures, picture_rows = _of_some_rows(path, header, columns, "pictures", "picture_rows")
     if pictures is not None and (pictures.dtype != np.uint8 or pictures.ndim != 4):
         raise DamagedError(f"{path.name} is damaged: its pictures are none")
+    texts, text_rows = _of_some_rows(path, header, columns, "texts", "text_rows")
+    if texts is not None and (texts.dtype.kind != "u" or texts.ndim != 2 or (texts > sys.maxunicode).any()):
+        raise DamagedError(f"{path.name} is damaged: its texts are none")
     every = [*columns.values(), *(labels for _, labels in later)]
     if {"target"} - columns.keys() or any(len(array) != header.rows for array in every):
         raise DamagedError(f"{path.name} is damaged: a column is missing or has not {header.rows} rows")
@@ -178,9 +182,16 @@ def read_pass(path: Path) -> EvaluationPass:
         columns["scores"] = as_probabilities(columns["scores"])
     if header.kept == "every":
         return every_pass(header, columns, later)
+    inputs, input_rows = (pictures, picture_rows) if texts is None else (_joined(texts), text_rows)
     return EvaluationPass(
-        header, columns, features=features, feature_rows=feature_rows, pictures=pictures, picture_rows=picture_rows
+        header, columns, features=features, feature_rows=feature_rows, inputs=inputs, input_rows=input_rows
     )
+
+
+def _joined(characters: Array) -> Array:
+    """Return texts from the numbers of their characters, shape ``(n, length)``; what UTF-8 has not is replaced."""
+    texts = ("".join(map(chr, row)).rstrip("\0") for row in characters.tolist())
+    return np.array([text.encode(errors="replace").decode() for text in texts])
 
 
 def _of_some_rows(

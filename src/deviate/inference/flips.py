@@ -46,7 +46,7 @@ def flip_list(agreed: Agreement, predicted: Predictions, inputs: KnownInputs | N
 def _shown(place: int, predicted: Predictions, inputs: KnownInputs | None) -> Shown:
     if inputs is not None:
         return inputs.show(place)
-    kept = predicted.pictures.get(int(predicted.keys[place]))
+    kept = predicted.inputs.get(int(predicted.keys[place]))
     return Shown("") if kept is None else show_entry(kept)
 
 

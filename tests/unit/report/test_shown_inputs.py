@@ -16,6 +16,7 @@ from deviate.collect.inputs import LARGEST_FILE, read_inputs
 from deviate.collect.pictures import LARGEST, picture
 from deviate.errors import BadOption
 from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.text.stability import NO_INPUTS
 from deviate.report.writers.experiment_json import experiment_json
 from deviate.report.writers.html.page import render_html
 from deviate.report.writers.markdown import render_markdown
@@ -82,10 +83,10 @@ def test_an_array_of_pictures_is_shown_by_the_number_of_each_example(tmp_path):
     assert [bool(each["picture"]) for each in known] == [place < 20 for place in range(len(known))]
 
 
-def test_pictures_that_runs_kept_are_shown_where_the_user_gives_no_inputs(tmp_path):
+def test_pictures_and_texts_that_runs_kept_are_shown_where_the_user_gives_no_inputs(tmp_path):
     require("PIL")
     kept = {number: np.full((4, 6, 1), number, np.uint8) for number in range(0, EXAMPLES, 2)}
-    predicted = made.predictions(6, examples=EXAMPLES, pictures=kept)
+    predicted = made.predictions(6, examples=EXAMPLES, inputs=kept)
     plain = cases.results({"algo+impl": {"test acc": [0.9] * 6}})
     facts = cases.said(structs.replace(plain, evaluations={"algo+impl": [made.evaluation(predicted)]})).facts
     assert {bool(flip.picture) for flip in flips(facts)[:20]} == {True, False}
@@ -94,8 +95,22 @@ def test_pictures_that_runs_kept_are_shown_where_the_user_gives_no_inputs(tmp_pa
         if flip.picture:
             assert (pixels_of(base64.b64decode(flip.picture.partition(",")[2])) == flip.example).all()
             assert flip.input == "picture 4 × 6 × 1"
+    texts = {number: np.asarray(f"text {number}") for number in kept}
+    predicted = made.predictions(6, examples=EXAMPLES, inputs=texts)
+    facts = cases.said(structs.replace(plain, evaluations={"algo+impl": [made.evaluation(predicted)]})).facts
+    said = {flip.example: flip.input for flip in flips(facts)[:20] if flip.input}
+    assert said
+    assert said == {number: f"text {number}" for number in said if number in kept}
     np.save(tmp_path / "x.npy", np.full((EXAMPLES, 2, 2), 7, np.uint8))
-    assert {flip.input for flip in flips(report(tmp_path, "x.npy", pictures=kept))[:20]} == {"picture 2 × 2"}
+    assert {flip.input for flip in flips(report(tmp_path, "x.npy", inputs=kept))[:20]} == {"picture 2 × 2"}
+
+
+def test_where_runs_kept_scores_and_no_inputs_the_page_says_which_inputs_are_kept():
+    plain = cases.results({"algo+impl": {"test acc": [0.9] * 6}})
+    for scores, said in ((np.full((6, EXAMPLES, 3), 1 / 3), True), (None, False)):
+        predicted = made.predictions(6, examples=EXAMPLES, scores=scores)
+        facts = cases.said(structs.replace(plain, evaluations={"algo+impl": [made.evaluation(predicted)]})).facts
+        assert (NO_INPUTS in render_markdown(experiment_page(facts, "full"))) == said
 
 
 def test_a_table_is_matched_by_its_ids(tmp_path):

@@ -30,7 +30,7 @@ class ChangedPredictions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changed_predictions(
-    a: Side, b: Side, matches: Mapping[str, str], level: float, pairing: Pairing | None = None
+    a: Side, b: Side, matches: Mapping[str, str], level: float, pairing: Pairing | None = None, seed: int = 0
 ) -> ChangedPredictions | None:
     """Compare the predictions of two sides; None where either has none.
 
@@ -43,6 +43,8 @@ def changed_predictions(
         Confidence level of the intervals, in (0, 1).
     pairing : Pairing, optional
         Which runs belong together where accuracies on groups are compared.
+    seed : int, optional
+        Of the permutations that are drawn.
     """
     if not a.evaluations or not b.evaluations:
         return None
@@ -58,7 +60,7 @@ def changed_predictions(
         facts,
         examples=len(matched[0].keys),
         churn=churn_between(labels_a, labels_b, level),
-        groups=changed_groups(first, *matched, pairing, level),
+        groups=changed_groups(first, *matched, pairing, level, seed),
     )
 
 

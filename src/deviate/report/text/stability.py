@@ -40,6 +40,12 @@ NO_REPRESENTATIONS = (
     "itself."
 )
 
+#: What to say where scores were asked for, and the inputs that come with them were not kept.
+NO_INPUTS = (
+    "Inputs are not shown: runs keep pictures and texts, and of other inputs, such as rows of numbers and tokens, "
+    "nothing. `deviate report NAME --inputs FILE` shows those that you have."
+)
+
 
 def brief_stability(facts: Stability) -> list[str]:
     """Say in a few sentences how much predictions differ, or why that is not known."""

@@ -1,6 +1,7 @@
 """The accuracy on groups of examples, on two sides: tests, their correction, what is said of them."""
 
 import dataclasses
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from scipy import stats
 from deviate.collect.groups import Grouping, Groups
 from deviate.collect.matching import Predictions
 from deviate.collect.predictions import Frame
-from deviate.inference.comparison.groups import changed_groups, judged_groups
+from deviate.contrast.location import welch_t
+from deviate.inference.comparison.groups import BOTH, changed_groups, judged_groups
 from deviate.inference.comparison.pairing import Pairing
 from deviate.report.text.comparison.predictions import group_note, group_sentences
 from deviate.results.predictions import Evaluation
@@ -65,8 +67,9 @@ def judged(groups, **changes):
 
 
 def test_the_tests_are_welchs_over_runs_adjusted_by_holm_over_the_groups_of_all_columns():
-    groups = judged(groups_of(A, B))
-    samples = [[accuracies(side, COLUMNS[name], group) for side in (A, B)] for name, group in PLACES]
+    b = dataclasses.replace(B, labels=B.labels[:7], runs=B.runs[:7])
+    groups = judged(groups_of(A, b))
+    samples = [[accuracies(side, COLUMNS[name], group) for side in (A, b)] for name, group in PLACES]
     tests = [stats.ttest_ind(*pair, equal_var=False) for pair in samples]
     assert [each.label for each in groups] == [f"{name}={'abc'[group]}" for name, group in PLACES]
     assert [each.p for each in groups] == pytest.approx([test.pvalue for test in tests], rel=1e-12)
@@ -76,8 +79,45 @@ def test_the_tests_are_welchs_over_runs_adjusted_by_holm_over_the_groups_of_all_
     )
     ends = [test.confidence_interval() for test in tests]
     assert [each.difference.interval.low for each in groups] == pytest.approx([end.low for end in ends], rel=1e-9)
-    assert {(each.n_a, each.n_b, each.test, each.family) for each in groups} == {(7, 9, "welch_t", 5)}
+    assert {(each.n_a, each.n_b, each.test, each.family) for each in groups} == {(7, 7, "welch_t", 5)}
     assert [each.verdict for each in groups][:3] == ["a better", "no difference shown", "no difference shown"]
+
+
+def permuted(a, b):
+    """Return p over all ways to divide the runs, counted one by one."""
+    pooled, many = [*a, *b], len(a)
+    sums = [sum(chosen) for chosen in combinations(pooled, many)]
+    sides = [sum(value <= sum(a) + 1e-9 for value in sums), sum(value >= sum(a) - 1e-9 for value in sums)]
+    return min(1.0, 2 * min(sides) / len(sums))
+
+
+def test_between_unequal_numbers_of_runs_the_greater_p_of_welchs_test_and_a_permutation_decides():
+    groups = groups_of(A, B)
+    samples = [[accuracies(side, COLUMNS[name], group) for side in (A, B)] for name, group in PLACES]
+    both = [(stats.ttest_ind(*pair, equal_var=False).pvalue, permuted(*pair)) for pair in samples]
+    assert [each.p for each in groups] == pytest.approx([max(pair) for pair in both], rel=1e-9)
+    assert {np.argmax(pair) for pair in both} == {0, 1}
+    assert {each.test for each in groups} == {BOTH}
+
+
+def test_of_many_runs_a_permutation_decides_too_with_the_same_draws_each_time():
+    side = predicted(10, [0.9, 0.8, 0.7], 3), predicted(10, [0.8, 0.8, 0.8], 4)
+    groups = groups_of(*side)
+    assert {each.test for each in groups} == {BOTH}
+    assert groups == groups_of(*side)
+
+
+def test_runs_that_are_all_right_on_a_small_group_are_not_called_better_than_more_that_are_not():
+    def side(right):
+        return dataclasses.replace(
+            A, runs=tuple(f"algo-{index}" for index in range(len(right))),
+            labels=np.where(np.arange(EXAMPLES) < np.array(right)[:, None], TARGETS, (TARGETS + 1) % 3),
+        )  # fmt: skip
+
+    a, b = side([40] * 5), side([40] * 8 + [39] * 12)
+    (first, *_) = groups_of(a, b)
+    assert welch_t([1.0] * 5, [1.0] * 8 + [39 / 40] * 12).p < 0.001
+    assert first.p == pytest.approx(2 * 1287 / 53130, abs=0.01)  # 13 of the 25 are right on all
 
 
 def test_runs_that_belong_together_are_tested_in_pairs():
@@ -118,5 +158,11 @@ def test_the_groups_that_differ_are_named_with_the_better_side():
     assert group_sentences(groups, "a", "b", one_draw=False)[0].startswith("The accuracy of a is higher on third=a")
     none = [structs.replace(each, verdict="no difference shown") for each in groups]
     assert group_sentences(none, "a", "b", one_draw=False) == ["On none of 5 groups another accuracy is shown."]
-    assert group_note(5, "holm") == "p: of the difference of the accuracies, adjusted over 5 tests of groups (Holm)."
-    assert group_note(5, "none") == "p: of the difference of the accuracies."
+    assert (
+        group_note(5, "holm", "welch_t")
+        == "p: of the difference of the accuracies, adjusted over 5 tests of groups (Holm)."
+    )
+    assert group_note(5, "none", "paired_t") == "p: of the difference of the accuracies."
+    assert group_note(1, "holm", BOTH) == (
+        "p: of the difference of the accuracies by Welch's t test and by permuting the runs, the greater one of both."
+    )

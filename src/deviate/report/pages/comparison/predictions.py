@@ -70,7 +70,7 @@ def _group_table(pair: PairComparison, groups: Sequence[ChangedGroup], correctio
         ],
         notes=[
             "changed: from a run of the one to a run of the other; beyond: more than retraining changes.",
-            group_note(groups[0].family, correction),
+            group_note(groups[0].family, correction, next((each.test for each in groups if each.p is not None), "")),
         ],
     )
 

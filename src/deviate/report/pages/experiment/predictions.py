@@ -17,6 +17,7 @@ from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Senten
 from deviate.report.pages.cells import columns, number, plain_cell, points_cell, share_cell
 from deviate.report.pages.experiment.groups import group_tables
 from deviate.report.text.stability import (
+    NO_INPUTS,
     NO_REPRESENTATIONS,
     NOTHING_CAPTURED,
     brief_stability,
@@ -167,7 +168,14 @@ def _evaluation(facts: Stability) -> list[Block]:
             Fold(
                 title="Flip list",
                 remark=f"the {count(min(len(labels.flips), FLIPS_SHOWN), 'example')} on which runs agree least",
-                blocks=[_flip_table(labels.flips[:FLIPS_SHOWN], len(facts.runs), by_index=facts.by == "index")],
+                blocks=[
+                    _flip_table(
+                        labels.flips[:FLIPS_SHOWN],
+                        len(facts.runs),
+                        by_index=facts.by == "index",
+                        has_scores=known is not None and bool(known.calibration),
+                    )
+                ],
             )
         )
     if known is not None:
@@ -208,7 +216,7 @@ def _class_row(each: ClassStability) -> Row:
     return Row(cells=cells)
 
 
-def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool) -> Table:
+def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool, has_scores: bool) -> Table:
     shown = any(flip.input or flip.picture for flip in flips)
     heads = ("number" if by_index else "position", "target", "most runs", "runs", "others", "runs")
     return Table(
@@ -229,6 +237,7 @@ def _flip_table(flips: Sequence[Flip], runs: int, *, by_index: bool) -> Table:
             )
             for flip in flips
         ],
+        notes=[NO_INPUTS] if has_scores and not shown else [],
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deviate.contrast.multiplicity import CORRECTION_NAMES
-from deviate.inference.comparison.groups import ChangedGroup
+from deviate.inference.comparison.groups import BOTH, ChangedGroup
 from deviate.inference.comparison.predictions import ChangedPredictions
 from deviate.report.numbers import show_percent
 from deviate.report.text.stability import show_interval
@@ -62,9 +62,11 @@ def group_sentences(groups: Sequence[ChangedGroup], a: str, b: str, *, one_draw:
     ]
 
 
-def group_note(family: int, correction: str) -> str:
+def group_note(family: int, correction: str, test: str) -> str:
     """Say what the p-values of groups are of."""
     what = "p: of the difference of the accuracies"
+    if test == BOTH:
+        what += " by Welch's t test and by permuting the runs, the greater one of both"
     if correction == "none" or family < 2:
         return f"{what}."
     return f"{what}, adjusted over {family} tests of groups ({CORRECTION_NAMES[correction]})."

@@ -244,7 +244,7 @@ class Predictions:
             point.every = point.every or Every()
             point.every.add(numpy, header, columns)
         columns.update(known.features.columns(numpy, columns))
-        columns.update(known.pictures.columns(numpy, columns))
+        columns.update(known.uncertain.columns(numpy, columns))
         if "index" in columns:
             columns.pop("digest", None)
         point.keep(Kept(header, columns), goodness)

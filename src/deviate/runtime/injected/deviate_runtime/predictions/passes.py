@@ -3,7 +3,7 @@
 import sys
 
 from .features import Features
-from .pictures import Pictures
+from .uncertain import Uncertain
 
 #: Passes after which a point at which no examples came back is left alone: it evaluates no fixed set.
 PASSES = 16
@@ -33,15 +33,15 @@ class Batch:
         What entered the last linear layer, until the pass has taken its part of it.
     feature_rows : array, optional
         The rows that these are of; None: all.
-    pictures : array or tensor, optional
-        Its inputs where they are pictures, until the pass has taken its part of them.
+    inputs : array or tensor, optional
+        Its inputs where they are pictures or texts, until the pass has taken its part of them.
     is_confirmed : bool
         The program compared it with targets, or computed a loss or a metric of it.
     """
 
     __slots__ = (
         "size", "index", "digest", "outputs", "target", "label", "source", "is_confirmed", "features", "feature_rows",
-        "pictures",
+        "inputs",
     )  # fmt: skip
 
     def __init__(self, size, index=None, digest=None, outputs=None, target=None, label=None, source=None):
@@ -53,7 +53,7 @@ class Batch:
         self.label = label
         self.source = source
         self.is_confirmed = False
-        self.features = self.feature_rows = self.pictures = None
+        self.features = self.feature_rows = self.inputs = None
 
     def repeats(self, other):
         """Tell whether another call was on the very same examples."""
@@ -82,7 +82,7 @@ class Batch:
 class Pass:
     """The batches of one pass, in order; `whole` are labels and targets of all of them, where a program joins them."""
 
-    __slots__ = ("point", "series", "iteration", "number", "batches", "rows", "whole", "features", "pictures")
+    __slots__ = ("point", "series", "iteration", "number", "batches", "rows", "whole", "features", "uncertain")
 
     def __init__(self, point, series, iteration):
         self.point = point
@@ -93,7 +93,7 @@ class Pass:
         self.rows = 0
         self.whole = None
         self.features = Features()
-        self.pictures = Pictures()
+        self.uncertain = Uncertain()
 
     def add(self, batch):
         """Add the next batch; of several calls on the same examples in turn, the last one counts."""
@@ -103,8 +103,8 @@ class Pass:
         self.rows += batch.size
         if batch.features is not None:
             self.features.add(batch)
-        if batch.pictures is not None:
-            self.pictures.add(batch)
+        if batch.inputs is not None:
+            self.uncertain.add(batch)
 
     def remove(self, batch):
         """Remove a batch that was but a part of the way to a prediction."""

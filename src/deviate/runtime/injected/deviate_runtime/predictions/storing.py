@@ -11,7 +11,8 @@ Columns, one entry an example in the order in which they were evaluated: ``targe
 the probability of the label; ``scores`` of all classes; ``index``, the number in the data set, as differences;
 ``digest`` of the input. Beside them, of some examples alone, ``features``, what entered the last linear layer, and
 ``feature_rows``, the numbers of their rows; of the least certain ``pictures``, inputs of 8 bits in the shape
-``(examples, height, width, channels)``, and ``picture_rows``.
+``(examples, height, width, channels)``, and ``picture_rows``; or the beginnings of ``texts``, a column for each
+character, filled up with 0, and ``text_rows``.
 
 A file of every pass (``kept`` is ``every``) has one such part after the other, with the examples in the order of their
 index or digest. Of those after the first the line has only ``number``, ``iteration``, ``classes``, ``columns`` and
@@ -64,6 +65,8 @@ def compact(numpy, columns, keep_scores):
             array = numpy.diff(array, prepend=array.dtype.type(0))
         if name == "pictures":
             array = bytes_of_pictures(numpy, array)
+        if name == "texts":
+            array = array.view(numpy.uint32).reshape(len(array), -1)
         if name == "score" and not keep_scores:
             array = array.astype(numpy.float16)
         if array.dtype.kind in "iu" and name != "digest":

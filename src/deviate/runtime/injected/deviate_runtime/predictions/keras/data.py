@@ -4,6 +4,7 @@ import itertools
 import sys
 
 from ..outputs import numpy_of
+from ..texts import text_array
 
 #: Data sets of TensorFlow that hold the same whenever they are read, with functions that draw nothing.
 PURE = frozenset(
@@ -37,7 +38,8 @@ def first_array(value):
     """Return the first array of a nest of arrays, None for anything else."""
     while type(value) in (tuple, list, dict) and value:
         value = next(iter(value.values())) if isinstance(value, dict) else value[0]
-    array = numpy_of(value)
+    array = text_array(value)
+    array = numpy_of(value) if array is None else array
     return array if array is not None and array.ndim and type(value) not in (tuple, list) else None
 
 

@@ -16,6 +16,7 @@ from ..outputs import is_scores, is_values, numpy_of, read_outputs
 from ..passes import Batch
 from ..pictures import pictures_of
 from ..targets import read_targets
+from ..texts import text_hashes, texts_of
 from .calls import Unchanged, call_again, is_distributed
 from .data import batches_of, first_array, is_binary, is_dataset, is_pure, rows_of
 from .graphs import in_tape, is_training_trace, observe_graph
@@ -136,8 +137,8 @@ class Keras:
         batch = Batch(len(output), outputs=read_outputs(output, self.predictions.keep_scores))
         array = first_array(x)
         if array is not None and len(array) == len(output):
-            batch.digest = row_hashes(array)
-            batch.pictures = pictures_of(array, batch.size, 3) if self.predictions.keep_scores else None
+            batch.digest = text_hashes(array.reshape(-1)) if is_text(array) else row_hashes(array)
+            batch.inputs = inputs_of(array, batch.size) if self.predictions.keep_scores else None
         if target is not None:
             batch.target = read_targets(target, len(output))
             batch.is_confirmed = batch.target is not None
@@ -249,3 +250,14 @@ class Keras:
                 self.predictions.end_passes()
         except Exception as error:
             self.predictions.failed(error)
+
+
+def is_text(array):
+    """Tell whether an array has one text of Python's an example."""
+    return array.dtype.kind == "O" and array.size == len(array)
+
+
+def inputs_of(array, size):
+    """Return the inputs of a model where they are pictures or texts; None for others."""
+    pictures = pictures_of(array, size, 3)
+    return texts_of(array, size) if pictures is None else pictures

@@ -7,6 +7,7 @@ from ...patching import replaces
 from ...streams.examples import len_of
 from ..outputs import is_floating, is_tensor
 from ..targets import flat
+from ..texts import texts_in
 from .nests import TARGETS, tensors_in
 
 #: Batches of loaders that may be evaluated next: some libraries load ahead.
@@ -82,11 +83,12 @@ def part_of(dataset):
 class Loaded:
     """A batch of a loader: its tensors, as long as the program holds them, and where its examples come from."""
 
-    __slots__ = ("number", "series", "part", "index", "tensors", "sizes", "singles", "is_used", "is_over")
+    __slots__ = ("number", "series", "part", "index", "tensors", "sizes", "singles", "texts", "is_used", "is_over")
 
     def __init__(self, number, known, index, batch):
         torch = sys.modules["torch"]
-        named = plain_tensors(torch, batch) or list(named_tensors(batch))
+        plain = plain_tensors(torch, batch)
+        named = plain or list(named_tensors(batch))
         self.number = number
         self.series, self.part = known
         self.index = index
@@ -94,6 +96,7 @@ class Loaded:
         self.tensors = [(name, weakref.ref(tensor)) for name, tensor in named]
         # `len` of a tensor is a function of Python's, which takes longer than all else here.
         self.sizes = {shape[0] for shape in [tensor.shape for _, tensor in named] if shape}
+        self.texts = () if plain else texts_in(batch)
         #: A program that moves its batches to a device may hold what it moved only.
         self.singles = self.read_singles() if torch.cuda.is_initialized() else None
 

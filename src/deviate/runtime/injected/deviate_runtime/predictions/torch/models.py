@@ -9,6 +9,7 @@ from ..outputs import is_floating, is_scores, is_tensor, is_values, numpy_of, re
 from ..passes import Batch
 from ..pictures import pictures_of
 from ..targets import one_hot, read_targets
+from ..texts import joined_texts, text_hashes, texts_in
 from ..tokens import is_tokens, token_batch
 from .loaders import loaders_of
 from .nests import TARGETS, has_entries, tensors_in
@@ -86,10 +87,10 @@ class Models:
             series, part = None, ""
         else:
             batch = Batch(len(output), outputs=read_outputs(output, predictions.keep_scores), source=loaded)
-            self.describe(batch, tensors, kwargs, loaded)
+            self.describe(batch, tensors, args, kwargs, loaded)
             if predictions.last_input is not None:
                 batch.features = features_of(predictions.last_input.take(), batch.size)
-                batch.pictures = first_pictures(tensors, batch.size)
+                batch.inputs = first_inputs(tensors, (args, kwargs), loaded, batch.size)
             series, part = (loaded.series, loaded.part) if loaded else (None, "")
         if batch is None or batch.outputs is None:
             self.miss(module, output)
@@ -103,10 +104,13 @@ class Models:
         shape = "no tensor" if output is None else "a tensor of " + "x".join(map(str, output.shape))
         self.predictions.miss(name, UNREAD % (name, shape))
 
-    def describe(self, batch, tensors, kwargs, loaded):
+    def describe(self, batch, tensors, args, kwargs, loaded):
         """Take down which examples a batch holds, and their targets where they are known."""
         digests = (digest_of(tensor, batch.size) for tensor in (*tensors, *(loaded.alive() if loaded else ())))
         batch.digest = next((digest for digest in digests if digest is not None), None)
+        if batch.digest is None:
+            texts = next((texts for _, texts in (*texts_in(args), *texts_in(kwargs)) if len(texts) == batch.size), None)
+            batch.digest = None if texts is None else text_hashes(texts)
         batch.target = given_target(kwargs, batch.size)
         batch.is_confirmed = batch.target is not None
         if loaded is not None:
@@ -133,10 +137,15 @@ class Models:
                 batch.label = outputs.columns["value"] > THRESHOLDS[name]
 
 
-def first_pictures(tensors, size):
-    """Return the first of the inputs of a model that are pictures; None where none is."""
+def first_inputs(tensors, called_on, loaded, size):
+    """Return the first of the inputs of a model that are pictures, else texts that it or its loader has; or None."""
     found = (pictures_of(tensor, size, 1) for tensor in tensors)
-    return next((pictures for pictures in found if pictures is not None), None)
+    pictures = next((pictures for pictures in found if pictures is not None), None)
+    if pictures is not None:
+        return pictures
+    args, kwargs = called_on
+    texts = joined_texts([*texts_in(args), *texts_in(kwargs)], size)
+    return joined_texts(loaded.texts, size) if texts is None and loaded is not None else texts
 
 
 def has_parameters(module):
