@@ -119,6 +119,8 @@ class KeyFigure(msgspec.Struct, frozen=True, kw_only=True):
     #: What it is of, and over how many runs.
     label: str
     text: str
+    #: How large that is beside what the reader named, in small print.
+    scale: str = ""
     #: Values at the ends of the line on which the runs are drawn.
     low: str = ""
     high: str = ""
