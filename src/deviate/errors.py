@@ -19,7 +19,8 @@
      │    ├── WorkspaceUnusable    workspace-unusable
      │    ├── WorkspaceBusy        workspace-busy
      │    ├── RunElsewhere         run-elsewhere
-     │    └── NoCluster            no-cluster
+     │    ├── NoCluster            no-cluster
+     │    └── NotInstalled         not-installed
      ├── OutputLost                output-lost; exit status 1: the job was done, and cannot be printed
      ├── SystemRefused             system-refused; exit status 1: a file or a process that the system refused
      ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
@@ -176,6 +177,12 @@ class NoCluster(BadInput):
     """The programs that submit jobs are not on this machine."""
 
     slug = "no-cluster"
+
+
+class NotInstalled(BadInput):
+    """A package that an extra of Deviate brings is needed and not there."""
+
+    slug = "not-installed"
 
 
 class ClusterRefused(DeviateError):  # noqa: N818

@@ -23,7 +23,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import TRUST, caveat_blocks, columns, more_blocks, number
+from deviate.report.pages.cells import TRUST, caveat_blocks, caveat_count, columns, more_blocks, number
 from deviate.report.text.caveat import is_on_screen
 from deviate.report.text.grid import (
     best_sentence,
@@ -63,6 +63,7 @@ def grid_page(grid: Grid, reader: Reader) -> Page:
         title=f"Grid of {listed(grid.experiments)}",
         reader=reader,
         sections=[section for section in sections if section.blocks],
+        caveats=caveat_count(sections),
         command=grid.command,
     )
 

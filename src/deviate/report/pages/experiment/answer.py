@@ -5,6 +5,7 @@ from __future__ import annotations
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
+from deviate.report.figures.swarm import lanes
 from deviate.report.page import Answer, Block, Fold, KeyFigure, Remark, Section
 from deviate.report.pages.cells import TRUST, remark_blocks
 from deviate.report.pages.experiment.factors import TITLE, ranking, ranking_by_metric, spread_table
@@ -82,7 +83,10 @@ def _key_figure(variant: VariantFacts) -> KeyFigure | None:
         scale=scale_text(metric),
         low=text.min,
         high=text.max,
-        runs=[(names[run], place) for run, place in zip(metric.runs, places, strict=True)],
+        runs=[
+            (names[run], place, lane)
+            for run, place, lane in zip(metric.runs, places, lanes(metric.values), strict=True)
+        ],
     )
 
 
