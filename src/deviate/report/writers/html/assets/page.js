@@ -206,7 +206,7 @@
       links.forEach((link) => link.removeAttribute("aria-current"));
       links.get(entry.target.id)?.setAttribute("aria-current", "true");
     };
-    const seen = new IntersectionObserver(mark, { rootMargin: "-10% 0px -80% 0px" });
+    const seen = new IntersectionObserver(mark, { rootMargin: "-10% 0px -70% 0px" });
     all("main > section").forEach((section) => seen.observe(section));
   };
 
