@@ -54,8 +54,8 @@ def grid_page(grid: Grid, reader: Reader) -> Page:
     else:
         sections = [
             Section(slug="answer", title="In short", blocks=[Answer(sentences=grid_headline(grid), listed=True)]),
-            Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(grid_caveats(grid))]),
             *(_metric_section(metric, grid) for metric in grid.metrics),
+            Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(grid_caveats(grid))]),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
             Section(slug="again", title="The same again", blocks=[Code(lines=[grid.command])]),
         ]

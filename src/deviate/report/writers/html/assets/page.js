@@ -32,6 +32,8 @@
 
   const makeSortable = (table) => {
     for (const head of table.tHead.rows[0].cells) {
+      /* Marks stand in a column without a name. */
+      if (!head.textContent.trim()) continue;
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
