@@ -15,11 +15,11 @@ $(BIN)/python:
 
 # The demo needs a part of what the tests need, and is there sooner for it.
 $(VENV)/.examples: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install --quiet --constraint constraints.txt --editable ".[examples]"
+	$(PIP) install --quiet --constraint constraints.txt --editable ".[all,examples]"
 	touch $@
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install --quiet --constraint constraints.txt --editable ".[examples,frameworks,test,docs]"
+	$(PIP) install --quiet --constraint constraints.txt --editable ".[all,examples,frameworks,test,docs]"
 	touch $@
 
 demo: $(VENV)/.examples ## Train examples/digits_mlp 8 times and say how much the runs differ

@@ -4,6 +4,7 @@ Each is made by the commands below in a copy of examples/digits_mlp and written 
 and git ignores. With 8 runs this takes some minutes on two cores.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,10 @@ ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "gallery"
 RUNS = sys.argv[1] if len(sys.argv) > 1 else "8"
 
-TRAIN = ("--", sys.executable, "train.py", "--epochs", "5")
+TRAIN = ("--", "python", "train.py", "--epochs", "5")
+
+#: The reports name the command as people type it: without the path of this interpreter.
+ENVIRONMENT = {**os.environ, "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))}
 
 #: Trainings, then the page that each command writes.
 MADE = (
@@ -33,7 +37,7 @@ SHOWN = {
 
 def deviate(project: Path, *words: str) -> None:
     """Run a command; a gate that does not pass has its page all the same."""
-    done = subprocess.run([sys.executable, "-m", "deviate", *words], cwd=project, check=False)
+    done = subprocess.run([sys.executable, "-m", "deviate", *words], cwd=project, env=ENVIRONMENT, check=False)
     if done.returncode > 1:
         sys.exit(done.returncode)
 

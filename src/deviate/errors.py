@@ -20,7 +20,8 @@
      │    ├── WorkspaceBusy        workspace-busy
      │    ├── RunElsewhere         run-elsewhere
      │    ├── NoCluster            no-cluster
-     │    └── NoContainer          no-container
+     │    ├── NoContainer          no-container
+     │    └── NotInstalled         not-installed
      ├── OutputLost                output-lost; exit status 1: the job was done, and cannot be printed
      ├── SystemRefused             system-refused; exit status 1: a file or a process that the system refused
      ├── NothingRecorded           nothing-recorded; exit status 1: the job ran and gave no record
@@ -183,6 +184,12 @@ class NoContainer(BadInput):
     """No engine that runs containers is on this machine, or it has no such image."""
 
     slug = "no-container"
+
+
+class NotInstalled(BadInput):
+    """A package that an extra of Deviate brings is needed and not there."""
+
+    slug = "not-installed"
 
 
 class ClusterRefused(DeviateError):  # noqa: N818

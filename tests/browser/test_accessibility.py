@@ -8,6 +8,9 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+from deviate.report.page import Cell, Column, Page, Row, Section, Table
+from deviate.report.writers.html.page import render_html
+
 pytestmark = pytest.mark.browser
 
 #: Rules of levels A and AA; colours inside charts are held by the tests of the themes.
@@ -39,6 +42,21 @@ def test_axe_finds_nothing(browser, axe, kind, width, scheme):
     browser.open(pages.page_of(kind), width=width, scheme=scheme)
     browser.ask("document.querySelectorAll('details').forEach(d => d.open = true)")
     browser.draw_all()
+    browser.command("Page.setBypassCSP", enabled=True)
+    browser.driver.execute_script(axe)
+    assert browser.driver.execute_async_script(RUN, OPTIONS) == []
+
+
+def test_heads_of_one_letter_and_of_none_keep_it_too(browser, axe):
+    columns = [
+        Column(head="metric", numeric=False),
+        *(Column(head=head) for head in "npF"),
+        Column(head="", numeric=False),
+    ]
+    rows = [Row(cells=[Cell("acc"), *(Cell("1", 1.0) for _ in "npF"), Cell("shown")]) for _ in range(2)]
+    table = Table(caption="Effects", columns=columns, rows=rows)
+    browser.open(render_html(Page(title="Effects", reader="full", sections=[Section(slug="a", blocks=[table])])))
+    assert browser.ask("document.querySelectorAll('th button').length") == 4
     browser.command("Page.setBypassCSP", enabled=True)
     browser.driver.execute_script(axe)
     assert browser.driver.execute_async_script(RUN, OPTIONS) == []

@@ -13,8 +13,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from deviate.cli.watch_server import WatchServer
+from deviate.report.pages.live import live_page
 from deviate.report.text.comparison.headline import comparison_headline
 from deviate.report.writers.html.page import render_html
+from deviate.results.live import LiveExperiment, LiveRun
 
 pytestmark = pytest.mark.browser
 
@@ -197,6 +199,23 @@ def test_curves_are_shown_by_variant_scale_and_part(browser):
         first = browser.wait(lambda old=first: (new := browser.ask(shape)) != old and new, f"{name} changes nothing")
     assert browser.ask(OVERFLOW) == 0
     assert browser.problems() == []
+
+
+@pytest.mark.parametrize(("reached", "halved"), [(12, "true"), (4, "false")])
+def test_curves_begin_at_the_second_half_only_if_every_run_is_there(browser, reached, halved):
+    # Steep, then flat.
+    values = [*np.linspace(0, 90, 5), *np.linspace(90, 91, 7)]
+    runs = [
+        LiveRun(name=name, variant="algo", state="completed", iterations=list(range(n)), values=values[:n])
+        for name, n in (("algo-0", 12), ("algo-1", reached))
+    ]
+    live = LiveExperiment(name="train", command=["python"], metric="acc", runs=runs, seconds_left=None)
+    browser.open(render_html(live_page(live)))
+    browser.draw_all()
+    pressed = (
+        "[...document.querySelectorAll('.controls button')].find((b) => b.textContent.includes('half')).ariaPressed"
+    )
+    assert browser.ask(pressed) == halved
 
 
 def test_a_mark_of_a_comparison_names_its_side(browser):

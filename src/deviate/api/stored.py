@@ -300,6 +300,7 @@ class StoredExperiment:
         groups: str | Sequence[str] = (),
         positive: str = "",
         inputs: str = "",
+        differences: Mapping[str, float] | None = None,
     ) -> View[ExperimentFacts]:
         """Return all that is known about the experiment, as data that shows itself when it is printed.
 
@@ -320,6 +321,9 @@ class StoredExperiment:
         inputs : str, optional
             A file or a folder with the inputs of the evaluated examples, shown on the flip list: an ``.npy``, a table,
             or pictures and texts.
+        differences : mapping of str to float, optional
+            By metric, a difference between two recipes that you or a paper would claim: the report tells how large the
+            SD is beside it, and how often one run of each would rank them wrongly.
 
         Raises
         ------
@@ -333,10 +337,10 @@ class StoredExperiment:
         from deviate.inference.experiment import experiment_facts
         from deviate.report.views import experiment_view
         from deviate.results.groups import read_group_options
-        from deviate.results.options import SampleOptions
+        from deviate.results.options import read_options
         from deviate.results.results import read_results
 
-        options = SampleOptions(aggregates=dict(aggregates or {}))
+        options = read_options(aggregates=aggregates, differences=differences)
         chosen = read_group_options(groups, positive)
         results = read_results(self.folder, options, curves=curves, weights=True, groups=chosen, inputs=inputs)
         facts = experiment_facts(results, datetime.now().astimezone(), level=level, metrics=metrics)

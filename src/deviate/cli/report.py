@@ -40,6 +40,14 @@ if TYPE_CHECKING:
 @click.option("--metric", "metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
 @sample_options
+@click.option(
+    "--difference",
+    "differences",
+    multiple=True,
+    metavar="METRIC=NUMBER",
+    help="A difference between two recipes that you or a paper would claim: tells how large the SD is beside it, and "
+    "how often one run of each would rank them wrongly; repeatable.",
+)
 @click.option("--curves", is_flag=True, help="Draw the median curve of each metric in the terminal, too.")
 @group_options
 @click.option(
@@ -64,6 +72,7 @@ def command(
     positive: str | None,
     verbose: bool,
     inputs: str,
+    differences: tuple[str, ...],
     **samples: Any,
 ) -> None:
     """Report how much the runs of an experiment differ."""
@@ -85,7 +94,7 @@ def command(
     folder = api.load(name).folder
     results = read_results(
         folder,
-        read_sample_options(samples),
+        read_sample_options(samples, differences),
         curves=curves or figures is not None or writer.name in ("html", "tex"),
         weights=True,
         groups=read_group_options(groups, positive),

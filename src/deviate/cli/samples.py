@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from deviate.cli.pairs import named_values
+from deviate.errors import BadOption
 
 if TYPE_CHECKING:
     from deviate.results.options import SampleOptions
@@ -52,8 +53,8 @@ def sample_options(command: Command) -> Command:
     return command
 
 
-def read_sample_options(options: dict[str, Any]) -> SampleOptions:
-    """Read the options as they were typed.
+def read_sample_options(options: dict[str, Any], differences: tuple[str, ...]) -> SampleOptions:
+    """Read the options as they were typed, with the differences that a report sets the spread beside.
 
     Raises
     ------
@@ -62,7 +63,17 @@ def read_sample_options(options: dict[str, Any]) -> SampleOptions:
     """
     from deviate.results.options import read_options
 
-    return read_options(**sample_arguments(options))
+    read = named_values("--difference", differences, _number, "'test acc=0.5'")
+    return read_options(**sample_arguments(options), differences=read)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadOption(
+            f"--difference needs a number, found {text!r}", hint="type --difference 'test acc=0.5'"
+        ) from None
 
 
 def sample_arguments(options: dict[str, Any]) -> dict[str, Any]:

@@ -87,7 +87,10 @@ def _show(folder: ExperimentFolder) -> None:
 def _serve(folder: ExperimentFolder, port: int, *, opened: bool) -> None:
     from deviate.cli.watch_server import WatchServer
     from deviate.cli.watched import Watched
+    from deviate.report.writers.html.bundle import chart_library
 
+    # Better before an address is printed than in answer to it.
+    chart_library()
     watched = Watched(folder)
     with WatchServer(port, watched.page, watched.version) as server:
         say(f"watching {folder.name}: {server.address}", "Only this machine can open it. Ctrl-C ends it.")

@@ -9,6 +9,7 @@ import numpy as np
 
 from deviate.measure.bootstrap import bootstrap_mean_intervals, bootstrap_sd_intervals
 from deviate.measure.intervals import Interval, mean_interval
+from deviate.measure.misranking import Misranking, misranking
 from deviate.measure.resolution import FiniteTest, Resolution, finite_test, resolution
 from deviate.measure.robust_sd import cautious_sd_interval
 from deviate.measure.spread import Spread, spread
@@ -28,6 +29,8 @@ class MetricSpread(Sample, frozen=True, kw_only=True):
     resolution: Resolution | None = None
     #: The spread beside what the finite test set does by itself; None where its size is not known.
     finite_test: FiniteTest | None = None
+    #: The spread beside the difference that the user gave; None where none was given, or the SD is unknown.
+    misranking: Misranking | None = None
     #: Bootstrap intervals, which assume no distribution.
     ci_mean_bootstrap: Interval | None = None
     ci_sd_bootstrap: Interval | None = None
@@ -85,13 +88,17 @@ def measured_sample(sample: Sample, level: float) -> MetricSpread:
     averaged = sample.aggregate in ("mean", "area")
     resolved = None if averaged else _resolution(spread_, sample.test_size)
     fields = msgspec.structs.asdict(sample)
+    ci_sd = cautious_sd_interval(sample.values, level)
     fields["including_weak"] = measured_sample(sample.including_weak, level) if sample.including_weak else None
     return MetricSpread(
         **fields,
         spread=spread_,
         far=[sample.runs[place] for place in far_from_others(sample.values)],
         ci_mean=mean_interval(sample.values, level),
-        ci_sd=cautious_sd_interval(sample.values, level),
+        ci_sd=ci_sd,
+        misranking=misranking(sample.difference, spread_.sd, ci_sd)
+        if sample.difference and spread_.sd is not None
+        else None,
         resolution=resolved,
         finite_test=finite_test(spread_.sd, resolved) if resolved and spread_.sd is not None else None,
     )

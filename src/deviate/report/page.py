@@ -119,11 +119,13 @@ class KeyFigure(msgspec.Struct, frozen=True, kw_only=True):
     #: What it is of, and over how many runs.
     label: str
     text: str
+    #: How large that is beside what the reader named, in small print.
+    scale: str = ""
     #: Values at the ends of the line on which the runs are drawn.
     low: str = ""
     high: str = ""
-    #: Each run by name, with its place on the line in [0, 1]; none: there is no line.
-    runs: list[tuple[str, float]] = []
+    #: Each run by name, with its place on the line and its lane across it, both in [0, 1]; none: there is no line.
+    runs: list[tuple[str, float, float]] = []
 
 
 class Badge(msgspec.Struct, frozen=True, kw_only=True):
@@ -263,5 +265,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     #: What one types to get the page again.
     command: str = ""
     sections: list[Section]
+    #: How many caveats the section ``trust`` has, for the first screen; empty: none.
+    caveats: str = ""
     #: One for each run whose mark can be chosen.
     runs: list[RunCard] = []

@@ -1,7 +1,8 @@
-"""Options that decide what the samples are: aggregates, weak runs, times to reach a value, sizes of test sets."""
+"""Options on samples: aggregates, weak runs, times to reach a value, sizes of test sets, differences that matter."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -40,6 +41,8 @@ class SampleOptions(msgspec.Struct, frozen=True, kw_only=True):
     reach: tuple[Bar, ...] = ()
     #: Number of test examples, by metric.
     test_sizes: dict[str, int] = {}
+    #: A difference between recipes that their spread is set beside, above 0, by metric.
+    differences: dict[str, float] = {}
 
 
 DEFAULTS = SampleOptions()
@@ -51,19 +54,27 @@ def read_options(
     weak: Iterable[str] = (),
     reach: Iterable[str] = (),
     test_sizes: Mapping[str, int] | None = None,
+    differences: Mapping[str, float] | None = None,
 ) -> SampleOptions:
     """Read the options as users type them: bars as text, see `parse_bar`.
 
     Raises
     ------
     BadOption
-        If a bar cannot be read.
+        If a bar cannot be read, or a difference is not above 0.
     """
+    for metric, difference in (differences or {}).items():
+        if not 0 < difference < math.inf:
+            raise BadOption(
+                f"the difference of {metric!r} must be above 0, found {difference:g}",
+                hint="type --difference 'test acc=0.5'",
+            )
     return SampleOptions(
         aggregates=dict(aggregates or {}),
         weak=tuple(parse_bar(text, "--weak") for text in weak),
         reach=tuple(parse_bar(text, "--reach") for text in reach),
         test_sizes=dict(test_sizes or {}),
+        differences=dict(differences or {}),
     )
 
 
@@ -141,11 +152,12 @@ def settle_options(options: SampleOptions, names: Iterable[str], *, partial: boo
         weak=_settled(options.weak, known),
         reach=_settled(options.reach, known),
         test_sizes={find_name(name, known): size for name, size in options.test_sizes.items()},
+        differences={find_name(name, known): size for name, size in options.differences.items()},
     )
 
 
 def option_words(options: SampleOptions) -> list[str]:
-    """Return the words of a command that give the same options.
+    """Return the words of a command that give the same options; reports alone have differences.
 
     Examples
     --------
@@ -170,6 +182,7 @@ def _recorded(options: SampleOptions, names: list[str]) -> SampleOptions:
         weak=tuple(bar for bar in options.weak if known(bar.metric)),
         reach=tuple(bar for bar in options.reach if known(bar.metric)),
         test_sizes={name: size for name, size in options.test_sizes.items() if known(name)},
+        differences={name: size for name, size in options.differences.items() if known(name)},
     )
 
 

@@ -68,6 +68,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     observed: bool = False
     #: Number of test examples, where the user gave it.
     test_size: int | None = None
+    #: The difference between recipes that the user sets the spread beside, above 0.
+    difference: float | None = None
     #: The same with weak runs; None where none was left out.
     including_weak: Sample | None = None
 
@@ -144,6 +146,7 @@ def _sample(
         source=metric.source,
         observed=metric.observed,
         test_size=options.test_sizes.get(metric.name),
+        difference=options.differences.get(metric.name),
     )
     lost = [run for run in whole.runs if run in weak]
     if not lost:

@@ -10,8 +10,9 @@ from scipy import stats
 
 from deviate.errors import BadOption
 from deviate.experiment import Capture, Experiment, Metric
+from deviate.report.pages.experiment.page import experiment_page
 from deviate.results.names import find_name
-from deviate.results.options import Bar, SampleOptions, parse_bar, parse_sizes, settle_options
+from deviate.results.options import Bar, SampleOptions, parse_bar, parse_sizes, read_options, settle_options
 from deviate.results.reach import reach_samples
 from deviate.results.results import Results, known_metrics, samples_by_variant
 from deviate.results.run import RunResult
@@ -189,3 +190,24 @@ def test_metrics_are_named_in_either_case():
     assert settle_options(options, ["Test acc", "loss"]) == SampleOptions(
         weak=(Bar("Test acc", "<", 50.0),), reach=(Bar("Test acc"),), test_sizes={"Test acc": 100}
     )
+
+
+def test_the_spread_is_set_beside_the_difference_that_is_named():
+    made = document(differences={"test loss": 0.02}, weak=(Bar("test acc", "<", 50.0),))
+    found = reports(made)
+    beside, sd = found["test loss"]["misranking"], found["test loss"]["sd"]
+    assert beside["sd_in_differences"] == pytest.approx(sd / 0.02)
+    assert beside["wrong"] == pytest.approx(stats.norm.sf(0.02, scale=sd * math.sqrt(2)))
+    assert beside["low"] < beside["wrong"] < beside["high"] < 0.5
+    assert "misranking" not in found["test acc"]
+    text = " ".join(cases.render_terminal(made).split())
+    assert "If two recipes differ by 0.02 in test loss, one run of each ranks them wrongly in" in text
+    alone = document(metrics=("test loss",), differences={"test loss": 0.02})
+    figure = experiment_page(alone.facts, "full").sections[0].blocks[0].figure
+    assert figure.scale.endswith(" of a difference of 0.02")
+
+
+@pytest.mark.parametrize("difference", [0.0, -1.0, math.nan, math.inf])
+def test_a_difference_that_is_none_is_refused(difference):
+    with pytest.raises(BadOption, match="must be above 0"):
+        read_options(differences={"test acc": difference})

@@ -184,7 +184,7 @@ def test_the_key_figure_has_the_main_metric_and_every_run():
     figure = section.blocks[0].figure
     assert (figure.label, figure.text) == ("test acc (best), mean ± SD, n = 8", "96.94 ± 0.52")
     assert (figure.low, figure.high) == ("96.10", "97.80")
-    places = dict(figure.runs)
+    places = {name: place for name, place, _ in figure.runs}
     assert places["algo+impl-2"] == 0
     assert places["algo+impl-3"] == 1
     assert places["algo+impl-1"] == pytest.approx((97.2 - 96.1) / (97.8 - 96.1))

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 
 import page_cases as pages
 import pytest
@@ -117,6 +118,18 @@ def test_a_comparison_escapes_as_well():
     html = pages.page(compared)
     assert "</script><script>1" not in html
     assert "b<!--" not in html
+
+
+@pytest.mark.parametrize(
+    ("kind", "linked"), [("failures and NaN", "warning"), ("comparison", "note"), ("gate", "note")]
+)
+def test_the_first_screen_counts_the_caveats_and_links_them(kind, linked):
+    page = pages.full_page(pages.said(kind))
+    (remarks,) = [block.remarks for section in page.sections if section.slug == "trust" for block in section.blocks]
+    counts = re.findall(r"(\d+) (warning|note)s?", page.caveats)
+    assert {name: int(number) for number, name in counts} == Counter(remark.severity for remark in remarks)
+    assert linked in page.caveats
+    assert f'<a href="#trust">{page.caveats}</a>' in pages.page_of(kind)
 
 
 def test_sections_with_nothing_to_show_are_left_out():

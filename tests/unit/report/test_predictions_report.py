@@ -19,6 +19,7 @@ from deviate.inference.drops import Drop
 from deviate.inference.gate.gate import check_side
 from deviate.inference.gate.options import GateOptions
 from deviate.report.figures.experiment import experiment_figures
+from deviate.report.page import Drawing
 from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.pages.gate import gate_page
@@ -60,6 +61,22 @@ def test_a_full_report_has_classes_flips_and_ensembles():
     for part in ("Predictions that change from run to run", "Flip list", "Classes", "Several runs together"):
         assert part in text
     assert "The shares of correct labels are the values of test acc in every run." in text
+
+
+def test_of_several_variants_the_first_in_which_predictions_change_is_open():
+    labels = made.predictions(4).labels
+    equal = np.repeat(labels[:1], 4, axis=0)
+    shown = {"control": equal, "init": labels, "shuffle": labels}
+    plain = cases.results({variant: {"test acc": ACC[:4]} for variant in shown})
+    evaluations = {
+        variant: [made.evaluation(made.predictions(4, labels=each), variant=variant)] for variant, each in shown.items()
+    }
+    facts = cases.said(structs.replace(plain, evaluations=evaluations)).facts
+    page = experiment_page(facts, "full")
+    (folds,) = [section.blocks for section in page.sections if section.slug == "predictions"]
+    assert [(fold.title, fold.open) for fold in folds] == [("control", False), ("init", True), ("shuffle", False)]
+    drawn = [any(isinstance(block, Drawing) for block in fold.blocks) for fold in folds]
+    assert drawn == [False, True, True]
 
 
 @pytest.mark.parametrize(("kept", "explained"), [("scores", True), ("scores:every", True), ("labels", False)])

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from deviate.report.drawing import drawing_module
+
 Section = Literal["distribution", "curves", "factors", "comparison", "time", "predictions", "weights", "gate", "plan"]
 
 #: Characters of a slug, less what makes it unique.
@@ -34,8 +36,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def chart(self) -> Any:
         """The same as an Altair chart, checked against the schema of Vega-Lite."""
-        import altair as alt
-
+        alt = drawing_module("altair")
         return alt.Chart.from_dict({**self.spec, "description": self.description})
 
 

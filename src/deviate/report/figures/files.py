@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
-import vl_convert
 
+from deviate.report.drawing import drawing_module
 from deviate.report.figures.figure import Figure
 from deviate.report.figures.themes import PAPER_WIDTH, themed
 
@@ -25,13 +25,14 @@ def render_figure(figure: Figure, format_name: FigureFormat = "pdf", width: int 
 
     PNG has 300 dots an inch; `width` is in points of 1/72 inch.
     """
+    library = drawing_module("vl_convert")
     # Encoded by msgspec, which writes a number as Python does; NaN and infinities are not in a figure.
     spec: Any = msgspec.json.encode(themed(figure, "print", width)).decode()
     if format_name == "svg":
-        return vl_convert.vegalite_to_svg(spec).encode()
+        return bytes(library.vegalite_to_svg(spec).encode())
     if format_name == "png":
-        return bytes(vl_convert.vegalite_to_png(spec, scale=DOTS))
-    return bytes(vl_convert.vegalite_to_pdf(spec))
+        return bytes(library.vegalite_to_png(spec, scale=DOTS))
+    return bytes(library.vegalite_to_pdf(spec))
 
 
 def write_figures(figures: Sequence[Figure], folder: Path, format_name: FigureFormat = "pdf") -> Iterator[Path]:
@@ -41,7 +42,10 @@ def write_figures(figures: Sequence[Figure], folder: Path, format_name: FigureFo
     ------
     OSError
         If the folder or a file in it cannot be written.
+    NotInstalled
+        If the package that draws is not installed; then nothing is written.
     """
+    drawing_module("vl_convert")
     folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
         path = folder / f"{figure.slug}.{format_name}"

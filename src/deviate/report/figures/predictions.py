@@ -23,12 +23,12 @@ RUNS = 40
 
 
 def prediction_figures(facts: ExperimentFacts) -> dict[str, list[Figure]]:
-    """Return by variant the figures of its first evaluation whose labels could be compared."""
-    figures: dict[str, list[Figure]] = {}
+    """Return by variant the figures of its first evaluation whose labels could be compared; none of equal labels."""
+    first: dict[str, tuple[Stability, Labels]] = {}
     for each in facts.stabilities:
-        if each.labels is not None and each.variant not in figures:
-            figures[each.variant] = _figures(each, each.labels)
-    return figures
+        if each.labels is not None:
+            first.setdefault(each.variant, (each, each.labels))
+    return {variant: _figures(*shown) for variant, shown in first.items() if shown[1].churn.value}
 
 
 def _figures(facts: Stability, labels: Labels) -> list[Figure]:

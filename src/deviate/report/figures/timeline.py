@@ -20,9 +20,9 @@ _UNITS = ((3 * 86400.0, 86400.0, "days"), (2 * 3600.0, 3600.0, "hours"), (180.0,
 
 
 def timeline_figures(facts: ExperimentFacts) -> list[Figure]:
-    """Return the figure of the slots; none where no run tells when it started."""
+    """Return the figure of the slots; none where runs took turns in one, or none tells when it started."""
     timeline = facts.timeline
-    if not timeline.slices:
+    if len({each.lane for each in timeline.slices}) < 2:
         return []
     order = [variant.variant for variant in facts.variants]
     return [

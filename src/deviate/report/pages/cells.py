@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from deviate.report.numbers import UNKNOWN, show, show_percent
-from deviate.report.page import Block, Cell, Column, Remark, Remarks, Row, Sentences, Table
+from deviate.report.page import Block, Cell, Column, Remark, Remarks, Row, Section, Sentences, Table
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.words import count, listed
 
@@ -69,6 +69,21 @@ def remark_blocks(remarks: Iterable[Remark]) -> list[Block]:
     """Return the remarks as one block; none where there are none."""
     listed = list(remarks)
     return [Remarks(remarks=listed)] if listed else []
+
+
+def caveat_count(sections: Iterable[Section]) -> str:
+    """Say how many caveats a page has, which may stand below the first screen; empty: none."""
+    remarks = [
+        remark
+        for section in sections
+        if section.slug == "trust"
+        for block in section.blocks
+        if isinstance(block, Remarks)
+        for remark in block.remarks
+    ]
+    warnings = sum(remark.severity == "warning" for remark in remarks)
+    counts = [(warnings, "warning"), (len(remarks) - warnings, "note")]
+    return " · ".join(count(number, kind) for number, kind in counts if number)
 
 
 def more_blocks(notes: int, *others: str) -> list[Block]:

@@ -25,7 +25,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import TRUST, caveat_blocks, columns, more_blocks, number
+from deviate.report.pages.cells import TRUST, caveat_blocks, caveat_count, columns, more_blocks, number
 from deviate.report.text.caveat import is_on_screen
 from deviate.report.text.gate import (
     churn_sentences,
@@ -61,7 +61,8 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
             *([Section(slug="groups", title="Group by group", blocks=_groups(gate))] if gate.groups else []),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
         ]
-    return Page(title=f"{gate.a} against {gate.b}", reader=reader, sections=sections)
+    caveats = caveat_count(sections)
+    return Page(title=f"{gate.a} against {gate.b}", reader=reader, sections=sections, caveats=caveats)
 
 
 def _answer(gate: Gate) -> Answer:

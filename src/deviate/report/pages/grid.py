@@ -23,7 +23,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import TRUST, caveat_blocks, columns, more_blocks, number
+from deviate.report.pages.cells import TRUST, caveat_blocks, caveat_count, columns, more_blocks, number
 from deviate.report.text.caveat import is_on_screen
 from deviate.report.text.grid import (
     best_sentence,
@@ -54,8 +54,8 @@ def grid_page(grid: Grid, reader: Reader) -> Page:
     else:
         sections = [
             Section(slug="answer", title="In short", blocks=[Answer(sentences=grid_headline(grid), listed=True)]),
-            Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(grid_caveats(grid))]),
             *(_metric_section(metric, grid) for metric in grid.metrics),
+            Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(grid_caveats(grid))]),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
             Section(slug="again", title="The same again", blocks=[Code(lines=[grid.command])]),
         ]
@@ -63,6 +63,7 @@ def grid_page(grid: Grid, reader: Reader) -> Page:
         title=f"Grid of {listed(grid.experiments)}",
         reader=reader,
         sections=[section for section in sections if section.blocks],
+        caveats=caveat_count(sections),
         command=grid.command,
     )
 

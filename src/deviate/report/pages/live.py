@@ -24,7 +24,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import number
+from deviate.report.pages.cells import caveat_count, number
 from deviate.report.strips import spark
 from deviate.report.text.live import live_sentences, live_state
 from deviate.report.text.words import count
@@ -56,6 +56,7 @@ def live_page(live: LiveExperiment, report: Sequence[Section] = (), *, terminal:
         reader="screen" if terminal else "full",
         command=f"deviate watch {live.name}",
         sections=[*(section for section in sections if section.blocks), *report],
+        caveats="" if terminal else caveat_count(report),
     )
 
 

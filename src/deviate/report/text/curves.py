@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from deviate.inference.curves import Curves
 
+#: Scripts often print from 1; imported curves have the steps of their files.
+COUNTED = "Iterations are counted from 0, whatever the script prints."
 
-def curve_notes(curves: Curves) -> list[str]:
-    """Say what was left out of the drawing."""
+
+def curve_notes(curves: Curves, *, imported: bool = False) -> list[str]:
+    """Say how iterations are counted and what was left out of the drawing."""
     variants = [variant for metric in curves.metrics for variant in metric.variants]
-    notes = []
+    notes = [] if imported else [COUNTED]
     fewer = [variant for variant in variants if len(variant.runs) < variant.recorded]
     if fewer:
         least = min(fewer, key=lambda variant: len(variant.runs) / variant.recorded)

@@ -12,6 +12,7 @@ from deviate.inference.order import by_cv
 from deviate.inference.variant import VariantFacts
 from deviate.measure.failures import FailureRate
 from deviate.measure.intervals import CHI_SQUARE, Interval
+from deviate.measure.misranking import Misranking
 from deviate.report.numbers import last_place, show, show_level, show_percent
 from deviate.report.text.factors import varied_statement
 from deviate.report.text.metric_text import MetricText
@@ -31,7 +32,7 @@ def figure_headline(facts: VariantFacts) -> list[str]:
     """Say what is not in the figure: mean, SD and n of the main metric, and each run."""
     main = main_metric(_reported(facts))
     apart = [] if main.spread.identical else [_ends_sentence(main), *_pairs_sentence(main)]
-    first = [*_other_data(facts), *_failed(facts.failures), *_far(main, facts.runs)]
+    first = [*_other_data(facts), *_failed(facts.failures), *_far(main, facts.runs), *_rankings(facts)]
     return [*first, *_varied(facts), *apart, *_diverged_sentence(facts), *until_sentences(facts.stopped)]
 
 
@@ -62,7 +63,7 @@ def _spread(facts: VariantFacts, *, brief: bool) -> list[str]:
         return [f"{completed} of {facts.variant} completed, but no metric has a finite value in any of them."]
     main = main_metric(reported)
     first = [*_failed(facts.failures), *_far(main, facts.runs), _spread_sentence(main, facts, brief=brief)]
-    return [*first, *_varied(facts), *_diverged_sentence(facts)]
+    return [*first, *_rankings(facts), *_varied(facts), *_diverged_sentence(facts)]
 
 
 def _reported(facts: VariantFacts) -> list[MetricSpread]:
@@ -134,6 +135,34 @@ def _pairs_sentence(metric: MetricSpread) -> list[str]:
         return []
     within = show(limit, last_place(metric.spread.sd))
     return [f"Two single runs differ by less than {within}{text.unit} in 95% of cases, if values are normal."]
+
+
+def scale_text(metric: MetricSpread) -> str:
+    """Say how large the SD is beside the difference that the user gave; empty where none was given."""
+    beside = metric.misranking
+    if beside is None:
+        return ""
+    return f"SD = {show_percent(beside.sd_in_differences)} of a difference of {beside.difference:g}{_unit(metric)}"
+
+
+def _rankings(facts: VariantFacts) -> list[str]:
+    """Say of each difference that the user gave how often single runs would hide it."""
+    return [_ranking(metric, metric.misranking) for metric in facts.metrics if metric.misranking]
+
+
+def _ranking(metric: MetricSpread, beside: Misranking) -> str:
+    ends = ""
+    if beside.low is not None and beside.high is not None:
+        level = show_level(metric.ci_sd.level)
+        ends = f" ({show_percent(beside.low)} to {show_percent(beside.high)}, {level} CI)"
+    return (
+        f"If two recipes differ by {beside.difference:g}{_unit(metric)} in {metric.name}, one run of each ranks them "
+        f"wrongly in {show_percent(beside.wrong)} of cases{ends}, if values are normal."
+    )
+
+
+def _unit(metric: MetricSpread) -> str:
+    return f" {metric.unit}" if metric.unit else ""
 
 
 def sd_basis(interval: Interval) -> str:

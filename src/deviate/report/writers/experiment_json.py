@@ -147,6 +147,8 @@ def _metric(metric: MetricSpread) -> dict[str, Any]:
         "including_weak": _metric(metric.including_weak) if metric.including_weak else None,
         **fields(metric.spread, "trimmed_mean"),
         **fields(metric, "far", "observed"),
+        # There where a difference was given.
+        **(fields(metric, "misranking") if metric.misranking else {}),
     }
 
 

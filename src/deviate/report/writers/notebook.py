@@ -7,6 +7,7 @@ from functools import singledispatch
 from html import escape
 from typing import Any
 
+from deviate.report.drawing import drawing_module
 from deviate.report.escape import clean, encodable
 from deviate.report.figures import Figure, themed
 from deviate.report.page import (
@@ -51,8 +52,7 @@ class Figures(Mapping[str, Any]):
         self._figures = {figure.slug: figure for figure in figures}
 
     def __getitem__(self, slug: str) -> Any:
-        import altair as alt
-
+        alt = drawing_module("altair")
         figure = self._figures[slug]
         return alt.Chart.from_dict({**themed(figure, title=True), "width": NOTEBOOK_WIDTH})
 

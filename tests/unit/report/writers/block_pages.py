@@ -136,7 +136,7 @@ def blocks(text: str = "") -> list[Block]:
                 text="96.94 ± 0.52",
                 low="96.1",
                 high=f"97.8{text}",
-                runs=[(f"a-0{text}", 0.0), ("a-1", 1.0)],
+                runs=[(f"a-0{text}", 0.0, 0.5), ("a-1", 1.0, 0.5)],
             ),
         ),
         Answer(sentences=["First.", "Second follows from it."], listed=True),

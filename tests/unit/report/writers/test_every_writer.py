@@ -97,7 +97,7 @@ def test_a_name_of_sixty_characters_is_whole(render):
 
 
 #: What writers may use of the rest: the page, text and pictures; nothing of what a page is about.
-TEXTS = ("escape", "figures", "numbers", "page", "strips", "text.words")
+TEXTS = ("drawing", "escape", "figures", "numbers", "page", "strips", "text.words")
 USED = ("errors", "replicate.workspace.files", "report.writers", *(f"report.{name}" for name in TEXTS))
 
 #: They write facts, and so know them.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from deviate.inference.comparison.comparison import Comparison
 from deviate.report.page import AT_TERMINAL, Page, Reader, Section
+from deviate.report.pages.cells import caveat_count
 from deviate.report.pages.comparison.cards import cards
 from deviate.report.pages.comparison.full import again, answer, differences, methods, ranking, tests, trust, verdicts
 from deviate.report.pages.comparison.paper import paper_methods, tables
@@ -33,12 +34,13 @@ SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
 
 def comparison_page(comparison: Comparison, reader: Reader) -> Page:
     """Make the page of a comparison for a reader."""
-    made = (make(comparison) for make in SECTIONS[reader])
+    sections = [section for make in SECTIONS[reader] if (section := make(comparison)) is not None]
     return Page(
         # On a screen the headline says which sides there are.
         title="" if reader in AT_TERMINAL else " against ".join(comparison.labels),
         reader=reader,
-        sections=[section for section in made if section is not None],
+        sections=sections,
+        caveats=caveat_count(sections) if reader == "full" else "",
         command=comparison.command,
         runs=cards(comparison) if reader == "full" else [],
     )

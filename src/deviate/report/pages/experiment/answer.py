@@ -5,6 +5,7 @@ from __future__ import annotations
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
+from deviate.report.figures.swarm import lanes
 from deviate.report.page import Answer, Block, Fold, KeyFigure, Remark, Section
 from deviate.report.pages.cells import TRUST, remark_blocks
 from deviate.report.pages.experiment.factors import TITLE, ranking, ranking_by_metric, spread_table
@@ -13,7 +14,7 @@ from deviate.report.pages.experiment.runs import failures
 from deviate.report.text.caveat import together
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.factors import gloss
-from deviate.report.text.headline import figure_headline, headline
+from deviate.report.text.headline import figure_headline, headline, scale_text
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.words import count, listed
 from deviate.results.order import main_metric
@@ -79,9 +80,13 @@ def _key_figure(variant: VariantFacts) -> KeyFigure | None:
     return KeyFigure(
         label=f"{metric.name} ({metric.aggregate}), mean ± SD, n = {metric.n}",
         text=f"{text.mean}{text.unit}, equal" if metric.spread.identical else f"{text.mean} ± {text.sd}{text.unit}",
+        scale=scale_text(metric),
         low=text.min,
         high=text.max,
-        runs=[(names[run], place) for run, place in zip(metric.runs, places, strict=True)],
+        runs=[
+            (names[run], place, lane)
+            for run, place, lane in zip(metric.runs, places, lanes(metric.values), strict=True)
+        ],
     )
 
 

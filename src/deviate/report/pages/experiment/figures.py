@@ -66,7 +66,8 @@ def curves(facts: ExperimentFacts, charts: Charts) -> Section | None:
     # The main metric may be reported but once.
     metrics = [metric for variant in facts.variants for metric in variant.metrics if metric.name in drawn]
     first = main if main in drawn else main_metric(metrics).name
-    return _section(charts, "curves", "Learning curves", first, curve_notes(curves))
+    notes = curve_notes(curves, imported=facts.definition.imported is not None)
+    return _section(charts, "curves", "Learning curves", first, notes)
 
 
 def time(facts: ExperimentFacts, charts: Charts) -> Section | None:

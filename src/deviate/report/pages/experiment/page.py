@@ -9,6 +9,7 @@ from deviate.inference.curves import Curves
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Page, Reader, Section
+from deviate.report.pages.cells import caveat_count
 from deviate.report.pages.experiment import (
     answer,
     evaluations,
@@ -80,5 +81,6 @@ def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | Non
         reader=reader,
         command=f"deviate report {facts.experiment}",
         sections=sections,
+        caveats=caveat_count(sections) if reader == "full" else "",
         runs=runs.cards(facts) if reader == "full" else [],
     )

@@ -12,7 +12,7 @@ from deviate.inference.weights import WeightFacts
 from deviate.measure.jackknife import Estimate
 from deviate.report.figures.experiment import Charts
 from deviate.report.figures.figure import slug
-from deviate.report.numbers import show, show_interval
+from deviate.report.numbers import show, show_interval, show_percent
 from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number, plain_cell, points_cell, share_cell
 from deviate.report.pages.experiment.groups import group_tables
@@ -66,11 +66,25 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
         if main is None:
             continue
         own = _evaluation(main)
-        own[1:1] = [Drawing(figure=figure) for figure in charts.predictions.get(variant.variant, [])]
-        blocks += [Fold(title=variant.variant, blocks=own, emphasis="strong")] if len(facts.variants) > 1 else own
+        figures = charts.predictions.get(variant.variant, [])
+        own[1:1] = [Drawing(figure=figure) for figure in figures]
         others = [each for each in facts.stabilities if each.variant == variant.variant and each is not main]
-        blocks += [Fold(title=_name(each), blocks=_evaluation(each), open=False) for each in others]
+        own += [Fold(title=_name(each), blocks=_evaluation(each), open=False) for each in others]
+        if len(facts.variants) == 1:
+            return Section(slug="predictions", title=TITLE, blocks=own)
+        blocks.append(_variant_fold(variant.variant, main, own, open=bool(figures) and not any(map(_is_open, blocks))))
     return Section(slug="predictions", title=TITLE, blocks=blocks) if blocks else None
+
+
+def _is_open(block: Block) -> bool:
+    return isinstance(block, Fold) and block.open
+
+
+def _variant_fold(variant: str, main: Stability, blocks: list[Block], *, open: bool) -> Fold:
+    """Fold one of several variants; of them the first is open in which predictions change."""
+    churn = None if main.labels is None else main.labels.churn.value
+    remark = "" if churn is None else f"churn {show_percent(churn)}"
+    return Fold(title=variant, remark=remark, blocks=blocks, open=open, emphasis="strong")
 
 
 def _was_sought(facts: ExperimentFacts) -> bool:

@@ -8,12 +8,8 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import vl_convert
-
 from deviate.replicate.workspace.files import write_whole
-
-#: The distribution that the scripts come from; other versions of it bring other ones.
-LIBRARY = "vl-convert-python"
+from deviate.report.drawing import DISTRIBUTIONS, drawing_module
 
 #: What of it the page calls.
 _EXPOSED = "window.vegaEmbed = vegaEmbed;"
@@ -21,13 +17,21 @@ _EXPOSED = "window.vegaEmbed = vegaEmbed;"
 
 @cache
 def chart_library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed, which need nothing from the network."""
-    wanted = hashlib.sha256(f"{version(LIBRARY)} {_EXPOSED}".encode()).hexdigest()
+    """Return Vega, Vega-Lite and Vega-Embed, which need nothing from the network.
+
+    Raises
+    ------
+    NotInstalled
+        If the package that has them is not installed.
+    """
+    library = drawing_module("vl_convert")
+    # Other versions of the package bring other scripts.
+    wanted = hashlib.sha256(f"{version(DISTRIBUTIONS['vl_convert'])} {_EXPOSED}".encode()).hexdigest()
     kept = _folder() / f"charts-{wanted[:16]}.js"
     try:
         return kept.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        script = vl_convert.javascript_bundle(_EXPOSED)
+        script: str = library.javascript_bundle(_EXPOSED)
     _keep(kept, script)
     return script
 

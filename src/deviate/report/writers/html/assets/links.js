@@ -43,7 +43,9 @@
     const middle = (iterations[0] + iterations[1]) / 2;
     const late = runs.flatMap((run) => run.value.filter((_, place) => run.iteration[place] >= middle));
     const whole = ends(finite(runs.flatMap((run) => run.value)));
-    return { iterations, middle, whole, late: ends(finite(late)), positive: whole[0] > 0 };
+    /* A run that has not come as far has nothing to show in the second half. */
+    const behind = runs.some((run) => ends(run.iteration)[1] <= middle);
+    return { iterations, middle, whole, late: ends(finite(late)), behind, positive: whole[0] > 0 };
   };
 
   /* From so many iterations on a training has a second half; below this share of the height it is shown alone. */
@@ -54,7 +56,7 @@
     const log = layersOf(spec).some((layer) => layer.encoding.y?.scale?.type === "log");
     const halved = extent.iterations[1] - extent.iterations[0] >= HALVED_FROM && extent.late[1] > extent.late[0];
     const share = (extent.late[1] - extent.late[0]) / (extent.whole[1] - extent.whole[0]);
-    return { halved, log, half: halved && !log && share < FLAT, logged: log };
+    return { halved, log, half: halved && !log && !extent.behind && share < FLAT, logged: log };
   };
 
   const axis = (y, extent, look) => {

@@ -32,6 +32,8 @@
 
   const makeSortable = (table) => {
     for (const head of table.tHead.rows[0].cells) {
+      /* Marks stand in a column without a name. */
+      if (!head.textContent.trim()) continue;
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
@@ -206,7 +208,7 @@
       links.forEach((link) => link.removeAttribute("aria-current"));
       links.get(entry.target.id)?.setAttribute("aria-current", "true");
     };
-    const seen = new IntersectionObserver(mark, { rootMargin: "-10% 0px -80% 0px" });
+    const seen = new IntersectionObserver(mark, { rootMargin: "-10% 0px -70% 0px" });
     all("main > section").forEach((section) => seen.observe(section));
   };
 

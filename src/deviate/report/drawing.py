@@ -1,0 +1,30 @@
+"""The packages that draw: an installation of the core is without them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from deviate.errors import NotInstalled
+
+#: By module, the distribution that it is of; both are of the extra ``pages``.
+DISTRIBUTIONS = {"altair": "altair", "vl_convert": "vl-convert-python"}
+
+
+def drawing_module(name: str) -> Any:
+    """Import a module of `DISTRIBUTIONS`.
+
+    Raises
+    ------
+    NotInstalled
+        If it is not installed; the hint has what to type.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as missing:
+        if missing.name != name:
+            raise
+        raise NotInstalled(
+            f"charts and figures need the package {DISTRIBUTIONS[name]!r}, which is not installed",
+            hint="type: pip install 'deviate-dl[all]'",
+        ) from missing
