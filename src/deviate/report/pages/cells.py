@@ -10,7 +10,7 @@ import msgspec
 from deviate.report.numbers import UNKNOWN, show, show_percent
 from deviate.report.page import Block, Cell, Column, Remark, Remarks, Row, Sentences, Table
 from deviate.report.text.caveat import Caveat
-from deviate.report.text.words import count, listed
+from deviate.report.text.words import listed
 
 #: Title of the section of caveats.
 TRUST = "Caveats"
@@ -71,10 +71,9 @@ def remark_blocks(remarks: Iterable[Remark]) -> list[Block]:
     return [Remarks(remarks=listed)] if listed else []
 
 
-def more_blocks(notes: int, *others: str) -> list[Block]:
-    """Say what ``-v`` shows beside: notes, and the `others`."""
-    shown = listed([*([count(notes, "note")] if notes else []), *others])
-    return [Sentences(sentences=[f"Add -v for {shown}."], emphasis="quiet")] if shown else []
+def more_blocks(*parts: str) -> list[Block]:
+    """Say what ``-v`` shows beside."""
+    return [Sentences(sentences=[f"Add -v for {listed(parts)}."], emphasis="quiet")] if parts else []
 
 
 def caveat_blocks(caveats: Iterable[Caveat]) -> list[Block]:
