@@ -1,6 +1,6 @@
 """Draw the pictures of the README and the tutorial from real runs: python docs/make_pictures.py [PROJECT].
 
-They are of the experiment `train` of PROJECT; by default of the one that `make demo` makes of examples/digits_mlp.
+They are of the experiment `digits_mlp` of PROJECT; by default of the one that `make demo` makes of examples/digits_mlp.
 """
 
 import io
@@ -28,7 +28,7 @@ FIGURES = {"curves-test-acc.svg": "tutorial-test-acc.svg"}
 
 def draw_terminal() -> None:
     """Draw what `deviate run` prints."""
-    page = deviate.load("train", project=PROJECT).report(curves=False).page("screen")
+    page = deviate.load("digits_mlp", project=PROJECT).report(curves=False).page("screen")
     printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     print_page(page, Console(width=WIDTH, file=printed, force_terminal=True, color_system="truecolor"))
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
@@ -43,7 +43,7 @@ def draw_terminal() -> None:
 def draw_figures() -> None:
     """Copy the figures that pages show out of those that `deviate report` writes."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["report", "train", "--figures", folder, "--figure-format", "svg"]
+        command = ["report", "digits_mlp", "--figures", folder, "--figure-format", "svg"]
         subprocess.run([sys.executable, "-m", "deviate", *command], cwd=PROJECT, check=True)
         for written, picture in FIGURES.items():
             shutil.copyfile(Path(folder) / written, PICTURES / picture)

@@ -9,7 +9,7 @@ import shlex
 
 import pytest
 from cli_output import deviate, page_text, plain, remembered
-from golden import check_golden
+from golden import FOLDER, check_golden
 
 import deviate as package
 
@@ -284,6 +284,27 @@ def test_file_is_as_it_was(project, tmp_path, name):
     path = tmp_path / "file.txt"
     deviate(project, *shlex.split(FILES[name]), "-o", str(path), width=33)
     check_golden(name, path.read_text())
+
+
+#: What one question shows where nothing is wrong.
+SCREENS = (
+    *(f"comparison/{name}/terminal-80.txt" for name in ("few", "imported", "paired", "three", "two", "unknown")),
+    *(f"comparison/two/{name}.txt" for name in ("alpha", "noisier", "terminal-120")),
+    *(f"gate/{name}/terminal-80.txt" for name in ("pass", "fail", "inconclusive")),
+    *(f"report/{name}/terminal-80.txt" for name in ("arms", "disturbed", "imported", "single", "usual")),
+    "plan/free/terminal-80.txt",
+    "plan/pilot/metric.txt",
+    "plan/pilot/terminal-80.txt",
+)
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_has_twelve_lines_and_keeps_sd_and_interval(name):
+    lines = [line for line in (FOLDER / name).read_text().splitlines() if line and not line.startswith("==>")]
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= (120 if "-120" in name else 80)
+    text = "\n".join(lines)
+    assert not name.startswith(("comparison", "gate")) or (" ± " in text and "% CI" in text)
 
 
 NOTEBOOK = {

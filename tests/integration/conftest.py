@@ -1,12 +1,21 @@
-"""Parents that have imported a framework, from which programs are forked whose evaluation is captured."""
+"""The folder of a test, and parents that have imported a framework, from which programs are forked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from factor_runs import Zygote, zygote
 from installed import require
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """Return an empty folder; an experiment of its ``train.py`` is called ``train`` after it, in every test."""
+    folder = tmp_path / "train"
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ WITH_FILES = (
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    folder = tmp_path / "project"
+    folder = tmp_path / "train"
     folder.mkdir()
     (folder / "train.py").write_text(WITH_FILES)
     (folder / "epochs.txt").write_text("2")

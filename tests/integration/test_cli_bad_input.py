@@ -30,7 +30,7 @@ CASES = {
     "entry missing": (["run", "--", PYTHON, "tran.py"], ["tran.py"]),
     "entry not Python": (["run", "--entry", "notes.txt", "--", PYTHON, "train.py"], ["notes.txt", "Python"]),
     "entry does not follow": (["audit", "--", "ls", "-l"], ["--entry"]),
-    "entry does not parse": (["run", "--", PYTHON, "broken.py"], ["broken.py", "2"]),
+    "entry does not parse": (["run", "--", PYTHON, "broken.py"], ["broken.py:2", "correct the line"]),
     "entry of an old Python": (["run", "--", PYTHON, "old.py"], ["old.py:15", "non_blocking"]),
     "n below 1": (["run", "-n", "0", "--", PYTHON, "train.py"], ["-n", "0"]),
     "n no number": (["run", "-n", "many", "--", PYTHON, "train.py"], ["many"]),

@@ -44,7 +44,7 @@ def test_an_imported_experiment_is_listed_shown_and_reported_as_such(project):
     assert "val acc (last) over 6 runs: " in said
     assert "What varied between these runs is not known." in " ".join(said.split())
     assert "identical runs" not in said
-    assert "only who ran them can tell" in " ".join(said.split())
+    assert "only their author knows" in " ".join(said.split())
     (variant,) = deviate("report", "results", "--format", "json").json["variants"]
     assert variant["variant"] == "imported"
     metrics = {metric["name"]: metric for metric in variant["metrics"]}

@@ -23,7 +23,8 @@ MAPPED = """\
 @pytest.fixture(scope="module")
 def enough(tmp_path_factory):
     """Five runs before the first look, and a width that they reach: seven runs."""
-    project = tmp_path_factory.mktemp("until")
+    project = tmp_path_factory.mktemp("until") / "train"
+    project.mkdir()
     (project / "train.py").write_text(TRAIN)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project)

@@ -14,7 +14,7 @@ COMMAND = ["--", sys.executable, "train.py"]
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    folder = tmp_path / "project"
+    folder = tmp_path / "train"
     folder.mkdir()
     (folder / "train.py").write_text(TRAIN)
     (folder / "table.csv").write_text("seed,acc\n1,0.5\n2,0.6\n")

@@ -41,15 +41,15 @@ COMMAND = ("--", sys.executable, "train.py")
 
 @pytest.fixture(params=["git", "no git"])
 def project(request, tmp_path, monkeypatch):
-    files = {"lib/making.py": LIBRARY, "repo/shared/starting.py": SHARED, "repo/project/train.py": TRAIN}
+    files = {"lib/making.py": LIBRARY, "repo/shared/starting.py": SHARED, "repo/train/train.py": TRAIN}
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     if request.param == "git":
         subprocess.run(["git", "init", "-q", str(tmp_path / "repo")], check=True)
-    monkeypatch.chdir(tmp_path / "repo" / "project")
+    monkeypatch.chdir(tmp_path / "repo" / "train")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lib"))
-    return tmp_path / "repo" / "project"
+    return tmp_path / "repo" / "train"
 
 
 def prints(done, variant):

@@ -36,7 +36,7 @@ EXPERIMENTS = {
 
 @pytest.fixture
 def project(tmp_path):
-    folder = tmp_path / "project"
+    folder = tmp_path / "train"
     (folder / "lib").mkdir(parents=True)
     (folder / "lib" / "helper.py").write_text("SIZE = 0.5\n")
     (folder / "train.py").write_text(TRAIN)

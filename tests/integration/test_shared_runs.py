@@ -40,7 +40,8 @@ def test_runs_that_draw_the_same_are_trained_once_and_reported_as_if_each_had_be
     assert metrics(done, "augment") == metrics(done, "control")
     assert metrics(done, "augment")["evaluate: kept error"]["n"] == 2
     (note,) = [warning["message"] for warning in done.json["warnings"] if warning["slug"] == "runs-shared"]
-    assert note.startswith("3 runs drew what another run drew and share its training (augment-0 as control-0")
+    said = "3 runs used the same random numbers as another run and share its training (augment-0 as control-0"
+    assert note.startswith(said)
     assert done.json["timeline"]["slices"][-1]["run"] in {name for name, twin in shared.items() if not twin}
     assert len(done.json["timeline"]["slices"]) == 3
     assert "= augment-1  as control-1" in done.err

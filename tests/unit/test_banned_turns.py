@@ -21,7 +21,10 @@ TURNS = {
     r"\bgoes round\b": "iterates",
     r"\bshare draws\b": "used the same random numbers",
     r"\btells? (runs|rows) apart\b": "identifies the run",
-    r"\bnobody knows\b": "it is unknown",
+    r"\bnobody knows\b|\bnothing tells\b": "it is unknown",
+    r"\bat one draw of\b": "with the same ... in all runs",
+    r"\bnot claimed\b": "exploratory",
+    r"\bas was asked\b": "as requested",
     r"\b(number|point|row|value|line) a (run|metric|group|layer|variant)\b": "one per run",
     r"\btraining again changes\b": "retraining changes",
     r"\bruns? went on\b|\bgoes on from\b": "ran, continues from",
@@ -90,6 +93,7 @@ def test_no_page_has_a_banned_turn(page):
         "3 of 4 metrics came",
         "whatever came of it",
         "runs of one index share draws",
+        "better, at one draw of data",
     ],
 )
 def test_a_banned_turn_is_found(text):

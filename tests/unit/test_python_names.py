@@ -7,9 +7,14 @@ from compared_sides import write_experiment
 
 import deviate
 from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords
+from deviate.api.progress import Progress, ignore, notebook_observer
 from deviate.errors import BadOption
+from deviate.experiment import Run
 from deviate.inference.gate.options import GateOptions
 from deviate.inference.plan_options import PlanOptions
+from deviate.replicate.events import RunEnded, RunProgress, RunStarted
+from deviate.replicate.executors.executor import Slot
+from deviate.replicate.workspace.run_files import Completed, Failed
 from deviate.study.request import Request
 
 
@@ -90,3 +95,24 @@ def test_a_plot_is_that_of_the_report(experiment):
         experiment.plot(kind="sources")
     with pytest.raises(BadOption, match="knows no kind"):
         experiment.plot(kind="violin")
+
+
+def test_a_notebook_shows_how_far_the_runs_are():
+    shown, times = [], iter([0.0, 10.0, 10.0, 20.0, 30.0])
+    progress = Progress(shown.append, clock=lambda: next(times))
+    first, second = (Run(variant="init", index=index) for index in range(2))
+    slot = Slot(index=0, cores=None, gpus=None)
+    progress.observe(RunStarted(run=first, slot=slot, number=1, total=3))
+    progress.observe(RunProgress(run=first, seconds=5.0, iteration=0, values={"test acc": 97.123456}))
+    assert shown[-1] == "0 of 3 runs\n· init-0  5.0 s  1st iteration  test acc 97.12"
+    progress.observe(RunEnded(run=first, outcome=Completed(seconds=10.0, ended=""), values={}))
+    assert shown[-1] == "1 of 3 runs  1 completed  about 20.0 s left"
+    progress.observe(RunStarted(run=second, slot=slot, number=2, total=3))
+    progress.observe(RunEnded(run=second, outcome=Failed(seconds=1.0, ended="", reason="exit status 1"), values={}))
+    head, lost = shown[-1].splitlines()
+    assert head.startswith("2 of 3 runs  1 completed, 1 failed  about ")
+    assert lost == "✗ init-1  failed: exit status 1"
+
+
+def test_outside_of_a_notebook_nothing_is_shown():
+    assert notebook_observer() is ignore

@@ -32,6 +32,7 @@ def run(
     n: int = DEFAULT_RUNS,
     *,
     vary: str | Sequence[str] = (),
+    progress: bool = True,
     **options: Unpack[RunKeywords],
 ) -> StoredExperiment:
     """Train `n` times and return the experiment, as ``deviate run`` does.
@@ -45,6 +46,8 @@ def run(
     vary : str or sequence of str, optional
         What varies between runs, as ``--vary``: ``"init"``, ``"arms"``, ``["init", "shuffle"]``; by default every
         source but the data. ``variants`` is another name for it.
+    progress : bool, optional
+        In a notebook, show below the cell how far the runs are.
     **options
         As the options of ``deviate run``, such as ``jobs=2`` or ``name="base"``; see `RunKeywords`.
 
@@ -58,11 +61,13 @@ def run(
         if "variants" in options:
             raise BadOption("vary= and variants= name the same thing", hint="leave one out")
         options["variants"] = (vary,) if isinstance(vary, str) else tuple(vary)
+    from deviate.api.progress import ignore, notebook_observer
     from deviate.inference.comparison.referee import Referee
     from deviate.study.pipeline import run as run_study
     from deviate.study.request import Request
 
-    return StoredExperiment(run_study(Request(command=words, runs=n, **options), referee=Referee()))
+    observe = notebook_observer() if progress else ignore
+    return StoredExperiment(run_study(Request(command=words, runs=n, **options), observe, Referee()))
 
 
 @known_keywords(RunKeywords)

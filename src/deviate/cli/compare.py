@@ -72,7 +72,10 @@ if TYPE_CHECKING:
 @click.option("--seed", default=0, show_default=True, help="Seed of permutations and resamples.")
 @sample_options
 @groups_option("Report also how many answers change on groups of the evaluated examples")
-@output_options("terminal, md, tex, json, html (a page with figures) or csv (one row per metric).")
+@output_options(
+    "terminal, md, tex, neurips, icml or jmlr (tex in a style), json, html (a page with figures) or csv (one row per "
+    "metric)."
+)
 @json_option
 @verbose_option
 @figure_options

@@ -273,7 +273,7 @@ def _draw_lines(draws: list[Draw]) -> list[str]:
     if not draws:
         return []
     calls = [f"{draw.file}:{draw.line} {draw.call}" for draw in draws]
-    width = min(max(map(len, calls)), 48)
+    width = max(map(len, calls))
     lines = [f"{draw.factor:9}  {call:{width}}  {draw.why}" for draw, call in zip(draws, calls, strict=True)]
     return [f"draws      {len(draws)} in the project's own code, each with its factor", "", *lines, ""]
 

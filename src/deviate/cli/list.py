@@ -55,7 +55,7 @@ def lines(overviews: Sequence[Mapping[str, Any]], unreadable: Sequence[Unreadabl
 
     rows = [_row(facts) for facts in newest_first(overviews)]
     rows += [(each.name, "unreadable", "", clean(each.problem)) for each in unreadable]
-    return aligned([HEADS, *rows] if heads else rows)
+    return aligned([HEADS, *rows], terminal_width()) if heads else aligned(rows)
 
 
 def hints(unreadable: Iterable[Unreadable]) -> list[str]:
@@ -68,20 +68,35 @@ def newest_first(overviews: Iterable[Mapping[str, Any]]) -> list[Mapping[str, An
     return sorted(overviews, key=_moment, reverse=True)
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def terminal_width() -> int | None:
+    """Return the width of the terminal; None where standard output is none, and nothing is cut."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def aligned(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
     """Return the rows as lines with columns as wide as their widest cell; the last one is as it is.
+
+    Lines longer than `width` are cut, and end in dots.
 
     Examples
     --------
     >>> aligned([("a", "b"), ("long", "c")])
     ['a     b', 'long  c']
+    >>> aligned([("a", "python train.py")], width=12)
+    ['a  python t…']
     """
     from rich.cells import cell_len, set_cell_size
 
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join([*(set_cell_size(cell, width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]])
+    lines = [
+        "  ".join([*(set_cell_size(cell, wide) for cell, wide in zip(row[:-1], widths, strict=False)), row[-1]])
         for row in rows
+    ]
+    too_long = [width is not None and cell_len(line) > width for line in lines]
+    return [
+        set_cell_size(line, (width or 1) - 1) + "…" if cut else line for line, cut in zip(lines, too_long, strict=True)
     ]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deviate.replicate.workspace.folders import RunFolder
 
 
-@click.command("logs", epilog=examples("deviate logs train 3", "deviate logs train init-3"))
+@click.command("logs", epilog=examples("deviate logs base 3", "deviate logs base init-3"))
 @click.argument("name", shell_complete=experiment_names)
 @click.argument("run")
 @click.option("--stderr", "only_stderr", is_flag=True, help="Print standard error only.")

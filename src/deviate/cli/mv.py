@@ -10,7 +10,7 @@ from deviate.cli.completion import experiment_names
 from deviate.cli.printing import examples, say
 
 
-@click.command("mv", epilog=examples("deviate mv train baseline"))
+@click.command("mv", epilog=examples("deviate mv base baseline"))
 @click.argument("name", metavar="NAME", shell_complete=experiment_names)
 @click.argument("new", metavar="NEW")
 def command(name: str, new: str) -> None:

@@ -55,7 +55,7 @@ def format_named(format_name: str | None, *, as_json: bool) -> str | None:
         If they name two.
     """
     if as_json and (format_name or "json").strip().lower() != "json":
-        raise BadOption("--json and --format say different things", hint="leave one away")
+        raise BadOption("--json and --format say different things", hint="leave one out")
     return "json" if as_json else format_name
 
 

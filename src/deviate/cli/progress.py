@@ -30,7 +30,7 @@ from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
 from deviate.report.text.decided import compared_line
 from deviate.report.text.until import progress_line
-from deviate.report.text.words import listed
+from deviate.report.text.words import listed, ordinal
 from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, StudyEvent
 from deviate.study.packing import LIMIT
 
@@ -209,7 +209,7 @@ def _alike(event: FactorsSeen) -> Iterator[str]:
 def _latest(latest: RunProgress | RunStarted) -> str:
     if isinstance(latest, RunStarted):
         return "starting"
-    iteration = "" if latest.iteration is None else f"iteration {latest.iteration}  "
+    iteration = "" if latest.iteration is None else f"{ordinal(latest.iteration + 1)} iteration  "
     step = f"{clean(latest.step)}  " if latest.step else ""
     return step + iteration + _values(latest.values)
 

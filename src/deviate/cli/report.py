@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 @click.command(
     "report",
     epilog=examples(
-        "deviate report train",
-        "deviate report train -o report.html",
-        "deviate report train --metric 'test acc' --format tex",
+        "deviate report base",
+        "deviate report base -o report.html",
+        "deviate report base --metric 'test acc' --format tex",
     ),
 )
-@click.argument("name", shell_complete=experiment_names)
+@click.argument("name", required=False, shell_complete=experiment_names)
 @output_options(
-    "terminal, md, tex, json, html (a page with figures), csv (every record), summary (one row per metric), groups "
-    "(one row per group and rate) or weights (one row per layer and kept moment)."
+    "terminal, md, tex, neurips, icml or jmlr (tex in a style), json, html (a page with figures), csv (every record), "
+    "summary (one row per metric), groups (one row per group and rate) or weights (one row per layer and kept moment)."
 )
 @click.option("--metric", "metrics", multiple=True, help="Show this metric only, in tables and figures; repeatable.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence level of the intervals.")
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 @figure_options
 @verbose_option
 def command(
-    name: str,
+    name: str | None,
     format_name: str | None,
     output: Path | None,
     metrics: tuple[str, ...],
@@ -75,7 +75,10 @@ def command(
     differences: tuple[str, ...],
     **samples: Any,
 ) -> None:
-    """Report how much the runs of an experiment differ."""
+    """Report how much the runs of an experiment differ.
+
+    NAME may be left out where there is one experiment.
+    """
     from deviate import api
     from deviate.inference.experiment import experiment_facts
     from deviate.report.views import experiment_view
@@ -91,11 +94,12 @@ def command(
     if writer.name == "groups" and not groups:
         raise BadOption("--format groups is for groups of examples", hint="give --groups as well")
     check_figures(figures, figure_format)
+    name = name or only_experiment()
     folder = api.load(name).folder
     results = read_results(
         folder,
         read_sample_options(samples, differences),
-        curves=curves or figures is not None or writer.name in ("html", "tex"),
+        curves=curves or figures is not None or writer.reader == "paper" or writer.name == "html",
         weights=True,
         groups=read_group_options(groups, positive),
         inputs=inputs,
@@ -108,6 +112,33 @@ def command(
             return
     writer = experiment_writers(_record_parts(folder))[writer.name]
     show(view, writer, output, f"deviate report {name}", verbose=verbose)
+
+
+def only_experiment() -> str:
+    """Return the name of the only experiment of this project.
+
+    Raises
+    ------
+    BadOption
+        If there are several, with the newest ones, or none.
+    """
+    from deviate.cli.list import newest_first
+    from deviate.replicate.workspace.folders import MOST_NAMED, Workspace
+    from deviate.results.overview import overviews
+
+    found, _ = overviews(Workspace.nearest(Path.cwd()))
+    names = [facts["name"] for facts in newest_first(found)]
+    if len(names) == 1:
+        return str(names[0])
+    if not names:
+        raise BadOption(
+            "there is no experiment to report", hint="make one: deviate run -n 8 -- python train.py, or deviate import"
+        )
+    more = f" and {len(names) - MOST_NAMED} more: deviate list" if len(names) > MOST_NAMED else ""
+    raise BadOption(
+        f"there are {len(names)} experiments: name one",
+        hint=f"type deviate report {names[0]}; experiments, the newest first: {', '.join(names[:MOST_NAMED])}{more}",
+    )
 
 
 def _record_parts(folder: ExperimentFolder) -> Iterator[pd.DataFrame]:

@@ -12,7 +12,7 @@ from deviate.cli.printing import examples, say
 
 
 @click.command(
-    "rm", epilog=examples("deviate rm train-2", "deviate rm digits@lr=0.1,width=32 digits@lr=0.1,width=64 --yes")
+    "rm", epilog=examples("deviate rm base-2", "deviate rm digits@lr=0.1,width=32 digits@lr=0.1,width=64 --yes")
 )
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=experiment_names)
 @yes_option

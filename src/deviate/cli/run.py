@@ -62,7 +62,11 @@ REPORT_FILE = "report.md"
     help=f"What varies between runs: {', '.join(VARIANTS)}; factors joined by commas (init,shuffle); "
     f"{' or '.join(GROUPS)} for several variants at once. Repeatable.",
 )
-@click.option("--name", help="Name of the experiment.  [default: from the entry]")
+@click.option(
+    "--name",
+    help="Name of the experiment.  [default: that of the script; of the project's folder for train.py, main.py and "
+    "the like]",
+)
 @click.option("--entry", help="The Python script that trains, if the command does not show it.")
 @click.option(
     "--project",

@@ -13,11 +13,14 @@ from deviate.cli.completion import experiment_names
 from deviate.cli.printing import examples, say
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deviate.collect.runs import RunFiles
     from deviate.replicate.workspace.folders import ExperimentFolder
+    from deviate.results.live import State
 
 
-@click.command("show", epilog=examples("deviate show train", "deviate show train --json"))
+@click.command("show", epilog=examples("deviate show base", "deviate show base --json"))
 @click.argument("name", shell_complete=experiment_names)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(name: str, as_json: bool) -> None:
@@ -79,6 +82,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 
         return shown_lines(folder)
     snapshot, runs = read_snapshot(folder), _read_runs(folder)
+    states = _states(folder) if any(run.outcome is None for run in runs) else {}
     loop = experiment.main_loop
     planned = ", ".join(f"{variant} × {runs}" for variant, runs in experiment.planned.items())
     return [
@@ -98,9 +102,16 @@ def _lines(folder: ExperimentFolder) -> list[str]:
         ),
         *(f"note         {note}" for note in experiment.notes),
         "",
-        *(_run_line(run) for run in runs),
+        *(_run_line(run, states) for run in runs),
         *_proof(folder, runs),
     ]
+
+
+def _states(folder: ExperimentFolder) -> dict[str, State]:
+    """Return whether runs without an outcome go on or were interrupted."""
+    from deviate.results.live import LiveReader
+
+    return {run.name: run.state for run in LiveReader(folder).read().runs}
 
 
 def _proof(folder: ExperimentFolder, runs: list[RunFiles]) -> list[str]:
@@ -129,7 +140,7 @@ def _proof(folder: ExperimentFolder, runs: list[RunFiles]) -> list[str]:
 _DULL = frozenset({"cache", "version control", "workspace of Deviate"})
 
 
-def _run_line(run: RunFiles) -> str:
+def _run_line(run: RunFiles, states: Mapping[str, State]) -> str:
     from deviate.cli.duration import show_duration
     from deviate.collect.events import threads as threads_of
     from deviate.replicate.workspace.run_files import Unfinished
@@ -137,7 +148,7 @@ def _run_line(run: RunFiles) -> str:
 
     outcome, info, known = run.outcome, run.info, threads_of(run)
     if outcome is None:
-        return f"run          {run.name:16} under way, or interrupted"
+        return f"run          {run.name:16} {states.get(run.name, 'under way')}"
     threads = count(known, "thread") if known else "threads as the program has them"
     seed = "derived seeds" if info and info.seeds is not None else "its own seeds"
     reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""

@@ -76,6 +76,7 @@ def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
     import msgspec
 
     from deviate.replicate.workspace.run_files import Completed
+    from deviate.report.text.words import count
     from deviate.results.reproduce import run_command
 
     experiment = folder.read_experiment()
@@ -85,9 +86,9 @@ def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
     failed = sum(not isinstance(run.read_outcome(), Completed) for run in ended)
     options = ["--name", folder.name, *(["--retry-failed"] if failed else [])]
     if failed:
-        return [(run_command(experiment, *options), f"make the {failed} failed runs again")]
+        return [(run_command(experiment, *options), f"make the {count(failed, 'failed run')} again")]
     if missing := sum(experiment.planned.values()) - len(ended):
-        return [(run_command(experiment, *options), f"make the {missing} missing runs")]
+        return [(run_command(experiment, *options), f"make the {count(missing, 'missing run')}")]
     doubled = {variant: 2 * runs for variant, runs in experiment.planned.items()}
     return [(run_command(msgspec.structs.replace(experiment, planned=doubled, until=None), *options), "add runs")]
 

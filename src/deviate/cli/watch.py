@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 LOOK_EVERY = 2.0
 
 
-@click.command(
-    "watch", epilog=examples("deviate watch", "deviate watch train --open", "deviate watch train --terminal")
-)
+@click.command("watch", epilog=examples("deviate watch", "deviate watch base --open", "deviate watch base --terminal"))
 @click.argument("name", required=False, shell_complete=experiment_names)
 @click.option("--terminal", is_flag=True, help="Show progress here instead of serving a page.")
 @click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")

@@ -148,7 +148,7 @@ def _joined(results: ForeignResults, broken: list[ForeignRun], labels: list[str]
         return results
     if len(groups) > 1:
         names = ", ".join(run.label for run in broken)
-        note = f"Left out, for nothing tells which experiment they belong to: {names} ({broken[0].broken})."
+        note = f"Left out, as their experiment is unknown: {names} ({broken[0].broken})."
         return msgspec.structs.replace(results, notes=[*results.notes, note])
     runs = [*results.runs, *(msgspec.structs.replace(run, group=next(iter(groups))) for run in broken)]
     if all(run.label in labels for run in runs):

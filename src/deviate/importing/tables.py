@@ -97,9 +97,9 @@ def _check_rows_identified(table: Table, roles: Roles, options: TableOptions) ->
     if options.mean_over and len(parts) == len(table.rows):
         return
     raise NotRuns(
-        f"nothing tells whether the {len(table.rows)} rows of {table.source} are runs, or the epochs, folds or "
-        "test examples of one run",
-        hint="name the column of the run or seed with --run-column, or type --rows runs or --rows iterations",
+        f"the {len(table.rows)} rows of {table.source} may be runs, or the epochs, folds or test examples of one run",
+        hint="name the column of the run or seed with --run-column, or type --rows runs or --rows iterations; if a "
+        "column names the recipe, such as model or method, add --experiment-column COLUMN",
     )
 
 
@@ -212,9 +212,10 @@ def _check_repeated(label: str, rows: list[Row], readings: list[Reading], roles:
     if not roles.iteration and options.rows != "iterations":
         most = max(keys.count(key) for key in set(keys))
         raise NotRuns(
-            f"{label} has {most} values of {readings[0].metric!r}, and nothing tells whether these are epochs, folds "
-            "or test examples",
-            hint="type --iteration-column COLUMN, --mean-over COLUMN, --where COLUMN=VALUE or --rows iterations",
+            f"{label} has {most} values of {readings[0].metric!r}: these may be epochs, folds, test examples or "
+            "several recipes",
+            hint="type --iteration-column COLUMN, --mean-over COLUMN, --experiment-column COLUMN, --where COLUMN=VALUE "
+            "or --rows iterations",
         )
     for name in _mixed(rows, roles):
         raise NotRuns(

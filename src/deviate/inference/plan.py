@@ -101,6 +101,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     #: Share of the runs that are lost, and its upper limit; None where nothing tells.
     lost: float | None = None
     lost_cautious: float | None = None
+    #: A number of runs that the user asked about.
+    asked_runs: int | None = None
 
 
 def read_plan(workspace: Workspace | None, name: str | None, options: PlanOptions) -> Plan:
@@ -154,6 +156,7 @@ def make_plan(options: PlanOptions, pilot: Pilot | None, command: str = "") -> P
         sd_differences=known.sd_differences,
         lost=known.lost,
         lost_cautious=known.lost_cautious,
+        asked_runs=options.runs,
     )
 
 

@@ -129,7 +129,7 @@ def example_variance(values: ArrayLike, level: float = DEFAULT_LEVEL) -> Example
 def _too_small(runs: int, examples: int) -> str:
     if runs < 2:
         return "one run has no variance"
-    return "one example does not tell runs from examples" if examples < 2 else ""
+    return "one example cannot separate runs from examples" if examples < 2 else ""
 
 
 def _mean_squares(table: Floats) -> _Squares:

@@ -177,10 +177,10 @@ def _verdict(observed: Sequence[Fingerprint | None], controlled: Sequence[Finger
         return "absent", ""
     if first is None and second is None:
         if any(controlled):
-            return "unknown", "nothing was drawn for it as the program is, but under control something is"
+            return "unknown", "the program as it is does not use it, but uses it when it is controlled"
         return "absent", ""
     if first is None or second is None:
-        return "unknown", "only one of two probes drew for it"
+        return "unknown", "only one of two probes used it"
     same = agree(first, second)
     if same is None:
         return (

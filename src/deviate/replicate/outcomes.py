@@ -15,7 +15,7 @@ from deviate.replicate.environment.command import looks_isolated
 from deviate.replicate.environment.masking import mask_lines, secrets_of
 from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.folders import RunFolder
-from deviate.replicate.workspace.records import read_events
+from deviate.replicate.workspace.records import TAIL, TICK, read_events, read_tail
 from deviate.replicate.workspace.run_files import (
     Cancelled,
     Completed,
@@ -68,7 +68,7 @@ def run_outcome(
     if ended.cause == "cancel":
         return Cancelled(**how, reason="you stopped it")
     if ended.cause == "timeout":
-        return TimedOut(**how, reason=f"it ran for longer than allowed and was ended after {ended.seconds:.1f} s")
+        return TimedOut(**how, reason=f"ended by the time limit; {_last_value(run)}")
     if ended.cause in _LIMITS:
         return Failed(**how, reason=f"{_LIMITS[ended.cause]} and was ended after {ended.seconds:.1f} s")
     if ended.status != 0:
@@ -88,6 +88,14 @@ def run_outcome(
             hint="free the disk or lift the limit, then run the same command with --retry-failed",
         )
     return Completed(**common)
+
+
+def _last_value(run: RunFolder) -> str:
+    """Say when the run recorded its last value: whether it was slow, or had stopped."""
+    tails = [tail for path in run.record_files() if len(tail := read_tail(path, TAIL))]
+    elapsed = [float(tail["elapsed"][tail["id"] >= TICK].max(initial=-1.0)) for tail in tails]
+    last = max(elapsed, default=-1.0)
+    return f"its last value was recorded after {last:.1f} s" if last >= 0 else "it recorded no value"
 
 
 def _taken(ended: Ended) -> dict[str, float]:

@@ -16,6 +16,7 @@ import msgspec
 
 from deviate.errors import RunElsewhere
 from deviate.replicate.checkpoints import keep_checkpoints, share_weights
+from deviate.replicate.environment.masking import secrets_of, star_file
 from deviate.replicate.events import Event, RunEnded, RunProgress, StepEnded
 from deviate.replicate.executors.executor import Executor, Handle, Slot
 from deviate.replicate.interrupts import StopRequests
@@ -219,12 +220,15 @@ class Worker:
         ended = active.ready.folder.read_ended()
         if ended is None:
             seconds = self._means.clock() - active.started
-            return Failed(seconds=seconds, reason="it is gone, and nothing tells how it ended")
+            return Failed(seconds=seconds, reason="its process is gone, and how it ended is unknown")
         if stop.count and self._means.hears_within and ended.cause is None:
             # What asks the worker to stop asks the command, too, which may even end well on that.
             ended = msgspec.structs.replace(ended, cause="cancel")
         source, options = self._part_source(active.part), self._means.options
         outcome = without_secrets(self._plain(active, ended), source.experiment.command, source.environment)
+        secrets = secrets_of(source.experiment.command, source.environment)
+        for path in active.ready.folder.text_files():
+            star_file(path, secrets)
         if isinstance(outcome, Cancelled):
             return msgspec.structs.replace(outcome, reason=self._means.cancelled)
         limit = {"timeout": options.timeout, "stall": options.stall, "memory": options.memory}

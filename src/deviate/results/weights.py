@@ -105,7 +105,7 @@ def weights_of(runs: Mapping[str, RunWeights], run: int, after: Moment | None = 
         raise BadOption(f"no weights of run {run} were kept", hint=f"runs with weights: {known or 'none'}")
     kept = by_index[run]
     if kept.reason:
-        raise BadOption(f"the weights of run {run} cannot be read: {kept.reason}", hint="make the run again")
+        raise BadOption(f"the weights of run {run} cannot be read: {kept.reason}", hint="repeat the run")
     moments = dict(_moments(kept))
     if after not in moments:
         known = ", ".join(map(str, kept.moments))

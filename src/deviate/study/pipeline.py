@@ -52,7 +52,7 @@ def run(
     workspace = Workspace(prepared.target.project)
     if isinstance(rule, Decided):
         if referee is None:
-            raise BadOption(f"--until {rule.text!r} needs somebody who compares", hint="use `deviate.run`")
+            raise BadOption(f"--until {rule.text!r} is for `deviate run` and `deviate.run`", hint="use `deviate.run`")
         referee.check(workspace, rule)
     if request.name is not None:
         workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written

@@ -6,6 +6,7 @@ import ast
 import functools
 import os
 import platform
+import re
 from datetime import datetime
 from pathlib import Path, PurePath
 
@@ -472,11 +473,12 @@ def _refuse_old_syntax(project: Path, entry: str) -> None:
             hint="divide it into several lines with names of their own",
         ) from problem
     except SyntaxError as problem:
+        text = (problem.text or "").strip()
         raise EntrySyntax(
-            f"{entry}:{problem.lineno}: Python {platform.python_version()} does not parse this: "
-            f"{(problem.text or '').strip()}",
-            hint="cuda(async=True) is cuda(non_blocking=True) since Python 3.7; for a newer syntax, install Deviate "
-            "with the Python that trains",
+            f"{entry}:{problem.lineno}: Python {platform.python_version()} does not parse this ({problem.msg}): {text}",
+            hint="cuda(async=True) is cuda(non_blocking=True) since Python 3.7"
+            if re.search(r"\basync\s*=", text)
+            else "correct the line; if it is newer syntax, install Deviate with the Python that trains",
         ) from problem
 
 

@@ -42,6 +42,10 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     changed: list[str] = []
 
 
+#: Names of scripts that say nothing of the experiment, or that read like a split of the data beside a metric's name.
+PLAIN_STEMS = frozenset({"train", "training", "trainer", "main", "run", "fit", "test", "eval", "evaluate"})
+
+
 def open_experiment(
     request: Request,
     prepared: Prepared,
@@ -71,7 +75,7 @@ def open_experiment(
         folder = workspace.experiment(latest.name) if latest else None
     if folder is None:
         other = "" if name else _other(workspace, proposal, snapshot)
-        name = name or _free_name(workspace, proposal.entry or _program_of(proposal.command))
+        name = name or free_name(workspace, proposal.entry or _program_of(proposal.command))
         folder = workspace.experiment(name)
         claim(folder)
         _create(folder, msgspec.structs.replace(proposal, name=name), snapshot)
@@ -216,10 +220,14 @@ def _differences(
         yield f"another [setup] in {FILE_NAME}"
 
 
-def _free_name(workspace: Workspace, entry: str) -> str:
-    """Name an experiment after its entry: ``train``, then ``train-2``."""
+def free_name(workspace: Workspace, entry: str) -> str:
+    """Name an experiment after its entry, or after the project where the entry's name would read like a metric.
+
+    ``resnet.py`` in ``cifar``: ``resnet``, then ``resnet-2``; ``train.py``: ``cifar``.
+    """
     pure = PurePosixPath(entry)
     stem = pure.parent.name if pure.stem == "__main__" else pure.stem
+    stem = workspace.project.name if stem.lower() in PLAIN_STEMS else stem
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-") or "experiment"
     taken = set(workspace.names())
     return next(

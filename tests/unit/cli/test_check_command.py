@@ -97,7 +97,7 @@ def test_what_is_not_known_fails_or_passes_as_asked(project):
     words = ("same", "--against", "main", "--metric", "val acc", "--max-drop", "0.1")
     done = run(*words)
     assert done.return_value == 1
-    assert "inconclusive (fails, as asked)" in done.stdout
+    assert "inconclusive (fails: --inconclusive fail)" in done.stdout
     assert "runs of each decide it in 4 of 5 cases" in " ".join(done.stdout.split())
     assert check(*words, "--inconclusive", "pass") == 0
     assert check("few", "--against", "main", "--metric", "val acc", "--max-drop", "30") == 1
@@ -183,12 +183,14 @@ def test_a_limit_that_lets_anything_pass_is_pointed_out_in_every_format():
 def test_the_distance_to_the_limit_says_on_which_side_of_it(direction):
     a, b = (side(label, [side_metric("m", BASE["val acc"], direction=direction)]) for label in ("new", "old"))
     within = why(check_side(a, b, GateOptions(drops={"m": Drop(3.0)}), ""))[1]
-    assert f"the mean is 3.0 {'above' if direction == 'higher' else 'below'} it, within the limit (90% CI of" in within
+    limit = "86.1" if direction == "higher" else "92.1"
+    assert "it is 3.0 (90% CI " in within
+    assert within.endswith(f") within the limit of {limit}.")
     worse = [value + (-4 if direction == "higher" else 4) for value in BASE["val acc"]]
     a = side("new", [side_metric("m", worse, direction=direction)])
     beyond = why(check_side(a, b, GateOptions(drops={"m": Drop(3.0)}), ""))[1]
-    assert "CI of the distance: 0." in beyond
-    assert f"{'below' if direction == 'higher' else 'above'} it, beyond the limit" in beyond
+    assert "it is 1.0 (90% CI " in beyond
+    assert beyond.endswith(f") beyond the limit of {limit}.")
 
 
 def test_a_p_near_alpha_is_not_written_as_alpha():
@@ -340,7 +342,7 @@ def test_weak_runs_are_left_out_and_let_nothing_pass(project):
     assert any(caveat.slug == "weak-runs" for caveat in gate_caveats(gate.facts))
     done = run("same", "--against", "main", "--metric", "val acc", "--max-drop", "30", "--weak", bar)
     assert done.return_value == 1
-    assert "Left out as was asked" in " ".join(done.stdout.split())
+    assert "Left out, as requested" in " ".join(done.stdout.split())
 
 
 def gate_of(values, excluded=0, failed=0, **options):

@@ -16,6 +16,8 @@ from deviate.cli.main import group
 from deviate.preflight import machine
 from deviate.project.config import FILE_NAME, Config, read_config
 from deviate.project.selection import extract
+from deviate.replicate.workspace.folders import Workspace
+from deviate.study.resume import free_name
 
 VALUES = {"test acc": [90.0, 91.0]}
 
@@ -94,7 +96,7 @@ def test_alone_in_a_project_it_says_what_is_missing_and_what_comes_next(folder):
     write_experiment(folder, "wider", VALUES)
     lines = typed().stdout.splitlines()
     assert len(lines) <= 12
-    (again,) = [line for line in lines if line.startswith("make the 1 failed runs again")]
+    (again,) = [line for line in lines if line.startswith("make the 1 failed run again")]
     assert "  deviate run -n 3 --vary algo+impl --name base --retry-failed " in again
     assert any(line.endswith("  deviate compare wider base") for line in lines)
 
@@ -194,3 +196,34 @@ def test_doctor_notes_a_full_disk(folder, monkeypatch):
     checks = {check.name: check for check in machine.check_machine(folder, {"PATH": ""})}
     assert checks["disk"].state == "note"
     assert "--discard-work" in checks["disk"].advice
+
+
+def test_a_report_without_a_name_is_of_the_only_experiment_or_lists_them(folder):
+    refused = typed("report").exception
+    assert (refused.message, refused.slug) == ("there is no experiment to report", "bad-option")
+    write_experiment(folder, "base", VALUES)
+    assert typed("report").stdout.startswith("base  ")
+    write_experiment(folder, "wider", VALUES)
+    refused = typed("report").exception
+    assert refused.message == "there are 2 experiments: name one"
+    assert refused.hint.endswith("the newest first: base, wider")
+
+
+def test_a_check_without_a_metric_names_those_there_are(folder):
+    for name in ("base", "wider"):
+        write_experiment(folder, name, {"train loss": [0.3, 0.2], "test acc": [90.0, 91.0]})
+    refused = typed("check", "wider", "--against", "base").exception
+    assert refused.message == "a check needs a metric"
+    assert refused.hint.startswith("type for example --metric 'test acc' --max-drop 0.5; metrics: test acc, train loss")
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [("train.py", "cifar"), ("src/Main.py", "cifar"), ("resnet.py", "resnet"), ("net/__main__.py", "net")],
+)
+def test_an_experiment_is_named_after_its_script_or_its_project(tmp_path, entry, name):
+    workspace = Workspace(tmp_path / "cifar")
+    assert free_name(workspace, entry) == name
+    workspace.experiment(name).path.mkdir(parents=True)
+    workspace.experiment(name).experiment_file.touch()
+    assert free_name(workspace, entry) == f"{name}-2"

@@ -75,7 +75,7 @@ def test_without_targets_only_churn_is_known():
 @pytest.mark.parametrize(("given", "reason"), [(Withheld("others"), "others"), (every(RUNS[:, :1]), ONE_PASS)])
 def test_what_is_withheld_says_why(given, reason):
     (sentence,) = learning_sentences(learning_facts(given, 0.95))
-    assert sentence == f"How predictions went over the evaluations is not known: {reason}."
+    assert sentence == f"The course of the predictions over the evaluations is unknown: {reason}."
 
 
 def test_passes_that_not_all_runs_made_are_counted():

@@ -93,7 +93,7 @@ def test_runs_that_are_all_alike_in_the_mean_have_no_interval():
 
 @pytest.mark.parametrize(
     ("table", "reason"),
-    [([[1, 0, 1]], "one run has no variance"), ([[1], [0]], "one example does not tell runs from examples")],
+    [([[1, 0, 1]], "one run has no variance"), ([[1], [0]], "one example cannot separate runs from examples")],
 )
 def test_what_cannot_be_divided_is_none_with_a_reason(table, reason):
     parts = example_variance(table)

@@ -43,7 +43,7 @@ def test_each_verdict_has_a_sentence_with_its_factors():
         "Varies between runs: init.",
         "Pinned, the same in every run: shuffle.",
         "Not present: layers.",
-        "Cannot tell: other.",
+        "Unknown: other.",
     ]
 
 
@@ -52,7 +52,7 @@ def test_control_is_claimed_only_of_factors_that_were_held_and_varied():
     assert answer(controlled)[-1] == "Deviate can hold each source that is present, and vary it alone."
     # What was not tried is named; a factor that is not there is not asked for.
     assert answer(controlled, factor("layers", "absent"))[-1].startswith("Deviate can hold each source")
-    untold = "Not known is whether Deviate can hold and vary alone: shuffle."
+    untold = "Unknown whether Deviate can hold and vary alone: shuffle."
     assert answer(controlled, factor("shuffle", held=True))[-1] == untold
     assert answer(controlled, factor("shuffle", held=False))[-1] == (
         "Deviate cannot hold, or cannot vary alone: shuffle."
@@ -62,9 +62,9 @@ def test_control_is_claimed_only_of_factors_that_were_held_and_varied():
 
 @pytest.mark.parametrize(
     ("changes", "text"),
-    [({"held": True, "moved": True}, "holds still, varies alone"),
-     ({"held": False, "moved": False}, "does not hold still, does not vary"),
-     ({"moved": True, "leaks": ["data"]}, "varies, moves data too"), ({}, "")],
+    [({"held": True, "moved": True}, "held, varied alone"),
+     ({"held": False, "moved": False}, "not held, not varied"),
+     ({"moved": True, "leaks": ["data"]}, "varied, changes data too"), ({}, "")],
 )  # fmt: skip
 def test_what_was_tried_of_a_factor(changes, text):
     assert control_text(factor(**changes)) == text
@@ -95,7 +95,7 @@ LINE = Suspect(file="train.py", line=3, kind="hash", text="set(names)")
     ("changes", "text"),
     [({"kind": "hash", "lines": [LINE], "difference": FIRST},
       "Values differ between runs by hashes of strings (PYTHONHASHSEED) (`set(names)` at train.py:3). The first "
-      "difference: loss in iteration 3. Deviate holds them, and varies them with `other`."),
+      "difference: loss in the 4th iteration. Deviate holds them, and varies them with `other`."),
      ({"kind": "leftovers", "here": False, "files": ["best.pt"]},
       "In a folder that was used before, values differ: a run finds best.pt. Deviate gives each run a folder of its "
       "own."),
@@ -104,10 +104,10 @@ LINE = Suspect(file="train.py", line=3, kind="hash", text="set(names)")
      ({"kind": "clock", "here": False}, "Values depend on the time."),
      ({"kind": "threads", "held": False}, "Values differ between runs by the order in which threads finish. Runs "
       "differ by it under Deviate, too."),
-     ({"kind": "unknown", "tried": False}, "Two probes drew the same and report other values, by an unknown cause. "
-      "Without --quick, audit looks for the cause."),
-     ({"kind": "unknown"}, "Two probes drew the same and report other values, by an unknown cause; holding still what "
-      "Deviate can hold does not help.")],
+     ({"kind": "unknown", "tried": False}, "Two probes with equal draws report different values, for an unknown "
+      "reason. Without --quick, audit looks for the cause."),
+     ({"kind": "unknown"}, "Two probes with equal draws report different values, for an unknown reason; "
+      "holding what Deviate can hold does not help.")],
 )  # fmt: skip
 def test_a_cause_says_what_it_does_and_whether_deviate_holds_it(changes, text):
     assert cause_text(Cause(**changes)) == text
@@ -119,7 +119,7 @@ def test_the_page_has_workers_probes_draws_and_what_pins_by_nothing():
     ended = msgspec.structs.replace(probe, name="control", ended="limit")
     draw = ReachedDraw(factor="other", call="random.gauss", file="train.py", line=6)
     shown = audit(
-        factor("init", "pinned", why="only one of two probes drew for it"), workers=[workers], probes=[probe, ended],
+        factor("init", "pinned", why="only one of two probes used it"), workers=[workers], probes=[probe, ended],
         draws_left=[draw], causes=[Cause(kind="clock")], gpu=True,
     )  # fmt: skip
     written = repr(audit_view(shown).page().sections)
@@ -142,7 +142,7 @@ def test_the_probes_are_counted_by_what_was_done_with_them():
     probes = [Probe(name=name, ended="completed", seconds=1, iterations=1, fingerprints={}) for name in names]
     assert audit_method(audit(probes=probes)) == (
         "The sources of nondeterminism were read off the fingerprints of 7 short probe runs: 2 as it is, 2 with every "
-        "source held fixed, 2 with one source varied and 1 with something else held still or changed."
+        "source held fixed, 2 with one source varied and 1 with something else held or changed."
     )
 
 

@@ -246,7 +246,7 @@ def test_a_command_whose_end_nothing_tells_is_a_failed_run(folder, clock):
     executor._supervisor._watched.clear()  # What watched it is gone.
     outcome = ended(events)["control-0"]
     assert isinstance(outcome, Failed)
-    assert "nothing tells how it ended" in outcome.reason
+    assert "how it ended is unknown" in outcome.reason
 
 
 def test_a_run_nothing_was_heard_from_is_not_measured(folder, clock):

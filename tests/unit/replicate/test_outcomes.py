@@ -1,5 +1,7 @@
 """From the end of a command to the outcome of a run."""
 
+import struct
+
 import pytest
 
 from deviate.experiment import Run
@@ -26,14 +28,14 @@ def copy(tmp_path):
     return place
 
 
-def verdict(tmp_path, status, words=("python", "t.py"), started=True, stderr=""):
+def verdict(tmp_path, status, words=("python", "t.py"), started=True, stderr="", cause=None):
     run = RunFolder(tmp_path / "run", Run(variant="control", index=0))
     run.path.mkdir(exist_ok=True)
     run.stderr_file.write_text(stderr)
     if started:
         (run.path / "events-1-1.jsonl").write_text('{"event":"start"}\n')
     (tmp_path / "project").mkdir(exist_ok=True)
-    end = Ended(status=status, cause=None, seconds=1.5)
+    end = Ended(status=status, cause=cause, seconds=1.5)
     snapshot = describe(tmp_path / "project")
     return run_outcome(
         end, run, words=words, copy=run.work, cwd=run.work, source=run.work, snapshot=snapshot, warnings=["w"]
@@ -115,3 +117,11 @@ def test_a_path_that_is_nowhere_gives_no_hint(project, copy):
 def test_signals_without_a_name_are_numbered():
     assert signal_name(9) == "SIGKILL"
     assert signal_name(999) == "signal 999"
+
+
+def test_a_run_that_was_ended_by_the_clock_says_when_its_values_stopped(tmp_path):
+    assert verdict(tmp_path, -9, cause="timeout").reason == "ended by the time limit; it recorded no value"
+    records = [(-1, 0, 0.1, 0.0), (0, 0, 0.4, 2.5), (-2, 1, 1.4, 80.0)]
+    (tmp_path / "run" / "records-1-1.bin").write_bytes(b"".join(struct.pack("<iidd", *each) for each in records))
+    outcome = verdict(tmp_path, -9, cause="timeout")
+    assert outcome.reason == "ended by the time limit; its last value was recorded after 0.4 s"

@@ -60,7 +60,7 @@ def test_only_the_metrics_that_are_asked_for_are_told_of_and_the_rest_is_counted
     assert made.metrics_chosen == ["test loss"]
     assert "test loss" in made.variants[0].headline[0]
     (note,) = [warned.message for warned in made.warnings if warned.slug == "metrics-chosen"]
-    assert note == "1 of 2 metrics shown, as asked for; left out: test acc."
+    assert note == "1 of 2 metrics shown, as requested; left out: test acc."
     assert not [warned for warned in document().warnings if warned.slug == "metrics-chosen"]
 
 

@@ -103,7 +103,7 @@ def test_terminal_keeps_to_the_width_and_names_the_verdict(width):
 
 def test_terminal_shows_means_in_80_columns():
     head = next(line for line in terminal(comparison(), 80).splitlines() if line.startswith("metric"))
-    assert head.split() == ["metric", "baseline", "proposed", "p", "verdict"]
+    assert head.split() == ["metric", "baseline", "proposed", "verdict"]
 
 
 def test_names_of_users_are_made_harmless():
@@ -154,7 +154,7 @@ def test_a_table_for_programs_has_the_words_that_people_read():
     assert (x["verdict"], x["differs"], x["shown_verdict"]) == (
         "no difference shown",
         "true",
-        "differs, better unknown",
+        "differs, direction unknown",
     )
     assert (few["differs"], few["shown_verdict"]) == ("", "too few runs")
     for name in ("terminal", "md", "html"):

@@ -16,6 +16,7 @@ from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.text.metric_text import MetricText, places
 from deviate.report.text.words import code
 from deviate.report.writers import latex as writer
+from deviate.report.writers.latex_styles import STYLES, render_styled
 from deviate.report.writers.latex_table import ROWS, latex_table
 from deviate.report.writers.latex_text import latex, latex_prose, number
 
@@ -184,3 +185,21 @@ def test_pdflatex_takes_all_of_it(tmp_path):
     parts = [render_latex(case()) for case in (cases.usual, cases.sources, cases.troubled, cases.single)]
     parts += [render_latex(nasty)]
     assert compile_paper(tmp_path, *parts) > 10_000
+
+
+def test_a_style_has_its_width_of_tables_and_answers_its_own_checklist():
+    page = experiment_page(cases.usual().facts, "paper")
+    texts = {name: render_styled(page, name) for name in STYLES}
+    assert {name: r"\begin{table*}" in text for name, text in texts.items()} == {
+        "neurips": False, "icml": True, "jmlr": False,
+    }  # fmt: skip
+    assert r"\begin{table}" in texts["neurips"]
+    assert [f"question {number}: justification" in texts["neurips"] for number in (3, 4, 6, 7, 8)] == [
+        False,
+        *[True] * 4,
+    ]
+    assert "How were hyper-parameters chosen? Not known to Deviate." in texts["neurips"]
+    assert "checklist" not in texts["icml"]
+    assert "How many training runs" in texts["jmlr"]
+    assert "Which factors of variability" not in texts["jmlr"]
+    assert all(r"\paragraph{Methods.}" in text for text in texts.values())

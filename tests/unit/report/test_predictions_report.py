@@ -192,7 +192,7 @@ def test_a_comparison_says_in_which_group_most_answers_change():
     text = text_of(comparison_page(comparison, "full"), markdown.render_markdown)
     assert f"Most labels change in group half=first: {100 * first.between.value:.0f}% of its 30 examples." in text
     assert "| group | examples | accuracy of a | accuracy of b | changed | beyond | p | verdict |" in text
-    assert "The accuracy of b is higher on half=first (1 of 2 groups; explored, not claimed)." in text
+    assert "The accuracy of b is higher on half=first (1 of 2 groups; exploratory)." in text
     assert "adjusted over 2 tests of groups (Holm)." in text
     known = json.loads(comparison_json(comparison))["predictions"]
     assert [(each["name"], each["verdict"]) for each in known["groups"]] == [

@@ -183,7 +183,7 @@ def test_runs_that_differ_though_nothing_was_drawn_have_an_unseen_cause(factor):
     said = remarks(document(factor, runs, parted, (0.5, 0.25)))
     assert "factor-absent" not in said
     message = said["unseen-cause"].message
-    assert "yet these runs differ: the first difference: loss in iteration 3: 0.5" in message
+    assert "yet these runs differ: the first difference: loss in the 4th iteration: 0.5" in message
     assert ("PYTHONHASHSEED" in message) == (factor == "other")
 
 
@@ -228,7 +228,9 @@ def test_runs_that_end_alike_and_differ_on_the_way_are_not_bit_identical():
     parted = Identity(runs=["init-0", "init-1"], values=9, differences=[first], classes=[["init-0"], ["init-1"]])
     said = remarks(document("init", runs, parted, (0.5, 0.5)))
     assert "runs-identical" not in said
-    assert "yet these runs differ: the first difference: test acc in iteration 0" in said["metric-identical"].message
+    assert (
+        "yet these runs differ: the first difference: test acc in the 1st iteration" in said["metric-identical"].message
+    )
 
 
 def test_batches_that_follow_from_the_weights_break_no_promise():
@@ -303,14 +305,14 @@ def test_runs_without_a_value_are_not_called_identical():
 
 def test_the_first_record_that_differs_is_told_with_both_values():
     assert statement("control", parted("control")) == (
-        "3 runs, of 2 kinds in what they reported; the first difference: test acc in iteration 4: 0.5 in control-2, "
-        "0.25 in control-0."
+        "3 runs with 2 different results; the first difference: test acc in the 5th iteration: 0.5 in "
+        "control-2, 0.25 in control-0."
     )
     assert "before the main loop" in statement("control", parted("control", iteration=-1))
     unplaced = parted("control", iteration=-1, placed=False)
     assert "the first difference: test acc: 0.5 in control-2" in statement("control", unplaced)
     assert statement("init", parted("init", iteration=-1, placed=False)) == (
-        "3 runs, of 2 kinds in what they reported, in test acc."
+        "3 runs with 2 different results, in test acc."
     )
     ended = statement("control", parted("control", value=None))
     assert "which control-0 reports and control-2 does not" in ended
@@ -326,7 +328,7 @@ def test_equal_values_and_other_final_weights_are_not_called_identical():
 
 
 def test_where_draws_vary_the_place_is_told_and_not_the_values():
-    assert statement("init", parted("init")).endswith("from test acc in iteration 4 on.")
+    assert statement("init", parted("init")).endswith("from test acc in the 5th iteration on.")
 
 
 def test_impl_without_a_gpu_has_no_noise():

@@ -93,7 +93,7 @@ def test_runs_as_they_are_and_variants_of_other_versions():
     factors = factors_of(facts.facts)
     assert factors.varied == ["whatever the program leaves to chance"]
     assert factors.caveats[0].startswith("The program's own seeds were left alone: where it seeds itself, runs repeat")
-    assert "What they draw is not looked at; --vary algo+impl shows what other seeds would change." in said
+    assert "Deviate did not look at their random numbers; --vary algo+impl shows what other seeds would change." in said
     unknown = structs.replace(facts.facts, variant="other-version")
     assert factors_of(unknown).caveats == ["The variant other-version is not known to this version."]
     samples = {"as-is": {"test acc": [97.0] * 3, "test loss": [0.1, 0.2, 0.3]}}

@@ -349,7 +349,7 @@ def test_the_format_wins_over_the_name_of_the_file(tmp_path):
 
 
 def test_an_unknown_format_is_refused_with_the_right_ones(tmp_path):
-    with pytest.raises(BadOption, match="terminal, md, tex, json, html, csv, summary") as refused:
+    with pytest.raises(BadOption, match="terminal, md, tex, neurips, icml, jmlr, json, html, csv, summary") as refused:
         find_writer("docx", None, OFFERED)
     assert refused.value.exit_status == 2
     with pytest.raises(BadOption, match=r"'a.docx' does not say .* \.md"):

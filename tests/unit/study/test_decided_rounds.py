@@ -48,7 +48,7 @@ def test_somebody_must_compare(tmp_path):
     request = Request(
         command=[sys.executable, "train.py"], project=tmp_path, here=tmp_path, until="decided against base"
     )
-    with pytest.raises(BadOption, match="needs somebody who compares"):
+    with pytest.raises(BadOption, match=r"is for `deviate run` and `deviate\.run`"):
         run(request)
 
 

@@ -113,7 +113,7 @@ class Classifier:
     def by_call(self, drawn: Drawn) -> Role | None:
         """Tell by a function of a library that serves one factor only."""
         if drawn.gives in {"data", "init", "layers", "augment"}:
-            role = Role(drawn.gives, f"{drawn.call} is for nothing else")
+            role = Role(drawn.gives, f"{drawn.call} serves this factor only")
             return self._in_time(role, drawn) if ".make_" in drawn.call else role
         if drawn.gives == "action":
             return Role("other", "an action is drawn")
@@ -177,7 +177,7 @@ class Classifier:
         if drawn.gives != "order":
             return None
         if drawn.into is not None and (moment == "during" or enclosing_loops(drawn.site.nesting)):
-            return Role("shuffle", f"{dotted_text(drawn.into) or 'it'} is shuffled again and again")
+            return Role("shuffle", f"{dotted_text(drawn.into) or 'it'} is shuffled repeatedly")
         if drawn.call.rpartition(".")[2] in PERMUTATIONS and self.moments.once_an_iteration(drawn.site):
             return Role("shuffle", "an order is drawn in each iteration of the main loop")
         return None

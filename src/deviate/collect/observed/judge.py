@@ -147,7 +147,7 @@ def _verdict(seen: _Seen, data: str) -> tuple[JudgedKind, str]:
         return "counter", "it leads lines of several kinds and never goes down, as the clock of a log"
     words = set(words_of(name))
     if words & _LISTS["forecasts"]:
-        return "progress", "a forecast of the time that is left"
+        return "progress", "an estimate of the time left"
     if _is_of_log(seen):
         return "identifier", "a whole number in front of a log message"
     changes = seen.varies or seen.varies_within
@@ -156,7 +156,7 @@ def _verdict(seen: _Seen, data: str) -> tuple[JudgedKind, str]:
     if seen.slot.role == "total" and not seen.varies:
         return "total", "the whole of a fraction, equal in all runs"
     if _is_counter(seen):
-        return "counter", "numbers that only go up, of a name that counts"
+        return "counter", "rising numbers with the name of a counter"
     if is_schedule(name):
         return "setting", "the name is of a schedule or setting"
     if data:
@@ -181,7 +181,7 @@ def _of_equal_runs(seen: _Seen) -> tuple[JudgedKind, str]:
     if is_metric or not seen.whole or _unit_costs(seen.slot):
         return "metric", "it varies within a run" + (", and the name is of a metric" if is_metric else "")
     if is_counting(name):
-        return "counter", "whole numbers, of a name that counts"
+        return "counter", "whole numbers with the name of a counter"
     if len(seen.values) > 1:
         return "constant", "the same whole numbers in all runs, and no name of a metric"
     return "metric", "it varies within a run"

@@ -28,6 +28,7 @@ from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.lock import locked_looks
 from deviate.replicate.workspace.looks import RecordedLooks
 from deviate.results.groups import GroupOptions
+from deviate.results.order import main_first
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +58,13 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         return [*self.metrics, *(group.accuracy for group in (self.groups.groups if self.groups else []))]
 
 
+def _without_metric(side: Side) -> BadOption:
+    """Return the error for a check without a metric, with those there are; the main one stands in the example."""
+    names = [sample.name for sample in main_first(side.samples)]
+    example = f"type for example --metric {shlex.quote(names[0])} --max-drop 0.5" if names else DROP_HINT
+    return BadOption("a check needs a metric", hint=f"{example}; metrics: {', '.join(names) or 'none'}")
+
+
 def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) -> Gate:
     """Infer whether one experiment is worse than another, each ``NAME`` or ``NAME:VARIANT``, by more than is allowed.
 
@@ -69,11 +77,11 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
     BadOption
         If the options do not fit each other or the experiments.
     """
-    if not options.drops:
-        raise BadOption("a check needs a metric", hint=f"{DROP_HINT}; `deviate report {a}` lists the metrics")
     check_options(options)
     with locked_looks(workspace):
         checked, other = read_sides(workspace, (a, against), options.samples, GroupOptions(sources=options.groups))
+        if not options.drops:
+            raise _without_metric(checked)
         before = read_checks(workspace, checked, other)
         gate = check_side(checked, other, options, shlex.join(["deviate", "check", a, "--against", against]), before)
         unrecorded = record_look(workspace, checked, other, before)

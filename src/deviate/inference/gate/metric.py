@@ -72,7 +72,7 @@ class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     passed: bool
     #: Runs a side that would decide it, if the means are as they seem; None where it is decided, or nothing tells.
     runs_needed: int | None
-    #: Each run gave exactly the value of the run of B that shares its draws.
+    #: Each run gave exactly the value of the run of B with the same random numbers.
     same: bool
     #: All runs that ended, in whatever way.
     ended_a: int

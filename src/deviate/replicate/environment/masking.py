@@ -7,8 +7,10 @@ are no secrets: a command with another one of these is another command.
 
 from __future__ import annotations
 
+import mmap
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 #: What stands for a secret.
 STARS = "***"
@@ -104,10 +106,21 @@ def is_secret(name: str) -> bool:
     return _NAME.fullmatch(words) is not None or _NAME.fullmatch(re.split(r"[.:/]", spread.lower())[-1]) is not None
 
 
+def is_secret_variable(name: str) -> bool:
+    """Tell whether a variable of that name holds a secret; a token there is none of a vocabulary.
+
+    Examples
+    --------
+    >>> is_secret_variable("MY_TOKEN"), is_secret_variable("TOKENIZERS_PARALLELISM")
+    (True, False)
+    """
+    return is_secret(name) or name.upper().endswith("_TOKEN")
+
+
 def mask_variables(variables: Mapping[str, str | None]) -> dict[str, str | None]:
     """Return variables with stars in place of secrets, None where one was taken away."""
     return {
-        name: value if value is None else STARS if is_secret(name) else mask_text(value)
+        name: value if value is None else STARS if is_secret_variable(name) else mask_text(value)
         for name, value in variables.items()
     }
 
@@ -120,7 +133,7 @@ def secrets_of(command: Sequence[str], environment: Mapping[str, str]) -> list[s
         if word != masked
         for found in _hidden(word, masked)
     }
-    named = {value for name, value in environment.items() if is_secret(name)}
+    named = {value for name, value in environment.items() if is_secret_variable(name)}
     return sorted((each for each in typed | named if len(each) >= SHORTEST), key=lambda each: (-len(each), each))
 
 
@@ -140,3 +153,21 @@ def mask_lines(lines: Iterable[str], secrets: Sequence[str]) -> list[str]:
             line = line.replace(secret, STARS)
         masked.append(mask_text(line))
     return masked
+
+
+#: The same shapes in the bytes of a log.
+_SHAPES_IN_BYTES = tuple(re.compile(shape.pattern.encode()) for shape in (_SHAPE, _URL))
+
+
+def star_file(path: Path, secrets: Sequence[str]) -> None:
+    """Write stars over `secrets`, and over others that are known by shape, in a file that keeps its length.
+
+    Records say where the output stood when an iteration began, so nothing in a log may move.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return
+    patterns = [*(re.compile(re.escape(secret.encode())) for secret in secrets), *_SHAPES_IN_BYTES]
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as content:
+        for pattern in patterns:
+            for start, end in [match.span() for match in pattern.finditer(content)]:
+                content[start:end] = b"*" * (end - start)

@@ -134,5 +134,6 @@ def _busy(descriptor: int, what: str) -> WorkspaceBusy:
         return WorkspaceBusy(f"another deviate works on {what}", hint="wait until it has ended")
     return WorkspaceBusy(
         f"another deviate works on {what}: process {holder.pid}, {holder.command}",
-        hint=f"wait until it has ended, or stop it: kill {holder.pid}",
+        hint="wait until it has ended, follow it with `deviate watch`, make another experiment with --name, or stop "
+        f"it: kill {holder.pid}",
     )

@@ -20,7 +20,7 @@ from deviate.report.figures.scales import (
 )
 from deviate.report.figures.views import chart, flattened, number, tips, view, word
 from deviate.report.numbers import show
-from deviate.report.text.words import count
+from deviate.report.text.words import count, ordinal
 
 HEIGHT = 200
 
@@ -195,4 +195,4 @@ def _parted(variant: VariantCurves) -> str:
     if parting.iteration is None:
         return f" The runs are equal at all {count(parting.compared, 'iteration')} compared."
     apart = show(float(f"{parting.apart:.{APART_DIGITS}g}"))
-    return f" The runs differ from iteration {parting.iteration} on, there by {apart}."
+    return f" The runs differ from the {ordinal(parting.iteration + 1)} iteration on, there by {apart}."

@@ -86,10 +86,9 @@ def caveat_count(sections: Iterable[Section]) -> str:
     return " · ".join(count(number, kind) for number, kind in counts if number)
 
 
-def more_blocks(notes: int, *others: str) -> list[Block]:
-    """Say what ``-v`` shows beside: notes, and the `others`."""
-    shown = listed([*([count(notes, "note")] if notes else []), *others])
-    return [Sentences(sentences=[f"Add -v for {shown}."], emphasis="quiet")] if shown else []
+def more_blocks(*parts: str) -> list[Block]:
+    """Say what ``-v`` shows beside."""
+    return [Sentences(sentences=[f"Add -v for {listed(parts)}."], emphasis="quiet")] if parts else []
 
 
 def caveat_blocks(caveats: Iterable[Caveat]) -> list[Block]:

@@ -26,7 +26,7 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.pages.cells import TRUST, caveat_blocks, caveat_count, columns, more_blocks, number
-from deviate.report.text.caveat import is_on_screen
+from deviate.report.text.caveat import counted_caveats, split_caveats
 from deviate.report.text.gate import (
     churn_sentences,
     failure_sentences,
@@ -90,17 +90,18 @@ def _brief(gate: Gate) -> Section:
 
 
 def _screen(gate: Gate) -> Section:
-    """Return the answer, the outcomes with their reasons, conditions in short, and warnings."""
+    """Return the answer, the outcomes with their reasons, what may fail beside them, and the first warnings."""
     outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
-    caveats = gate_caveats(gate)
+    shown, others = split_caveats(gate_caveats(gate))
+    silent = not gate.failures.failed and gate.failures.allowed is None
     return Section(
         slug="answer",
         blocks=[
             outcome,
             *_reasons(gate),
-            *_conditions(gate, most=1),
-            *caveat_blocks(filter(is_on_screen, caveats)),
-            *more_blocks(sum(not is_on_screen(each) for each in caveats), "what these runs can show of failures"),
+            *_conditions(gate, most=1)[silent:],
+            *caveat_blocks(shown),
+            *more_blocks(*counted_caveats(others), "what these runs can show of failures"),
         ],
     )
 

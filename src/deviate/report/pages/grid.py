@@ -24,7 +24,7 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.pages.cells import TRUST, caveat_blocks, caveat_count, columns, more_blocks, number
-from deviate.report.text.caveat import is_on_screen
+from deviate.report.text.caveat import counted_caveats, split_caveats
 from deviate.report.text.grid import (
     best_sentence,
     effects_sentence,
@@ -71,22 +71,21 @@ def grid_page(grid: Grid, reader: Reader) -> Page:
 def _terminal(grid: Grid, *, in_full: bool) -> Section:
     """Return the answer and what is claimed; in full also what is explored, how it was tested, and all notes."""
     caveats = grid_caveats(grid)
+    on_screen, others = split_caveats(caveats)
     shown = [metric for metric in grid.metrics if in_full or metric.claimed]
     tables = [table for metric in shown for table in _tables(metric, grid)]
     explored = len(grid.metrics) - len(shown)
     rest: list[Block] = (
         [Sentences(sentences=grid_methods(grid), emphasis="quiet")]
         if in_full
-        else more_blocks(
-            sum(not is_on_screen(each) for each in caveats), *([count(explored, "more metric")] if explored else [])
-        )
+        else more_blocks(*counted_caveats(others), *([count(explored, "more metric")] if explored else []))
     )
     return Section(
         slug="answer",
         blocks=[
             Sentences(sentences=grid_headline(grid), listed=True),
             *tables,
-            *caveat_blocks(each for each in caveats if in_full or is_on_screen(each)),
+            *caveat_blocks(caveats if in_full else on_screen),
             *rest,
         ],
     )
@@ -120,7 +119,7 @@ def _figure(metric: GridMetric, grid: Grid) -> Figure | None:
 
 
 def _explored(metric: GridMetric) -> str:
-    return "" if metric.claimed else " (explored, not claimed)"
+    return "" if metric.claimed else " (exploratory)"
 
 
 def _tables(metric: GridMetric, grid: Grid) -> list[Table]:

@@ -27,7 +27,7 @@ from deviate.report.page import (
 from deviate.report.pages.cells import caveat_count, number
 from deviate.report.strips import spark
 from deviate.report.text.live import live_sentences, live_state
-from deviate.report.text.words import count
+from deviate.report.text.words import count, ordinal
 from deviate.results.live import LiveExperiment, LiveRun
 
 #: Runs that a terminal lists; those under way come first.
@@ -92,7 +92,7 @@ def _cells(run: LiveRun, *, terminal: bool) -> list[Cell]:
     return [
         Cell(run.name),
         Cell(run.state, emphasis=_EMPHASES.get(run.state, "bad")),
-        number(UNKNOWN if run.iteration is None else str(run.iteration), run.iteration),
+        number(UNKNOWN if run.iteration is None else ordinal(run.iteration + 1), run.iteration),
         number(UNKNOWN if run.seconds is None else show_seconds(run.seconds), run.seconds),
         number(UNKNOWN if latest is None else show(float(f"{latest:.{_DIGITS}g}")), latest),
         *([Cell(spark(run.iterations, run.values))] if terminal else []),

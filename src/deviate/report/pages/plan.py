@@ -22,6 +22,10 @@ from deviate.report.page import (
 )
 from deviate.report.pages.cells import more_blocks, number, remark_blocks
 from deviate.report.text.plan import answer_sentence, pilot_sentence, plan_notes, question_text, runs_text
+from deviate.report.text.words import count
+
+#: Numbers of runs that a screen has no room for.
+LEFT_OUT_ON_SCREEN = (8, 50)
 
 
 def plan_page(plan: Plan, reader: Reader) -> Page:
@@ -30,16 +34,18 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
     sentences = [answer_sentence(answer, plan) for answer in plan.answers]
     answers: list[Block] = [Answer(sentences=sentences, listed=True, figure=_key_figure(plan))] if sentences else []
     notes = remark_blocks(Remark(message=note, severity="note") for note in plan_notes(plan))
-    table = _ladder(plan, lines=reader in AT_TERMINAL)
+    table = _ladder(plan, reader)
     if reader in AT_TERMINAL:
-        below = more_blocks(len(plan_notes(plan))) if reader == "screen" else notes
+        below = (
+            more_blocks(count(len(plan_notes(plan)), "note"), "all numbers of runs") if reader == "screen" else notes
+        )
         sections = [Section(slug="answer", blocks=[*pilot, *answers, table, *below])]
     else:
         figure = _figure(plan) if reader == "full" else []
         sections = [
             Section(slug="answer", title="In short", blocks=[*answers, *pilot, *figure]),
             Section(slug="ladder", title="What numbers of runs can show", blocks=[table]),
-            Section(slug="notes", title="What to know to read the numbers", blocks=notes),
+            Section(slug="notes", title="Notes", blocks=notes),
             *([Section(slug="again", title="How to get this again", blocks=[Code(lines=[plan.command])])]
               if plan.command and reader == "full" else []),
         ]  # fmt: skip
@@ -59,7 +65,10 @@ def _figure(plan: Plan) -> list[Block]:
     return [Drawing(figure=plan_figure(plan))]
 
 
-def _ladder(plan: Plan, *, lines: bool) -> Table:
+def _ladder(plan: Plan, reader: Reader) -> Table:
+    lines = reader in AT_TERMINAL
+    left_out = {*LEFT_OUT_ON_SCREEN} - {plan.asked_runs} if reader == "screen" else set()
+    rungs = [rung for rung in plan.ladder if rung.runs not in left_out]
     unit = f" ({plan.unit})" if plan.unit else ""
     level, power = show_level(1 - plan.alpha), show_percent(plan.power)
     heads = [
@@ -75,7 +84,7 @@ def _ladder(plan: Plan, *, lines: bool) -> Table:
         columns=[
             Column(head=head if lines else head.replace("\n", " "), sacrifice=sacrifice) for head, sacrifice in heads
         ],
-        rows=[_rung(rung, timed=plan.seconds is not None) for rung in plan.ladder],
+        rows=[_rung(rung, timed=plan.seconds is not None) for rung in rungs],
     )
 
 

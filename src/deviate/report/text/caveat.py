@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from deviate.report.text.words import count
+
 Severity = Literal["warning", "note"]
 
 
@@ -26,9 +28,32 @@ class Caveat(msgspec.Struct, frozen=True, kw_only=True):
 ASKED_FOR = frozenset({"finite-test", "weak-runs"})
 
 
-def is_on_screen(caveat: Caveat) -> bool:
-    """Whether a screen shows the caveat; it counts the others."""
-    return caveat.severity == "warning" or caveat.slug in ASKED_FOR
+#: Warnings that a screen shows; it counts the others.
+WARNINGS_ON_SCREEN = 2
+
+
+def split_caveats(caveats: Iterable[Caveat]) -> tuple[list[Caveat], list[Caveat]]:
+    """Return the first warnings and the notes that were asked for, which a screen shows, and the other caveats."""
+    listed = list(caveats)
+    warnings = [caveat for caveat in listed if caveat.severity == "warning"]
+    shown = [
+        *warnings[:WARNINGS_ON_SCREEN],
+        *(caveat for caveat in listed if caveat.severity == "note" and caveat.slug in ASKED_FOR),
+    ]
+    return shown, [caveat for caveat in listed if caveat not in shown]
+
+
+def counted_caveats(caveats: Iterable[Caveat]) -> list[str]:
+    """Count the caveats that a screen does not show.
+
+    Examples
+    --------
+    >>> counted_caveats([Caveat(slug="a", message="A."), Caveat(slug="b", message="B.", severity="note")])
+    ['1 more warning', '1 note']
+    """
+    severities = [caveat.severity for caveat in caveats]
+    counts = ("more warning", severities.count("warning")), ("note", severities.count("note"))
+    return [count(number, noun) for noun, number in counts if number]
 
 
 def together(caveats: Iterable[Caveat]) -> list[tuple[Caveat, list[str]]]:

@@ -39,18 +39,20 @@ def _shared(facts: ExperimentFacts) -> Iterable[Caveat]:
     """Yield which runs were not trained themselves."""
     if shared := [run for variant in facts.variants for run in variant.runs if run.same_as]:
         pairs = listed([f"{run.name} as {run.same_as}" for run in shared])
-        message = f"{count(len(shared), 'run')} drew what another run drew and share its training ({pairs})."
+        message = (
+            f"{count(len(shared), 'run')} used the same random numbers as another run and share its training ({pairs})."
+        )
         yield Caveat(slug="runs-shared", message=f"{message} --even-so trains each.", severity="note")
     if warm := [run for variant in facts.variants for run in variant.runs if run.warm]:
         message = (
             f"{count(len(warm), 'run')} were forked from a process that had imported {listed(warm[0].warm)} (--warm): "
-            "what depends on addresses in memory is alike in them, and may differ between runs that are started."
+            "what depends on memory addresses is equal in them, and may differ between runs that start separately."
         )
         yield Caveat(slug="runs-forked", message=message, severity="note")
     for name, runs in facts.definition.needless.items():
         message = (
-            f"Nothing that varies with {name} was drawn for, so {count(runs, 'more run')} would draw what the first "
-            "one drew and were not trained. --even-so trains them."
+            f"The program uses no randomness that {name} varies, so {count(runs, 'more run')} would repeat the first "
+            "and were not trained. --even-so trains them."
         )
         yield Caveat(slug="runs-needless", message=message, severity="note", variant=name)
 
@@ -103,10 +105,7 @@ def _not_recorded(facts: VariantFacts, metrics: list[Metric]) -> Iterable[Caveat
     sites = {metric.name: f"{metric.name} ({metric.file}:{metric.line})" for metric in metrics}
     if facts.silent and facts.completed:
         named = listed([sites.get(name, name) for name in facts.silent])
-        message = (
-            f"Never recorded in a completed run: {named}. "
-            "No run reached the line (a condition around it never held), or it reported no number."
-        )
+        message = f"Never recorded: {named}. No completed run reached the line, or it reported no number."
         yield Caveat(slug="metric-silent", message=message, variant=facts.variant)
 
 
@@ -128,7 +127,7 @@ def _weak(facts: VariantFacts) -> Iterable[Caveat]:
     weak = {left.run: left.reason for metric in facts.metrics for left in metric.excluded if left.weak}
     for reason in dict.fromkeys(weak.values()):
         names = [run.name for run in facts.runs if weak.get(run.index) == reason]
-        message = f"{count(len(names), 'run')} {reason} ({listed(names)}). Left out of every statistic as was asked"
+        message = f"{count(len(names), 'run')} {reason} ({listed(names)}). Left out of all statistics, as requested"
         message += "; below the table is what it is with them." if list(weak_footnotes(facts.metrics)) else "."
         yield Caveat(slug="weak-runs", message=message, variant=facts.variant)
 
@@ -172,8 +171,8 @@ def _best(facts: VariantFacts) -> Iterable[Caveat]:
     chosen = [metric.name for metric in facts.metrics if metric.aggregate == "best"]
     if chosen:
         message = (
-            f"Best value of each run taken for {listed(chosen)}: picked by the reported values themselves, it looks "
-            "better than a model chosen without them would. Compare it with the last value."
+            f"Best value of each run taken for {listed(chosen)}: selected on the reported values themselves, it is "
+            "optimistic. Compare it with the last value."
         )
         yield Caveat(slug="best-biased", message=message, severity="note", variant=facts.variant)
 
@@ -201,8 +200,8 @@ def _operations(facts: ExperimentFacts) -> Iterable[Caveat]:
     if facts.operations:
         named = [f"{each.operation} ({listed(each.runs, most=2)})" for each in facts.operations]
         message = (
-            f"Operations without a deterministic form, as the framework warned: {listed(named)}. Where the "
-            "implementation is held fixed, runs may still differ by them; --strict makes them end a run."
+            f"The framework warned of operations without a deterministic form: {listed(named)}. Runs may differ by "
+            "them even where the implementation is held fixed; --strict ends such runs."
         )
         yield Caveat(slug="operation-not-deterministic", message=message)
 
@@ -213,12 +212,12 @@ def _chosen(facts: ExperimentFacts) -> Iterable[Caveat]:
     left = [name for name in measured if name not in chosen]
     if chosen and left:
         kept = len(measured) - len(left)
-        message = f"{kept} of {count(len(measured), 'metric')} shown, as asked for; left out: {listed(left)}."
+        message = f"{kept} of {count(len(measured), 'metric')} shown, as requested; left out: {listed(left)}."
         yield Caveat(slug="metrics-chosen", message=message, severity="note")
 
 
 def _draws_left(facts: ExperimentFacts) -> Iterable[Caveat]:
     left = [f"{draw.call} at {draw.file}:{draw.line}" for draw in facts.draws_left]
     if left:
-        message = f"Draws that show no other purpose are of `other`: {listed(left)}."
+        message = f"Random draws without a known purpose count as `other`: {listed(left)}."
         yield Caveat(slug="draws-left", message=message, severity="note")

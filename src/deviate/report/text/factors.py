@@ -54,7 +54,7 @@ _IMPORTED = Factors(
     held=["not known"],
     caveats=[
         "These results were imported: whether the runs had the same command, source, data and environment, and which "
-        "seeds varied, only who ran them can tell."
+        "seeds varied, only their author knows."
     ],
 )
 
@@ -134,7 +134,7 @@ def _capital(text: str) -> str:
 
 def _absences(absent: Collection[str]) -> list[str]:
     named = [DESCRIBED[factor] for factor in FACTORS if factor in absent]
-    return [f"No draws were seen for: {', '.join(named)}."] if named else []
+    return [f"No randomness was seen in: {', '.join(named)}."] if named else []
 
 
 def _noiseless(facts: VariantProof, variant: Variant) -> list[str]:

@@ -12,7 +12,7 @@ from deviate.inference.gate.gate import Gate
 from deviate.inference.gate.looks import GateLook
 from deviate.inference.gate.metric import WIDEST_SHARE, GateMetric
 from deviate.measure.intervals import Interval
-from deviate.report.numbers import Numbers, finest, last_place, show, show_interval, show_level, show_percent
+from deviate.report.numbers import Numbers, finest, last_place, show, show_ends, show_level, show_percent
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
 from deviate.report.text.comparison.looks import runs_at_looks
@@ -76,7 +76,7 @@ def group_sentences(gate: Gate) -> list[str]:
     if gate.groups is None:
         return []
     if gate.groups.withheld:
-        return [f"The groups do not pass, as nothing is known of them: {gate.groups.withheld}."]
+        return [f"The groups do not pass: {gate.groups.withheld}."]
     passing = sum(group.accuracy.passed for group in gate.groups.groups)
     allowed = (
         f"may be {show_percent(gate.groups.allowed)} of its examples lower" if gate.groups.allowed else "may not fall"
@@ -87,7 +87,7 @@ def group_sentences(gate: Gate) -> list[str]:
         most = max(fallen, key=lambda accuracy: _fall(accuracy) or 0)
         place = last_digit(most)
         means = f"{show(most.mean_a, place)} against {show(most.mean_b, place)}"
-        sentences.append(f"Lowest beside the other side is the {most.name}: {means}.")
+        sentences.append(f"The largest drop is in the {most.name}: {means}.")
     return sentences
 
 
@@ -97,8 +97,10 @@ def _fall(accuracy: GateMetric) -> float | None:
 
 def outcome_text(metric: GateMetric) -> str:
     """Write an outcome, and what becomes of one that is open."""
-    after = f" ({'passes' if metric.passed else 'fails'}, as asked)" if metric.outcome == "inconclusive" else ""
-    return f"{metric.outcome}{after}"
+    if metric.outcome != "inconclusive":
+        return metric.outcome
+    counts = ("passes", "pass") if metric.passed else ("fails", "fail")
+    return f"{metric.outcome} ({counts[0]}: --inconclusive {counts[1]})"
 
 
 def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:
@@ -107,7 +109,7 @@ def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:
     `alpha` is the share of wrong claims of each kind.
     """
     if metric.same and not metric.lost_a:
-        return [*_stand(metric), "Each run gave exactly the value of the run of B that shares its draws."]
+        return [*_stand(metric), "Each run gave exactly the value of the run of B with the same random numbers."]
     numbers = Numbers(alpha)
     return [*_stand(metric), *_decided(metric, numbers), *_unequal_runs(metric), *_undecided(metric, numbers)]
 
@@ -128,18 +130,13 @@ def _stand(metric: GateMetric) -> Iterator[str]:
         return
     worse = "lower" if metric.direction == "higher" else "higher"
     allowed = f"may be {drop.text}{'' if drop.relative else unit} {worse}" if drop.value else f"may not be {worse}"
-    yield f"The mean {allowed}: the limit is {show(metric.limit, place)}, and {_distance(metric, metric.room, place)}."
+    yield f"The mean {allowed}: {_distance(metric, metric.room, place)} the limit of {show(metric.limit, place)}."
 
 
 def _distance(metric: GateMetric, room: float, place: int | None) -> str:
-    above = (room >= 0) == (metric.direction == "higher")
     interval = metric.ci_room if room >= 0 else _negated(metric.ci_room)
-    level = show_level(metric.ci_room.level)
-    known = f" ({level} CI of the distance: {show_interval(interval, place)})" if interval.known else ""
-    return (
-        f"the mean is {show(abs(room), place)} {'above' if above else 'below'} it, "
-        f"{'within' if room >= 0 else 'beyond'} the limit{known}"
-    )
+    known = f" ({show_level(metric.ci_room.level)} CI {show_ends(interval, place)})" if interval.known else ""
+    return f"it is {show(abs(room), place)}{known} {'within' if room >= 0 else 'beyond'}"
 
 
 def _negated(interval: Interval) -> Interval:
@@ -156,14 +153,14 @@ def _decided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
         yield f"The drop stays within the limit (one-sided p {p})."
         if metric.sd_ratio is not None and metric.sd_ratio >= UNEQUAL_SDS:
             yield (
-                f"Its SD is {metric.sd_ratio:.1f} times that of the other side: if its bad runs lie far from the rest, "
-                "such a pass is wrong more often than alpha says."
+                f"Its SD is {metric.sd_ratio:.1f} times that of the other side: if its bad runs are outliers, such a "
+                "pass is wrong more often than alpha says."
             )
     elif metric.outcome == "no drop shown":
         drop = show(metric.drop_seen, last_digit(metric))
         seen = f"; a drop of {drop} would be shown by 4 of 5 such checks" if metric.drop_seen else ""
         yield (
-            f"Nothing shows that it dropped (p {numbers.compared_p(metric.p_worse)}, one-sided){seen}. A --max-drop "
+            f"No drop is shown (p {numbers.compared_p(metric.p_worse)}, one-sided){seen}. A --max-drop "
             "above 0 asks for proof that no larger one is there."
         )
 
@@ -199,7 +196,7 @@ def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
             f"{numbers.compared_p(metric.p_not_worse)})."
         )
     if metric.runs_needed is not None:
-        yield f"If the means are where they seem to be, {metric.runs_needed} runs of each decide it in 4 of 5 cases."
+        yield f"If the true means equal those measured, {metric.runs_needed} runs of each decide it in 4 of 5 cases."
 
 
 def gate_caveats(gate: Gate) -> list[Caveat]:

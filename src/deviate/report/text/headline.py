@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from deviate.collect.fingerprints import EXAMPLES
@@ -17,7 +18,7 @@ from deviate.report.numbers import last_place, show, show_level, show_percent
 from deviate.report.text.factors import varied_statement
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.until import until_sentences
-from deviate.report.text.words import count, listed
+from deviate.report.text.words import count, ended_as, listed
 from deviate.results.order import main_metric
 from deviate.results.run import RunResult
 
@@ -100,7 +101,7 @@ def _far(metric: MetricSpread, runs: Sequence[RunResult]) -> list[str]:
 
 def _nothing_completed(variant: str, runs: Sequence[RunResult]) -> str:
     ends = [run.status for run in runs]
-    counts = [f"{ends.count(status)} {status}" for status in dict.fromkeys(ends)]
+    counts = [f"{number} {ended_as(status, number)}" for status, number in Counter(ends).items()]
     how = f" ({listed(counts)})" if counts else ""
     return f"No run of {variant} completed{how}: there is nothing to measure."
 

@@ -9,7 +9,7 @@ from deviate.collect.identity import Difference, Identity
 from deviate.factors import IMPLEMENTATION, find_variant
 from deviate.inference.evidence import Evidence
 from deviate.inference.proof import VariantProof
-from deviate.report.text.words import count, listed
+from deviate.report.text.words import count, listed, ordinal
 from deviate.results.run import RunResult
 
 #: Runs on a machine without a GPU, with the threads pinned.
@@ -47,9 +47,8 @@ def _parted(identity: Identity, weights: Evidence | None, *, expected: bool) -> 
             "different final weights."
         )
     apart = len(identity.classes)
-    kinds = "all different" if apart == total else f"of {count(apart, 'kind')}"
     first = min(identity.differences, key=lambda each: (not each.placed, each.iteration, identity.runs.index(each.run)))
-    text = f"{count(total, 'run')}, {kinds} in what they reported"
+    text = f"{count(total, 'run')} with {apart} different results"
     if expected and not first.placed:
         return f"{text}, in {first.metric}."
     return f"{text}, from {place_text(first)} on." if expected else f"{text}; {difference_text(first)}."
@@ -68,8 +67,18 @@ def place_text(first: Difference) -> str:
     """Name the record in which one run leaves another."""
     if not first.placed:
         return first.metric
-    where = f"in iteration {first.iteration}" if first.iteration >= 0 else "before the main loop"
-    return f"{first.metric} {where}"
+    return f"{first.metric} {iteration_text(first.iteration)}"
+
+
+def iteration_text(iteration: int) -> str:
+    """Name an iteration of the main loop, counted from 0, in words that suit programs which count from 1 too.
+
+    Examples
+    --------
+    >>> iteration_text(-1), iteration_text(0), iteration_text(3)
+    ('before the main loop', 'in the 1st iteration', 'in the 4th iteration')
+    """
+    return "before the main loop" if iteration < 0 else f"in the {ordinal(iteration + 1)} iteration"
 
 
 def _platforms(identity: Identity, runs: Sequence[RunResult]) -> str:

@@ -12,7 +12,7 @@ from deviate.report.text.words import count
 def learning_sentences(facts: LearningFacts) -> list[str]:
     """Say where runs part, and what they forget."""
     if facts.withheld:
-        return [f"How predictions went over the evaluations is not known: {facts.withheld}."]
+        return [f"The course of the predictions over the evaluations is unknown: {facts.withheld}."]
     return [_parting(facts), *(_forgetting(facts.forgetting) if facts.forgetting is not None else [])]
 
 

@@ -17,10 +17,10 @@ def pilot_sentence(pilot: Pilot) -> str:
     """Say what the pilot gave."""
     place = last_place(pilot.sd)
     unit = f" {pilot.unit}" if pilot.unit else ""
-    time = f"; a run took {show_seconds(pilot.seconds)}" if pilot.seconds is not None else ""
+    time = f" of {show_seconds(pilot.seconds)}" if pilot.seconds is not None else ""
     return (
-        f"Pilot {pilot.label}: {pilot.metric} ({pilot.aggregate}) {show(pilot.mean, place)} ± {show(pilot.sd, place)}"
-        f"{unit} over {pilot.n} runs of {pilot.variant}{time}{_against(pilot, place)}."
+        f"Pilot {pilot.label} ({pilot.variant}): {pilot.metric} ({pilot.aggregate}) {show(pilot.mean, place)} ± "
+        f"{show(pilot.sd, place)}{unit}, {pilot.n} runs{time}{_against(pilot, place)}."
     )
 
 
@@ -130,6 +130,6 @@ def _pilot_notes(plan: Plan, pilot: Pilot) -> list[str]:
     if pilot.measured is not None:
         weak = sum(left.weak for left in pilot.measured.excluded)
         if weak:
-            notes.append(f"{count(weak, 'weak run')} of the pilot left out, as was asked.")
+            notes.append(f"{count(weak, 'weak run')} of the pilot left out, as requested.")
         notes += [*weak_footnotes([pilot.measured]), *resolution_footnotes([pilot.measured])]
     return notes

@@ -46,7 +46,7 @@ def audit_answer(audit: Audit) -> Iterator[str]:
     if names["absent"]:
         yield f"Not present: {joined(names['absent'])}."
     if names["unknown"]:
-        yield f"Cannot tell: {joined(names['unknown'])}."
+        yield f"Unknown: {joined(names['unknown'])}."
     if apart := [cause_name(cause) for cause in audit.causes if cause.here]:
         yield f"Values differ between runs by what is not drawn: {joined(apart)}."
     if elsewhere := [cause_name(cause) for cause in audit.causes if not cause.here]:
@@ -70,7 +70,7 @@ def _controlled(audit: Audit) -> Iterator[str]:
     if uncontrolled:
         yield f"Deviate cannot hold, or cannot vary alone: {joined(uncontrolled)}."
     elif tried and untold:
-        yield f"Not known is whether Deviate can hold and vary alone: {joined(untold)}."
+        yield f"Unknown whether Deviate can hold and vary alone: {joined(untold)}."
     elif tried:
         yield "Deviate can hold each source that is present, and vary it alone."
 
@@ -118,8 +118,8 @@ def cause_text(cause: Cause) -> str:
 
 def _effect(cause: Cause) -> str:
     if cause.kind == "unknown":
-        still = "; holding still what Deviate can hold does not help" if cause.tried else ""
-        return f"Two probes drew the same and report other values, by an unknown cause{still}"
+        still = "; holding what Deviate can hold does not help" if cause.tried else ""
+        return f"Two probes with equal draws report different values, for an unknown reason{still}"
     if cause.kind == "leftovers":
         return f"In a folder that was used before, values differ: a run finds {joined(cause.files[:LINES_NAMED])}"
     if cause.kind == "files":
@@ -133,12 +133,12 @@ def control_text(factor: AuditedFactor) -> str:
     """Say whether Deviate can hold a factor, and vary it alone; empty where it was not tried."""
     parts = []
     if factor.held is not None:
-        parts.append("holds still" if factor.held else "does not hold still")
+        parts.append("held" if factor.held else "not held")
     if factor.moved is not None:
         alone = " alone" if factor.moved and not factor.leaks else ""
-        parts.append(f"varies{alone}" if factor.moved else "does not vary")
+        parts.append(f"varied{alone}" if factor.moved else "not varied")
     if factor.leaks:
-        parts.append(f"moves {', '.join(factor.leaks)} too")
+        parts.append(f"changes {', '.join(factor.leaks)} too")
     return ", ".join(parts)
 
 
@@ -197,7 +197,7 @@ def audit_method(audit: Audit) -> str:
     parts += [f"{control} with every source held fixed"] if control else []
     varied = len(names) - observed - control - searching
     parts += [f"{varied} with one source varied"] if varied else []
-    parts += [f"{searching} with something else held still or changed"] if searching else []
+    parts += [f"{searching} with something else held or changed"] if searching else []
     return (
         f"The sources of nondeterminism were read off the fingerprints of {count(len(names), 'short probe run')}: "
         f"{joined(parts)}."

@@ -158,7 +158,7 @@ def _all_identical(facts: VariantFacts, variant: Variant) -> Iterable[Caveat]:
     severity: Severity = "note"
     absent = (each.name in SEEDED and each.found == "absent" and each.meant == "varies" for each in facts.evidence)
     if not variant.controlled:
-        why = "What they draw is not looked at; --vary algo+impl shows what other seeds would change."
+        why = "Deviate did not look at their random numbers; --vary algo+impl shows what other seeds would change."
     elif variant.disturbed == "bit":
         if not any(run.bit for run in facts.runs):
             return  # that no weight was changed is said elsewhere

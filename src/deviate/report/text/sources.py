@@ -14,6 +14,9 @@ NOT_ADDITIVE = (
     "(Summers & Dinneen, ICML 2021)."
 )
 
+#: The same on a screen.
+NOT_ADDITIVE_SHORT = "Shares do not add up: one source alone often causes most of the spread."
+
 
 def across_notes(tables: list[SpreadAcross]) -> list[str]:
     """Return what to know to read the spread by variant."""

@@ -43,6 +43,18 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def ordinal(number: int) -> str:
+    """Return a place in an order.
+
+    Examples
+    --------
+    >>> [ordinal(number) for number in (1, 2, 3, 11, 22)]
+    ['1st', '2nd', '3rd', '11th', '22nd']
+    """
+    last = 0 if 10 < number % 100 < 20 else number % 10
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
+
+
 def seed_text(seed: ReplacedSeed) -> str:
     """Name the place where a program seeds itself.
 

@@ -42,6 +42,15 @@ def _latex(page: Page) -> str:
     return render_latex(page)
 
 
+def _styled(name: str) -> Callable[[Page], str]:
+    def render(page: Page) -> str:
+        from deviate.report.writers.latex_styles import render_styled
+
+        return render_styled(page, name)
+
+    return render
+
+
 def _html(page: Page) -> str:
     # Loads the figures' library, about a second that no other format needs.
     from deviate.report.writers.html.page import render_html
@@ -49,10 +58,14 @@ def _html(page: Page) -> str:
     return render_html(page)
 
 
+#: LaTeX in the style of a conference or journal, see `deviate.report.writers.latex_styles`.
+PAPER_STYLES = ("neurips", "icml", "jmlr")
+
 PAGE_WRITERS = (
     Writer(name="terminal", suffixes=(".txt",), reader="brief", render=_terminal),
     Writer(name="md", suffixes=(".md", ".markdown"), reader="full", render=_markdown),
     Writer(name="tex", suffixes=(".tex",), reader="paper", render=_latex),
+    *(Writer(name=name, suffixes=(f".{name}.tex",), reader="paper", render=_styled(name)) for name in PAPER_STYLES),
     Writer(name="html", suffixes=(".html", ".htm"), reader="full", render=_html),
 )
 
@@ -78,7 +91,7 @@ _ALIASES = {
 }
 
 #: Names in the order in which they are offered.
-_ORDER = ("terminal", "md", "tex", "json", "html", "csv", "summary", "groups", "weights", "junit")
+_ORDER = ("terminal", "md", "tex", *PAPER_STYLES, "json", "html", "csv", "summary", "groups", "weights", "junit")
 
 DEFAULT_FORMAT = "terminal"
 
@@ -89,7 +102,7 @@ def writers(**facts: Callable[[Any], str | Iterator[str]]) -> dict[str, Writer]:
     Examples
     --------
     >>> list(writers(json=lambda facts: "{}"))
-    ['terminal', 'md', 'tex', 'json', 'html']
+    ['terminal', 'md', 'tex', 'neurips', 'icml', 'jmlr', 'json', 'html']
     """
     offered = {writer.name: writer for writer in PAGE_WRITERS}
     for name, render in facts.items():

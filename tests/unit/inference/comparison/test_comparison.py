@@ -93,7 +93,7 @@ def test_metrics_that_are_named_are_claimed_together():
 def test_what_was_not_named_is_explored_and_not_claimed():
     first, second = headline(compare(sides(shift=3.0)))
     assert "proposed is better than baseline" in first
-    assert second.startswith("Explored beside it, not claimed: proposed is better in train loss")
+    assert second.startswith("Exploratory: proposed is better in train loss")
 
 
 def test_no_side_wins_by_the_times_of_runs_that_were_not_made_in_turn():
@@ -284,7 +284,7 @@ def test_pairs_are_made_only_where_fingerprints_prove_shared_draws():
     other = side("b", b.samples, prints=prints("x", "y", "w"))
     assert pair_runs(shared[0], other, "auto").indices == []
     assert pair_runs(shared[0], other, "on").indices == [0, 1, 2]
-    assert "you vouch for the pairing" in pairing_text(pair_runs(shared[0], other, "on"))
+    assert "the pairing rests on your word" in pairing_text(pair_runs(shared[0], other, "on"))
     assert pair_runs(*shared, "off").indices == []
     held = [side(label, a.samples, prints=prints("x", "x", "x")) for label in "ab"]
     assert pair_runs(*held, "auto").indices == []

@@ -103,7 +103,7 @@ def test_values_that_do_not_vary_are_named_as_such():
     apart = why(compared([90.0] * 6, [91.0] * 6))
     assert apart == (
         "Nothing could be tested: the runs of each side gave exactly the same value, so nothing shows how much runs "
-        "vary. Such runs show nothing of chance; compare variants in which seeds vary."
+        "vary. Such runs show no random variation; compare variants in which seeds vary."
     )
     digests = [str(index) for index in range(6)]
     made = [side(label, [side_metric("test acc", standard(6))], prints=prints(*digests)) for label in ("A", "B")]
@@ -162,8 +162,8 @@ def test_environments_that_differ_are_named():
     part = EnvironmentDiffers(name="gpu", values={"baseline": "A100", "proposed": "H100"})
     facts = structs.replace(comparison.comparability, environments=[part])
     assert (
-        "The sides ran in different environments: gpu is A100 in baseline and H100 in proposed. That may be what makes "
-        "them differ." in [caveat.message for caveat in comparison_caveats(facts)]
+        "The sides ran in different environments: gpu is A100 in baseline and H100 in proposed. "
+        "This may explain a difference." in [caveat.message for caveat in comparison_caveats(facts)]
     )
 
 

@@ -61,7 +61,7 @@ def test_one_draw_that_is_not_shared_gives_no_verdict_whatever_the_test_says(dig
 
 def test_one_draw_that_is_shared_is_said_with_the_verdict():
     comparison = compare(drawn(SAME, SAME, name="data"))
-    assert "proposed is better than baseline, at one draw of data." in comparison_headline(comparison)[0]
+    assert "proposed is better than baseline, with the same data in all runs." in comparison_headline(comparison)[0]
     assert "draws-shared" in [caveat.slug for caveat in comparison_caveats(comparison.comparability)]
 
 

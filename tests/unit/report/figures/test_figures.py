@@ -107,7 +107,7 @@ def test_curves_hold_every_run_and_gaps_are_null():
     assert None not in rows["algo+impl-0"]["value"]
     assert figure.spec["datasets"]["medians"][0]["n"][-1] == 6
     assert "2 runs with values that are not finite" in figure.description
-    assert "The runs differ from iteration 3 on" in figure.description
+    assert "The runs differ from the 4th iteration on" in figure.description
 
 
 def test_factors_are_ranked_and_those_without_an_effect_share_a_row():

@@ -45,6 +45,7 @@ def _cells(metric: MetricComparison, pair: PairComparison) -> dict[str, Cell]:
         "ratio_ci": number(text.ratio_ci, _low(contrast.sd_ratio.interval)),
         "spread_p": number(text.spread_p, metric.spread_p_adjusted),
         "verdict": Cell(text.verdict),
+        "short verdict": Cell(text.short_verdict),
         "noisier": Cell(text.noisier),
         "better": Cell(_better(metric, pair)),
     }

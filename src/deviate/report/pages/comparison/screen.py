@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deviate.inference.comparison.comparison import Comparison, PairComparison
+from deviate.inference.comparison.metric import MetricComparison
 from deviate.report.numbers import Numbers
-from deviate.report.page import Answer, Block, Column, Fold, Hint, Section, Sentences, Table
-from deviate.report.pages.cells import caveat_blocks, more_blocks, telling
+from deviate.report.page import Answer, Block, Cell, Column, Fold, Hint, Row, Section, Sentences, Table
+from deviate.report.pages.cells import caveat_blocks, telling
 from deviate.report.pages.comparison.rows import TESTED, metric_rows, pair_names, places_text
-from deviate.report.text.caveat import is_on_screen
+from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats
 from deviate.report.text.comparison.caveats import comparison_caveats
 from deviate.report.text.comparison.cells import adjusted_text
-from deviate.report.text.comparison.headline import comparison_headline
+from deviate.report.text.comparison.headline import comparison_headline, verdict_headline
 from deviate.report.text.comparison.methods import omnibus_p
-from deviate.report.text.comparison.reasons import reasons, spread_reasons
+from deviate.report.text.comparison.reasons import reasons, short_reasons, spread_reasons
 from deviate.report.text.words import count
 from deviate.results.order import main_metric
 
@@ -20,7 +23,7 @@ from deviate.results.order import main_metric
 METRICS_SHOWN = 15
 
 #: The same on a screen of one pair.
-METRICS_ON_SCREEN = 4
+METRICS_ON_SCREEN = 3
 
 #: Metrics whose verdict is explained on a brief page.
 EXPLAINED = 3
@@ -29,42 +32,105 @@ EXPLAINED = 3
 NAME_WIDTH = 20
 
 _BRIEF = (*TESTED, "ratio", "ratio_ci", "verdict")
+_SCREEN = (*TESTED, "ratio", "ratio_ci", "short verdict")
 
 
 def screen_answer(comparison: Comparison) -> Section:
-    """Say how the experiments compare, without a title."""
-    return Section(slug="answer", blocks=[Answer(sentences=comparison_headline(comparison), listed=True)])
+    """Say how the experiments compare, without a title; of several pairs only the verdicts."""
+    several = len(comparison.pairs) > 1
+    sentences = [verdict_headline(comparison)] if several else comparison_headline(comparison)
+    return Section(slug="answer", blocks=[Answer(sentences=sentences, listed=True)])
 
 
 def screen_tables(comparison: Comparison) -> Section:
-    """Return the table of one pair; of several pairs one row each, on the main metric."""
-    most = METRICS_ON_SCREEN if len(comparison.pairs) == 1 else 1
-    tables = [_brief_table(pair, comparison, most) for pair in comparison.pairs]
-    return Section(slug="verdicts", blocks=[*telling(tables)])
+    """Return the main metrics of one pair; of several pairs one row each, on the main metric."""
+    if len(comparison.pairs) == 1:
+        (pair,) = comparison.pairs
+        table = _screen_table(comparison, "metric", [(_on_screen(pair), pair)], f"A {pair.a}", f"B {pair.b}")
+    else:
+        rows = [([main_metric(pair.metrics)], pair) for pair in comparison.pairs]
+        table = _screen_table(comparison, "A, B", rows, "A", "B")
+    return Section(slug="verdicts", blocks=[*telling([table])])
+
+
+def _on_screen(pair: PairComparison) -> list[MetricComparison]:
+    """Return the metrics that a screen has room for, always with the main one."""
+    metrics = [metric for metric in pair.metrics if metric.kind != "speed"] or pair.metrics
+    main, shown = main_metric(pair.metrics), metrics[:METRICS_ON_SCREEN]
+    return shown if main in shown else [main, *shown[:-1]]
+
+
+def _screen_table(
+    comparison: Comparison,
+    first: str,
+    compared: Sequence[tuple[Sequence[MetricComparison], PairComparison]],
+    a: str,
+    b: str,
+) -> Table:
+    """Lay out means with SDs, the difference with its interval, and a verdict by the letters of the sides."""
+    rows = [
+        _screen_row(metric, row, pair, named=len(compared) > 1)
+        for metrics, pair in compared
+        for metric, row in zip(metrics, metric_rows(metrics, pair, "metric", "n", *_SCREEN), strict=True)
+    ]
+    ci = f"{Numbers(comparison.pairs[0].alpha).level()} CI"
+    return Table(
+        caption="",
+        columns=[
+            Column(head=first, numeric=False, fold_at=NAME_WIDTH),
+            Column(head="n", sacrifice=7, emphasis="quiet"),
+            Column(head=a, sacrifice=1),
+            Column(head=b, sacrifice=1),
+            Column(head="A − B", sacrifice=3),
+            Column(head=ci, head_alone=f"A − B, {ci}", sacrifice=2, emphasis="quiet"),
+            Column(head="p adj." if adjusted_text(comparison) else "p", sacrifice=4),
+            Column(head="SD A/B", sacrifice=5),
+            Column(head=ci, sacrifice=6, emphasis="quiet"),
+            Column(head="verdict", numeric=False, emphasis="strong"),
+        ],
+        rows=rows,
+    )
+
+
+def _screen_row(metric: MetricComparison, row: Row, pair: PairComparison, *, named: bool) -> Row:
+    """Begin the row with the names of the sides, or with an aggregate that the headline does not say."""
+    name, *others = row.cells
+    if named:
+        name = Cell(f"{pair.a}, {pair.b}")
+    elif metric.aggregate != main_metric(pair.metrics).aggregate and metric.kind != "speed":
+        name = Cell(name.text, remark=metric.aggregate)
+    return Row(cells=[name, *others])
 
 
 def screen_reasons(comparison: Comparison) -> Section | None:
-    """Explain the verdict on the main metric of one pair, and that on its spread where it is claimed to differ."""
+    """Explain the verdict on the main metric of one pair."""
     if len(comparison.pairs) > 1:
         return None
     (pair,) = comparison.pairs
-    main = main_metric(pair.metrics)
-    blocks: list[Block] = [Sentences(sentences=reasons(main, pair, comparison))]
-    if main.noisier.endswith("noisier"):
-        blocks.append(Sentences(sentences=spread_reasons(main, pair, comparison), about=f"spread of {main.name}"))
-    return Section(slug="reasons", blocks=blocks)
+    sentences = short_reasons(main_metric(pair.metrics), pair, comparison)
+    return Section(slug="reasons", blocks=[Sentences(sentences=sentences)]) if sentences else None
 
 
 def warnings(comparison: Comparison) -> Section | None:
     """List what casts doubt on the verdicts, and what was asked for; `more` counts the rest."""
-    blocks = caveat_blocks(filter(is_on_screen, comparison_caveats(comparison.comparability)))
-    return Section(slug="trust", blocks=blocks) if blocks else None
+    shown, _ = _split_caveats(comparison)
+    return Section(slug="trust", blocks=caveat_blocks(shown)) if shown else None
+
+
+def _split_caveats(comparison: Comparison) -> tuple[list[Caveat], list[Caveat]]:
+    """Split the caveats; the headline of one pair has those on random numbers that only one side varies."""
+    stated = "draws-repeated" if len(comparison.pairs) == 1 else ""
+    return split_caveats(each for each in comparison_caveats(comparison.comparability) if each.slug != stated)
 
 
 def more(comparison: Comparison) -> Section:
     """Say what ``-v`` shows."""
-    notes = sum(not is_on_screen(each) for each in comparison_caveats(comparison.comparability))
-    return Section(slug="more", blocks=more_blocks(notes, "all metrics", "all reasons"))
+    _, rest = _split_caveats(comparison)
+    (pair, *others) = comparison.pairs
+    left = len(pair.metrics) - (1 if others else len(_on_screen(pair)))
+    counted = [*([f"{count(left, 'more metric')}"] if left else []), *counted_caveats(rest)]
+    text = f"{', '.join([*counted, 'all reasons'])}:"
+    return Section(slug="more", blocks=[Hint(text=text, command=f"{comparison.command} -v")])
 
 
 def brief_answer(comparison: Comparison) -> Section:
@@ -86,29 +152,26 @@ def brief_tables(comparison: Comparison) -> Section:
     return Section(slug="verdicts", blocks=[*telling([_brief_table(pair, comparison) for pair in comparison.pairs])])
 
 
-def _brief_table(pair: PairComparison, comparison: Comparison, most: int = METRICS_SHOWN) -> Table:
-    on_screen = most < METRICS_SHOWN
-    measured = [metric for metric in pair.metrics if metric.kind != "speed"] if on_screen else []
-    metrics = (measured or pair.metrics)[:most]
-    main = main_metric(pair.metrics)
+def _brief_table(pair: PairComparison, comparison: Comparison) -> Table:
+    metrics, main = pair.metrics[:METRICS_SHOWN], main_metric(pair.metrics)
     metrics = metrics if main in metrics else [*metrics[:-1], main]
-    more, rest = len(pair.metrics) - len(metrics), "-v" if on_screen else "--format md"
+    more = len(pair.metrics) - len(metrics)
     ci = f"{Numbers(pair.alpha).level()} CI"
-    hint = Hint(text=f"and {count(more, 'more metric')}; all of them:", command=f"{comparison.command} {rest}")
+    hint = Hint(text=f"and {count(more, 'more metric')}; all of them:", command=f"{comparison.command} --format md")
     return Table(
         caption=f"A {pair.a}  against  B {pair.b}",
         remark=f"({pair.variant_a})" if pair.variant_a == pair.variant_b else "",
         titled=True,
         columns=[
             Column(head="metric", numeric=False, fold_at=NAME_WIDTH),
-            Column(head="n", sacrifice=6, emphasis="quiet"),
+            Column(head="n", sacrifice=7, emphasis="quiet"),
             Column(head=pair.a, sacrifice=1),
             Column(head=pair.b, sacrifice=1),
-            Column(head="A − B", sacrifice=2),
-            Column(head=ci, sacrifice=3, emphasis="quiet"),
-            Column(head="p adj." if adjusted_text(comparison) else "p"),
-            Column(head="SD A/B", sacrifice=4),
-            Column(head=ci, sacrifice=5, emphasis="quiet"),
+            Column(head="A − B", sacrifice=3),
+            Column(head=ci, head_alone=f"A − B, {ci}", sacrifice=2, emphasis="quiet"),
+            Column(head="p adj." if adjusted_text(comparison) else "p", sacrifice=4),
+            Column(head="SD A/B", sacrifice=5),
+            Column(head=ci, sacrifice=6, emphasis="quiet"),
             Column(head="verdict", numeric=False, emphasis="strong"),
         ],
         rows=metric_rows(metrics, pair, "metric, aggregate", "n", *_BRIEF),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
@@ -11,7 +13,7 @@ from deviate.report.pages.cells import TRUST, remark_blocks
 from deviate.report.pages.experiment.factors import TITLE, ranking, ranking_by_metric, spread_table
 from deviate.report.pages.experiment.metrics import brief_metrics
 from deviate.report.pages.experiment.runs import failures
-from deviate.report.text.caveat import together
+from deviate.report.text.caveat import Caveat, together
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.factors import gloss
 from deviate.report.text.headline import figure_headline, headline, scale_text
@@ -102,10 +104,10 @@ def remarks(facts: ExperimentFacts, charts: Charts) -> Section | None:
     return Section(slug="trust", title=TRUST, blocks=blocks) if blocks else None
 
 
-def remarks_of(facts: ExperimentFacts) -> list[Remark]:
-    """Return the caveats, each once with the variants that it is on."""
+def remarks_of(facts: ExperimentFacts, caveats: Sequence[Caveat] | None = None) -> list[Remark]:
+    """Return all caveats or those given, each once with the variants that it is on."""
     several = len(facts.variants) > 1
     return [
         Remark(message=caveat.message, severity=caveat.severity, about=listed(variants) if several and variants else "")
-        for caveat, variants in together(experiment_caveats(facts))
+        for caveat, variants in together(experiment_caveats(facts) if caveats is None else caveats)
     ]

@@ -19,7 +19,13 @@ def _checklist(facts: ExperimentFacts) -> Table:
         caption="Reproducibility checklist",
         columns=columns("question", "answer", "asked by", words=3),
         rows=[
-            Row(cells=[Cell(each.question), Cell(each.answer), Cell(", ".join(each.asked_by))])
+            Row(
+                cells=[
+                    Cell(each.question),
+                    Cell(each.answer, emphasis="plain" if each.known else "quiet"),
+                    Cell(", ".join(each.asked_by)),
+                ]
+            )
             for each in checklist(facts)
         ],
         prose=True,

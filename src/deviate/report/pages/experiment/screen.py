@@ -15,21 +15,28 @@ from deviate.report.pages.experiment.factors import ranking, spread_table
 from deviate.report.pages.experiment.metrics import metric_table
 from deviate.report.pages.experiment.predictions import main_stability
 from deviate.report.pages.experiment.runs import failures
+from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats, together
+from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.footnotes import asked_footnotes
 from deviate.report.text.headline import screen_headline
+from deviate.report.text.sources import NOT_ADDITIVE_SHORT
 from deviate.report.text.stability import screen_stability
-from deviate.report.text.words import count
+from deviate.report.text.words import ENDED, count
 
 #: Metrics of a variant in the table, and metrics whose spread is shown by variant.
 METRICS_SHOWN = 4
 ACROSS_SHOWN = 1
+
+#: Caveats that `failures` shows with what the runs printed last.
+_SHOWN_AS_FAILURES = frozenset(f"run-{status}" for status in ENDED)
 
 
 def answer(facts: ExperimentFacts, charts: Charts) -> Section:
     """Answer in two lines a variant with a short table; of many variants, in one table."""
     blocks = ranking(facts)
     if len(facts.variants) > IN_FULL and facts.across:
-        blocks += [spread_table(facts, ACROSS_SHOWN)]
+        table = spread_table(facts, ACROSS_SHOWN)
+        blocks += [msgspec.structs.replace(table, more=None, notes=[NOT_ADDITIVE_SHORT] if table.notes else [])]
         return Section(slug="answer", blocks=[*blocks, *(b for each in facts.variants for b in failures(each, facts))])
     for variant in facts.variants:
         blocks += [Answer(sentences=screen_headline(variant)), *_table(variant, facts), *failures(variant, facts)]
@@ -62,16 +69,24 @@ def unmeasured(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 
 def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """List what casts doubt on the numbers; notes are counted by `more`."""
-    blocks = remark_blocks(remark for remark in remarks_of(facts) if remark.severity == "warning")
-    return Section(slug="trust", blocks=blocks) if blocks else None
+    """List what casts doubt on the numbers; `more` counts the rest."""
+    shown, _ = _split_caveats(facts)
+    return Section(slug="trust", blocks=remark_blocks(remarks_of(facts, shown))) if shown else None
+
+
+def _split_caveats(facts: ExperimentFacts) -> tuple[list[Caveat], list[Caveat]]:
+    """Return the first warnings beside those on the runs whose failures stand below the table, and all else."""
+    caveats = [caveat for caveat in experiment_caveats(facts) if caveat.slug not in _SHOWN_AS_FAILURES]
+    return split_caveats(caveats)
 
 
 def more(facts: ExperimentFacts, charts: Charts) -> Section:
     """Say where the rest is."""
-    notes = sum(remark.severity == "note" for remark in remarks_of(facts))
+    _, rest = _split_caveats(facts)
     left = max((len(variant.metrics) for variant in facts.variants), default=0) - METRICS_SHOWN
-    counted = [f"{count(left, 'more metric')}"] if left > 0 and len(facts.variants) <= IN_FULL else []
-    counted += [count(notes, "note")] if notes else []
-    text = f"{', '.join([*counted, 'held factors'])}, how to reproduce:"
+    if len(facts.variants) > IN_FULL:
+        left = len(facts.across) - ACROSS_SHOWN
+    counted = [f"{count(left, 'more metric')}"] if left > 0 else []
+    counted += counted_caveats(caveat for caveat, _ in together(rest))
+    text = f"{', '.join([*counted, 'how to reproduce'])}:"
     return Section(slug="more", blocks=[Hint(text=text, command=f"deviate report {facts.experiment} -v")])

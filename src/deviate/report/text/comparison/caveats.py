@@ -48,13 +48,13 @@ def _repeated(facts: Comparability) -> Iterator[Caveat]:
         for label, factors in draws.unshared.items():
             message = (
                 f"All runs of {label} used the same random numbers for {listed(factors)}, unlike the other "
-                f"experiment: for a comparison of recipes they count as one run. Make both with: {draws.remedy}"
+                f"experiment: in a comparison of recipes they count as one run. Make both with: {draws.remedy}"
             )
             yield Caveat(slug="draws-repeated", message=message)
         if draws.shared and not draws.unshared:
             message = (
                 f"All runs of {draws.a} and {draws.b} used the same random numbers for {listed(draws.shared)}: the "
-                "result holds for these, and others may give another one."
+                "result holds for these numbers, and others may give another result."
             )
             yield Caveat(slug="draws-shared", message=message, severity="note")
 
@@ -82,8 +82,8 @@ def _lost(facts: Comparability) -> Iterator[Caveat]:
         lost = side.ended - side.completed
         if lost:
             message = (
-                f"{lost} of {count(side.ended, 'run')} of {side.label} did not complete and enter no mean: "
-                "if what made them fail makes results worse too, the rest looks too good."
+                f"{lost} of {count(side.ended, 'run')} of {side.label} did not complete and enter no mean: if "
+                "failing runs are worse, the means are optimistic."
             )
             yield Caveat(slug="runs-lost", message=message)
 
@@ -103,7 +103,7 @@ def _weak(facts: Comparability) -> Iterator[Caveat]:
         for reason in dict.fromkeys(side.weak.values()):
             names = [Run(variant=side.variant, index=run).folder for run, rule in side.weak.items() if rule == reason]
             runs = f"{count(len(names), 'run')} of {side.label} {'is' if len(names) == 1 else 'are'} {reason}"
-            message = f"{runs} ({listed(names)}). Left out as was asked; the verdict is on the runs that are left."
+            message = f"{runs} ({listed(names)}). Left out, as requested; the verdict is on the other runs."
             yield Caveat(slug="weak-runs", message=message)
         for sentence in weak_footnotes(metrics[index] for metrics in facts.metrics):
             yield Caveat(slug="weak-runs", message=f"{side.label}: {sentence}", severity="note")
@@ -112,9 +112,7 @@ def _weak(facts: Comparability) -> Iterator[Caveat]:
 def _environments(facts: Comparability) -> Iterator[Caveat]:
     for part in facts.environments:
         values = listed([f"{value} in {label}" for label, value in part.values.items()])
-        message = (
-            f"The sides ran in different environments: {part.name} is {values}. That may be what makes them differ."
-        )
+        message = f"The sides ran in different environments: {part.name} is {values}. This may explain a difference."
         yield Caveat(slug="environment-differs", message=message)
 
 
@@ -136,8 +134,8 @@ def _best(facts: Comparability) -> Iterator[Caveat]:
     best = [metrics[0].name for metrics in facts.metrics if metrics[0].aggregate == "best"]
     if best:
         message = (
-            f"Best value of each run taken for {listed(best)}: it looks better than a value chosen without it, and "
-            "more so on the noisier side. Compare the last values too: --aggregate METRIC=last."
+            f"Best value of each run taken for {listed(best)}: it is optimistic, and more so for the noisier "
+            "experiment. Compare the last values too: --aggregate METRIC=last."
         )
         yield Caveat(slug="best-biased", message=message, severity="note")
 
@@ -145,8 +143,7 @@ def _best(facts: Comparability) -> Iterator[Caveat]:
 def _times(facts: Comparability) -> Iterator[Caveat]:
     if any(metrics[0].kind == "speed" for metrics in facts.metrics):
         message = (
-            "Times compare recipes only if all runs had the same machine to themselves, and were not made one side "
-            "after the other."
+            "Times are comparable only if each run had the machine to itself and the runs of both sides alternated."
         )
         yield Caveat(slug="times-confounded", message=message, severity="note")
 
@@ -160,7 +157,7 @@ def _resolution(facts: Comparability) -> Iterator[Caveat]:
 def _unmatched(facts: Comparability) -> Iterator[Caveat]:
     for label, names in facts.unmatched.items():
         message = (
-            f"Not compared, because not every side has them: {listed(names)} of {label}. --match A=B joins two names."
+            f"Not compared, as not every experiment has them: {listed(names)} of {label}. --match A=B pairs two names."
         )
         yield Caveat(slug="metric-unmatched", message=message, severity="note")
 
@@ -179,7 +176,7 @@ def pairing_text(pairing: Pairing) -> str:
             f"Runs with the same index are paired: their fingerprints agree in {listed(pairing.shared)} and differ "
             "between indices."
         )
-    proof = "no fingerprint shows that they used the same random numbers, so you vouch for the pairing"
+    proof = "no fingerprint shows that they used the same random numbers, so the pairing rests on your word"
     if pairing.shared:
         proof = f"their fingerprints agree in {listed(pairing.shared)}"
     return f"Runs with the same index are paired, as asked; {proof}."

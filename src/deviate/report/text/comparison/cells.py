@@ -36,7 +36,7 @@ class MetricCells:
         self.difference = show_signed(contrast.difference.value, place)
         self.ci = show_difference(contrast.difference.interval, place)
         self.p, self.spread_p = numbers.p(metric.p_adjusted), numbers.p(metric.spread_p_adjusted)
-        self.verdict = verdict_text(metric, pair)
+        self.verdict, self.short_verdict = verdict_text(metric, pair), _short_verdict(metric, pair)
         self.ratio, self.ratio_ci = show_factor(contrast.sd_ratio.value), show_ratio(contrast.sd_ratio.interval)
         noisier = {"a noisier": f"{pair.a} noisier", "b noisier": f"{pair.b} noisier"}
         self.noisier = noisier.get(metric.noisier, metric.noisier)
@@ -60,10 +60,19 @@ def verdict_text(metric: MetricComparison, pair: PairComparison) -> str:
     if pair.draws.unshared:
         return "no verdict"
     if metric.verdict == "no difference shown" and metric.differs:
-        return "differs, better unknown"
+        return "differs, direction unknown"
     if metric.verdict in ("a better", "b better"):
         return f"{pair.a if metric.verdict == 'a better' else pair.b} better"
     return metric.verdict
+
+
+def _short_verdict(metric: MetricComparison, pair: PairComparison) -> str:
+    """Write a verdict for a column of a narrow table whose heads have the letters of the sides."""
+    if pair.draws.unshared:
+        return "no verdict"
+    if metric.verdict == "no difference shown":
+        return "differs" if metric.differs else "no diff. shown"
+    return {"a better": "A better", "b better": "B better"}.get(metric.verdict, metric.verdict)
 
 
 def one_draw(pair: PairComparison) -> str:

@@ -32,8 +32,24 @@ def _pair(pair: PairComparison, comparison: Comparison, *, several: bool) -> lis
     return [
         _main(pair, main, comparison),
         *([f"{'; '.join(claims)}."] if claims else []),
-        *([f"Explored beside it, not claimed: {'; '.join(beside)}."] if beside else []),
+        *([f"Exploratory: {'; '.join(beside)}."] if beside else []),
     ]
+
+
+def verdict_headline(comparison: Comparison) -> str:
+    """Say in one sentence which of several experiments are better in the main metric, without numbers."""
+    verdicts = [_of_pair(pair, main_metric(pair.metrics)) for pair in comparison.pairs]
+    main = main_metric(comparison.pairs[0].metrics)
+    return f"{main.name} ({main.aggregate}): {'; '.join(verdicts)}."
+
+
+def _of_pair(pair: PairComparison, metric: MetricComparison) -> str:
+    """Write the verdict on two of several experiments with both names."""
+    better = {"a better": f"{pair.a} is better than {pair.b}", "b better": f"{pair.b} is better than {pair.a}"}
+    word = verdict_text(metric, pair)
+    if pair.draws.unshared or metric.verdict not in better:
+        return f"{word} between {pair.a} and {pair.b}" if word.startswith("no ") else f"{pair.a} and {pair.b}: {word}"
+    return better[metric.verdict]
 
 
 def _which(
@@ -91,12 +107,12 @@ def _verdict(pair: PairComparison, metric: MetricComparison) -> str:
     if pair.draws.unshared:
         return f"no verdict: {one_draw(pair)}"
     if metric.verdict == "too few runs":
-        return f"too few runs to tell {a} from {b}"
+        return f"too few runs to compare {a} and {b}"
     sentences = {
         "a better": f"{a} is better than {b}",
         "b better": f"{b} is better than {a}",
         "equivalent": f"{a} and {b} are equivalent within the margin",
     }
     usual = verdict_text(metric, pair).replace("differs", f"{a} and {b} differ")
-    at = f", at one draw of {listed(pair.draws.shared)}" if pair.draws.shared else ""
-    return f"{sentences.get(metric.verdict, usual)}{at}"
+    same = f", with the same {listed(pair.draws.shared)} in all runs" if pair.draws.shared else ""
+    return f"{sentences.get(metric.verdict, usual)}{same}"

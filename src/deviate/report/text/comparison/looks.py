@@ -74,7 +74,7 @@ def _plan(pair: PairComparison, comparison: Comparison) -> Iterator[str]:
             f"false alarms over all looks stay at {show_percent(look.whole)} or fewer."
         )
     if pair in comparison.open_pairs:
-        yield f"Nothing is decided yet: make more runs of {_growing(pair)} (a larger -n), then type the same."
+        yield f"Nothing is decided yet: make more runs of {_growing(pair)} (a larger -n), then repeat the command."
     elif look.ended:
         yield f"There are {planned_runs(look)}, as planned: this was the last look."
 

@@ -56,7 +56,7 @@ def group_sentences(groups: Sequence[ChangedGroup], a: str, b: str, *, one_draw:
         return [f"On none of {count(len(groups), 'group')} another accuracy is shown."]
     return [
         f"The accuracy of {side} is higher on {listed(labels)} ({len(labels)} of {count(len(groups), 'group')}; "
-        "explored, not claimed)."
+        "exploratory)."
         for side, labels in higher.items()
         if labels
     ]

@@ -54,6 +54,23 @@ def reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparis
     ]
 
 
+def short_reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
+    """Name the test, and say what the numbers beside it do not: how sure, how many runs are lacking, what to type."""
+    if pair.draws.unshared:
+        return [f"Such runs count as one run of the recipe. Make both with: {pair.draws.remedy}"]
+    if metric.p_adjusted is None or metric.verdict == "too few runs":
+        return reasons(metric, pair, comparison)[:1]
+    label = metric.contrast.location.label
+    superiority = _superiority(metric, pair) if metric.differs and metric.verdict != "equivalent" else ""
+    return [
+        f"{label[:1].upper() + label[1:]}{superiority}.",
+        *look_sentences(pair, comparison),
+        *_equivalence(metric, pair),
+        *_undirected(metric),
+        *_not_shown(metric, pair, assumed=False),
+    ]
+
+
 def spread_reasons(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> list[str]:
     """Say why the verdict on the spread is what it is."""
     contrast = metric.contrast
@@ -109,11 +126,13 @@ def _difference(metric: MetricComparison, pair: PairComparison) -> str:
     ci = f" ({_level(pair)} CI {show_ends(interval, place)})" if interval.known else ""
     unit = f" {metric.unit}" if metric.unit else ""
     text = f"The mean of {higher} is {show(abs(effect.value), place)}{unit} higher than that of {lower}{ci}"
-    return f"{text}{_superiority(metric, higher, lower, first=effect.value > 0)}."
+    return f"{text}{_superiority(metric, pair)}."
 
 
-def _superiority(metric: MetricComparison, higher: str, lower: str, *, first: bool) -> str:
-    effect = metric.contrast.effects["p_superiority"]
+def _superiority(metric: MetricComparison, pair: PairComparison) -> str:
+    """Say how probably a run of the side with the higher mean exceeds one of the other."""
+    effect, first = metric.contrast.effects["p_superiority"], (metric.contrast.difference.value or 0) > 0
+    higher, lower = (pair.a, pair.b) if first else (pair.b, pair.a)
     if effect.value is None or effect.interval.low is None or effect.interval.high is None:
         return ""
     share, low, high = effect.value, effect.interval.low, effect.interval.high
@@ -123,10 +142,7 @@ def _superiority(metric: MetricComparison, higher: str, lower: str, *, first: bo
     small = f", short of the {show_percent(MEANINGFUL)} that is taken to matter" if high <= MEANINGFUL else ""
     small = small if metric.differs else ""
     ties = ", ties counted half" if not set(metric.a.values).isdisjoint(metric.b.values) else ""
-    return (
-        f"; a run of {higher} gives more than a run of {lower} with probability {show_percent(share)} (CI {ci}{ties})"
-        f"{small}"
-    )
+    return f"; a run of {higher} exceeds a run of {lower} with probability {show_percent(share)} (CI {ci}{ties}){small}"
 
 
 def _equivalence(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
@@ -148,8 +164,8 @@ def _equivalence(metric: MetricComparison, pair: PairComparison) -> Iterator[str
 def _undirected(metric: MetricComparison) -> Iterator[str]:
     if metric.kind == "speed" and metric.direction is None and metric.differs:
         yield (
-            "The runs of the two sides were not made in turn, so that a difference may be one between loads of the "
-            "machine: neither side is called better. Runs of variants of one experiment are made in turn."
+            "The runs of the two sides did not alternate, so a difference may come from the load of the machine: "
+            "neither side is called better. Variants of one experiment alternate."
         )
     elif metric.direction is None and metric.differs and metric.verdict == "no difference shown":
         yield (
@@ -164,7 +180,7 @@ def _too_few(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     if min(n, m) >= metric.fewest_runs:
         yield f"Nothing could be tested: {contrast.tests[contrast.location.test].reason or contrast.difference.reason}."
         if metric.a.spread.identical and metric.b.spread.identical:
-            yield "Such runs show nothing of chance; compare variants in which seeds vary."
+            yield "Such runs show no random variation; compare variants in which seeds vary."
         return
     yield f"{n} against {m} runs: a verdict needs {metric.fewest_runs} of each."
     if metric.smallest_p is not None and metric.sensitivity is not None:
@@ -175,7 +191,8 @@ def _too_few(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
         yield f"Only a difference of {size} would show with a power of {show_percent(metric.sensitivity.power)}."
 
 
-def _not_shown(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
+def _not_shown(metric: MetricComparison, pair: PairComparison, *, assumed: bool = True) -> Iterator[str]:
+    """Say what so many runs detect, and what that assumes."""
     sensitivity, contrast = metric.sensitivity, metric.contrast
     if sensitivity is None:
         return
@@ -183,10 +200,11 @@ def _not_shown(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     what = "SDs of the differences" if contrast.paired else "SDs"
     strict = sensitivity.alpha < pair.alpha
     each = f" (each of {metric.family} tests at {sensitivity.alpha:.2g})" if strict else ""
+    normal = f" if values are normal with equal SDs{each}" if assumed else ""
     yield (
         f"This does not show equality: {n} against {m} runs detect a difference of {sensitivity.detectable:.2g} "
-        f"{what}{_in_unit(metric)} with a power of {show_percent(sensitivity.power)} if values are normal with "
-        f"equal SDs{each}{_seen(sensitivity)}."
+        f"{what}{_in_unit(metric)} with a power of {show_percent(sensitivity.power)}"
+        f"{normal}{_seen(sensitivity)}."
     )
 
 
