@@ -5,12 +5,11 @@ It is sent there by value and needs Ray and the standard library alone: Ray's ow
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +42,17 @@ SHELL = ("/bin/sh", "-c", '"$@"; exit $?', "sh")
 class Driver:
     """Has the tasks of a submission made, `width` at a time at most, and goes when they have ended."""
 
-    def __init__(self, workers: Sequence[Sequence[str]], folder: str, wants: dict[str, Any], width: int | None) -> None:
+    def __init__(
+        self,
+        workers: Sequence[Sequence[str]],
+        folder: str,
+        wants: dict[str, Any],
+        width: int | None,
+        environment: Mapping[str, str],
+    ) -> None:
         self._workers = list(workers)
         self._folder = folder
+        self._environment = environment
         self._wants = wants
         self._width = width or len(workers)
         self._words = [PENDING] * len(workers)
@@ -93,7 +100,7 @@ class Driver:
         while self._going or (left and not self._is_cancelled):
             while left and len(self._going) < self._width and not self._is_cancelled:
                 number = left.pop(0)
-                self._going[task.remote(own, number, self._workers[number], self._folder)] = number
+                self._going[task.remote(*self._given(own, number))] = number
             ended, going = ray.wait(list(self._going), timeout=LOOK_EVERY)
             for each in ended:
                 self._words[self._going.pop(each)] = _word(each)
@@ -102,6 +109,9 @@ class Driver:
                 for each in going:
                     ray.cancel(each)
         self._words = [ENDED if word == PENDING else word for word in self._words]
+
+    def _given(self, own: Any, number: int) -> tuple[Any, ...]:
+        return own, number, self._workers[number], self._folder, self._environment
 
 
 def _word(task: Any) -> str:
@@ -131,7 +141,7 @@ def _lack(wants: dict[str, Any], *, whole: bool) -> str:
     return "" if whole or fits(ray.available_resources()) else f"no node has {words} left"
 
 
-def work(driver: Any, number: int, worker: Sequence[str], folder: str) -> int:
+def work(driver: Any, number: int, worker: Sequence[str], folder: str, variables: Mapping[str, str]) -> int:
     """Start the worker of a run, and return its exit status; it ends in order where this task is ended.
 
     The worker has the variables of whoever submitted it, not those of Ray.
@@ -139,8 +149,7 @@ def work(driver: Any, number: int, worker: Sequence[str], folder: str) -> int:
     import ray
 
     driver.began.remote(number)
-    environment = json.loads(Path(folder, "environment.json").read_text())
-    environment |= {name: os.environ[name] for name in DEVICES if name in os.environ}
+    environment = {**variables, **{name: os.environ[name] for name in DEVICES if name in os.environ}}
     environment[JOB] = ray.get_runtime_context().get_task_id()
     status = 0
     for _ in range(MOST_STARTS):

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from deviate.replicate.engines import ray_driver
-from deviate.replicate.workspace.files import write_whole
 
 #: How names of actors begin, and where they are known.
 PREFIX = "deviate-"
@@ -88,16 +87,14 @@ def submit(
     """Ask for a worker for each run; `folder` is that of the submission, `runs` are those of the runs."""
     import ray
 
-    # The command's secrets may be among them.
-    path = Path(folder, "environment.json")
-    write_whole(path, json.dumps(VARIABLES).encode())
     workers = [[sys.executable, "-P", "-m", "deviate.replicate.worker", "--tied", run] for run in runs]
     wants = {"num_cpus": cpus, "num_gpus": gpus, "resources": dict(resources)}
     ray.cloudpickle.register_pickle_by_value(ray_driver)
     driver = ray.remote(ray_driver.Driver).options(
         name=PREFIX + Path(folder).name, lifetime="detached", num_cpus=0, max_restarts=0, max_task_retries=0
     )
-    driver.remote(workers, folder, wants, width)
+    # Secrets may be among the variables: they are handed over, and stored nowhere.
+    driver.remote(workers, folder, wants, width, VARIABLES)
 
 
 def states() -> list[tuple[str, int, str, str]]:

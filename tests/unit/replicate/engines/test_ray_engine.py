@@ -1,6 +1,5 @@
 """What Ray is asked for, and what is made of its answers; a stand-in for Ray starts its tasks in threads."""
 
-import json
 import os
 import sys
 import textwrap
@@ -147,7 +146,7 @@ def test_the_script_asks_for_a_detached_actor_with_a_worker_for_each_run(submiss
     monkeypatch.setattr(ray_driver, "Driver", lambda *arguments: begun.append(arguments))
     engine = Ray(RayEntry(address="here", gres="gpu:1,tpu:2", cpus=3), 5)
     exec(compile(engine.script(submission), "submit.py", "exec"), {})
-    workers, folder, wants, width = begun[0]
+    workers, folder, wants, width, variables = begun[0]
     runs = [str(run.path) for run in submission.runs]
     assert workers == [[sys.executable, "-P", "-m", "deviate.replicate.worker", "--tied", run] for run in runs]
     assert (folder, width) == (str(submission.folder), 5)
@@ -156,13 +155,13 @@ def test_the_script_asks_for_a_detached_actor_with_a_worker_for_each_run(submiss
     assert (asked["name"], asked["lifetime"]) == (f"deviate-{submission.name}", "detached")
     assert (asked["max_restarts"], asked["num_cpus"]) == (0, 0)
     assert ray.addresses == ["here"]
-    assert json.loads((submission.folder / "environment.json").read_text()) == ray_link.VARIABLES
+    assert variables == ray_link.VARIABLES
 
 
 def test_a_driver_has_its_width_of_tasks_and_no_retries(ray, monkeypatch):
     free, seen = threading.Event(), []
 
-    def work(driver, number, worker, folder):
+    def work(driver, number, worker, folder, variables):
         seen.append(number)
         free.wait(10)
         if number == 2:
@@ -170,7 +169,7 @@ def test_a_driver_has_its_width_of_tasks_and_no_retries(ray, monkeypatch):
         return 3 if number == 1 else 0
 
     monkeypatch.setattr(ray_driver, "work", work)
-    driver = Driver([["w"]] * 3, "folder", WANTS, 2)
+    driver = Driver([["w"]] * 3, "folder", WANTS, 2, {})
     wait_for(lambda: len(seen) == 2)
     assert [word for word, _ in driver.states()] == ["PENDING"] * 3
     driver.began(0)
@@ -186,7 +185,7 @@ def test_a_driver_has_its_width_of_tasks_and_no_retries(ray, monkeypatch):
 def test_a_driver_that_is_cancelled_ends_its_tasks_and_starts_no_other(ray, monkeypatch):
     free = threading.Event()
     monkeypatch.setattr(ray_driver, "work", lambda *arguments: free.wait(10) and 0)
-    driver = Driver([["w"]] * 3, "folder", WANTS, 1)
+    driver = Driver([["w"]] * 3, "folder", WANTS, 1, {})
     wait_for(lambda: ray.asked)
     driver.cancel()
     wait_for(lambda: ray.cancelled)
@@ -211,30 +210,28 @@ def driver():
 
 
 def test_a_worker_has_the_users_variables_and_its_devices(ray, driver, tmp_path, monkeypatch):
-    (tmp_path / "environment.json").write_text(json.dumps({"MINE": "1", "PATH": os.environ["PATH"]}))
+    variables = {"MINE": "1", "PATH": os.environ["PATH"]}
     monkeypatch.setenv("RAY_JOB_ID", "01")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     monkeypatch.setattr(ray_driver, "LOOK_EVERY", 0.01)
-    assert ray_driver.work(driver, 0, ["env"], str(tmp_path)) == 0
+    assert ray_driver.work(driver, 0, ["env"], str(tmp_path), variables) == 0
     said = (tmp_path / "job-0.log").read_text().split()
     assert {"MINE=1", "CUDA_VISIBLE_DEVICES=3", "DEVIATE_JOB=task7"} <= set(said)
     assert not any(line.startswith("RAY_") for line in said)
     # One that is killed is followed by another, which ends what it left.
-    assert ray_driver.work(driver, 1, ["sh", "-c", "echo x; kill -9 $$"], str(tmp_path)) == 128 + 9
+    assert ray_driver.work(driver, 1, ["sh", "-c", "echo x; kill -9 $$"], str(tmp_path), variables) == 128 + 9
     assert (tmp_path / "job-1.log").read_text().count("x") == ray_driver.MOST_STARTS
-    assert ray_driver.work(driver, 2, ["sh", "-c", "echo x; exit 2"], str(tmp_path)) == 2
+    assert ray_driver.work(driver, 2, ["sh", "-c", "echo x; exit 2"], str(tmp_path), variables) == 2
     assert (tmp_path / "job-2.log").read_text() == "x\n"
 
 
 def test_a_task_that_is_ended_ends_the_standard_input_of_its_worker(ray, driver, tmp_path, monkeypatch):
-    (tmp_path / "environment.json").write_text(json.dumps(dict(os.environ)))
-
     def interrupt(seconds):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ray_driver.time, "sleep", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        ray_driver.work(driver, 0, ["sh", "-c", "cat; echo over"], str(tmp_path))
+        ray_driver.work(driver, 0, ["sh", "-c", "cat; echo over"], str(tmp_path), dict(os.environ))
     assert (tmp_path / "job-0.log").read_text() == "over\n"
 
 
