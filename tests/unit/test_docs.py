@@ -15,6 +15,7 @@ from typing import get_args
 import click
 import pytest
 
+from deviate.api.keywords import CheckKeywords, PlanKeywords, RunKeywords
 from deviate.cli.commands import COMMANDS
 from deviate.cli.main import group
 from deviate.cli.report import experiment_writers
@@ -148,3 +149,10 @@ def test_tables_of_simulations_have_their_places():
 def test_every_make_target_of_the_readme_exists():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
     assert set(re.findall(r"\bmake ([a-z]+)", (ROOT / "README.md").read_text())) <= targets
+
+
+@pytest.mark.parametrize("keywords", [RunKeywords, CheckKeywords, PlanKeywords])
+def test_every_keyword_of_a_function_is_listed(keywords):
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    listed = {name for row in re.findall(r"^\| (`.+?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert not keywords.__annotations__.keys() - listed
