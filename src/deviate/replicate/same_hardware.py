@@ -13,9 +13,6 @@ from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.replicate.workspace.run_files import Cancelled, Hardware, RunInfo
 
-#: In the experiment's folder: what its runs must have.
-FILE = "hardware.json"
-
 HINT = "start it on such a machine; without --same-hardware runs are made on any, and reports list what differs"
 
 #: How parts of a machine are called.
@@ -50,9 +47,9 @@ def hardware_refusal(folder: ExperimentFolder, info: RunInfo) -> Cancelled | Non
 
 
 def _reference(folder: ExperimentFolder, info: RunInfo, own: Hardware) -> Reference:
-    path = folder.path / FILE
+    path = folder.hardware_file
     if not path.is_file():
-        aside = path.with_name(f".{FILE}.{uuid.uuid4().hex}")
+        aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         write_json(aside, _first(folder) or _of(info, own))
         # A link is made by one of several at once.
         with suppress(FileExistsError):

@@ -85,7 +85,7 @@ def try_packing(
     run is ended when it has begun `ITERATIONS` iterations, and all of them after `LIMIT` seconds. Nothing stays on
     disk.
     """
-    place = ExperimentFolder(folder.path.parents[1] / "packing" / folder.name)
+    place = folder.packing
     try:
         _open(place, folder)
         alone = _make(experiment, place, executor, make, 1, clock)
@@ -99,7 +99,7 @@ def try_packing(
 
 def clear_trial(folder: ExperimentFolder, executor: Executor) -> None:
     """Remove what a killed tool left of a trial, and end its runs."""
-    _clear(ExperimentFolder(folder.path.parents[1] / "packing" / folder.name), executor)
+    _clear(folder.packing, executor)
 
 
 def _clear(place: ExperimentFolder, executor: Executor) -> None:

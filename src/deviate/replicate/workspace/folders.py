@@ -6,7 +6,9 @@
     .deviate/written                                digests of the reports that were written into the project
     .deviate/looks/DIGEST.json                      which runs two sides had each time they were compared
     .deviate/verification/                          a verification that goes on, or was killed
+    .deviate/packing/NAME/                          a trial of runs that share a GPU, likewise
     .deviate/experiments/NAME/experiment.json       what was asked for
+    .deviate/experiments/NAME/hardware.json         what its runs must be made on (--same-hardware)
     .deviate/experiments/NAME/snapshot/             the project as it was
     .deviate/experiments/NAME/snapshot.json         what is in it, what was left out and why
     .deviate/experiments/NAME/steps/STEP/           the files of the project that an evaluation was read from
@@ -232,6 +234,16 @@ class ExperimentFolder:
     def snapshot_file(self) -> Path:
         """What the snapshot holds, and what was left out."""
         return self.path / "snapshot.json"
+
+    @property
+    def hardware_file(self) -> Path:
+        """What its runs must be made on, where the user wants the same for all."""
+        return self.path / "hardware.json"
+
+    @property
+    def packing(self) -> ExperimentFolder:
+        """Where it is tried whether its runs can share a GPU; in no experiment, as it is thrown away."""
+        return ExperimentFolder(self.path.parents[1] / "packing" / self.name)
 
     @property
     def runs_folder(self) -> Path:
