@@ -83,7 +83,7 @@ def completed(runs: int) -> Callable[[Path], str]:
 #: Every command that writes something, each into the project where `prepare` was.
 STAGES = [
     Stage("runs are added", RUN.replace("-n 2", "-n 3"), completed(3), ".deviate/experiments"),
-    Stage("runs of a new experiment", RUN.replace("run ", "run --name other "), folder=".deviate/experiments"),
+    Stage("runs of a new experiment", RUN.replace("--name train", "--name other"), folder=".deviate/experiments"),
     Stage("import", "import table.csv --name t", imported("t"), ".deviate/experiments"),
     Stage("import --replace", "import table.csv --name old --replace", imported("old"), ".deviate/experiments"),
     Stage("extract --write", "extract train.py --write", written("deviate.toml")),

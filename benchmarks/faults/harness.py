@@ -30,7 +30,7 @@ for epoch in range(3):
 SECONDS = 60
 MEMORY = 4 << 30
 
-RUN = f"run -n 2 -- {shlex.quote(sys.executable)} train.py"
+RUN = f"run -n 2 --name train -- {shlex.quote(sys.executable)} train.py"
 
 #: Written by hand where a command reads stored results.
 TABLE = "seed,acc\n" + "".join(f"{seed},{0.9 + seed / 100}\n" for seed in range(6))

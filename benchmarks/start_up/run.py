@@ -46,7 +46,7 @@ def measure(repeats: int) -> dict[str, list[tuple[float, float]]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "train.py").write_text(TRAINING)
-        deviate(["run", "-n", "2", "--", sys.executable, "train.py"], folder)
+        deviate(["run", "-n", "2", "--name", "train", "--", sys.executable, "train.py"], folder)
         rounds = [{command: deviate(command.split(), folder) for command in COMMANDS} for _ in range(repeats + 1)]
     return {command: [each[command] for each in rounds[1:]] for command in COMMANDS}
 

@@ -68,7 +68,8 @@ def values(project):
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     """Return the values of the same runs, made one after another."""
-    project = tmp_path_factory.mktemp("alone")
+    project = tmp_path_factory.mktemp("alone") / "train"
+    project.mkdir()
     (project / "train.py").write_text(TRAIN)
     before = os.getcwd()
     os.chdir(project)

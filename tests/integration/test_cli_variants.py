@@ -45,7 +45,8 @@ def slugs(done, variant=None):
 
 @pytest.fixture(scope="module")
 def sourced(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sources")
+    folder = tmp_path_factory.mktemp("sources") / "train"
+    folder.mkdir()
     shutil.copy(AUDITED / "numpy_seed.py", folder / "train.py")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
