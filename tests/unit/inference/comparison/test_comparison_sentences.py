@@ -170,7 +170,7 @@ def test_environments_that_differ_are_named():
 def test_best_values_look_better_whichever_direction_is():
     comparison = compared(standard(6), standard(6, 8), metric={"aggregate": "best", "direction": "lower"})
     messages = " ".join(caveat.message for caveat in comparison_caveats(comparison.comparability))
-    assert "it looks better than a value chosen without it, and more so on the noisier side" in messages
+    assert "it is optimistic, and more so for the noisier experiment" in messages
 
 
 def test_a_noisier_side_is_doubted_where_numbers_of_runs_are_unequal():
