@@ -98,7 +98,8 @@ class Ray:
 
 def _is_task(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
-        return any(word.startswith("ray::") for word in process.cmdline())
+        # Agents are daemons of the node and call themselves so, too.
+        return any(word.startswith("ray::") and "Agent" not in word for word in process.cmdline())
     return False
 
 
