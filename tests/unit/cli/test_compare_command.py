@@ -148,7 +148,8 @@ def test_a_wrong_keyword_is_an_error_with_the_right_one_and_all_are_in_the_signa
     with pytest.raises(BadOption, match="takes no keyword 'metric'"):
         deviate.compare("baseline", "proposed", metric="test acc")
     assert (
-        {*ComparisonOptions.__struct_fields__, *SampleOptions.__struct_fields__} - {"samples", "first_grows"}
+        {*ComparisonOptions.__struct_fields__, *SampleOptions.__struct_fields__}
+        - {"samples", "first_grows", "differences"}
     ) < set(signature(deviate.compare).parameters)
     one, several = (deviate.compare("baseline", "proposed", metrics=named) for named in ("test acc", ["test acc"]))
     assert [metric.name for metric in one.pairs[0].metrics] == ["test acc"]

@@ -159,14 +159,20 @@ def mask_lines(lines: Iterable[str], secrets: Sequence[str]) -> list[str]:
 _SHAPES_IN_BYTES = tuple(re.compile(shape.pattern.encode()) for shape in (_SHAPE, _URL))
 
 
+def _in_bytes(secret: str) -> re.Pattern[bytes]:
+    literal = re.escape(secret.encode())
+    return re.compile(rb"(?<![\d.])" + literal + rb"(?![\d.])" if secret.isdecimal() else literal)
+
+
 def star_file(path: Path, secrets: Sequence[str]) -> None:
     """Write stars over `secrets`, and over others that are known by shape, in a file that keeps its length.
 
-    Records say where the output stood when an iteration began, so nothing in a log may move.
+    Records say where the output stood when an iteration began, so nothing in a log may move. A secret of digits is
+    starred where it stands alone, not within a longer number.
     """
     if not path.is_file() or not path.stat().st_size:
         return
-    patterns = [*(re.compile(re.escape(secret.encode())) for secret in secrets), *_SHAPES_IN_BYTES]
+    patterns = [*map(_in_bytes, secrets), *_SHAPES_IN_BYTES]
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as content:
         for pattern in patterns:
             for start, end in [match.span() for match in pattern.finditer(content)]:
