@@ -85,7 +85,7 @@ def install(project, engine):
     path.chmod(0o755)
 
 
-WORDS = ("run", "-n", 1, "--vary", "other", "--container", "training")
+WORDS = ("run", "-n", 1, "--name", "train", "--vary", "other", "--container", "training")
 
 
 @pytest.mark.parametrize("engine", ["docker", "podman", "apptainer"])
