@@ -62,7 +62,7 @@ CHECKED = ["check", "trained", "--against", "other", "--metric", "test accuracy"
 
 COMMANDS = {
     "deviate run": [*TRAINED, "trained", "--json", "--", sys.executable, "predict.py"],
-    "deviate report": ["report", "trained", "--groups", "half", "--format", "json"],
+    "deviate report": ["report", "trained", "--groups", "half", "--difference", "test accuracy=1", "--format", "json"],
     "deviate audit": ["audit", "--quick", "--json", "--", sys.executable, "train.py"],
     "deviate extract": ["extract", "train.py", "--json"],
     "deviate extract --verify": ["extract", "--verify", "--json", "--", sys.executable, "train.py"],

@@ -25,7 +25,7 @@ def plan_json(plan: Plan) -> str:
     fields["answers"] = [_answer(answer, plan) for answer in plan.answers]
     later = (
         "alpha_each", "fewest_runs", "caution_factor", "caution", "command",
-        "paired", "correlation", "sd_differences", "lost", "lost_cautious",
+        "paired", "correlation", "sd_differences", "lost", "lost_cautious", "asked_runs",
     )  # fmt: skip
     first = {name: field for name, field in fields.items() if name not in later}
     return json_text({**first, "notes": plan_notes(plan), **{name: fields[name] for name in later}})
