@@ -73,23 +73,28 @@ def _screen_table(
         for metrics, pair in compared
         for metric, row in zip(metrics, metric_rows(metrics, pair, "metric", "n", *_SCREEN), strict=True)
     ]
-    ci = f"{Numbers(comparison.pairs[0].alpha).level()} CI"
     return Table(
         caption="",
-        columns=[
-            Column(head=first, numeric=False, fold_at=NAME_WIDTH),
-            Column(head="n", sacrifice=7, emphasis="quiet"),
-            Column(head=a, sacrifice=1),
-            Column(head=b, sacrifice=1),
-            Column(head="A − B", sacrifice=3),
-            Column(head=ci, head_alone=f"A − B, {ci}", sacrifice=2, emphasis="quiet"),
-            Column(head="p adj." if adjusted_text(comparison) else "p", sacrifice=4),
-            Column(head="SD A/B", sacrifice=5),
-            Column(head=ci, sacrifice=6, emphasis="quiet"),
-            Column(head="verdict", numeric=False, emphasis="strong"),
-        ],
+        columns=_columns(first, a, b, comparison.pairs[0].alpha, comparison),
         rows=rows,
     )
+
+
+def _columns(first: str, a: str, b: str, alpha: float, comparison: Comparison) -> list[Column]:
+    """Return the columns of a table of metrics, two sides and their difference; narrow screens leave some out."""
+    ci = f"{Numbers(alpha).level()} CI"
+    return [
+        Column(head=first, numeric=False, fold_at=NAME_WIDTH),
+        Column(head="n", sacrifice=7, emphasis="quiet"),
+        Column(head=a, sacrifice=1),
+        Column(head=b, sacrifice=1),
+        Column(head="A − B", sacrifice=3),
+        Column(head=ci, head_alone=f"A − B, {ci}", sacrifice=2, emphasis="quiet"),
+        Column(head="p adj." if adjusted_text(comparison) else "p", sacrifice=4),
+        Column(head="SD A/B", sacrifice=5),
+        Column(head=ci, sacrifice=6, emphasis="quiet"),
+        Column(head="verdict", numeric=False, emphasis="strong"),
+    ]
 
 
 def _screen_row(metric: MetricComparison, row: Row, pair: PairComparison, *, named: bool) -> Row:
@@ -156,24 +161,12 @@ def _brief_table(pair: PairComparison, comparison: Comparison) -> Table:
     metrics, main = pair.metrics[:METRICS_SHOWN], main_metric(pair.metrics)
     metrics = metrics if main in metrics else [*metrics[:-1], main]
     more = len(pair.metrics) - len(metrics)
-    ci = f"{Numbers(pair.alpha).level()} CI"
     hint = Hint(text=f"and {count(more, 'more metric')}; all of them:", command=f"{comparison.command} --format md")
     return Table(
         caption=f"A {pair.a}  against  B {pair.b}",
         remark=f"({pair.variant_a})" if pair.variant_a == pair.variant_b else "",
         titled=True,
-        columns=[
-            Column(head="metric", numeric=False, fold_at=NAME_WIDTH),
-            Column(head="n", sacrifice=7, emphasis="quiet"),
-            Column(head=pair.a, sacrifice=1),
-            Column(head=pair.b, sacrifice=1),
-            Column(head="A − B", sacrifice=3),
-            Column(head=ci, head_alone=f"A − B, {ci}", sacrifice=2, emphasis="quiet"),
-            Column(head="p adj." if adjusted_text(comparison) else "p", sacrifice=4),
-            Column(head="SD A/B", sacrifice=5),
-            Column(head=ci, sacrifice=6, emphasis="quiet"),
-            Column(head="verdict", numeric=False, emphasis="strong"),
-        ],
+        columns=_columns("metric", pair.a, pair.b, pair.alpha, comparison),
         rows=metric_rows(metrics, pair, "metric, aggregate", "n", *_BRIEF),
         more=hint if more else None,
     )
