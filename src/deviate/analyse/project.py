@@ -91,13 +91,7 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     training, what they are was misread, and they decide nothing.
     """
     results = _read(program)
-    passed_over = 0
-    while not results[4] and program.constants.alternatives.has_chosen and passed_over < MAX_PASSED_OVER:
-        passed_over += 1
-        program.constants.pass_over(passed_over)
-        results = _read(program)
-    if passed_over and not results[4]:
-        program.constants.pass_over(0)
+    if not results[4] and program.constants.alternatives.has_chosen and _choose_one_that_trains(program):
         results = _read(program)
     if results[2] is None and (program.constants.has_decided or program.choices.has_decided):
         program.is_decided = False
@@ -105,11 +99,28 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     return results
 
 
-def _read(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw], bool]:
+def _choose_one_that_trains(program: Program) -> bool:
+    """Pass alternatives over until one trains; where none does, the first ones are reached again."""
+    for count in range(1, MAX_PASSED_OVER + 1):
+        program.constants.pass_over(count)
+        if LoopFinder(*_reach(program)).find() is not None:
+            return True
+        if not program.constants.alternatives.has_chosen:
+            break
+    program.constants.pass_over(0)
+    _reach(program)
+    return False
+
+
+def _reach(program: Program) -> tuple[Flow, CallGraph]:
     flow = Flow(program)
     program.set_reached(reached_units(program, flow))
     program.find_passed(flow)
-    graph = CallGraph(flow)
+    return flow, CallGraph(flow)
+
+
+def _read(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw], bool]:
+    flow, graph = _reach(program)
     loops = LoopFinder(flow, graph)
     reports = Reports(flow)
     reports.collect()
