@@ -19,13 +19,13 @@ import itertools
 import json
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gpus import find_gpu
 
 import deviate
 from deviate.collect.runs import read_run
@@ -70,13 +70,6 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--width", type=int, default=32, help="channels of the first convolution (default 32)")
     parser.add_argument("--on-cpu", action="store_true", help="run it without a GPU, to try it out")
     return parser.parse_args()
-
-
-def find_gpu() -> str | None:
-    """Return the name of the GPU that torch would train on, None where there is none."""
-    ask = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
-    found = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    return found.stdout.strip() or None
 
 
 def describe(experiment: deviate.api.StoredExperiment) -> dict[str, Any]:

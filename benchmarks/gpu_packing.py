@@ -25,6 +25,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from gpus import find_gpu
+
 import deviate
 
 TRAINING = Path(__file__).parent / "gpu_training"
@@ -55,13 +57,6 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--gpu", default="0", help="the GPU, as CUDA_VISIBLE_DEVICES has it (default 0)")
     parser.add_argument("--on-cpu", action="store_true", help="run it without a GPU, to try it out")
     return parser.parse_args()
-
-
-def find_gpu() -> str | None:
-    """Return the name of the GPU that torch would train on, None where there is none."""
-    ask = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
-    found = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    return found.stdout.strip() or None
 
 
 def measure(options: argparse.Namespace, per_gpu: int) -> dict[str, Any]:

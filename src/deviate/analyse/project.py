@@ -90,26 +90,28 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     Where the first of several alternatives trains nothing, the next ones are tried. Where settings exclude every
     training, what they are was misread, and they decide nothing.
     """
-    results = _read(program)
-    if not results[4] and program.constants.alternatives.has_chosen and _choose_one_that_trains(program):
-        results = _read(program)
+    results = _read(program, *_reach(program))
+    if not results[4] and program.constants.alternatives.has_chosen:
+        chosen = _choose_one_that_trains(program)
+        results = _read(program, *chosen) if chosen is not None else results
     if results[2] is None and (program.constants.has_decided or program.choices.has_decided):
         program.is_decided = False
-        return _read(program)
+        return _read(program, *_reach(program))
     return results
 
 
-def _choose_one_that_trains(program: Program) -> bool:
-    """Pass alternatives over until one trains; where none does, the first ones are reached again."""
+def _choose_one_that_trains(program: Program) -> tuple[Flow, CallGraph] | None:
+    """Pass alternatives over until one trains, and return what it reaches; where none does, reach the first again."""
     for count in range(1, MAX_PASSED_OVER + 1):
         program.constants.pass_over(count)
-        if LoopFinder(*_reach(program)).find() is not None:
-            return True
+        reached = _reach(program)
+        if LoopFinder(*reached).find() is not None:
+            return reached
         if not program.constants.alternatives.has_chosen:
             break
     program.constants.pass_over(0)
     _reach(program)
-    return False
+    return None
 
 
 def _reach(program: Program) -> tuple[Flow, CallGraph]:
@@ -119,8 +121,9 @@ def _reach(program: Program) -> tuple[Flow, CallGraph]:
     return flow, CallGraph(flow)
 
 
-def _read(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw], bool]:
-    flow, graph = _reach(program)
+def _read(
+    program: Program, flow: Flow, graph: CallGraph
+) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw], bool]:
     loops = LoopFinder(flow, graph)
     reports = Reports(flow)
     reports.collect()

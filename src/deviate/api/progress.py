@@ -11,7 +11,7 @@ from deviate.experiment import Run
 from deviate.replicate.events import RunEnded, RunProgress, RunShared, RunStarted
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.numbers import show_seconds
-from deviate.report.text.words import ended_as, ordinal
+from deviate.report.text.words import ended_as, nth_iteration
 from deviate.study.events import StudyEvent
 
 #: Latest values shown of each run.
@@ -80,6 +80,6 @@ class Progress:
 
 
 def _latest(event: RunProgress) -> str:
-    iteration = "" if event.iteration is None else f"{ordinal(event.iteration + 1)} iteration"
+    iteration = "" if event.iteration is None else nth_iteration(event.iteration)
     values = [f"{name} {value:.4g}" for name, value in list(event.values.items())[:VALUES_SHOWN]]
     return "  ".join(filter(None, [show_seconds(event.seconds), event.step, iteration, *values]))

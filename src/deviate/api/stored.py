@@ -9,6 +9,7 @@ from deviate.api.keywords import known_keywords
 from deviate.errors import BadOption
 from deviate.factors import DEFAULT_VARIANT
 from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.replicate.workspace.run_files import TAKEN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +128,7 @@ class StoredExperiment:
             for sample in samples:
                 for run, value in zip(sample.runs, sample.values, strict=True):
                     table.loc[(variant, run), sample.name] = value
-        for name in ("seconds", "cpu_seconds", "peak_memory", "gpu_memory") if usage else ():
+        for name in ("seconds", *TAKEN) if usage else ():
             taken = [getattr(run, name) for run in results.runs if run.status == "completed"]
             table[name] = pd.Series(taken, index=table.index, dtype=float)
         return table

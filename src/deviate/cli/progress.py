@@ -30,7 +30,7 @@ from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
 from deviate.report.text.decided import compared_line
 from deviate.report.text.until import progress_line
-from deviate.report.text.words import listed, ordinal
+from deviate.report.text.words import listed, nth_iteration
 from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, StudyEvent
 from deviate.study.packing import LIMIT
 
@@ -189,7 +189,7 @@ def _packing(event: PackingTried) -> str:
     if result is None:
         return f"{runs}: trying whether they report what one alone does (about {2 * LIMIT:g} s at most)"
     if result.reason:
-        return f"{runs}: not shown to report what one alone does, and marked ({clean(result.reason)})"
+        return f"{runs}: not shown to report what one alone does, and marked ({result.reason})"
     return f"{runs}: {result.values} values of each of {result.jobs} equal those of a run alone"
 
 
@@ -209,7 +209,7 @@ def _alike(event: FactorsSeen) -> Iterator[str]:
 def _latest(latest: RunProgress | RunStarted) -> str:
     if isinstance(latest, RunStarted):
         return "starting"
-    iteration = "" if latest.iteration is None else f"{ordinal(latest.iteration + 1)} iteration  "
+    iteration = "" if latest.iteration is None else f"{nth_iteration(latest.iteration)}  "
     step = f"{clean(latest.step)}  " if latest.step else ""
     return step + iteration + _values(latest.values)
 

@@ -17,6 +17,7 @@ from deviate.replicate.snapshot.manifest import Snapshot
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.records import TAIL, TICK, read_events, read_tail
 from deviate.replicate.workspace.run_files import (
+    TAKEN,
     Cancelled,
     Completed,
     Ended,
@@ -99,7 +100,7 @@ def _last_value(run: RunFolder) -> str:
 
 
 def _taken(ended: Ended) -> dict[str, float]:
-    taken = {name: getattr(ended, name) for name in ("cpu_seconds", "peak_memory", "gpu_memory")}
+    taken = {name: getattr(ended, name) for name in TAKEN}
     return {name: value for name, value in taken.items() if value is not None}
 
 
@@ -112,9 +113,7 @@ def without_set_up(outcome: Outcome) -> Outcome:
         seconds=0.0,
         reason=f"its set-up did not complete: {outcome.reason}",
         files={},
-        cpu_seconds=msgspec.UNSET,
-        peak_memory=msgspec.UNSET,
-        gpu_memory=msgspec.UNSET,
+        **dict.fromkeys(TAKEN, msgspec.UNSET),
     )
 
 

@@ -8,7 +8,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.plugins import imported_by_name
 from deviate.analyse.flow.values import Value
 from deviate.analyse.source.index import ModuleIndex, Scope
-from deviate.analyse.source.syntax import IMPORTERS, called_name
+from deviate.analyse.source.syntax import IMPORTERS, called_name, is_namespace
 
 
 def chosen_by_name(flow: Evaluator, node: ast.Call | ast.Subscript, scope: Scope) -> Value | None:
@@ -40,16 +40,11 @@ def _taken(node: ast.Call | ast.Subscript) -> tuple[ast.expr | None, ast.expr | 
         return held.value, node.slice
     if isinstance(held, ast.Call) and called_name(held) == "vars" and len(held.args) == 1:
         return held.args[0], node.slice
-    return (held, node.slice) if _is_own_scope(held) else (None, None)
-
-
-def _is_own_scope(node: ast.expr) -> bool:
-    """Whether an expression is the dictionary of the names in the file itself: ``globals()``."""
-    return isinstance(node, ast.Call) and called_name(node) in {"globals", "locals", "vars"} and not node.args
+    return (held, node.slice) if is_namespace(held) else (None, None)
 
 
 def _module(flow: Evaluator, holder: ast.expr, scope: Scope) -> ModuleIndex | None:
-    if _is_own_scope(holder):
+    if is_namespace(holder):
         return scope.module
     modules = [ref for ref in flow.value(holder, scope).refs if isinstance(ref, ModuleIndex)]
     return modules[0] if len(modules) == 1 else None

@@ -23,11 +23,10 @@ _MODELS = re.compile(r"(model|net|network|trainer|learn|learner|gan|vae|autoenco
                      r"ppo|engine)\d*$", re.IGNORECASE)  # fmt: skip
 _NOT_MODELS = re.compile(r"(scaler|pca|encoder|tokenizer|vectorizer|transformer|imputer|tsne|kmeans|binarizer|svd|le|"
                          r"enc|gmm|curve|regressor|lr|logreg|knn|svm)$", re.IGNORECASE)  # fmt: skip
-_TRAINER_TYPES = re.compile(
-    r"(Trainer|Engine|Runner|Learner|Estimator|Model|Sequential|NeuralNet\w*|Fabric|PPO|A2C|DQN|SAC|TD3)$"
-)
-#: Types of objects, whatever these are called, whose ``train`` runs a loop.
-_OWN_LOOP = re.compile(r"(Trainer|Engine|Runner|Learner|Estimator|Fabric|PPO|A2C|DQN|SAC|TD3)$")
+_LOOP_TYPES = "Trainer|Engine|Runner|Learner|Estimator|Fabric|PPO|A2C|DQN|SAC|TD3"
+#: Types of objects, whatever these are called, whose ``train`` runs a loop; that of a model sets its mode.
+_OWN_LOOP = re.compile(rf"({_LOOP_TYPES})$")
+_TRAINER_TYPES = re.compile(rf"({_LOOP_TYPES}|Model|Sequential|NeuralNet\w*)$")
 
 
 def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
@@ -56,7 +55,6 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
             return bool(keywords & _KEYWORDS)  # what is cloned need not be of sklearn
         return bool(keywords & _KEYWORDS) or typed or (bool(_MODELS.search(receiver)) and bool(site.node.args))
     if name == "train" and not site.node.args and not site.node.keywords:
-        # Of a model it sets the mode.
         return bool(_TRAINERS.search(receiver)) or any(map(_OWN_LOOP.search, types))
     if name == "train" and _MODELS.search(receiver) and not _TRAINERS.search(receiver):
         return bool(keywords & _KEYWORDS)

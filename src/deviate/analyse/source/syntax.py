@@ -15,6 +15,13 @@ from deviate.experiment import Span
 IMPORTERS = frozenset({"import_module", "__import__"})
 
 
+def is_namespace(node: ast.AST) -> bool:
+    """Whether an expression is the dictionary of all names where it stands: ``globals()``, ``locals()``, ``vars()``."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    return node.func.id in {"globals", "locals", "vars"} and not node.args
+
+
 def text_of(node: ast.expr) -> str:
     """Source text of an expression in one normal form; empty when it is nested too deeply."""
     try:

@@ -8,6 +8,8 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from deviate.analyse.source.syntax import is_namespace
+
 _PERCENT = re.compile(r"%(?:\((?P<key>[^)]*)\))?(?P<flags>[-+ #0]*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+))?[hlL]?"
                       r"(?P<kind>[diouxXeEfFgGcrsa%])")  # fmt: skip
 
@@ -45,16 +47,10 @@ def percent_fields(text: str, right: ast.expr) -> Iterator[str | Field]:
 
 
 def _keyed(right: ast.expr, key: str) -> ast.expr | None:
-    if _is_all_names(right):
+    if is_namespace(right):
         return _name_at(key, right)
     items = zip(right.keys, right.values, strict=True) if isinstance(right, ast.Dict) else ()
     return next((value for name, value in items if isinstance(name, ast.Constant) and name.value == key), None)
-
-
-def _is_all_names(node: ast.expr) -> bool:
-    """``locals()``, ``globals()``, ``vars()``."""
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args
-    return is_call and node.func.id in {"locals", "globals", "vars"}  # type: ignore[attr-defined]
 
 
 def _name_at(name: str, node: ast.expr) -> ast.expr | None:
@@ -65,7 +61,7 @@ def _name_at(name: str, node: ast.expr) -> ast.expr | None:
 def brace_fields(text: str, call: ast.Call) -> Iterator[str | Field]:
     """Split ``text.format(...)``; `ValueError` says that the text is no format."""
     keywords = {key.arg: key.value for key in call.keywords if key.arg}
-    names = next((key.value for key in call.keywords if key.arg is None and _is_all_names(key.value)), None)
+    names = next((key.value for key in call.keywords if key.arg is None and is_namespace(key.value)), None)
     automatic = 0
     for before, name, spec, _ in list(string.Formatter().parse(text)):
         yield before

@@ -136,7 +136,8 @@ def _digest(path: Path, written: int) -> str:
 def _image_id(program: str, image: str) -> str:
     """Return the engine's own name of an image, which stays with it when the tag moves on."""
     for pulled in (False, True):
-        if pulled and _ask([program, "pull", image]).returncode:
+        # To fetch an image takes as long as it does.
+        if pulled and _ask([program, "pull", image], patience=None).returncode:
             break
         asked = _ask([program, "image", "inspect", "--format", "{{.Id}}", image])
         if not asked.returncode and asked.stdout.strip():
@@ -147,9 +148,7 @@ def _image_id(program: str, image: str) -> str:
     )
 
 
-def _ask(command: list[str]) -> subprocess.CompletedProcess[str]:
-    # To fetch an image takes as long as it does.
-    patience = None if "pull" in command else PATIENCE
+def _ask(command: list[str], patience: float | None = PATIENCE) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:

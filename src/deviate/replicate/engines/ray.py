@@ -19,6 +19,7 @@ from typing import Any
 from deviate.errors import BadOption, ClusterRefused, NoCluster
 from deviate.project.cluster import RayEntry
 from deviate.replicate.engines.engine import JobState, Place
+from deviate.replicate.engines.ray_driver import PENDING, RUNNING
 from deviate.replicate.orders import Submission
 from deviate.replicate.workspace.files import write_whole
 
@@ -26,7 +27,7 @@ from deviate.replicate.workspace.files import write_whole
 PATIENCE = 60.0
 
 #: States in which a task is to come or goes on.
-ACTIVE = frozenset({"PENDING", "RUNNING"})
+ACTIVE = frozenset({PENDING, RUNNING})
 
 SCRIPT = """\
 # Asks Ray for the workers of {count} runs: python THIS-FILE

@@ -25,7 +25,7 @@ JOB = "DEVIATE_JOB"
 #: How often a task starts its worker, which ends what a killed one before it left on the machine.
 MOST_STARTS = 4
 
-#: Seconds between two looks at tasks, and for which it is told how they ended.
+#: Seconds between two looks at tasks, and seconds for which the actor still answers how they ended.
 LOOK_EVERY = 0.5
 LINGER = 60.0
 

@@ -28,6 +28,10 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     gpu_memory: int | None = None
 
 
+#: What the system and the driver measure of a run: fields of `Ended`, of `Ending` and of results.
+TAKEN = ("cpu_seconds", "peak_memory", "gpu_memory")
+
+
 class Ending(msgspec.Struct, frozen=True, kw_only=True, tag_field="status"):
     """What every outcome says."""
 

@@ -17,6 +17,7 @@ from deviate.inference.sources import SpreadAcross
 from deviate.inference.stability import Stability
 from deviate.inference.until import Stopped
 from deviate.inference.variant import VariantFacts
+from deviate.replicate.workspace.run_files import TAKEN
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.checklist import checklist
 from deviate.report.text.factors import factors_of
@@ -30,9 +31,6 @@ from deviate.report.text.stability import stability_sentences
 from deviate.report.text.until import until_sentences
 from deviate.report.writers.json_values import fields, json_text
 from deviate.results.run import RunResult
-
-#: What a run took of the machine: keys that are there where it was measured.
-USED = ("cpu_seconds", "peak_memory", "gpu_memory")
 
 
 def experiment_json(facts: ExperimentFacts) -> str:
@@ -128,7 +126,8 @@ def _run(run: RunResult) -> dict[str, Any]:
         "fingerprints": {name: fingerprint.digest for name, fingerprint in run.prints.items()},
         **fields(run, "name", "reason", "stderr_tail", "warnings", "threads", "cores", "platform", "bit", "started"),
         **fields(run, "host", "slot", "same_as"),
-        **fields(run, *(name for name in USED if getattr(run, name) is not None)),
+        # There where they were measured.
+        **fields(run, *(name for name in TAKEN if getattr(run, name) is not None)),
         **({"devices": run.devices} if run.devices else {}),
     }
 
