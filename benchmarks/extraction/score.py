@@ -1,6 +1,6 @@
 """Score metric extraction against labelled training projects.
 
-    python benchmarks/extraction/score.py [CHECKOUTS] [--labels FOLDER] [--json FILE] [--verbose]
+    python benchmarks/extraction/score.py [CHECKOUTS] [--labels FOLDER] [--commands] [--json FILE] [--verbose]
 
 CHECKOUTS holds the projects as folders named owner+name, or as git directories of that name (bare or not), of which the
 labelled commit is then taken out into a temporary folder. A project that is not there is cloned into it from GitHub;
@@ -9,6 +9,9 @@ The labels beside this script hold one JSON file per project: ``repo``, ``commit
 (a list of file and line, any of which is right) and ``metrics`` (file, variable, exprs, lines, function, level ``core``
 or ``optional``, aliases, via). They were made by reading the projects. ``labels/written_on`` are projects that the
 analysis was written on, the ``labels/first_sight*`` projects that it met when they were labelled.
+
+Without ``--commands`` any option may be given; with it, the options of the labelled command are known, as they are to
+``deviate run -- COMMAND``.
 
 A metric counts as found when one that is reported stands at a labelled place (the lines, or the function) and shares a
 name with the label: the variable, or a variable of the expression. A label with ``via`` is also found where the mapping
@@ -21,6 +24,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -134,8 +138,17 @@ def checkout(repo: str, commit: str, folder: Path, scratch: Path) -> Path:
     return target
 
 
-def run(labels: Path, folder: Path) -> list[Score]:
-    """Analyse and score every labelled project."""
+def arguments_of(label: dict[str, Any]) -> list[str]:
+    """Return the words of the labelled command after its script or module."""
+    words = shlex.split(label["command"], comments=True)
+    script = Path(label["entry"])
+    module = ".".join(script.with_suffix("").parts).removesuffix(".__main__")
+    starts = [at for at, word in enumerate(words) if Path(word).name == script.name or word == module]
+    return words[starts[0] + 1 :] if starts else []
+
+
+def run(labels: Path, folder: Path, commands: bool) -> list[Score]:
+    """Analyse and score every labelled project, with the options of its command or without."""
     scores = []
     with tempfile.TemporaryDirectory() as scratch:
         for path in sorted(labels.glob("*.json")):
@@ -143,7 +156,8 @@ def run(labels: Path, folder: Path) -> list[Score]:
             began = time.perf_counter()
             try:
                 root = checkout(label["repo"], label["commit"], folder, Path(scratch)) / label["root"]
-                one = score(path.stem, label, analyse_project(root, Path(label["entry"])))
+                words = arguments_of(label) if commands else None
+                one = score(path.stem, label, analyse_project(root, Path(label["entry"]), arguments=words))
             except (DeviateError, OSError, subprocess.CalledProcessError) as problem:
                 core = sum(metric["level"] == "core" for metric in label["metrics"])
                 one = Score(path.stem, core=core, error=str(problem), missed=["everything"] * core)
@@ -190,11 +204,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkouts", type=Path, nargs="?")
     parser.add_argument("--labels", type=Path, default=LABELS)
+    parser.add_argument("--commands", action="store_true", help="with the options of the labelled commands")
     parser.add_argument("--json", type=Path, help="also write the JSON object to this file")
     parser.add_argument("--verbose", action="store_true", help="list every miss and every false report")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        scores = run(options.labels, options.checkouts or Path(scratch))
+        scores = run(options.labels, options.checkouts or Path(scratch), options.commands)
     print(table(scores, options.verbose), file=sys.stderr)
     result = summary(scores)
     if options.json:
