@@ -89,7 +89,7 @@ def test_a_worse_one_does_not(project):
     done = run("worse", "--against", "main", "--metric", "val acc", "--max-drop", "1")
     assert done.return_value == 1
     assert "val acc (last): worse" in done.stdout
-    assert "worse against main does not pass: 1 of 1 metric." in done.stdout
+    assert "worse against main does not pass: 1 of 1 metric (worse)." in done.stdout
     assert check("worse", "--against", "main", "--metric", "val acc") == 1
 
 
@@ -125,7 +125,7 @@ def test_drops_go_with_metrics_in_their_order_and_shares_are_of_the_other_side(p
 def test_runs_that_were_lost_do_not_let_the_others_pass(project):
     gate = deviate.check("lost", "main", {"val acc": 30.0})
     assert (gate.passed, gate.metrics[0].outcome, gate.metrics[0].lost_a) == (False, "runs lost", 2)
-    assert "2 of 10 runs of the side that is checked gave no finite value, against 0 of 8" in why(gate)[-1]
+    assert "2 of 10 runs that are checked gave no finite value, against 0 of 8" in why(gate)[-1]
     assert not deviate.check("lost", "main", {"val acc": 30.0}, inconclusive="pass").passed
     assert deviate.check("same", "lost", {"val acc": 30.0}).passed
 
@@ -289,7 +289,7 @@ def test_a_pass_of_a_noisier_side_is_qualified():
     a = side("new", [side_metric("m", 90 + 4 * (np.array(SAME["val acc"]) - 90))])
     b = side("old", [side_metric("m", BASE["val acc"])])
     gate = check_side(a, b, GateOptions(drops={"m": Drop(30.0)}), "")
-    assert "times that of the other side" in why(gate)[-1]
+    assert "times that of the baseline" in why(gate)[-1]
 
 
 def test_names_and_order_of_drops():
@@ -338,7 +338,7 @@ def test_weak_runs_are_left_out_and_let_nothing_pass(project):
     bar = f"val acc<{sorted(SAME['val acc'])[1]}"
     gate = deviate.check("same", "main", {"val acc": 30.0}, weak=[bar])
     assert (gate.passed, gate.metrics[0].outcome, gate.metrics[0].lost_a) == (False, "inconclusive", 1)
-    assert "1 of 8 runs of the side that is checked gave no finite value or were left out as weak" in why(gate)[-1]
+    assert "1 of 8 runs that are checked gave no finite value or were left out as weak" in why(gate)[-1]
     assert any(caveat.slug == "weak-runs" for caveat in gate_caveats(gate.facts))
     done = run("same", "--against", "main", "--metric", "val acc", "--max-drop", "30", "--weak", bar)
     assert done.return_value == 1

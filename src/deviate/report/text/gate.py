@@ -22,8 +22,9 @@ from deviate.report.text.words import count, listed
 
 def gate_sentence(gate: Gate) -> str:
     """Say whether the side that is checked passes."""
-    failing = sum(not metric.passed for metric in gate.metrics)
-    reasons = [f"{failing} of {count(len(gate.metrics), 'metric')}"] if failing else []
+    failing = [metric.outcome for metric in gate.metrics if not metric.passed]
+    outcomes = listed(list(dict.fromkeys(failing)))
+    reasons = [f"{len(failing)} of {count(len(gate.metrics), 'metric')} ({outcomes})"] if failing else []
     reasons += [] if gate.failures.passed else ["the rate of failures"]
     reasons += ["the share of answers that change"] if gate.churn is not None and not gate.churn.passed else []
     reasons += group_failures(gate)
@@ -153,7 +154,7 @@ def _decided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
         yield f"The drop stays within the limit (one-sided p {p})."
         if metric.sd_ratio is not None and metric.sd_ratio >= UNEQUAL_SDS:
             yield (
-                f"Its SD is {metric.sd_ratio:.1f} times that of the other side: if its bad runs are outliers, such a "
+                f"Its SD is {metric.sd_ratio:.1f} times that of the baseline: if its bad runs are outliers, such a "
                 "pass is wrong more often than alpha says."
             )
     elif metric.outcome == "no drop shown":
@@ -181,9 +182,9 @@ def _undecided(metric: GateMetric, numbers: Numbers) -> Iterator[str]:
     if metric.lost_a:
         gave = f"gave no finite value{' or were left out as weak' if metric.weak_a or metric.weak_b else ''}"
         yield (
-            f"{metric.lost_a} of {count(metric.ended_a, 'run')} of the side that is checked {gave}, against "
-            f"{metric.lost_b} of {metric.ended_b} of the other: what was lost may be the worst, so the others "
-            f"alone do not let it pass{', whatever --inconclusive says' if metric.outcome == 'runs lost' else ''}."
+            f"{metric.lost_a} of {count(metric.ended_a, 'run')} that are checked {gave}, against "
+            f"{metric.lost_b} of {metric.ended_b} of the baseline: the lost runs may be the worst ones, so the others "
+            f"alone do not pass{', whatever --inconclusive says' if metric.outcome == 'runs lost' else ''}."
         )
     elif metric.compared < metric.fewest_runs:
         yield f"Below {metric.fewest_runs} runs of each, nothing is claimed."

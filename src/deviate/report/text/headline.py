@@ -39,7 +39,20 @@ def figure_headline(facts: VariantFacts) -> list[str]:
 
 def screen_headline(facts: VariantFacts) -> list[str]:
     """Say the same without what the table shows: ends, and the interval of the SD."""
-    return [*_answer(facts, brief=True), *until_sentences(facts.stopped)]
+    return [*_answer(facts, brief=True), *_others_equal(facts), *until_sentences(facts.stopped)]
+
+
+def _others_equal(facts: VariantFacts) -> list[str]:
+    others = len(_reported(facts)) - 1
+    if others < 1 or not all_equal(facts):
+        return []
+    return [f"The {count(others, 'other metric')} {'was' if others == 1 else 'were'} equal in all runs too."]
+
+
+def all_equal(facts: VariantFacts) -> bool:
+    """Whether at least two runs have the same value of each metric that is no time."""
+    reported = _reported(facts)
+    return bool(reported) and all(metric.n > 1 and metric.spread.identical for metric in reported)
 
 
 def _answer(facts: VariantFacts, *, brief: bool = False) -> list[str]:
@@ -114,7 +127,8 @@ def _spread_sentence(metric: MetricSpread, facts: VariantFacts, *, brief: bool) 
         ran = "one run" if completed == 1 else f"one of {completed} runs"
         return f"{what} of {ran}: {text.mean}{text.unit}. How much runs differ shows from two runs on."
     if metric.spread.identical:
-        return f"{what} was exactly {text.mean}{text.unit} in all {over} runs."
+        runs = "both runs" if metric.n == completed == 2 else f"all {over} runs"
+        return f"{what} was exactly {text.mean}{text.unit} in {runs}."
     if brief:
         return f"{what} over {over} runs: {text.mean} ± {text.sd}{text.unit} (mean ± SD)."
     interval = f"; {show_level(metric.ci_sd.level)} CI of the SD {text.ci_sd}" if metric.ci_sd.known else ""

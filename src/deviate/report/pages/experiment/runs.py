@@ -19,8 +19,8 @@ from deviate.results.run import RunResult
 #: Ways of not completing that a brief page shows with the last lines of a run, and a full page opens.
 FAILURES_SHOWN = 3
 
-#: Last lines of a failed run on a brief page.
-LINES_SHOWN = 4
+#: Last lines of a failed run on a brief page, and on a screen.
+LINES_SHOWN, SCREEN_LINES = 4, 1
 
 #: Metrics of a run that is chosen in a chart, and last lines of its log.
 CARD_METRICS, CARD_LINES = 4, 12
@@ -29,12 +29,12 @@ CARD_METRICS, CARD_LINES = 4, 12
 CARD_DIGITS = 5
 
 
-def failures(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
+def failures(variant: VariantFacts, facts: ExperimentFacts, lines: int = LINES_SHOWN) -> list[Block]:
     """Show each way in which runs of a variant ended once, with the last lines of the first of them."""
     ended = [run for run in variant.runs if run.status != "completed"]
     ways = list(dict.fromkeys((run.status, run.reason) for run in ended))
     blocks: list[Block] = [
-        _failure([run for run in ended if (run.status, run.reason) == way], facts.experiment)
+        _failure([run for run in ended if (run.status, run.reason) == way], facts.experiment, lines)
         for way in ways[:FAILURES_SHOWN]
     ]
     if len(ways) > FAILURES_SHOWN:
@@ -43,11 +43,18 @@ def failures(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
     return blocks
 
 
-def _failure(runs: Sequence[RunResult], experiment: str) -> Fold:
+def screen_failures(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
+    """Show the same with the last line alone."""
+    return failures(variant, facts, SCREEN_LINES)
+
+
+def _failure(runs: Sequence[RunResult], experiment: str, lines: int) -> Fold:
     first = runs[0]
     after = f" after {show_seconds(first.seconds)}" if len(runs) == 1 else ""
     reason = f": {first.reason}" if first.reason else ""
-    tail = [line for line in first.stderr_tail if line.strip()][-LINES_SHOWN:]
+    tail = [line for line in first.stderr_tail if line.strip()][-lines:]
+    # The reason of most failures is the last line: once is enough.
+    tail = [] if lines == 1 and tail and tail[0].strip() in first.reason else tail
     return Fold(
         title=listed([run.name for run in runs]),
         remark=f"{ended_as(first.status, len(runs))}{after}{reason}",

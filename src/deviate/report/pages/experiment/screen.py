@@ -14,11 +14,11 @@ from deviate.report.pages.experiment.answer import IN_FULL, remarks_of
 from deviate.report.pages.experiment.factors import ranking, spread_table
 from deviate.report.pages.experiment.metrics import metric_table
 from deviate.report.pages.experiment.predictions import main_stability
-from deviate.report.pages.experiment.runs import failures
+from deviate.report.pages.experiment.runs import screen_failures
 from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats, together
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.footnotes import asked_footnotes
-from deviate.report.text.headline import screen_headline
+from deviate.report.text.headline import all_equal, screen_headline
 from deviate.report.text.sources import NOT_ADDITIVE_SHORT
 from deviate.report.text.stability import screen_stability
 from deviate.report.text.words import ENDED, count
@@ -27,7 +27,7 @@ from deviate.report.text.words import ENDED, count
 METRICS_SHOWN = 4
 ACROSS_SHOWN = 1
 
-#: Caveats that `failures` shows with what the runs printed last.
+#: Caveats that `screen_failures` shows with what the runs printed last.
 _SHOWN_AS_FAILURES = frozenset(f"run-{status}" for status in ENDED)
 
 
@@ -37,14 +37,17 @@ def answer(facts: ExperimentFacts, charts: Charts) -> Section:
     if len(facts.variants) > IN_FULL and facts.across:
         table = spread_table(facts, ACROSS_SHOWN)
         blocks += [msgspec.structs.replace(table, more=None, notes=[NOT_ADDITIVE_SHORT] if table.notes else [])]
-        return Section(slug="answer", blocks=[*blocks, *(b for each in facts.variants for b in failures(each, facts))])
+        return Section(slug="answer", blocks=[*blocks, *(b for each in facts.variants for b in screen_failures(each, facts))])
     for variant in facts.variants:
-        blocks += [Answer(sentences=screen_headline(variant)), *_table(variant, facts), *failures(variant, facts)]
+        table = _table(variant, facts)
+        # The table of a variant names it.
+        about = variant.variant if len(facts.variants) > 1 and not table else ""
+        blocks += [Answer(about=about, sentences=screen_headline(variant)), *table, *screen_failures(variant, facts)]
     return Section(slug="answer", blocks=blocks)
 
 
 def _table(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
-    if not variant.completed or not variant.metrics:
+    if not variant.completed or not variant.metrics or (len(facts.variants) > 1 and all_equal(variant)):
         return []
     notes = asked_footnotes(variant.metrics)
     below = [Sentences(sentences=notes, emphasis="quiet", listed=True)] if notes else []
