@@ -21,7 +21,7 @@ def ordered(measured: Mapping[str, Sequence[MetricSpread]]) -> dict[str, list[Me
     """
     every = [metric for metrics in measured.values() for metric in metrics]
     reported = [metric for metric in every if metric.n and metric.kind != "speed"]
-    main = main_metric(by_cv(reported)) if reported else None
+    main = main_metric(reported) if reported else None
     largest: dict[tuple[str, str], float] = {}
     for metric in every:
         largest[_key(metric)] = max(largest.get(_key(metric), -math.inf), _cv(metric))

@@ -15,6 +15,7 @@ from deviate.report.page import ByMetric
 from deviate.report.pages.experiment.figures import curves as curve_section
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.writers.latex import render_latex
+from deviate.results.order import main_metric
 from deviate.study.events import values_ordered, with_ordered_values
 
 #: By CV the reverse of what a reader wants.
@@ -60,6 +61,13 @@ def test_all_variants_have_the_same_order_whatever_their_cvs_are():
     # The largest CV that a metric has in any variant counts.
     assert order == ("test acc", "val acc", "train acc", "val loss", "time per run")
     assert [table.metric for table in document.across] == list(order[:-1])
+
+
+def test_of_equal_metrics_the_first_of_the_experiment_is_the_main_one_as_in_comparisons():
+    values = {"test acc": [90.0, 91.0], "final test accuracy": [80.0, 99.0]}
+    (variant,) = cases.document({"algo+impl": values}).variants
+    assert names(variant.metrics)[0] == "test acc"
+    assert main_metric(variant.metrics).name == "test acc"
 
 
 def test_without_a_measured_metric_nothing_fails():

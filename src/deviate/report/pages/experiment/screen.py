@@ -37,7 +37,8 @@ def answer(facts: ExperimentFacts, charts: Charts) -> Section:
     if len(facts.variants) > IN_FULL and facts.across:
         table = spread_table(facts, ACROSS_SHOWN)
         blocks += [msgspec.structs.replace(table, more=None, notes=[NOT_ADDITIVE_SHORT] if table.notes else [])]
-        return Section(slug="answer", blocks=[*blocks, *(b for each in facts.variants for b in screen_failures(each, facts))])
+        failed = [block for variant in facts.variants for block in screen_failures(variant, facts)]
+        return Section(slug="answer", blocks=[*blocks, *failed])
     for variant in facts.variants:
         table = _table(variant, facts)
         # The table of a variant names it.
