@@ -172,7 +172,9 @@ def _compared(alone: _Made, packed: _Made) -> tuple[int, str]:
     count = sum(min(len(alone.series[name].values), len(packed.series[name].values)) for name in common)
     different = first_difference(packed.name, packed.series, alone.name, alone.series, ended=ended)
     if different is not None:
-        return count, f"{different.metric} differs from that of a run alone, first in iteration {different.iteration}"
+        # Records count iterations from 0, people from 1.
+        where = f"first in iteration {different.iteration + 1}"
+        return count, f"{different.metric} differs from that of a run alone, {where}"
     if ended and agree(alone.weights, packed.weights) is False:
         return count, "final weights differ from those of a run alone"
     return count, "" if count else f"no value was recorded within {LIMIT:g} s"
