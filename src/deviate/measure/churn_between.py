@@ -15,8 +15,8 @@ from deviate.measure.jackknife import (
     SIGNED,
     Estimate,
     jackknife_interval,
-    pair_estimate,
     pair_mean,
+    shares_estimate,
     unknown,
     without_value,
 )
@@ -72,14 +72,15 @@ def churn_between(labels_a: ArrayLike, labels_b: ArrayLike, level: float = DEFAU
     codes = coded(np.concatenate([a, b])).labels
     a, b = codes[: len(a)], codes[len(a) :]
     examples = codes.shape[1]
-    cross, inside_a, inside_b = (counts / examples for counts in (differing(a, b), differing(a), differing(b)))
+    within_a, within_b = differing(a), differing(b)
+    cross, inside_a, inside_b = (counts / examples for counts in (differing(a, b), within_a, within_b))
     return ChurnBetween(
         runs_a=len(a),
         runs_b=len(b),
         examples=examples,
         between=_less(cross, [(inside_a, 0.0), (inside_b, 0.0)], level, SHARE),
-        within_a=pair_estimate(inside_a, level),
-        within_b=pair_estimate(inside_b, level),
+        within_a=shares_estimate(within_a, examples, level),
+        within_b=shares_estimate(within_b, examples, level),
         over_a=_less(cross, [(inside_a, 1.0), (inside_b, 0.0)], level, SIGNED),
         excess=_less(cross, [(inside_a, 0.5), (inside_b, 0.5)], level, SIGNED),
         matrix=cross,
