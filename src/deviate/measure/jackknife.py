@@ -76,8 +76,7 @@ def share_estimate(sums: Floats, squares: float, examples: int, level: float = D
     value, left_out = _means(sums, np.full(sums.size, sums.size - 1))
     pairs = math.comb(sums.size, 2)
     assert value is not None
-    between = (squares - pairs * value**2) / max(pairs - 1, 1)
-    by_chance = between <= value * (1 - value) / examples
+    by_chance = _is_by_chance(value, squares, pairs, examples)
     return Estimate(value=value, interval=share_interval(value, left_out, by_chance=by_chance, level=level))
 
 
@@ -153,32 +152,28 @@ def jackknife_interval(
     >>> round(interval.low, 3), round(interval.high, 3)
     (-0.484, 4.484)
     """
-    check_level(level)
-    if any(group.size < 2 or np.isnan(group).any() for group in left_out):
-        return unknown(NEEDS_THREE, level)
-    variances = [(group.size - 1) / group.size * _squares(group) for group in left_out]
-    total = sum(variances)
-    if total == 0:
-        return unknown("leaving out any run changes nothing", level)
-    freedom = total**2 / sum(v**2 / (group.size - 1) for v, group in zip(variances, left_out, strict=True))
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * math.sqrt(total)
+    error, freedom, reason = _error(left_out, level)
+    if reason:
+        return unknown(reason, level)
+    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
     low, high = max(value - half, bounds[0]), min(value + half, bounds[1])
     return Interval(low=low, high=high, level=level, method=METHOD)
 
 
-def share_interval(value: float, left_out: Floats, *, by_chance: bool, level: float = DEFAULT_LEVEL) -> Interval:
+def share_interval(value: float, *left_out: Floats, by_chance: bool, level: float = DEFAULT_LEVEL) -> Interval:
     """Give the interval of a share of examples that is a mean over pairs of runs.
 
     `jackknife_interval` with two corrections. Churn is a variance, that of the labels, and as skewed as one where runs
     differ as wholes: the t statistic is transformed by Hall's cubic [1]_, with the skewness of the values left out. And
-    the variance is less well known then, at ``(R - 1) / 2`` degrees of freedom: the squared coefficient of variation of
-    the jackknife variance is ``2 / freedom`` [2]_, and was that of 0.35 to 0.75 ``(R - 1)`` in simulation.
+    the variance is less well known then: the degrees of freedom are halved. The squared coefficient of variation of the
+    jackknife variance is ``2 / freedom`` [2]_, and was that of 0.35 to 0.75 ``(R - 1)`` in simulation.
 
     Parameters
     ----------
     value : float
         In [0, 1], as are both ends.
-    left_out : ndarray of float, shape (R,)
+    *left_out : ndarray of float, shape (R,)
+        As in `jackknife_interval`.
     by_chance : bool
         The shares of pairs differ by no more than binomial shares do, so runs are not known to differ as wholes.
         Independent examples, however unequal, make less.
@@ -197,19 +192,45 @@ def share_interval(value: float, left_out: Floats, *, by_chance: bool, level: fl
     -0.011 0.211
     0.027 0.454
     """
-    symmetric = jackknife_interval(value, left_out, level=level)
-    if not symmetric.known:
-        return symmetric
-    runs, method = left_out.size, METHOD
-    freedom = float(runs - 1)
-    if not by_chance:
-        freedom, method = freedom / 2, METHOD_AS_WHOLES
-    influence = left_out.mean() - left_out
-    error = math.sqrt((runs - 1) / runs * _squares(left_out))
-    skewness = float((influence**3).mean() / (influence**2).mean() ** 1.5) / math.sqrt(runs)
-    quantile = float(stats.t.ppf((1 + level) / 2, freedom))
+    error, freedom, reason = _error(left_out, level)
+    if reason:
+        return unknown(reason, level)
+    quantile = float(stats.t.ppf((1 + level) / 2, freedom if by_chance else freedom / 2))
+    skewness = _skewness(left_out)
     low, high = (value - error * _untransformed(end, skewness) for end in (quantile, -quantile))
+    method = METHOD if by_chance else METHOD_AS_WHOLES
     return Interval(low=max(low, SHARE[0]), high=min(high, SHARE[1]), level=level, method=method)
+
+
+def varies_by_chance(shares: Floats, examples: int) -> bool:
+    """Tell whether the shares of pairs differ by no more than binomial shares of so many examples do."""
+    return _is_by_chance(float(shares.mean()), float((shares**2).sum()), shares.size, examples)
+
+
+def _is_by_chance(mean: float, squares: float, pairs: int, examples: int) -> bool:
+    return (squares - pairs * mean**2) / max(pairs - 1, 1) <= mean * (1 - mean) / examples
+
+
+def _error(left_out: tuple[Floats, ...], level: float) -> tuple[float, float, str]:
+    """Return the standard error, its degrees of freedom, and why they are unknown; empty where they are not."""
+    check_level(level)
+    if any(group.size < 2 or np.isnan(group).any() for group in left_out):
+        return math.nan, math.nan, NEEDS_THREE
+    variances = [(group.size - 1) / group.size * _squares(group) for group in left_out]
+    total = sum(variances)
+    if total == 0:
+        return math.nan, math.nan, "leaving out any run changes nothing"
+    freedom = total**2 / sum(v**2 / (group.size - 1) for v, group in zip(variances, left_out, strict=True))
+    return math.sqrt(total), freedom, ""
+
+
+def _skewness(left_out: tuple[Floats, ...]) -> float:
+    """Return the skewness of a number, by the moments of the influence of each run on it."""
+    influences = [(group.size - 1) * (group.mean() - group) for group in left_out]
+    second, third = (
+        sum(float((each**power).mean()) / each.size ** (power - 1) for each in influences) for power in (2, 3)
+    )
+    return float(third / second**1.5)
 
 
 def _untransformed(x: float, skewness: float) -> float:
