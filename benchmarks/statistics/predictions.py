@@ -115,6 +115,9 @@ CHURN = (
     Regime("runs differ extremely", 500, (1, 1), 1.5),
 )
 
+#: Regimes of churn between two sets of runs: an ordinary one, and the extreme ones.
+BETWEEN = (CHURN[2], *CHURN[6:])
+
 #: Regimes of the distribution-wise variance; the first is exactly zero.
 VARIANCE = (
     Regime("zero: independent errors", 500, (2, 2), 0),
@@ -132,17 +135,41 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2000)
     parser.add_argument("--variance-repeats", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--parts", default=",".join(PARTS), help="tables to make, joined by commas")
     options = parser.parse_args()
     started = time.perf_counter()
-    rng = np.random.default_rng(options.seed)
-    within = [row for regime in CHURN for row in pairs_within(rng, regime, options.repeats)]
-    between = [row for change in (0.0, 0.5, 2.0) for row in pairs_between(rng, change, options.repeats)]
-    variance = [row for regime in VARIANCE for row in variances(rng, regime, options.variance_repeats)]
-    coverage_table("one set of runs", within)
-    coverage_table("two sets of runs", between)
-    variance_tables(variance)
-    seconds = round(time.perf_counter() - started, 1)
-    print(json.dumps({**vars(options), "seconds": seconds, "within": within, "between": between, "variance": variance}))
+    made = {}
+    for part in options.parts.split(","):
+        # Own draws for each part, so that one alone has the numbers that it has among all.
+        rng = np.random.default_rng([options.seed, PARTS.index(part)])
+        made[part] = PARTED[part](rng, options)
+    print(json.dumps({**vars(options), "seconds": round(time.perf_counter() - started, 1), **made}))
+
+
+def within(rng: np.random.Generator, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Simulate one set of runs."""
+    rows = [row for regime in CHURN for row in pairs_within(rng, regime, options.repeats)]
+    coverage_table("one set of runs", rows)
+    return rows
+
+
+def between(rng: np.random.Generator, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Simulate two sets of runs."""
+    cases = [(regime, change) for regime in BETWEEN for change in (0.0, 0.5, 2.0)]
+    rows = [row for case in cases for row in pairs_between(rng, *case, options.repeats)]
+    coverage_table("two sets of runs", rows)
+    return rows
+
+
+def variance(rng: np.random.Generator, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Simulate parts of the variance."""
+    rows = [row for regime in VARIANCE for row in variances(rng, regime, options.variance_repeats)]
+    variance_tables(rows)
+    return rows
+
+
+PARTED = {"within": within, "between": between, "variance": variance}
+PARTS = tuple(PARTED)
 
 
 def pairs_within(rng: np.random.Generator, regime: Regime, repeats: int) -> Iterator[dict[str, Any]]:
@@ -164,9 +191,9 @@ def of_runs(labels: Any) -> dict[str, Estimate]:
     }
 
 
-def pairs_between(rng: np.random.Generator, change: float, repeats: int) -> Iterator[dict[str, Any]]:
+def pairs_between(rng: np.random.Generator, regime: Regime, change: float, repeats: int) -> Iterator[dict[str, Any]]:
     """Yield the coverage of each measure between two sets of as many runs."""
-    test_set = CHURN[2].test_set(rng)
+    test_set = regime.test_set(rng)
     other = test_set.changed(rng, change)
     a, b = test_set.shares(), other.shares()
     truths = {
@@ -179,7 +206,7 @@ def pairs_between(rng: np.random.Generator, change: float, repeats: int) -> Iter
         measured_pairs = churn_between(test_set.labels(rng, runs), other.labels(rng, runs))
         return {"between": measured_pairs.between, "over A": measured_pairs.over_a, "excess": measured_pairs.excess}
 
-    yield from coverages(f"excess {100 * truths['excess']:.2f} %", truths, measured, repeats)
+    yield from coverages(f"{regime.name}, excess {100 * truths['excess']:.2f} %", truths, measured, repeats)
 
 
 def coverages(

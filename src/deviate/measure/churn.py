@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deviate.measure.intervals import DEFAULT_LEVEL
-from deviate.measure.jackknife import Estimate, pair_estimate, pair_sums_estimate
+from deviate.measure.jackknife import Estimate, pair_estimate, share_estimate, shares_estimate
 from deviate.measure.predictions import Booleans, Integers, checked_targets, coded, correctness
 
 
@@ -28,7 +28,7 @@ def churn(labels: ArrayLike, level: float = DEFAULT_LEVEL) -> Churn:
     """Measure the pairwise churn of runs [1]_ with an interval for runs like them on these examples.
 
     ``c_rs = mean_i(label_ri != label_si)``, averaged over the pairs r < s. The interval answers what other runs of the
-    same training would give on the same test examples: see `deviate.measure.jackknife.jackknife_interval`.
+    same training would give on the same test examples: see `deviate.measure.jackknife.share_interval`.
 
     References
     ----------
@@ -45,8 +45,9 @@ def churn(labels: ArrayLike, level: float = DEFAULT_LEVEL) -> Churn:
     """
     codes = coded(labels).labels
     runs, examples = codes.shape
-    matrix = differing(codes) / examples
-    return Churn(runs=runs, examples=examples, mean=pair_estimate(matrix, level), matrix=matrix)
+    counts = differing(codes)
+    mean = shares_estimate(counts, examples, level)
+    return Churn(runs=runs, examples=examples, mean=mean, matrix=counts / examples)
 
 
 def differing(codes: Integers | Booleans, others: Integers | None = None) -> Integers:
@@ -114,15 +115,18 @@ def class_churn(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_LE
     >>> [(part.label, part.mean.value) for part in class_churn([[0, 1, 5], [0, 1, 1]], [0, 1, 1])]
     [(0, 0.0), (1, 0.5)]
     """
-    agreeing = alike(coded(labels).labels)
-    names, members, sizes = np.unique(
-        checked_targets(targets, agreeing.shape[1]), return_inverse=True, return_counts=True
-    )
-    runs = len(agreeing)
-    sums = np.stack([np.bincount(members, weights=runs - row.astype(np.float64)) for row in agreeing], axis=1)
+    codes = coded(labels).labels
+    names, members, sizes = np.unique(checked_targets(targets, codes.shape[1]), return_inverse=True, return_counts=True)
+    sorted_codes, starts = codes[:, np.argsort(members, kind="stable")], np.cumsum(sizes) - sizes
+    sums, squares = np.zeros((len(codes), sizes.size)), np.zeros(sizes.size)
+    for r, row in enumerate(sorted_codes[:-1]):
+        shares = np.add.reduceat(sorted_codes[r + 1 :] != row, starts, axis=1, dtype=np.int64) / sizes
+        sums[r] += shares.sum(axis=0)
+        sums[r + 1 :] += shares
+        squares += (shares**2).sum(axis=0)
     return tuple(
-        ClassChurn(label=int(name), examples=int(size), mean=pair_sums_estimate(row / size, level))
-        for name, size, row in zip(names, sizes, sums, strict=True)
+        ClassChurn(label=int(name), examples=int(size), mean=share_estimate(of_runs, float(square), int(size), level))
+        for name, size, of_runs, square in zip(names, sizes, sums.T, squares, strict=True)
     )
 
 
@@ -156,10 +160,10 @@ def excess_churn(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_L
     right = correctness(labels, targets)
     accuracies = right.mean(axis=1)
     forced = np.abs(accuracies[:, None] - accuracies)
-    different, one_right = differing(codes) / codes.shape[1], differing(right) / codes.shape[1]
+    different, one_right, examples = differing(codes), differing(right), codes.shape[1]
     return ExcessChurn(
         forced=pair_estimate(forced, level),
-        beyond=pair_estimate(different - forced, level),
-        one_right=pair_estimate(one_right, level),
-        both_wrong=pair_estimate(different - one_right, level),
+        beyond=pair_estimate(different / examples - forced, level),
+        one_right=shares_estimate(one_right, examples, level),
+        both_wrong=shares_estimate(different - one_right, examples, level),
     )

@@ -11,17 +11,20 @@ from numpy.typing import ArrayLike
 from deviate.measure.churn import differing
 from deviate.measure.intervals import DEFAULT_LEVEL
 from deviate.measure.jackknife import (
-    SHARE,
     SIGNED,
     Estimate,
     jackknife_interval,
-    pair_estimate,
     pair_mean,
+    share_interval,
+    shares_estimate,
     unknown,
+    varies_by_chance,
     without_value,
 )
 from deviate.measure.predictions import checked_labels, coded
 from deviate.measure.sample import Floats
+
+NEEDS_TWO_OF_BOTH = "an interval needs two runs or more in A and in B"
 
 
 class ChurnBetween(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,8 +49,9 @@ class ChurnBetween(msgspec.Struct, frozen=True, kw_only=True):
 def churn_between(labels_a: ArrayLike, labels_b: ArrayLike, level: float = DEFAULT_LEVEL) -> ChurnBetween:
     """Measure the churn between two sets of runs on the same examples.
 
-    Intervals are by jackknife over the runs of both, see `deviate.measure.jackknife.jackknife_interval`; those of the
-    two differences need three runs in a set whose churn within is subtracted.
+    Intervals are by jackknife over the runs of both: of the shares that of `deviate.measure.jackknife.share_interval`,
+    of the two differences that of `jackknife_interval`, for which a set whose churn within is subtracted needs three
+    runs.
 
     Notes
     -----
@@ -72,16 +76,17 @@ def churn_between(labels_a: ArrayLike, labels_b: ArrayLike, level: float = DEFAU
     codes = coded(np.concatenate([a, b])).labels
     a, b = codes[: len(a)], codes[len(a) :]
     examples = codes.shape[1]
-    cross, inside_a, inside_b = (counts / examples for counts in (differing(a, b), differing(a), differing(b)))
+    within_a, within_b = differing(a), differing(b)
+    cross, inside_a, inside_b = (counts / examples for counts in (differing(a, b), within_a, within_b))
     return ChurnBetween(
         runs_a=len(a),
         runs_b=len(b),
         examples=examples,
-        between=_less(cross, [(inside_a, 0.0), (inside_b, 0.0)], level, SHARE),
-        within_a=pair_estimate(inside_a, level),
-        within_b=pair_estimate(inside_b, level),
-        over_a=_less(cross, [(inside_a, 1.0), (inside_b, 0.0)], level, SIGNED),
-        excess=_less(cross, [(inside_a, 0.5), (inside_b, 0.5)], level, SIGNED),
+        between=_between(cross, examples, level),
+        within_a=shares_estimate(within_a, examples, level),
+        within_b=shares_estimate(within_b, examples, level),
+        over_a=_less(cross, [(inside_a, 1.0), (inside_b, 0.0)], level),
+        excess=_less(cross, [(inside_a, 0.5), (inside_b, 0.5)], level),
         matrix=cross,
     )
 
@@ -93,16 +98,25 @@ def _left_out(cross: Floats) -> tuple[Floats, Floats]:
     return (total - cross.sum(axis=1)) / (cross.size - runs_b), (total - cross.sum(axis=0)) / (cross.size - runs_a)
 
 
-def _less(cross: Floats, within: list[tuple[Floats, float]], level: float, bounds: tuple[float, float]) -> Estimate:
+def _between(cross: Floats, examples: int, level: float) -> Estimate:
+    """Give the mean of `cross`."""
+    value = float(cross.mean())
+    if 1 in cross.shape:
+        return Estimate(value=value, interval=unknown(NEEDS_TWO_OF_BOTH, level))
+    by_chance = varies_by_chance(cross, examples)
+    return Estimate(value=value, interval=share_interval(value, *_left_out(cross), by_chance=by_chance, level=level))
+
+
+def _less(cross: Floats, within: list[tuple[Floats, float]], level: float) -> Estimate:
     """Give the mean of `cross` less shares of the mean over pairs within A and within B."""
     parts = [(weight, *pair_mean(inside)) for inside, weight in within]
     if any(weight and mean is None for weight, mean, _ in parts):
         return without_value("the churn within a set needs two runs of it", level)
     value = float(cross.mean()) - sum(weight * (mean or 0.0) for weight, mean, _ in parts)
     if 1 in cross.shape:
-        return Estimate(value=value, interval=unknown("an interval needs two runs or more in A and in B", level))
+        return Estimate(value=value, interval=unknown(NEEDS_TWO_OF_BOTH, level))
     left_out = [
         left - weight * without if weight else left
         for left, (weight, _, without) in zip(_left_out(cross), parts, strict=True)
     ]
-    return Estimate(value=value, interval=jackknife_interval(value, *left_out, level=level, bounds=bounds))
+    return Estimate(value=value, interval=jackknife_interval(value, *left_out, level=level, bounds=SIGNED))

@@ -13,6 +13,7 @@ from deviate.measure.predictions import Integers
 from deviate.measure.sample import Floats
 
 METHOD = "jackknife over runs"
+METHOD_AS_WHOLES = "jackknife over runs, with half the degrees of freedom: runs differ as wholes"
 
 NEEDS_TWO = "a pair needs two runs"
 NEEDS_THREE = "an interval over pairs needs three runs or more"
@@ -58,11 +59,31 @@ def pair_estimate(matrix: Floats, level: float = DEFAULT_LEVEL, bounds: tuple[fl
     return _estimate(*pair_mean(matrix), level, bounds)
 
 
-def pair_sums_estimate(sums: Floats, level: float = DEFAULT_LEVEL) -> Estimate:
-    """Give the same for shares of which only the sums over each run's pairs are known, shape ``(n_runs,)``."""
+def share_estimate(sums: Floats, squares: float, examples: int, level: float = DEFAULT_LEVEL) -> Estimate:
+    """Give the mean over all pairs of a share of examples, with the interval of `share_interval`.
+
+    Parameters
+    ----------
+    sums : ndarray of float, shape (n_runs,)
+        Of the shares of each run's pairs.
+    squares : float
+        Sum of the squared shares of all pairs.
+    examples : int
+        What the shares are of.
+    """
     if sums.size < 2:
         return without_value(NEEDS_TWO, level)
-    return _estimate(*_means(sums, np.full(sums.size, sums.size - 1)), level, SHARE)
+    value, left_out = _means(sums, np.full(sums.size, sums.size - 1))
+    pairs = math.comb(sums.size, 2)
+    assert value is not None
+    by_chance = _is_by_chance(value, squares, pairs, examples)
+    return Estimate(value=value, interval=share_interval(value, left_out, by_chance=by_chance, level=level))
+
+
+def shares_estimate(counts: Integers, examples: int, level: float = DEFAULT_LEVEL) -> Estimate:
+    """Give the same from the number of examples of each pair, shape ``(n_runs, n_runs)``, with a diagonal of 0."""
+    shares = counts / examples
+    return share_estimate(shares.sum(axis=1), float((shares**2).sum()) / 2, examples, level)
 
 
 def pair_mean(matrix: Floats) -> tuple[float | None, Floats]:
@@ -131,17 +152,94 @@ def jackknife_interval(
     >>> round(interval.low, 3), round(interval.high, 3)
     (-0.484, 4.484)
     """
+    error, freedom, reason = _error(left_out, level)
+    if reason:
+        return unknown(reason, level)
+    half = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    low, high = max(value - half, bounds[0]), min(value + half, bounds[1])
+    return Interval(low=low, high=high, level=level, method=METHOD)
+
+
+def share_interval(value: float, *left_out: Floats, by_chance: bool, level: float = DEFAULT_LEVEL) -> Interval:
+    """Give the interval of a share of examples that is a mean over pairs of runs.
+
+    `jackknife_interval` with two corrections. Churn is a variance, that of the labels, and as skewed as one where runs
+    differ as wholes: the t statistic is transformed by Hall's cubic [1]_, with the skewness of the values left out. And
+    the variance is less well known then: the degrees of freedom are halved. The squared coefficient of variation of the
+    jackknife variance is ``2 / freedom`` [2]_, and was that of 0.35 to 0.75 ``(R - 1)`` in simulation.
+
+    Parameters
+    ----------
+    value : float
+        In [0, 1], as are both ends.
+    *left_out : ndarray of float, shape (R,)
+        As in `jackknife_interval`.
+    by_chance : bool
+        The shares of pairs differ by no more than binomial shares do, so runs are not known to differ as wholes.
+        Independent examples, however unequal, make less.
+
+    References
+    ----------
+    .. [1] P. Hall, "On the removal of skewness by transformation", Journal of the Royal Statistical Society B 54, 1992.
+    .. [2] F. E. Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics Bulletin
+       2(6), 1946.
+
+    Examples
+    --------
+    >>> left_out = np.array([0.11, 0.11, 0.11, 0.11, 0.06])
+    >>> for interval in (jackknife_interval(0.1, left_out), share_interval(0.1, left_out, by_chance=True)):
+    ...     print(round(interval.low, 3), round(interval.high, 3))
+    -0.011 0.211
+    0.027 0.454
+    """
+    error, freedom, reason = _error(left_out, level)
+    if reason:
+        return unknown(reason, level)
+    quantile = float(stats.t.ppf((1 + level) / 2, freedom if by_chance else freedom / 2))
+    skewness = _skewness(left_out)
+    low, high = (value - error * _untransformed(end, skewness) for end in (quantile, -quantile))
+    method = METHOD if by_chance else METHOD_AS_WHOLES
+    return Interval(low=max(low, SHARE[0]), high=min(high, SHARE[1]), level=level, method=method)
+
+
+def varies_by_chance(shares: Floats, examples: int) -> bool:
+    """Tell whether the shares of pairs differ by no more than binomial shares of so many examples do."""
+    return _is_by_chance(float(shares.mean()), float((shares**2).sum()), shares.size, examples)
+
+
+def _is_by_chance(mean: float, squares: float, pairs: int, examples: int) -> bool:
+    return (squares - pairs * mean**2) / max(pairs - 1, 1) <= mean * (1 - mean) / examples
+
+
+def _error(left_out: tuple[Floats, ...], level: float) -> tuple[float, float, str]:
+    """Return the standard error, its degrees of freedom, and why they are unknown; empty where they are not."""
     check_level(level)
     if any(group.size < 2 or np.isnan(group).any() for group in left_out):
-        return unknown(NEEDS_THREE, level)
+        return math.nan, math.nan, NEEDS_THREE
     variances = [(group.size - 1) / group.size * _squares(group) for group in left_out]
     total = sum(variances)
     if total == 0:
-        return unknown("leaving out any run changes nothing", level)
+        return math.nan, math.nan, "leaving out any run changes nothing"
     freedom = total**2 / sum(v**2 / (group.size - 1) for v, group in zip(variances, left_out, strict=True))
-    half = float(stats.t.ppf((1 + level) / 2, freedom)) * math.sqrt(total)
-    low, high = max(value - half, bounds[0]), min(value + half, bounds[1])
-    return Interval(low=low, high=high, level=level, method=METHOD)
+    return math.sqrt(total), freedom, ""
+
+
+def _skewness(left_out: tuple[Floats, ...]) -> float:
+    """Return the skewness of a number, by the moments of the influence of each run on it."""
+    influences = [(group.size - 1) * (group.mean() - group) for group in left_out]
+    second, third = (
+        sum(float((each**power).mean()) / each.size ** (power - 1) for each in influences) for power in (2, 3)
+    )
+    return float(third / second**1.5)
+
+
+def _untransformed(x: float, skewness: float) -> float:
+    """Solve ``t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / 6 == x`` for t."""
+    if not skewness:
+        return x
+    y = skewness * (x - skewness / 6)
+    # cbrt(1 + y) - 1 would lose the digits of a small y.
+    return 3 / skewness * (math.expm1(math.log1p(y) / 3) if abs(y) < 0.5 else math.cbrt(1 + y) - 1)
 
 
 def unknown(reason: str, level: float, method: str = METHOD) -> Interval:

@@ -12,7 +12,7 @@ from made_predictions import LABELS
 from scipy import stats
 
 from deviate.measure.churn import churn, class_churn, excess_churn
-from deviate.measure.jackknife import jackknife_interval, pair_estimate
+from deviate.measure.jackknife import jackknife_interval, pair_estimate, share_interval
 
 TABLES = arrays.arrays(np.int64, st.tuples(st.integers(2, 7), st.integers(1, 15)), elements=st.integers(-2, 2))
 
@@ -63,15 +63,46 @@ def test_the_interval_holds_the_mean_and_lies_within_0_and_1(labels):
         assert mean.interval.reason
 
 
-def test_the_interval_is_the_jackknife_of_the_runs():
-    """Tukey's pseudo-values, made by leaving runs out of the data."""
-    runs = len(LABELS)
-    whole = churn(LABELS).mean
-    without = [churn(np.delete(LABELS, r, axis=0)).mean.value for r in range(runs)]
-    pseudo = [runs * whole.value - (runs - 1) * value for value in without]
-    half = stats.t.ppf(0.975, runs - 1) * stats.sem(pseudo)
-    assert whole.interval.low == pytest.approx(max(0, whole.value - half), abs=1e-12)
-    assert whole.interval.high == pytest.approx(whole.value + half, abs=1e-12)
+def pseudo_values(labels):
+    """Give Tukey's, made by leaving runs out of the data."""
+    whole = churn(labels).mean.value
+    return np.array(
+        [len(labels) * whole - (len(labels) - 1) * churn(np.delete(labels, r, axis=0)).mean.value
+         for r in range(len(labels))]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("examples", [1, 40])
+def test_the_interval_is_halls_of_the_pseudo_values(examples):
+    """The ends solve Hall's cubic for the quantiles of t; the more examples, the less the pairs differ by chance."""
+    labels = np.tile(np.random.default_rng(3).integers(0, 3, (6, 20)), examples)
+    values, mean = pseudo_values(labels), churn(labels).mean
+    skewness = stats.skew(values) / math.sqrt(6)
+    between = np.var([share_different(a, b) for a, b in combinations(labels, 2)], ddof=1)
+    as_wholes = between > mean.value * (1 - mean.value) / labels.shape[1]
+    assert as_wholes == (examples == 40)
+    quantile = stats.t.ppf(0.975, 2.5 if as_wholes else 5)
+    for end, wanted in ((mean.interval.low, quantile), (mean.interval.high, -quantile)):
+        t = (mean.value - end) / stats.sem(values)
+        cubic = t + skewness * t**2 / 3 + skewness**2 * t**3 / 27 + skewness / 6
+        assert cubic == pytest.approx(wanted, abs=1e-9)
+    assert mean.interval.method.startswith("jackknife over runs")
+    assert ("runs differ as wholes" in mean.interval.method) == as_wholes
+
+
+def test_without_skewness_the_interval_is_students():
+    left_out = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+    of_share = share_interval(0.3, left_out, by_chance=True)
+    of_t = jackknife_interval(0.3, left_out, bounds=(0.0, 1.0))
+    assert (of_share.low, of_share.high) == pytest.approx((of_t.low, of_t.high), abs=1e-9)
+
+
+def test_a_run_unlike_the_others_makes_the_upper_part_of_the_interval_the_longer_one():
+    labels = np.zeros((6, 100), int)
+    labels[:5, :10] = np.random.default_rng(1).integers(0, 2, (5, 10))
+    labels[5, 50:90] = 1
+    mean = churn(labels).mean
+    assert mean.interval.high - mean.value > mean.value - mean.interval.low
 
 
 def test_a_mean_of_single_runs_has_students_interval():
