@@ -14,6 +14,7 @@ from deviate.measure.jackknife import (
     SIGNED,
     Estimate,
     jackknife_interval,
+    pair_estimate,
     pair_mean,
     share_interval,
     shares_estimate,
@@ -44,14 +45,27 @@ class ChurnBetween(msgspec.Struct, frozen=True, kw_only=True):
     excess: Estimate
     #: Share for each pair, shape ``(runs_a, runs_b)``.
     matrix: Any
+    #: Mean share of the runs of one pair; None where runs are not paired.
+    paired: float | None = None
 
 
-def churn_between(labels_a: ArrayLike, labels_b: ArrayLike, level: float = DEFAULT_LEVEL) -> ChurnBetween:
+def churn_between(
+    labels_a: ArrayLike, labels_b: ArrayLike, level: float = DEFAULT_LEVEL, *, paired: bool = False
+) -> ChurnBetween:
     """Measure the churn between two sets of runs on the same examples.
 
     Intervals are by jackknife over the runs of both: of the shares that of `deviate.measure.jackknife.share_interval`,
     of the two differences that of `jackknife_interval`, for which a set whose churn within is subtracted needs three
     runs.
+
+    Parameters
+    ----------
+    labels_a, labels_b : array_like, shape (runs, examples)
+    level : float
+        Confidence level of the intervals, in (0, 1).
+    paired : bool, optional
+        Run k of A and run k of B used the same random numbers. They are as alike as one training and itself, so that
+        `between` is of runs of different pairs alone, and the jackknife leaves out pairs.
 
     Notes
     -----
@@ -73,21 +87,34 @@ def churn_between(labels_a: ArrayLike, labels_b: ArrayLike, level: float = DEFAU
     a, b = checked_labels(labels_a), checked_labels(labels_b)
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"A and B are compared on the same examples; A has {a.shape[1]}, B has {b.shape[1]}")
+    if paired and len(a) != len(b):
+        raise ValueError(f"pairs need as many runs of A as of B; got {len(a)} and {len(b)}")
     codes = coded(np.concatenate([a, b])).labels
     a, b = codes[: len(a)], codes[len(a) :]
     examples = codes.shape[1]
     within_a, within_b = differing(a), differing(b)
     cross, inside_a, inside_b = (counts / examples for counts in (differing(a, b), within_a, within_b))
+    if paired:
+        # Both runs of a pair are left out together, so the two shares across two pairs are one number.
+        across = (cross + cross.T) / 2
+        np.fill_diagonal(across, 0.0)
+        between = shares_estimate(across * examples, examples, level)
+        over_a, excess = (pair_estimate(across - mean, level, SIGNED) for mean in (inside_a, (inside_a + inside_b) / 2))
+    else:
+        between = _between(cross, examples, level)
+        over_a = _less(cross, [(inside_a, 1.0), (inside_b, 0.0)], level)
+        excess = _less(cross, [(inside_a, 0.5), (inside_b, 0.5)], level)
     return ChurnBetween(
         runs_a=len(a),
         runs_b=len(b),
         examples=examples,
-        between=_between(cross, examples, level),
+        between=between,
         within_a=shares_estimate(within_a, examples, level),
         within_b=shares_estimate(within_b, examples, level),
-        over_a=_less(cross, [(inside_a, 1.0), (inside_b, 0.0)], level),
-        excess=_less(cross, [(inside_a, 0.5), (inside_b, 0.5)], level),
+        over_a=over_a,
+        excess=excess,
         matrix=cross,
+        paired=float(cross.diagonal().mean()) if paired else None,
     )
 
 

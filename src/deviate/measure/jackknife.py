@@ -80,7 +80,7 @@ def share_estimate(sums: Floats, squares: float, examples: int, level: float = D
     return Estimate(value=value, interval=share_interval(value, left_out, by_chance=by_chance, level=level))
 
 
-def shares_estimate(counts: Integers, examples: int, level: float = DEFAULT_LEVEL) -> Estimate:
+def shares_estimate(counts: Integers | Floats, examples: int, level: float = DEFAULT_LEVEL) -> Estimate:
     """Give the same from the number of examples of each pair, shape ``(n_runs, n_runs)``, with a diagonal of 0."""
     shares = counts / examples
     return share_estimate(shares.sum(axis=1), float((shares**2).sum()) / 2, examples, level)

@@ -33,6 +33,25 @@ def test_between_is_the_mean_over_pairs_across(sides):
     assert measured.excess.value == pytest.approx(expected - within, abs=1e-12)
 
 
+@given(SIDES.filter(lambda sides: len(sides[0]) == len(sides[1])))
+def test_of_paired_runs_those_of_different_pairs_count(sides):
+    a, b = sides
+    measured = churn_between(a, b, paired=True)
+    across = [np.mean(a[i] != b[k]) for i in range(len(a)) for k in range(len(b)) if i != k]
+    within = (churn(a).mean.value + churn(b).mean.value) / 2
+    assert measured.between.value == pytest.approx(np.mean(across), abs=1e-12)
+    assert measured.excess.value == pytest.approx(np.mean(across) - within, abs=1e-12)
+    assert measured.paired == pytest.approx(np.mean([np.mean(x != y) for x, y in zip(a, b, strict=True)]), abs=1e-12)
+
+
+def test_a_repeated_training_changes_as_much_as_training_again():
+    measured, again = churn_between(LABELS, LABELS, paired=True), churn(LABELS)
+    assert (measured.paired, measured.excess.value) == (0.0, 0.0)
+    assert measured.between == again.mean
+    with pytest.raises(ValueError, match="as many runs"):
+        churn_between(LABELS, LABELS[:2], paired=True)
+
+
 @given(SIDES)
 def test_exchanging_the_sets_exchanges_the_numbers(sides):
     there, back = churn_between(*sides), churn_between(*reversed(sides))

@@ -21,7 +21,7 @@ from deviate.contrast.results import Effect, Tested
 from deviate.contrast.verdict import Verdict, judge
 from deviate.inference.comparison.looks import Labels
 from deviate.inference.comparison.pairing import Pairing
-from deviate.measure.churn_between import churn_between
+from deviate.measure.churn_between import ChurnBetween, churn_between
 from deviate.measure.jackknife import Estimate
 from deviate.results.predictions import Evaluation
 from deviate.results.sample import Sample
@@ -142,9 +142,21 @@ def group_accuracies(name: str, predicted: Predictions, chosen: Array) -> Sample
     assert predicted.labels is not None
     assert predicted.targets is not None
     right = predicted.labels[:, chosen] == predicted.targets[chosen]
-    runs = [int(run.rpartition("-")[2]) for run in predicted.runs]
     values = [float(share) for share in right.mean(axis=1)]
-    return Sample(name=name, aggregate="last", values=values, runs=runs, direction="higher")
+    return Sample(name=name, aggregate="last", values=values, runs=run_indices(predicted), direction="higher")
+
+
+def run_indices(predicted: Predictions) -> list[int]:
+    """Return the index of each run within its variant."""
+    return [int(run.rpartition("-")[2]) for run in predicted.runs]
+
+
+def changed_labels(labels_a: Array, labels_b: Array, pairs: Sequence[tuple[int, int]], level: float) -> ChurnBetween:
+    """Measure how many labels change from A to B; where runs are paired, with those that have a partner alone."""
+    if len(pairs) < 2:
+        return churn_between(labels_a, labels_b, level)
+    at_a, at_b = (list(places) for places in zip(*pairs, strict=True))
+    return churn_between(labels_a[at_a], labels_b[at_b], level, paired=True)
 
 
 def _changed(
@@ -159,9 +171,9 @@ def _changed(
     a, b = sides
     assert a.labels is not None
     assert b.labels is not None
-    churn = churn_between(a.labels[:, chosen], b.labels[:, chosen], level)
     first, second = (group_accuracies(group_label(column, name), each, chosen) for each in sides)
     pairs = [] if pairing is None else pairing.positions(first, second)
+    churn = changed_labels(a.labels[:, chosen], b.labels[:, chosen], pairs, level)
     test, tested = tested_means(first, second, pairs, seed)
     compared = first.values, second.values
     is_paired = test == PAIRED.test

@@ -36,7 +36,11 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
     def positions(self, a: Sample, b: Sample) -> list[tuple[int, int]]:
         """Return the positions in the values of each side of the runs that belong together and have both values."""
-        at_a, at_b = ({run: position for position, run in enumerate(sample.runs)} for sample in (a, b))
+        return self.places(a.runs, b.runs)
+
+    def places(self, runs_a: Sequence[int], runs_b: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the places in two lists of indices of the runs that belong together and stand in both."""
+        at_a, at_b = ({run: position for position, run in enumerate(runs)} for runs in (runs_a, runs_b))
         return [(at_a[index], at_b[index]) for index in self.indices if index in at_a and index in at_b]
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import msgspec
 
 from deviate.collect.matching import Predictions, Withheld, match_sides
-from deviate.inference.comparison.groups import ChangedGroup, changed_groups
+from deviate.inference.comparison.groups import ChangedGroup, changed_groups, changed_labels, run_indices
 from deviate.inference.comparison.pairing import Pairing
 from deviate.inference.comparison.side import Side
-from deviate.measure.churn_between import ChurnBetween, churn_between
+from deviate.measure.churn_between import ChurnBetween
 from deviate.results.predictions import Evaluation, main_evaluation
 
 
@@ -42,7 +42,7 @@ def changed_predictions(
     level : float
         Confidence level of the intervals, in (0, 1).
     pairing : Pairing, optional
-        Which runs belong together where accuracies on groups are compared.
+        Which runs belong together.
     seed : int, optional
         Of the permutations that are drawn.
     """
@@ -56,10 +56,11 @@ def changed_predictions(
     labels_a, labels_b = (side.labels for side in matched)
     assert labels_a is not None
     assert labels_b is not None
+    pairs = pairing.places(*map(run_indices, matched)) if pairing else []
     return msgspec.structs.replace(
         facts,
         examples=len(matched[0].keys),
-        churn=churn_between(labels_a, labels_b, level),
+        churn=changed_labels(labels_a, labels_b, pairs, level),
         groups=changed_groups(first, *matched, pairing, level, seed),
     )
 

@@ -8,6 +8,7 @@ import msgspec
 
 from deviate.errors import BadOption
 from deviate.inference.comparison.match import Match
+from deviate.inference.comparison.pairing import Pairing
 from deviate.inference.comparison.predictions import ChangedPredictions, changed_predictions
 from deviate.inference.comparison.side import Side
 from deviate.inference.gate.options import GateOptions
@@ -57,12 +58,14 @@ def gate_failures(side: Side, metrics: Sequence[MetricSpread], options: GateOpti
     )
 
 
-def gate_churn(sides: tuple[Side, Side], matches: Sequence[Match], options: GateOptions) -> GateChurn | None:
+def gate_churn(
+    sides: tuple[Side, Side], matches: Sequence[Match], pairing: Pairing, options: GateOptions
+) -> GateChurn | None:
     """Check how many answers change; what cannot be compared does not pass."""
     if options.max_churn is None:
         return None
     names = {match[0].name: match[1].name for match in matches}
-    changed = changed_predictions(*sides, names, 1 - 2 * options.alpha)
+    changed = changed_predictions(*sides, names, 1 - 2 * options.alpha, pairing)
     if changed is None:
         raise BadOption(
             f"--max-churn: no predictions of {' and '.join(side.label for side in sides if not side.evaluations)}",

@@ -115,7 +115,7 @@ def check_side(a: Side, b: Side, options: GateOptions, command: str = "", before
     metrics, accuracies = outcomes[: len(questions)], outcomes[len(questions) :]
     measured = measured[: len(questions)]
     failures = gate_failures(a, [match[0] for match in measured], judged)
-    churn = gate_churn((a, b), matches, judged)
+    churn = gate_churn((a, b), matches, pairing, judged)
     groups = gate_groups(grouped, accuracies, judged) if grouped else None
     conditions = [failures, *(each for each in (churn, groups) if each is not None)]
     return Gate(

@@ -93,8 +93,9 @@ def _look(pair: PairComparison, comparison: Comparison) -> dict[str, Any]:
 def changed_contract(facts: ChangedPredictions, a: str, b: str) -> dict[str, Any]:
     """Return how many answers change as the mapping that is written."""
     churn = facts.churn and {
-        **fields(facts.churn, *(name for name in facts.churn.__struct_fields__ if name != "matrix")),
+        **fields(facts.churn, *(name for name in facts.churn.__struct_fields__ if name not in ("matrix", "paired"))),
         "matrix": facts.churn.matrix.tolist(),
+        "paired": facts.churn.paired,
     }
     return {
         **fields(facts, "metric", "site", "examples", "withheld"),

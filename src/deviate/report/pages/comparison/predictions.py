@@ -26,7 +26,7 @@ def screen_predictions(comparison: Comparison) -> Section | None:
     pair = comparison.pairs[0]
     if len(comparison.pairs) > 1 or pair.predictions is None:
         return None
-    sentences = [*changed_sentences(pair.predictions, pair.a, pair.b)[:2], *_on_groups(pair)]
+    sentences = [*changed_sentences(pair.predictions, pair.a, pair.b), *_on_groups(pair)]
     return Section(slug="predictions", blocks=[Sentences(about="Predictions", sentences=sentences)])
 
 

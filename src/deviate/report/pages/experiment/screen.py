@@ -40,10 +40,10 @@ def answer(facts: ExperimentFacts, charts: Charts) -> Section:
         failed = [block for variant in facts.variants for block in screen_failures(variant, facts)]
         return Section(slug="answer", blocks=[*blocks, *failed])
     for variant in facts.variants:
-        table = _table(variant, facts)
+        shown = _table(variant, facts)
         # The table of a variant names it.
-        about = variant.variant if len(facts.variants) > 1 and not table else ""
-        blocks += [Answer(about=about, sentences=screen_headline(variant)), *table, *screen_failures(variant, facts)]
+        about = variant.variant if len(facts.variants) > 1 and not shown else ""
+        blocks += [Answer(about=about, sentences=screen_headline(variant)), *shown, *screen_failures(variant, facts)]
     return Section(slug="answer", blocks=blocks)
 
 

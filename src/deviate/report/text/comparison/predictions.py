@@ -17,10 +17,12 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
     if facts.churn is None:
         return [f"Predictions are not compared: {facts.withheld}."]
     measured = facts.churn
-    sentences = [
-        f"{a} and {b} label {show_percent(measured.between.value)} of the {facts.examples} examples differently"
-        f"{show_interval(measured.between.interval)}."
-    ]
+    share, interval = show_percent(measured.between.value), show_interval(measured.between.interval)
+    examples = f"of the {facts.examples} examples differently"
+    sentences = [f"{a} and {b} label {share} {examples}{interval}."]
+    if measured.paired is not None:
+        same = f"Runs with the same random numbers label {show_percent(measured.paired)} {examples}"
+        sentences = [f"{same}, other runs of {a} and {b} {share}{interval}."]
     within = [
         f"two runs of {label} differ on {show_percent(estimate.value)}"
         for label, estimate in ((b, measured.within_b), (a, measured.within_a))
