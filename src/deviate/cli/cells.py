@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -86,4 +87,8 @@ def _summary(made: CellsMade) -> str:
 
 def _next(cells: Sequence[CellMade]) -> str:
     grids = dict.fromkeys(cell.experiment.partition(AT)[0] for cell in cells if cell.settings)
-    return f"deviate compare {next(iter(grids))}" if grids else f"deviate report {cells[0].experiment}"
+    return (
+        f"deviate compare {shlex.quote(next(iter(grids)))}"
+        if grids
+        else f"deviate report {shlex.quote(cells[0].experiment)}"
+    )

@@ -32,7 +32,9 @@ from deviate.errors import BadOption
     shell_complete=experiment_sides,
     help="The experiment that A is compared with.",
 )
-@click.option("--metric", "metrics", multiple=True, help="Check this metric; repeatable.")
+@click.option(
+    "--metric", "metrics", multiple=True, help="Check this metric; repeatable. Needed, unless --max-drop names one."
+)
 @click.option(
     "--max-drop",
     "drops",

@@ -179,7 +179,7 @@ def _going_on(event: GoesOn) -> Iterator[str]:
         yield f"{event.name!r} continues from its copy of the project; changed since: {changed}"
     if event.aside:
         yield (
-            f"{event.name!r} continues from its copy of the project; not named by its source, so they decide nothing: "
+            f"{event.name!r} continues from its copy of the project; changed since, but not used by its training: "
             f"{listed(event.aside, most=3)}"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 from deviate.cli.completion import experiment_names
 from deviate.cli.figures import check_figures, figure_options, write_figure_files
 from deviate.cli.groups import group_options
-from deviate.cli.output import output_options, show, verbose_option
+from deviate.cli.output import format_named, json_option, output_options, show, verbose_option
 from deviate.cli.printing import examples
 from deviate.cli.samples import read_sample_options, sample_options
 from deviate.errors import BadOption
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     "texts, one for each evaluated example.",
 )
 @figure_options
+@json_option
 @verbose_option
 def command(
     name: str | None,
@@ -70,6 +72,7 @@ def command(
     figure_format: str | None,
     groups: tuple[str, ...],
     positive: str | None,
+    as_json: bool,
     verbose: bool,
     inputs: str,
     differences: tuple[str, ...],
@@ -88,6 +91,7 @@ def command(
 
     if not 0 < level < 1:
         raise BadOption(f"--level must be between 0 and 1, found {level:g}", hint="type --level 0.95")
+    format_name = format_named(format_name, as_json=as_json)
     writer = find_writer(format_name, output, experiment_writers(()))
     if curves and (writer.name != "terminal" or output is not None):
         raise BadOption("--curves is for the terminal", hint="leave it out; --format html draws every curve")
@@ -111,7 +115,7 @@ def command(
         if format_name is None and output is None and not curves:
             return
     writer = experiment_writers(_record_parts(folder))[writer.name]
-    show(view, writer, output, f"deviate report {name}", verbose=verbose)
+    show(view, writer, output, f"deviate report {shlex.quote(name)}", verbose=verbose)
 
 
 def only_experiment() -> str:

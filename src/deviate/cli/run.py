@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -215,12 +216,14 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
     if options["print_script"]:
         click.echo("\n".join(progress.scripts), nl=False)
         return 0
+    if not progress.total:
+        say(f"{folder.name}: nothing to train, the runs are there; a larger -n adds runs", err=True)
     view = api.StoredExperiment(folder).report(curves=False)
     path = _write_report(view, folder)
     writer = experiment_writers(())["json" if as_json else "terminal"]
-    show(view, writer, None, f"deviate report {folder.name}", verbose=verbose)
+    show(view, writer, None, f"deviate report {shlex.quote(folder.name)}", verbose=verbose)
     say("", f"report  {path}", err=True)
-    say(f"page    deviate report {folder.name} -o report.html", err=True)
+    say(f"page    deviate report {shlex.quote(folder.name)} -o report.html", err=True)
     return int(exit_status(view.facts) or (progress.compared is not None and not progress.compared.shown))
 
 

@@ -77,6 +77,8 @@ def parse_drops(metrics: Sequence[str], texts: Sequence[str]) -> dict[str, Drop]
     if len(set(metrics)) < len(metrics) or len(named) < sum("=" in text for text in texts):
         raise BadOption("a metric is named twice", hint=DROP_HINT)
     unnamed = [metric for metric in metrics if metric not in named]
+    if plain and not metrics:
+        raise BadOption("--max-drop names no metric", hint=DROP_HINT)
     if plain and len(plain) != len(unnamed):
         raise BadOption(
             f"{len(plain)} --max-drop without a name for {len(unnamed)} --metric",

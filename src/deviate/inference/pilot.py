@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 
 import msgspec
 import numpy as np
@@ -85,7 +86,8 @@ def make_pilot(side: Side, metric_name: str | None, *, needs_sd: bool) -> Pilot:
     """
     if not side.samples:
         raise BadOption(
-            f"{side.label} has no metric with a finite value", hint=f"`deviate report {side.experiment}` says why"
+            f"{side.label} has no metric with a finite value",
+            hint=f"`deviate report {shlex.quote(side.experiment)}` says why",
         )
     name = metric_name or main_metric(side.samples).name
     metric = measured_sample(side.sample(name, "--metric"), DEFAULT_LEVEL)
@@ -127,7 +129,8 @@ def with_other_side(pilot: Pilot, a: Side, b: Side) -> Pilot:
     first, second = (measured_sample(side.sample(pilot.metric, "--metric"), DEFAULT_LEVEL) for side in (a, b))
     if not second.values:
         raise BadOption(
-            f"{b.label} has no finite value of {pilot.metric!r}", hint=f"`deviate report {b.experiment}` says why"
+            f"{b.label} has no finite value of {pilot.metric!r}",
+            hint=f"`deviate report {shlex.quote(b.experiment)}` says why",
         )
     lost = failure_rate(len(first.lost) + len(second.lost), first.tried + second.tried, _ONE_SIDED)
     both = msgspec.structs.replace(pilot, against=b.label, n_against=second.n, failures=lost)

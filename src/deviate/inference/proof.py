@@ -39,6 +39,8 @@ class VariantProof(msgspec.Struct, frozen=True, kw_only=True):
     threads: list[int | None] = []
     #: Nothing but the number of threads decides the order of sums, and that is pinned.
     without_noise: bool = False
+    #: The program sets seeds, which were replaced.
+    own_seeds: bool = False
 
 
 def variant_proof(

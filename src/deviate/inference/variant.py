@@ -59,7 +59,7 @@ def variant_facts(
     """
     proof = variant_proof(results.experiment, name, results.runs_of(name), results.identities.get(name))
     return VariantFacts(
-        **msgspec.structs.asdict(proof),
+        **{**msgspec.structs.asdict(proof), "own_seeds": bool(results.seeds)},
         metrics=metrics,
         # Of those that were not chosen it is not known whether they were recorded.
         silent=_silent(results, metrics) if every else [],

@@ -67,7 +67,7 @@ def run_outcome(
     common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warnings, **_taken(ended)}
     how: dict[str, Any] = {**common, **_how(ended.status), "stderr": own_traceback(lines, copy, source)}
     if ended.cause == "cancel":
-        return Cancelled(**how, reason="you stopped it")
+        return Cancelled(**how, reason="Ctrl-C or a signal")
     if ended.cause == "timeout":
         return TimedOut(**how, reason=f"ended by the time limit; {_last_value(run)}")
     if ended.cause in _LIMITS:

@@ -57,7 +57,7 @@ class Means:
     #: 0: commands do not hear what the worker does.
     hears_within: float = 0.0
     #: Why a run was cancelled.
-    cancelled: str = "you stopped it"
+    cancelled: str = "Ctrl-C or a signal"
     #: What the engine calls this worker.
     job: str = ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 
@@ -199,11 +200,12 @@ def _marks(changed: Sequence[str]) -> tuple[str, ...]:
 def _require_records(folder: ExperimentFolder, completed: Run) -> None:
     if any(run.record_files() for run in folder.runs() if run.is_done) or reports_metric(folder.run(completed)):
         return
+    entry = folder.read_experiment().entry
+    recorded = f"; `deviate extract {shlex.quote(entry)} --diff` what is recorded where" if entry else ""
     raise NothingRecorded(
         f"run {completed.folder} of {folder.name!r} completed, recorded no value of a metric, and printed no number "
         "that looks like one",
-        hint=f"`deviate logs {folder.name} {completed.folder}` shows what it printed; "
-        f"`deviate extract {folder.read_experiment().entry} --diff` what is recorded where",
+        hint=f"`deviate logs {shlex.quote(folder.name)} {completed.folder}` shows what it printed{recorded}",
     )
 
 
@@ -217,8 +219,8 @@ def _require_beginning(folder: ExperimentFolder, failed: Run, outcome: Failed) -
     raise FirstRunFailed(
         f"{run} of {name!r} failed before it reported anything, and {waiting} more would as well: {outcome.stderr[-1]}",
         hint=outcome.hint
-        or f"`deviate logs {name} {run}` shows all that it printed; once it is there, type the same command with "
-        "--retry-failed",
+        or f"`deviate logs {shlex.quote(name)} {run}` shows all that it printed; install the package, then type the "
+        "same command with --retry-failed",
     )
 
 
@@ -233,8 +235,8 @@ def _require_other_ends(folder: ExperimentFolder, failed: Run, outcome: Failed) 
     raise FailedAlike(
         f"all {len(done)} runs of {failed.variant} failed alike, and {waiting} more would as well: {outcome.reason}",
         hint=outcome.hint
-        or f"`deviate logs {name} {run}` shows what it printed; then type the same command with --retry-failed, or "
-        "with --even-so to start the others all the same",
+        or f"`deviate logs {shlex.quote(name)} {run}` shows what it printed; then type the same command with "
+        "--retry-failed, or with --even-so to start the others all the same",
     )
 
 

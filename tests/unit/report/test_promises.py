@@ -8,7 +8,7 @@ from deviate.collect.events import TurnedBit
 from deviate.collect.fingerprints import Fingerprint
 from deviate.collect.identity import Difference, Identity
 from deviate.factors import OBSERVED, VARIANTS, parse_variant
-from deviate.inference.evidence import evidence_of
+from deviate.inference.evidence import Evidence, evidence_of
 from deviate.inference.proof import VariantProof
 from deviate.report.text.factors import varied_statement
 from deviate.report.text.identity import NO_NOISE
@@ -108,6 +108,17 @@ PINNED = "The implementation could not vary: pinned threads, no GPU."
 def test_what_varied_is_said_of_every_variant(variant, noiseless, said):
     proof = VariantProof(variant=variant, planned=2, completed=2, runs=[], absent=["augment"], without_noise=noiseless)
     assert varied_statement(proof) == said
+
+
+def test_seeds_of_the_program_and_draws_for_the_data_are_named():
+    data = Evidence(name="data", meant="held", found="identical", groups=[])
+    proof = VariantProof(variant="algo", planned=2, completed=2, runs=[], evidence=[data], own_seeds=True)
+    assert varied_statement(proof) == (
+        "Seeds, also those the program sets, varied; the data and the implementation were held fixed. Random draws for "
+        "the data, such as a split, were held too: --vary algo,impl,data varies them."
+    )
+    varied = VariantProof(variant="algo,impl,data", planned=2, completed=2, runs=[], evidence=[data])
+    assert varied_statement(varied) == "Seeds, the data and the implementation varied."
 
 
 @pytest.mark.parametrize(

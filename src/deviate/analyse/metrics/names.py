@@ -110,7 +110,8 @@ def _last_clause(text: str) -> str:
     remark = len(named) > 1 and in_parentheses and meaning_of(named[-1]) is None
     if remark and meaning_of(named[-2]) is not None:
         return " ".join(named[-2].split()[-MAX_WORDS - 2 :])
-    chosen = " ".join(named[-1].split()[-MAX_WORDS:])
+    words = named[-1].split()[-MAX_WORDS:]
+    chosen = " ".join(words[1:] if len(words) > 1 and words[0].lower() in _ARTICLES else words)
     return f"{split} {chosen}" if split and not split_of(chosen) else chosen
 
 

@@ -217,7 +217,7 @@ def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
 def says_the_same(name: str, other: str) -> bool:
     """Whether two names mean one metric: of the same part of the data, and one in the words of the other.
 
-    Words that name no kind of metric must be the same.
+    Words that name no kind of metric must be the same, but for those that say which part.
 
     Examples
     --------
@@ -225,9 +225,13 @@ def says_the_same(name: str, other: str) -> bool:
     (True, True, False)
     >>> says_the_same("epochs", "Epochs"), says_the_same("epochs", "total epochs")
     (True, False)
+    >>> says_the_same("train result", "training result")
+    True
     """
     words, others = set(words_of(name)), set(words_of(other))
     splits = {split_of(name), split_of(other)} - {""}
     shared = {word for word in words & others if meaning_of(word) is not None}
     related = bool(shared) and (words <= others or others <= words)
-    return len(splits) < 2 and (related or (bool(words) and words == others))
+    own, other_own = ({word for word in each if not split_of(word)} for each in (words, others))
+    same = bool(words) and (words == others or (bool(own) and own == other_own))
+    return len(splits) < 2 and (related or same)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -109,7 +110,7 @@ def make_side(results: Results, variant: str, label: str, *, assumed: bool = Fal
     if not completed:
         raise BadOption(
             f"no run of {variant} in experiment {name!r} completed",
-            hint=f"`deviate show {name}` says how each run went",
+            hint=f"`deviate show {shlex.quote(name)}` says how each run went",
         )
     return Side(
         label=label,

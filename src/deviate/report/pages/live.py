@@ -54,7 +54,7 @@ def live_page(live: LiveExperiment, report: Sequence[Section] = (), *, terminal:
         title=live.name,
         subtitle=shlex.join(live.command),
         reader="screen" if terminal else "full",
-        command=f"deviate watch {live.name}",
+        command=f"deviate watch {shlex.quote(live.name)}",
         sections=[*(section for section in sections if section.blocks), *report],
         caveats="" if terminal else caveat_count(report),
     )
@@ -109,7 +109,7 @@ def _failures(live: LiveExperiment, *, terminal: bool) -> list[Block]:
             emphasis="bad",
             blocks=[
                 *([Code(lines=run.tail[-LINES_SHOWN:] if terminal else run.tail, output=True)] if run.tail else []),
-                Hint(text="", command=f"deviate logs {live.name} {run.name}"),
+                Hint(text="", command=f"deviate logs {shlex.quote(live.name)} {run.name}"),
             ],
         )
         for run in shown

@@ -91,7 +91,8 @@ def _unfinished(facts: VariantFacts) -> Iterable[Caveat]:
         message = f"{len(ended)} of {count(len(facts.runs), 'run')} {how} ({listed(ended)}); {enter} no mean."
         yield Caveat(slug=f"run-{status}", message=message, variant=facts.variant)
     if len(facts.runs) < facts.planned:
-        message = f"{len(facts.runs)} of {facts.planned} planned runs have ended so far."
+        have = "has" if len(facts.runs) == 1 else "have"
+        message = f"{len(facts.runs)} of {facts.planned} planned runs {have} ended so far."
         yield Caveat(slug="runs-missing", message=message, variant=facts.variant)
 
 

@@ -29,6 +29,8 @@ _SHORT = {
 #: What a variant in which every algorithmic factor varies may still hold.
 _SPARED = (("the data", DATA), ("the implementation", IMPLEMENTATION))
 
+_DATA_DRAWN = "Random draws for the data, such as a split, were held too: --vary algo,impl,data varies them."
+
 _PINNED = "The implementation could not vary: pinned threads, no GPU."
 
 _ALWAYS_HELD = ("command", "source and data files")
@@ -111,8 +113,13 @@ def varied_statement(facts: VariantProof) -> str:
         )
         return f"Only {joined(varying)} varied." if varying else nothing
     kept = f"; {joined(held)} {'was' if held == ['the implementation'] else 'were'} held fixed" if held else ""
+    drawn = f" {_DATA_DRAWN}" if DATA not in variant.varying and _draws_data(facts) else ""
     pinned = f" {_PINNED}" if _is_noiseless(facts, variant) else ""
-    return f"{_capital(joined(varying))} varied{kept}.{pinned}"
+    return f"{_capital(joined(varying))} varied{kept}.{drawn}{pinned}"
+
+
+def _draws_data(facts: VariantProof) -> bool:
+    return any(each.name == DATA and each.found == "identical" for each in facts.evidence)
 
 
 def _varying(variant: Variant, facts: VariantProof) -> list[tuple[str, bool]]:
@@ -121,7 +128,8 @@ def _varying(variant: Variant, facts: VariantProof) -> list[tuple[str, bool]]:
     drawn = set() if seeds else variant.varying - set(facts.absent)
     named = [(_SHORT[factor], factor in drawn) for factor in (*ALGORITHMIC, DATA)]
     could = IMPLEMENTATION in variant.varying and not _is_noiseless(facts, variant)
-    return [("seeds", seeds), *named, ("the data", seeds and DATA in variant.varying), ("the implementation", could)]
+    name = "seeds, also those the program sets," if facts.own_seeds else "seeds"
+    return [(name, seeds), *named, ("the data", seeds and DATA in variant.varying), ("the implementation", could)]
 
 
 def _is_noiseless(facts: VariantProof, variant: Variant) -> bool:

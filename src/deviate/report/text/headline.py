@@ -74,7 +74,8 @@ def _spread(facts: VariantFacts, *, brief: bool) -> list[str]:
     reported = _reported(facts)
     if not reported:
         completed = count(facts.completed, "run")
-        return [f"{completed} of {facts.variant} completed, but no metric has a finite value in any of them."]
+        them = "it" if facts.completed == 1 else "any of them"
+        return [f"{completed} of {facts.variant} completed, but no metric has a finite value in {them}."]
     main = main_metric(reported)
     first = [*_failed(facts.failures), *_far(main, facts.runs), _spread_sentence(main, facts, brief=brief)]
     return [*first, *_rankings(facts), *_varied(facts), *_diverged_sentence(facts)]
@@ -238,4 +239,5 @@ def _diverged_sentence(facts: VariantFacts) -> list[str]:
     ]
     if not counted:
         return [f"{text}."]
-    return [f"{text}; their {listed(counted)} still count here, which --weak '{loss}' changes."]
+    whose, verb = "its" if len(losses) == 1 else "their", "counts" if len(counted) == 1 else "count"
+    return [f"{text}; {whose} {listed(counted)} still {verb} here, which --weak '{loss}' changes."]

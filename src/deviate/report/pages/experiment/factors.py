@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 
 from deviate.collect.fingerprints import BATCHES, INPUT
@@ -90,7 +91,7 @@ def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
     shown = facts.across[:most]
     whole = next((table.whole for table in shown if table.whole), "")
     more = len(facts.across) - len(shown)
-    command = f"deviate report {facts.experiment} {'-v' if most < ACROSS_SHOWN else '--format md'}"
+    command = f"deviate report {shlex.quote(facts.experiment)} {'-v' if most < ACROSS_SHOWN else '--format md'}"
     share = show_level(facts.level)
     return Table(
         caption=TITLE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -53,7 +54,7 @@ def metric_table(variant: VariantFacts, facts: ExperimentFacts, most: int = METR
     """Return the table of the first metrics of one variant, `most` at most."""
     chosen = variant.metrics[:most]
     more, rest = len(variant.metrics) - len(chosen), "-v" if most < METRICS_SHOWN else "--format md"
-    command = f"deviate report {facts.experiment} {rest}"
+    command = f"deviate report {shlex.quote(facts.experiment)} {rest}"
     numbers = _brief(variant, facts.level)
     table = Table(
         caption=variant.variant if len(facts.variants) > 1 else "",

@@ -79,7 +79,7 @@ def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | Non
         title=facts.experiment,
         subtitle=f"{command}; written {facts.generated}" if reader == "paper" else command,
         reader=reader,
-        command=f"deviate report {facts.experiment}",
+        command=f"deviate report {shlex.quote(facts.experiment)}",
         sections=sections,
         caveats=caveat_count(sections) if reader == "full" else "",
         runs=runs.cards(facts) if reader == "full" else [],

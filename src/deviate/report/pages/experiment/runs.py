@@ -61,7 +61,7 @@ def _failure(runs: Sequence[RunResult], experiment: str, lines: int) -> Fold:
         emphasis="bad",
         blocks=[
             *([Code(lines=tail, output=True)] if tail else []),
-            Hint(text="", command=f"deviate logs {experiment} {first.name}"),
+            Hint(text="", command=f"deviate logs {shlex.quote(experiment)} {first.name}"),
         ],
     )
 
@@ -94,7 +94,7 @@ def _card(run: RunResult, variant: VariantFacts, facts: ExperimentFacts) -> RunC
         ("Outcome", f"{ENDED[run.status]} after {show_seconds(run.seconds)}{reason}"),
         *values[:CARD_METRICS],
         ("Command", shlex.join(facts.command)),
-        ("Whole log", "" if facts.definition.imported else f"deviate logs {facts.experiment} {run.name}"),
+        ("Whole log", "" if facts.definition.imported else f"deviate logs {shlex.quote(facts.experiment)} {run.name}"),
         ("Seeds", seeds),
     ]
     lines = run.stderr_tail or run.stdout_tail

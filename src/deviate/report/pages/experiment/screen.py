@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 
 from deviate.inference.experiment import ExperimentFacts
@@ -93,4 +95,4 @@ def more(facts: ExperimentFacts, charts: Charts) -> Section:
     counted = [f"{count(left, 'more metric')}"] if left > 0 else []
     counted += counted_caveats(caveat for caveat, _ in together(rest))
     text = f"{', '.join([*counted, 'how to reproduce'])}:"
-    return Section(slug="more", blocks=[Hint(text=text, command=f"deviate report {facts.experiment} -v")])
+    return Section(slug="more", blocks=[Hint(text=text, command=f"deviate report {shlex.quote(facts.experiment)} -v")])

@@ -82,7 +82,8 @@ def _lost(facts: Comparability) -> Iterator[Caveat]:
         lost = side.ended - side.completed
         if lost:
             message = (
-                f"{lost} of {count(side.ended, 'run')} of {side.label} did not complete and enter no mean: if "
+                f"{lost} of {count(side.ended, 'run')} of {side.label} did not complete and "
+                f"{'enters' if lost == 1 else 'enter'} no mean: if "
                 "failing runs are worse, the means are optimistic."
             )
             yield Caveat(slug="runs-lost", message=message)
