@@ -52,7 +52,9 @@ def _failure(runs: Sequence[RunResult], experiment: str, lines: int) -> Fold:
     first = runs[0]
     after = f" after {show_seconds(first.seconds)}" if len(runs) == 1 else ""
     reason = f": {first.reason}" if first.reason else ""
-    tail = [line for line in first.stderr_tail if line.strip()][-lines:]
+    # Where a run was stopped tells nothing.
+    stopped = first.status in ("cancelled", "interrupted")
+    tail = [] if stopped else [line for line in first.stderr_tail if line.strip()][-lines:]
     # The reason of most failures is the last line: once is enough.
     tail = [] if lines == 1 and tail and tail[0].strip() in first.reason else tail
     return Fold(
