@@ -156,3 +156,35 @@ def test_a_file_without_end_is_refused_by_its_size(project):
     with (project / "a.log").open("wb") as file:
         file.truncate(1 << 30)
     assert "1,024 MiB; at most 256 MiB are read" in deviate("import", "a.log", "--pattern", "a {x}").err
+
+
+#: The first run harms the experiment's copy of the project.
+HARMS = """\
+import os, pathlib
+from part import loss
+
+snapshot = pathlib.Path(os.environ["DEVIATE_RUNTIME"]).parents[2] / "snapshot"
+{harm}
+for epoch in range(2):
+    print(f"epoch {{epoch}} loss {{loss:.4f}}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ("(snapshot / 'part.py').write_text('loss = 0.5')", "was changed"),
+        ("(snapshot / 'part.py').unlink()", "is gone"),
+    ],
+)
+def test_a_snapshot_that_is_harmed_between_two_runs_gives_no_number(project, harm, said):
+    (project / "train.py").write_text(HARMS.format(harm=harm))
+    (project / "part.py").write_text("loss = 0.25\n")
+    words = ["run", "-n", "2", "-j", "1", "--name", "e", *COMMAND]
+    done = deviate(*words)
+    assert done.status == 2
+    assert f"part.py {said}, and runs are made from it  [workspace-unusable]" in done.err
+    assert len(package.load("e").folder.completed_runs()) == 1
+    (project / ".deviate/experiments/e/snapshot/part.py").write_text("loss = 0.25\n")
+    assert deviate(*words).status == 0
+    assert len(package.load("e").folder.completed_runs()) == 2

@@ -23,12 +23,13 @@ from deviate.replicate.executors.executor import Executor
 from deviate.replicate.interrupts import StopRequests, listening
 from deviate.replicate.outcomes import run_outcome, without_secrets
 from deviate.replicate.prepare import Ready, Source, prepare_run
+from deviate.replicate.snapshot.link_watch import State
 from deviate.replicate.snapshot.manifest import take
 from deviate.replicate.work import end_leftover, note_start
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked
 from deviate.replicate.workspace.run_files import Ended, Outcome
-from deviate.replicate.written_files import keep_written
+from deviate.replicate.written_files import keep_written, states
 from deviate.study.request import Prepared
 
 #: Seconds a command is tried out where the user does not say.
@@ -139,7 +140,7 @@ class Trials:
         if variables:
             environment = {**ready.launch.environment, **variables}
             ready = replace(ready, launch=msgspec.structs.replace(ready.launch, environment=environment))
-        return Trial(source, ready, self.executor)
+        return Trial(source, ready, states(ready.copy), self.executor)
 
 
 @dataclass(eq=False)
@@ -148,6 +149,8 @@ class Trial:
 
     source: Source
     ready: Ready
+    #: The files of its copy, as they were before.
+    files: State
     executor: Executor
     clock: Clock = time.monotonic
     #: Why the command was made to end; None where it was not.
@@ -194,7 +197,7 @@ class Trial:
             cwd=self.ready.launch.cwd,
             source=self.source.folder.snapshot,
             snapshot=self.source.snapshot,
-            warnings=keep_written(self.ready.copy, self.ready.folder),
+            warnings=keep_written(self.ready.copy, self.ready.folder, self.files),
             expects_python=bool(self.source.experiment.entry),
         )
         return without_secrets(outcome, self.source.experiment.command, self.source.environment)

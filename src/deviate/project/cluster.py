@@ -32,3 +32,18 @@ class RayEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     cpus: int = 1
     #: Runs at a time at most; None: as many as there is room for.
     width: int | None = None
+
+
+class ExportEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ``[kubernetes]`` and the ``[sky]`` table."""
+
+    #: What holds the project: a PersistentVolumeClaim, or a volume of SkyPilot; empty: machines have its folder.
+    volume: str = ""
+    #: Where that is mounted, here as there: the project's folder, or one above it; empty: the project's folder.
+    mount: str = ""
+    #: Resources of a run, such as ``gpu:1``; of SkyPilot such as ``A100:1``.
+    gres: str = ""
+    #: Cores of a run, and threads of its numerical libraries.
+    cpus: int = 1
+    #: Runs at a time at most; None: as many as there is room for, and on one machine of SkyPilot.
+    width: int | None = None

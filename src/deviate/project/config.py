@@ -22,7 +22,7 @@ from deviate.experiment import (
     ObservedWish,
 )
 from deviate.factors import DEFAULT_VARIANT, SeededFactor
-from deviate.project.cluster import RayEntry, SlurmEntry
+from deviate.project.cluster import ExportEntry, RayEntry, SlurmEntry
 
 FILE_NAME = "deviate.toml"
 
@@ -158,6 +158,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cleanup: CommandEntry | None = None
     slurm: SlurmEntry = SlurmEntry()
     ray: RayEntry = RayEntry()
+    kubernetes: ExportEntry = ExportEntry()
+    sky: ExportEntry = ExportEntry()
     container: ContainerEntry = ContainerEntry()
 
 
@@ -178,6 +180,8 @@ _STRUCTS: dict[str, type[Any]] = {
     "experiment.evaluate": EvaluateEntry,
     "slurm": SlurmEntry,
     "ray": RayEntry,
+    "kubernetes": ExportEntry,
+    "sky": ExportEntry,
     "container": ContainerEntry,
 }
 

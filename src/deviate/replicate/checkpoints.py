@@ -10,7 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from deviate.replicate.snapshot.link_watch import State, state
 from deviate.replicate.workspace.folders import WEIGHTS, ExperimentFolder, RunFolder
+from deviate.replicate.written_files import is_as_before
 
 #: What is kept of weights that Deviate captures itself; anything else, but for ``every:K``, is a pattern.
 CAPTURED = ("none", "digest", "final")
@@ -30,8 +32,13 @@ def is_pattern(weights: str) -> bool:
     return weights not in CAPTURED and not weights.startswith("every:")
 
 
-def keep_checkpoints(weights: str, cwd: Path, folder: RunFolder) -> list[str]:
-    """Copy the files that the run in `cwd` wrote into its folder, the last ones first as long as there is room.
+def states(weights: str, cwd: Path) -> State:
+    """Return what the files that the pattern matches are like before a run is started in `cwd`."""
+    return state(map(str, cwd.glob(weights))) if is_pattern(weights) else {}
+
+
+def keep_checkpoints(weights: str, cwd: Path, folder: RunFolder, before: State) -> list[str]:
+    """Copy the files that are not as they were `before` the run in `cwd`, the last ones first as long as there is room.
 
     Returns
     -------
@@ -40,7 +47,9 @@ def keep_checkpoints(weights: str, cwd: Path, folder: RunFolder) -> list[str]:
     """
     if not is_pattern(weights):
         return []
-    written = sorted(_written(weights, cwd, folder), key=lambda path: (path.stat().st_mtime_ns, path.as_posix()))
+    written = sorted(
+        _written(weights, cwd, folder, before), key=lambda path: (path.stat().st_mtime_ns, path.as_posix())
+    )
     if not written:
         return [f"It wrote no file that --weights {weights!r} matches."]
     kept, room = 0, LIMIT
@@ -56,11 +65,10 @@ def keep_checkpoints(weights: str, cwd: Path, folder: RunFolder) -> list[str]:
     return [f"{left} of {len(written)} checkpoints are not kept: a run keeps {LIMIT >> 20} MiB."] if left else []
 
 
-def _written(weights: str, cwd: Path, folder: RunFolder) -> Iterator[Path]:
-    # What the project brought along is older than the run.
-    started = folder.info_file.stat().st_mtime if folder.info_file.exists() else 0.0
+def _written(weights: str, cwd: Path, folder: RunFolder, before: State) -> Iterator[Path]:
     for path in cwd.glob(weights):
-        if path.is_file() and path.stat().st_mtime >= started and path.resolve().is_relative_to(folder.work.resolve()):
+        own = path.is_file() and path.resolve().is_relative_to(folder.work.resolve())
+        if own and not is_as_before(path, before):
             yield path
 
 

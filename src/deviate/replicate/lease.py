@@ -23,7 +23,7 @@ import psutil
 
 from deviate.errors import WorkspaceUnusable
 from deviate.experiment import SCHEMA
-from deviate.replicate.executors.processes import is_process
+from deviate.replicate.executors.processes import created_at, is_process
 from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import RunFolder
 
@@ -43,6 +43,7 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     #: Tells the running system, and the name space of its process ids, from others with the same name.
     system: str
     pid: int
+    #: In seconds since the boot.
     created: float
     #: Local time in ISO 8601.
     start: str
@@ -141,7 +142,8 @@ def live_holder(run: RunFolder) -> Holder | None:
         if holder.system == _system():
             # What this process held, and left behind, is nobody else's.
             return holder if holder.pid != os.getpid() and is_process(holder.pid, holder.created) else None
-        return holder if _age(latest) < STALE else None
+        # Of a clock that was set back since, the last beat lies ahead, for longer than anybody can wait.
+        return holder if abs(_age(latest)) < STALE else None
     except FileNotFoundError:
         # It was released in between.
         return None
@@ -182,7 +184,7 @@ def _latest(folder: Path) -> Path | None:
 def _is_fresh(path: Path) -> bool:
     """Tell whether a lease is there, and was renewed lately."""
     try:
-        return _age(path) < STALE
+        return abs(_age(path)) < STALE
     except FileNotFoundError:
         return False
 
@@ -198,11 +200,8 @@ def _age(path: Path) -> float:
 
 
 def _this_process() -> Holder:
-    own = psutil.Process()
-    now = _now()
-    return Holder(
-        host=socket.gethostname(), system=_system(), pid=own.pid, created=own.create_time(), start=now, beat=now
-    )
+    own, now = os.getpid(), _now()
+    return Holder(host=socket.gethostname(), system=_system(), pid=own, created=created_at(own), start=now, beat=now)
 
 
 def _system() -> str:

@@ -8,14 +8,15 @@ from collections.abc import Callable, Generator, Mapping
 
 from deviate.errors import WorkspaceUnusable
 from deviate.experiment import Experiment
-from deviate.replicate.engines.engine import Engine
+from deviate.replicate.engines.engine import Engine, Printer
+from deviate.replicate.engines.printing import PrintStage
 from deviate.replicate.engines.stage import RemoteStage
 from deviate.replicate.events import Event
 from deviate.replicate.executors.executor import Executor
 from deviate.replicate.interrupts import listening
 from deviate.replicate.jobs import TwinOf
 from deviate.replicate.options import ReplicateOptions
-from deviate.replicate.orders import Order
+from deviate.replicate.orders import Order, clear_submissions
 from deviate.replicate.prepare import make_source
 from deviate.replicate.shared import share_steps
 from deviate.replicate.snapshot.git import describe_commit
@@ -33,7 +34,7 @@ def replicate(
     executor: Executor,
     *,
     engine: Engine | None = None,
-    print_only: bool = False,
+    printer: Printer | None = None,
     step_overlays: Mapping[str, Mapping[str, bytes]] | None = None,
     twin: TwinOf = lambda run: run,
     options: ReplicateOptions | None = None,
@@ -51,8 +52,8 @@ def replicate(
     serves another one, too; `environment` is the user's, by default this process's; `clock` returns seconds. Close the
     iterator to stop: what runs then is ended and counts as cancelled.
 
-    Commands are started by `executor` on this machine, unless there is an `engine` that starts workers elsewhere, or
-    only says what it would submit (`print_only`). What was handed to it goes on when the user stops this process.
+    Commands are started by `executor` on this machine, unless there is an `engine` that starts workers elsewhere, or a
+    `printer` that says how a user starts them. What was handed to workers goes on when the user stops this process.
 
     Raises
     ------
@@ -66,28 +67,35 @@ def replicate(
     options = options or ReplicateOptions()
     user = dict(os.environ if environment is None else environment)
     git = describe_commit(folder.project)
+    here = engine is None and printer is None
     source = make_source(
-        experiment, folder, overlay, user, options, executor.name, jobs=executor.jobs, git=git, here=engine is None
+        experiment, folder, overlay, user, options, executor.name, jobs=executor.jobs, git=git, here=here
     )
     steps = {
         step.name: step_source(source, step, (step_overlays or {}).get(step.name, {})) for step in experiment.steps
     }
     todo = Todo(source, options, twin)
-    stage: LocalStage | RemoteStage
-    if engine is None:
+
+    def order(elsewhere: Printer) -> Order:
+        return Order(
+            experiment=experiment, overlay=overlay, step_overlays=step_overlays or {}, options=options,
+            executor=elsewhere.name, address=elsewhere.address, threads=elsewhere.threads, git=source.git,
+        )  # fmt: skip
+
+    stage: LocalStage | RemoteStage | PrintStage
+    if printer is not None:
+        stage = PrintStage(source, todo, printer, order(printer))
+    elif engine is not None:
+        stage = RemoteStage(source, todo, engine, order(engine))
+    else:
         means = Means(source=source, steps=steps, executor=executor, options=options, clock=clock)
         stage = LocalStage(means, todo)
-    else:
-        order = Order(
-            experiment=experiment, overlay=overlay, step_overlays=step_overlays or {}, options=options,
-            executor=engine.name, address=engine.address, threads=engine.threads, git=source.git,
-        )  # fmt: skip
-        stage = RemoteStage(source, todo, engine, order, print_only=print_only)
     with listening() as stop:
         try:
             yield from stage.recover()
             yield from stage.run_all(stop)
             share_steps(folder)
+            clear_submissions(folder)
         except OSError as error:
             raise WorkspaceUnusable(
                 f"{folder.runs_folder} cannot be written: {error}", hint="free the disk, then type the same command"

@@ -13,6 +13,7 @@ import msgspec
 from deviate.experiment import SCHEMA, Experiment
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.prepare import Source, make_source
+from deviate.replicate.snapshot.manifest import require_whole
 from deviate.replicate.steps import StepSource, step_source
 from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
@@ -108,5 +109,6 @@ def ordered_source(
     source = make_source(
         experiment, folder, order.overlay, environment, order.options, order.executor, jobs=1, git=order.git
     )
+    require_whole(source.snapshot, folder)
     overlays = order.step_overlays
     return source, {step.name: step_source(source, step, overlays.get(step.name, {})) for step in experiment.steps}

@@ -29,7 +29,7 @@ from deviate.replicate.environment.variables import deterministic, numerical_var
 from deviate.replicate.executors.executor import Launch, Slot
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.predictions import is_file
-from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot
+from deviate.replicate.snapshot.manifest import Snapshot, read_snapshot, require_whole
 from deviate.replicate.snapshot.working_copy import make_copy, redirected_exceptions, shared_paths, write_outside
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
@@ -215,6 +215,8 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     folder = source.folder.run(run)
     empty(folder)
     copy = make_copy(source.snapshot, source.folder.snapshot, folder, source.inside)
+    # Between the look at the snapshot and this copy hours may lie.
+    require_whole(source.snapshot, source.folder, copy, but_for=source.inside)
     seeds = run_seeds(variant, source.experiment.seed, run.index)
     return make_ready(source, variant, folder, copy, given_slot(source, variant, offered), seeds=seeds)
 

@@ -6,7 +6,6 @@ The local tool has a worker in each of its slots; elsewhere a process of its own
 from __future__ import annotations
 
 import datetime
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +14,9 @@ from dataclasses import dataclass
 import msgspec
 
 from deviate.errors import RunElsewhere
+from deviate.replicate import checkpoints, written_files
 from deviate.replicate.checkpoints import keep_checkpoints, share_weights
+from deviate.replicate.clock import clock_offset, clock_warnings
 from deviate.replicate.environment.masking import secrets_of, star_file
 from deviate.replicate.events import Event, RunEnded, RunProgress, StepEnded
 from deviate.replicate.executors.executor import Executor, Handle, Slot
@@ -71,6 +72,10 @@ class _Active:
     handle: Handle
     #: What the run shares with the project, as it was before.
     shared: State
+    #: The files of its copy that count where it writes them, as they were before.
+    files: State
+    #: See `clock_offset`.
+    clock: float
     started: float
     reported: float
 
@@ -148,14 +153,15 @@ class Worker:
         """Start a command and note it before anything else can happen; return why the system refused."""
         shared = state(watched_paths(self._means.source.snapshot))
         ready = self._prepare(part)
-        # What is written from now on is this command's.
-        os.utime(ready.folder.runtime_file)
+        weights = self._part_source(part).experiment.weights
+        files = written_files.states(ready.copy) | checkpoints.states(weights, ready.launch.cwd)
+        offset = clock_offset()
         try:
             handle = self._executor.start(ready.launch)
         except OSError as error:
             return ready, error
         now = self._means.clock()
-        self._active = _Active(part, ready, handle, shared, now, now)
+        self._active = _Active(part, ready, handle, shared, files, offset, now, now)
         note_start(ready, msgspec.structs.replace(handle, job=handle.job or self._means.job))
         return ready, None
 
@@ -255,8 +261,9 @@ class Worker:
                 *written_to(active.shared, state(active.shared)),
                 *pinned_warnings(source.snapshot),
                 *keep_file(experiment.predictions, active.ready.launch.cwd, active.ready.folder),
-                *keep_written(active.ready.copy, active.ready.folder),
-                *keep_checkpoints(experiment.weights, active.ready.launch.cwd, active.ready.folder),
+                *keep_written(active.ready.copy, active.ready.folder, active.files),
+                *keep_checkpoints(experiment.weights, active.ready.launch.cwd, active.ready.folder, active.files),
+                *clock_warnings(active.clock),
             ],
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from deviate.replicate.snapshot.link_watch import State, state
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.trackers.recognition import goes_with_metrics, is_own_folder, tracker_of
 
@@ -30,14 +31,13 @@ class WrittenFile(NamedTuple):
     size: int
 
 
-def keep_written(copy: Path, folder: RunFolder) -> list[str]:
-    """Copy the files with numbers that were written since the run was prepared; say how many were too large.
+def keep_written(copy: Path, folder: RunFolder, before: State) -> list[str]:
+    """Copy the files with numbers that are not as they were `before` the run; say how many were too large.
 
-    `copy` is the run's copy of the project. Files of the project that the run only read are older.
+    `copy` is the run's copy of the project.
     """
-    since = folder.runtime_file.stat().st_mtime_ns
     kept, total = [], 0
-    written = sorted(written_since(copy, since), key=lambda each: (each.size, str(each.path)))
+    written = sorted(_written(copy, before), key=lambda each: (each.size, str(each.path)))
     for each in written[:MAX_FILES]:
         total += each.size
         if each.size <= MAX_BYTES and total <= MAX_TOTAL:
@@ -53,11 +53,25 @@ def keep_written(copy: Path, folder: RunFolder) -> list[str]:
     )
 
 
-def written_since(copy: Path, since: int) -> Iterator[WrittenFile]:
-    """Yield text files and files of trackers that were changed at or after `since`, in nanoseconds.
+def states(copy: Path) -> State:
+    """Return what the files that may hold numbers are like before a command is started."""
+    return state(str(path) for path, _ in _files(copy))
 
-    Links are passed over.
-    """
+
+def _written(copy: Path, before: State) -> Iterator[WrittenFile]:
+    for path, beside_tracker in _files(copy):
+        size = path.stat().st_size
+        if size and not is_as_before(path, before) and _holds_numbers(path, beside_tracker):
+            yield WrittenFile(path.relative_to(copy), size)
+
+
+def is_as_before(path: Path, before: State) -> bool:
+    """Tell whether a file was not written; that it is newer than the run would not say so, since clocks may be set."""
+    return state([str(path)]).items() <= before.items()
+
+
+def _files(copy: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield files, and whether each lies beside a tracker's own; links are passed over."""
     for parent, folders, names in os.walk(copy):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in PASSED_OVER]
         own = is_own_folder(Path(parent), names)
@@ -65,11 +79,8 @@ def written_since(copy: Path, since: int) -> Iterator[WrittenFile]:
             folders.clear()
         for name in names:
             path = Path(parent, name)
-            if name.startswith(".") or path.is_symlink() or not path.is_file():
-                continue
-            status = path.stat()
-            if status.st_mtime_ns >= since and status.st_size and _holds_numbers(path, own):
-                yield WrittenFile(path.relative_to(copy), status.st_size)
+            if not name.startswith(".") and not path.is_symlink() and path.is_file():
+                yield path, own
 
 
 def _holds_numbers(path: Path, beside_tracker: bool) -> bool:

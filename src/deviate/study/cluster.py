@@ -7,27 +7,69 @@ from typing import TypeVar
 
 import msgspec
 
-from deviate.errors import BadOption
-from deviate.project.cluster import RayEntry, SlurmEntry
+from deviate.errors import BadOption, RunElsewhere
+from deviate.project.cluster import ExportEntry, RayEntry, SlurmEntry
 from deviate.project.config import read_config
-from deviate.replicate.engines.engine import Engine
+from deviate.replicate.engines.engine import Engine, Printer
+from deviate.replicate.engines.kubernetes import Kubernetes
 from deviate.replicate.engines.ray import Ray
+from deviate.replicate.engines.sky import Sky
 from deviate.replicate.engines.slurm import Slurm
+from deviate.replicate.executors.registry import EXPORTED
 from deviate.replicate.lease import live_holder
 from deviate.replicate.orders import Order, read_job, read_order
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.study.request import Request
 
-Entry = TypeVar("Entry", SlurmEntry, RayEntry)
+Entry = TypeVar("Entry", SlurmEntry, RayEntry, ExportEntry)
 
 
 def make_engine(request: Request, folder: ExperimentFolder) -> Engine | None:
     """Return what starts workers elsewhere; None where runs are made on this machine.
 
     Without a word of the user's, runs that were handed over before are followed there.
+
+    Raises
+    ------
+    RunElsewhere
+        If they were handed to what nobody can ask.
     """
     handed = handed_to(folder)
-    name = request.executor or (handed and handed.executor)
+    name = request.executor or (handed.executor if handed else None)
+    if request.print_script:
+        return None
+    if name in EXPORTED:
+        raise RunElsewhere(
+            f"runs of {folder.name!r} were handed to {name}, and are not done",
+            hint="type the same command once its jobs have ended; to make them on this machine add --executor local",
+        )
+    return _engine(request, folder, name, handed)
+
+
+def make_printer(request: Request, folder: ExperimentFolder) -> Printer | None:
+    """Return what says how workers are started; None where that is not asked for."""
+    if not request.print_script:
+        return None
+    if request.executor not in EXPORTED:
+        return _engine(request, folder, request.executor, handed_to(folder))
+    config = read_config(folder.project)
+    wishes = _asked(config.kubernetes if request.executor == Kubernetes.name else config.sky, request)
+    if wishes.volume and not wishes.mount:
+        wishes = msgspec.structs.replace(wishes, mount=str(folder.project))
+    if wishes.mount and not folder.project.is_relative_to(wishes.mount):
+        raise BadOption(
+            f"mount under [{request.executor}] must be {folder.project} or a folder above it, found {wishes.mount!r}",
+            hint="mount the volume where this machine has it: workers find the project under the same path",
+        )
+    # `study.request.check_cluster` refuses the request without one.
+    image = (request.container or "").rpartition("://")[2]
+    width = request.jobs or wishes.width
+    if request.executor == Kubernetes.name:
+        return Kubernetes(wishes, image, width, folder.project)
+    return Sky(wishes, image, width)
+
+
+def _engine(request: Request, folder: ExperimentFolder, name: str | None, handed: Order | None) -> Engine | None:
     config = read_config(folder.project)
     if name == Slurm.name:
         slurm = _asked(config.slurm, request)

@@ -33,7 +33,7 @@ from deviate.replicate.checkpoints import SUFFIXES as WEIGHT_SUFFIXES
 from deviate.replicate.containers.image import ContainerWish, check_wish
 from deviate.replicate.environment.command import find_program, named_program
 from deviate.replicate.environment.masking import mask_words
-from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, ENGINES, check_executor
+from deviate.replicate.executors.registry import DEFAULT_EXECUTOR, ENGINES, EXPORTED, check_executor
 from deviate.replicate.predictions import CAPTURED, SUFFIXES, is_file
 from deviate.replicate.snapshot.manifest import Snapshot, describe
 from deviate.replicate.snapshot.rules import SnapshotRules
@@ -181,7 +181,8 @@ def container_wish(request: Request, project: Path) -> ContainerWish | None:
     BadOption
         If it is none that can be.
     """
-    if request.container is None:
+    # What is printed starts its workers in the image.
+    if request.container is None or request.executor in EXPORTED:
         return None
     entry = read_config(project).container
     wish = ContainerWish(
@@ -202,8 +203,24 @@ def check_cluster(request: Request) -> None:
             where = "a cluster" if len(engines) > 1 else f"a cluster of {engines[0].capitalize()}"
             words = " or ".join(f"--executor {engine}" for engine in engines)
             raise BadOption(f"{named} is for runs on {where}", hint=f"add {words}, or leave it out")
+    if request.executor in EXPORTED:
+        _check_export(request)
     if request.cpus is not None and request.cpus < 1:
         raise BadOption(f"--cpus must be at least 1, found {request.cpus}", hint="type --cpus 4")
+
+
+def _check_export(request: Request) -> None:
+    submitted = "kubectl create -f FILE" if request.executor == "kubernetes" else "sky launch FILE"
+    if not request.print_script:
+        raise BadOption(
+            f"--executor {request.executor} prints jobs, and starts none",
+            hint=f"add --print > FILE, then type `{submitted}`",
+        )
+    if request.container is None:
+        raise BadOption(
+            f"--executor {request.executor} starts workers in an image, and none is named",
+            hint="type --container IMAGE; the image has deviate-dl and what the training imports",
+        )
 
 
 def _check_predictions(predictions: str) -> None:

@@ -25,7 +25,7 @@ from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed
-from deviate.study.cluster import make_engine
+from deviate.study.cluster import make_engine, make_printer
 from deviate.study.decided import Referee, until_decided
 from deviate.study.events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
 from deviate.study.packing import Make as MakeTrial
@@ -110,9 +110,10 @@ def run_maker(
     instrumented = instrument_experiment(folder.snapshot, experiment)
     overlay = {file: result.data for file, result in instrumented.items()}
     step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
-    engine = make_engine(request, folder)
-    warm = _warm_executor(folder, experiment, slots) if request.warm and engine is None else None
-    executor = warm or make_executor(DEFAULT_EXECUTOR, 1 if engine else slots.jobs, slots.gpus)
+    engine, printer = make_engine(request, folder), make_printer(request, folder)
+    is_here = engine is None and printer is None
+    warm = _warm_executor(folder, experiment, slots) if request.warm and is_here else None
+    executor = warm or make_executor(DEFAULT_EXECUTOR, slots.jobs if is_here else 1, slots.gpus)
     marks = list(_marks(changed))
 
     def make(planned: Mapping[str, int], first: bool = True) -> Generator[StudyEvent, None, None]:
@@ -138,7 +139,7 @@ def run_maker(
             options = msgspec.structs.replace(options, warnings=tuple(marks))
         sharing = Sharing(folder, folder.read_experiment().planned, skip_alike=request.skip_alike)
         stream = replicate(
-            asked, folder, overlay, executor, engine=engine, print_only=request.print_script,
+            asked, folder, overlay, executor, engine=engine, printer=printer,
             step_overlays=step_overlays,
             # Rounds of --until are of as many runs as they were planned with.
             twin=_itself if request.even_so or request.until else sharing.twin, options=options,

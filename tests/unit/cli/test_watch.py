@@ -8,7 +8,6 @@ import urllib.error
 import urllib.request
 from datetime import datetime
 
-import psutil
 import pytest
 from click.testing import CliRunner
 from compared_sides import write_experiment
@@ -18,6 +17,7 @@ from deviate.cli.main import group
 from deviate.cli.watch_server import WatchServer
 from deviate.cli.watched import Watched
 from deviate.experiment import Run
+from deviate.replicate.executors.processes import created_at
 from deviate.replicate.workspace.run_files import Failed, RunInfo
 from deviate.report.text.live import live_sentences, live_state
 from deviate.results.live import LiveReader
@@ -41,7 +41,7 @@ def start(folder, index, created=None, host=None):
             variant="algo+impl", index=index, seeds=None, hold_impl=False, argv=["python"], cwd=".", environment={},
             executor="local", host=host or socket.gethostname(), slot=0, jobs=1,
             started=datetime.now().astimezone().isoformat(), pid=os.getpid(),
-            created=psutil.Process().create_time() if created is None else created,
+            created=created_at(os.getpid()) if created is None else created,
         )
     )  # fmt: skip
     return run

@@ -16,7 +16,7 @@ from deviate.collect.checkpoints import NoCheckpointError, read_checkpoint
 from deviate.collect.weights import read_tensors, read_weights
 from deviate.errors import BadOption
 from deviate.experiment import Run
-from deviate.replicate.checkpoints import keep_checkpoints
+from deviate.replicate.checkpoints import keep_checkpoints, states
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.study.request import Request, check_request
 
@@ -135,17 +135,19 @@ def test_what_a_run_wrote_is_kept_in_its_order_and_the_last_is_final(tmp_path):
     cwd = folder.work / "project"
     (cwd / "saved").mkdir(parents=True)
     np.save(cwd / "saved" / "old.npy", np.zeros(1))
-    os.utime(cwd / "saved" / "old.npy", (1, 1))
+    before = states("saved/*.npy", cwd)
     folder.info_file.write_text("{}")
-    os.utime(folder.info_file, (5, 5))
+    # These times lie before the run's: the clock was set back.
     for second, name in enumerate(("b", "c", "a"), 10):
         np.save(cwd / "saved" / f"{name}.npy", np.full(2, float(second)))
         os.utime(cwd / "saved" / f"{name}.npy", (second, second))
-    assert keep_checkpoints("saved/*.npy", cwd, folder) == []
+    assert keep_checkpoints("saved/*.npy", cwd, folder, before) == []
     kept = read_weights(SimpleNamespace(folder=folder, outcome=None))
     assert list(kept.moments) == ["saved/b.npy", "saved/c.npy", "saved/a.npy"]
     assert kept.final["array"].tolist() == [12.0, 12.0]
-    assert keep_checkpoints("nothing/*.pt", cwd, folder) == ["It wrote no file that --weights 'nothing/*.pt' matches."]
+    assert keep_checkpoints("nothing/*.pt", cwd, folder, {}) == [
+        "It wrote no file that --weights 'nothing/*.pt' matches."
+    ]
 
 
 @pytest.mark.parametrize("weights", ["finally", "every:0", "every:-1", "every:x", "../a.pt", "/tmp/a.pt", "a.pkl"])

@@ -11,7 +11,7 @@ from deviate.experiment import Run
 from deviate.replicate import written_files
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.run_files import Completed
-from deviate.replicate.written_files import keep_written
+from deviate.replicate.written_files import keep_written, states
 from deviate.trackers.crc32c import masked_crc32c
 
 #: The first event of a file, which holds no more than its time.
@@ -22,7 +22,7 @@ EVENT = b"".join(
 
 @pytest.fixture
 def prepared(tmp_path):
-    """A run that is prepared, with a file of the project that is older."""
+    """A run that is prepared, with a file of the project, and what it is like."""
     workspace = Workspace(tmp_path / "project")
     (tmp_path / "project").mkdir()
     workspace.prepare()
@@ -30,9 +30,7 @@ def prepared(tmp_path):
     copy = folder.work / "project"
     copy.mkdir(parents=True)
     (copy / "data.csv").write_text("old\n1\n")
-    os.utime(copy / "data.csv", ns=(1, 1))
-    folder.runtime_file.write_text("{}")
-    return copy, folder
+    return copy, folder, states(copy)
 
 
 def kept(folder):
@@ -40,7 +38,7 @@ def kept(folder):
 
 
 def test_what_the_run_wrote_is_kept_by_its_path(prepared):
-    copy, folder = prepared
+    copy, folder, before = prepared
     (copy / "logs").mkdir()
     (copy / "logs" / "train.csv").write_text("epoch,loss\n0,1.5\n")
     (copy / "result.JSON").write_text("{}")
@@ -49,39 +47,51 @@ def test_what_the_run_wrote_is_kept_by_its_path(prepared):
     (copy / "link.csv").symlink_to(copy / "data.csv")
     (copy / ".cache").mkdir()
     (copy / ".cache" / "a.json").write_text("{}")
-    assert keep_written(copy, folder) == []
+    assert keep_written(copy, folder, before) == []
     assert kept(folder) == ["logs/train.csv", "result.JSON"]
     assert (folder.written / "logs" / "train.csv").read_text() == "epoch,loss\n0,1.5\n"
 
 
 def test_a_file_of_the_project_that_the_run_appends_to_is_kept(prepared):
-    copy, folder = prepared
+    copy, folder, before = prepared
     with (copy / "data.csv").open("a") as file:
         file.write("2\n")
-    keep_written(copy, folder)
+    keep_written(copy, folder, before)
     assert kept(folder) == ["data.csv"]
 
 
+def test_a_file_is_kept_that_was_written_after_the_clock_was_set_back(prepared):
+    copy, folder, before = prepared
+    (copy / "history.csv").write_text("epoch,loss\n0,1.5\n")
+    os.utime(copy / "history.csv", (5, 5))
+    assert keep_written(copy, folder, before) == []
+    assert kept(folder) == ["history.csv"]
+
+
 def test_a_run_that_wrote_nothing_leaves_no_folder(prepared):
-    copy, folder = prepared
-    assert keep_written(copy, folder) == []
+    copy, folder, before = prepared
+    assert keep_written(copy, folder, before) == []
     assert not folder.written.exists()
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MAX_BYTES", 10), ("MAX_TOTAL", 12), ("MAX_FILES", 1)])
 def test_what_is_too_large_is_left_out_and_said(prepared, monkeypatch, limit, value):
-    copy, folder = prepared
+    copy, folder, before = prepared
     (copy / "small.txt").write_text("x" * 5)
     (copy / "large.txt").write_text("x" * 11)
     monkeypatch.setattr(written_files, limit, value)
-    (said,) = keep_written(copy, folder)
+    (said,) = keep_written(copy, folder, before)
     assert said == "Files that it wrote and that are too many or too large to be searched for metrics: 1."
     assert kept(folder) == ["small.txt"]
 
 
 def test_files_of_trackers_are_kept_whatever_they_are_called(prepared):
-    copy, folder = prepared
+    copy, folder, _ = prepared
     run = copy / "mlruns" / "0" / "abc"
+    old = copy / "runs" / "before" / "events.out.tfevents.0.host"
+    old.parent.mkdir(parents=True)
+    old.write_bytes(EVENT)
+    before = states(copy)
     for path, data in {
         copy / "runs" / "Nov22" / "events.out.tfevents.1.host": EVENT,
         copy / "wandb" / "offline-run-1" / "run-1.wandb": b":W&B\xe1\xbe\x00",
@@ -94,11 +104,7 @@ def test_files_of_trackers_are_kept_whatever_they_are_called(prepared):
     }.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    old = copy / "runs" / "before" / "events.out.tfevents.0.host"
-    old.parent.mkdir()
-    old.write_bytes(EVENT)
-    os.utime(old, ns=(1, 1))
-    assert keep_written(copy, folder) == []
+    assert keep_written(copy, folder, before) == []
     assert kept(folder) == [
         "mlruns/0/abc/meta.yaml",
         "mlruns/0/abc/metrics/acc",
@@ -108,9 +114,9 @@ def test_files_of_trackers_are_kept_whatever_they_are_called(prepared):
 
 
 def test_a_name_in_no_encoding_is_kept_in_one(prepared):
-    copy, folder = prepared
+    copy, folder, before = prepared
     (copy / os.fsdecode(b"\xff.csv")).write_text("epoch,loss\n0,1.5\n")
-    assert keep_written(copy, folder) == []
+    assert keep_written(copy, folder, before) == []
     assert kept(folder) == ["\\xff.csv"]
     folder.write_outcome(Completed(seconds=1.0))
     assert "written/\\xff.csv" in folder.read_outcome().files

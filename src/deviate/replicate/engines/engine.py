@@ -29,8 +29,8 @@ class JobState(NamedTuple):
     waits: str = ""
 
 
-class Engine(Protocol):
-    """Starts workers."""
+class Printer(Protocol):
+    """Says as text what starts workers."""
 
     @property
     def name(self) -> str:
@@ -44,6 +44,13 @@ class Engine(Protocol):
     def threads(self) -> int:
         """Threads that a run is given."""
 
+    def script(self, submission: Submission) -> str:
+        """Return what a user submits by hand to have a worker for each run."""
+
+
+class Engine(Printer, Protocol):
+    """Starts workers."""
+
     def check(self) -> None:
         """Refuse what cannot be, before anything is written.
 
@@ -52,9 +59,6 @@ class Engine(Protocol):
         NoCluster
             If the engine cannot be reached from this machine.
         """
-
-    def script(self, submission: Submission) -> str:
-        """Return what is submitted, as text that does the same when it is submitted by hand."""
 
     def submit(self, submission: Submission) -> None:
         """Ask for a worker for each run.

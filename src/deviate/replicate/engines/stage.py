@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deviate.errors import ClusterRefused
@@ -30,11 +30,11 @@ from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.interrupts import StopRequests
 from deviate.replicate.jobs import Job, Part, evaluating_job
 from deviate.replicate.lease import live_holder
-from deviate.replicate.orders import JobFile, Order, clear_submissions, read_job, write_submission
+from deviate.replicate.orders import JobFile, Order, Submission, read_job, write_submission
 from deviate.replicate.prepare import Source, empty
 from deviate.replicate.todo import Todo, end_leftovers
 from deviate.replicate.work import part_progress
-from deviate.replicate.workspace.folders import RunFolder
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.run_files import Cancelled
 
 #: Runs of one submission at most: clusters allow arrays of 1,001 tasks unless they were set up otherwise.
@@ -71,7 +71,6 @@ class RemoteStage:
         engine: Engine,
         order: Order,
         *,
-        print_only: bool = False,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -79,7 +78,6 @@ class RemoteStage:
         self._todo = todo
         self._engine = engine
         self._order = order
-        self._print_only = print_only
         self._clock = clock
         self._sleep = sleep
         self._going: dict[Run, _Going] = {}
@@ -93,30 +91,23 @@ class RemoteStage:
 
     def recover(self) -> Iterator[Event]:
         """Find out what is to be done, and what was handed over before."""
-        if not self._print_only:
-            self._engine.check()
+        self._engine.check()
         folder = self._source.folder
         handed = {run.run: file for run in folder.runs() if (file := read_job(run)) is not None}
         mine = [run for run in folder.runs() if run.run not in handed and live_holder(run) is None]
         yield from end_leftovers(mine, LocalExecutor(1))
         self._todo.find()
-        # Whether their workers are still to come, go on, or are gone is looked at like that of any other run. What was
-        # printed may be printed again: of two workers of a run one makes it.
-        for job in [job for job in self._todo.jobs if job.run in handed and not self._may_print(job.run)]:
+        # Whether their workers are still to come, go on, or are gone is looked at like that of any other run.
+        for job in [job for job in self._todo.jobs if job.run in handed]:
             self._todo.jobs.remove(job)
             self._going[job.run] = _Going(job, _place(handed[job.run]), self._clock())
-        self._probing = self._order.options.probe_first and self._todo.is_fresh and not self._print_only
-
-    def _may_print(self, run: Run) -> bool:
-        return self._print_only and live_holder(self._source.folder.run(run)) is None
+        self._probing = self._order.options.probe_first and self._todo.is_fresh
 
     def run_all(self, stop: StopRequests) -> Iterator[Event]:
         """Hand runs over and follow them, until all have ended or the user has asked to stop."""
         try:
             while not stop.count and (self._going or self._todo.jobs):
                 yield from self._hand_over()
-                if self._print_only:
-                    return
                 for going in list(self._going.values()):
                     yield from self._look(going)
                 yield from self._waiting()
@@ -131,7 +122,6 @@ class RemoteStage:
             yield LeftToCluster(runs=len(self._going), cancel=self._engine.cancel_words(names))
         if self._given_up:
             raise self._refusal()
-        clear_submissions(self._source.folder)
 
     def abandon(self, stop: StopRequests) -> None:
         """Leave what goes on to its workers."""
@@ -156,25 +146,19 @@ class RemoteStage:
             yield self._submit(jobs[start : start + MOST_AT_ONCE])
 
     def _submit(self, jobs: list[Job]) -> Event:
-        folders = [self._source.folder.run(job.run) for job in jobs]
-        for job, run in zip(jobs, folders, strict=True):
-            if job.trains and run.is_done:
-                # It failed, and is made again: its worker must not find it done.
-                empty(run)
-        submission = write_submission(self._source.folder, self._order, folders)
+        submission = hand_over(self._source.folder, self._order, jobs)
         script = self._engine.script(submission)
-        if not self._print_only:
-            try:
-                self._engine.submit(submission)
-            except ClusterRefused:
-                submission.withdraw()
-                raise
+        try:
+            self._engine.submit(submission)
+        except ClusterRefused:
+            submission.withdraw()
+            raise
         now = self._clock()
         for index, job in enumerate(jobs):
             self._attempts[job.run] += 1
             self._going[job.run] = _Going(job, Place(submission.name, index), now)
         self._pace.quicken()
-        return Submitted(executor=self._engine.name, runs=len(jobs), script=script, sent=not self._print_only)
+        return Submitted(executor=self._engine.name, runs=len(jobs), script=script)
 
     def _waiting(self) -> Iterator[Event]:
         """Say why no run goes on, where none does."""
@@ -283,6 +267,16 @@ HINTS = {
     "TIMEOUT": "give a run more time with --time, or with a partition that allows it",
     "OUT_OF_MEMORY": "ask for more memory under [slurm] in deviate.toml: options = ['--mem=32G']",
 }
+
+
+def hand_over(folder: ExperimentFolder, order: Order, jobs: Sequence[Job]) -> Submission:
+    """Store what the workers of `jobs` need."""
+    runs = [folder.run(job.run) for job in jobs]
+    for job, run in zip(jobs, runs, strict=True):
+        if job.trains and run.is_done:
+            # It failed, and is made again: its worker must not find it done.
+            empty(run)
+    return write_submission(folder, order, runs)
 
 
 def _place(file: JobFile) -> Place:

@@ -60,8 +60,8 @@ class Handle(msgspec.Struct, frozen=True):
     run: Path
     #: What the executor calls the command, where that is no process of this machine.
     job: str = ""
-    #: The process of this machine that the command began with, and when the system says it was created, which tells
-    #: it from a later one with the same id.
+    #: The process of this machine that the command began with, and when it was created, in seconds since the boot,
+    #: which tells it from a later one with the same id.
     pid: int | None = None
     created: float | None = None
     #: Packages that were imported when the command was forked; none where it was started.

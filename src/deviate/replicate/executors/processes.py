@@ -17,8 +17,7 @@ from deviate.replicate.executors.executor import Handle
 #: Seconds that processes of a killed tool get to end by themselves.
 GRACE = 3.0
 
-#: When a process was created is counted from the boot, whose time moves by up to a second when the clock is set. No
-#: system gives a process id out again within this time.
+#: Systems say in whole seconds when they were booted. None gives a process id out again within this time.
 TOLERANCE = 2.0
 
 
@@ -26,8 +25,14 @@ def name_process(run: Path, pid: int) -> Handle:
     """Return the handle of a run by the process it began with."""
     # A child that is not yet waited for is there, if only as a zombie.
     with suppress(psutil.Error):
-        return Handle(run, pid=pid, created=psutil.Process(pid).create_time())
+        return Handle(run, pid=pid, created=created_at(pid))
     return Handle(run, pid=pid)
+
+
+def created_at(pid: int) -> float:
+    """Return when a process was created, in seconds since the boot: a clock that is set moves the time of day alone."""
+    boot = psutil.boot_time()
+    return psutil.Process(pid).create_time() - boot
 
 
 def find_processes(handle: Handle) -> list[psutil.Process]:
@@ -59,8 +64,7 @@ def is_process(pid: int | None, created: float | None) -> bool:
     if pid is None or created is None:
         return False
     with suppress(psutil.Error):
-        process = psutil.Process(pid)
-        return abs(process.create_time() - created) <= TOLERANCE and process.status() != psutil.STATUS_ZOMBIE
+        return abs(created_at(pid) - created) <= TOLERANCE and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     return False
 
 

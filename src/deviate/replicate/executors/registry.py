@@ -19,7 +19,10 @@ EXECUTORS = {
 DEFAULT_EXECUTOR = "local"
 
 #: Those that start workers elsewhere, see `deviate.replicate.engines`.
-ENGINES = ("slurm", "ray")
+ENGINES = ("slurm", "ray", "kubernetes", "sky")
+
+#: Of these, those whose jobs are printed, and never started or followed from here.
+EXPORTED = ("kubernetes", "sky")
 
 WORDS = (*EXECUTORS, *ENGINES)
 

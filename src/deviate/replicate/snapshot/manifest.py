@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -227,8 +227,12 @@ def _place(project: Path, item: Item, into: Path) -> str | None:
     return None
 
 
-def require_whole(snapshot: Snapshot, folder: ExperimentFolder) -> None:
+def require_whole(
+    snapshot: Snapshot, folder: ExperimentFolder, copy: Path | None = None, but_for: Collection[str] = ()
+) -> None:
     """Make sure that the experiment's copy of the project is as it was taken, before runs are made of it.
+
+    With the `copy` of a run it is that which is looked at, but for the files that were instrumented.
 
     Raises
     ------
@@ -236,7 +240,9 @@ def require_whole(snapshot: Snapshot, folder: ExperimentFolder) -> None:
         With the first file that is gone or was changed.
     """
     for path, digest in snapshot.digests.items():
-        data = _read(folder.snapshot / path)
+        if path in but_for:
+            continue
+        data = _read((copy or folder.snapshot) / path)
         if data is None or hashlib.sha256(data).hexdigest() != digest:
             raise WorkspaceUnusable(
                 f"{folder.snapshot / path} {'is gone' if data is None else 'was changed'}, and runs are made from it",

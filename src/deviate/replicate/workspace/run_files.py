@@ -171,8 +171,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     system: str = ""
     #: Local time of the start in ISO 8601.
     started: str
-    #: The process of `host` that the command began with, and when the system says it was created; None until it runs,
-    #: and where the executor started none here.
+    #: The process of `host` that the command began with, and when it was created, in seconds since the boot; None until
+    #: it runs, and where the executor started none here.
     pid: int | None = None
     created: float | None = None
     #: What the executor calls the command, where that is no such process.
