@@ -6,8 +6,9 @@ Prints tables on standard error and one JSON object on standard output::
 
 Each check has one family of 8 groups of as many examples each, and A is as much worse on each as is allowed: not at
 all, or `DROP`. A false ``worse`` is one of any group, adjusted by Holm's method; a false ``not worse`` is one of a
-group alone. Beside them stands Welch's test alone. The tests are written here for many checks at once; the first `CHECKED` of
-each cell are also put through the library, and a difference ends the program. 4,000 repeats tell 5 % to ±0.7.
+group alone. Beside them stands Welch's test alone. The tests are written here for many checks at once; the first
+`CHECKED` of each cell are also put through the library, and a difference ends the program. 4,000 repeats tell 5 % to
+±0.7.
 """
 
 from __future__ import annotations
@@ -51,24 +52,24 @@ def simulate(rng: np.random.Generator, repeats: int) -> tuple[str, Any]:
         for errors, accuracy, examples in product(ERRORS, ACCURACIES, EXAMPLES)
         for runs in RUNS
     ]
-    cells: dict[str, dict[tuple[str, ...], list[str]]] = {"given": {}, "Welch alone": {}}
+    cells: dict[str, dict[tuple[str, ...], list[str]]] = {"As Deviate tests": {}, "Welch's test alone": {}}
     for row, test in product(rows, cells):
         key = row["errors"], f"{row['accuracy']}", f"{row['examples']:,}"
         cells[test].setdefault(key, []).append(" / ".join(map(percent, row[test])))
     heads, columns = ["errors", "accuracy", "examples"], [f"{n} and {m}" for n, m in RUNS]
-    return "\n\n".join(f"### {test}\n\n{table(heads, columns, cells[test])}" for test in cells), rows
+    return "\n\n".join(f"#### {test}\n\n{table(heads, columns, cells[test])}" for test in cells), rows
 
 
 def wrong(
     rng: np.random.Generator, errors: str, accuracy: float, examples: int, runs: tuple[int, int], repeats: int
 ) -> dict[str, list[float]]:
     """Return the shares of false ``worse`` where no drop is allowed and where one is, and of false ``not worse``."""
-    shares: dict[str, list[float]] = {"given": [], "Welch alone": []}
+    shares: dict[str, list[float]] = {"As Deviate tests": [], "Welch's test alone": []}
     for drop in (0.0, DROP):
         right, allowed = ERRORS[errors](rng, accuracy, drop, examples, runs, (repeats, GROUPS))
         a, limit = right[..., : runs[0]] / examples, right[..., runs[0] :] / examples - allowed
         check(a[:CHECKED], limit[:CHECKED], examples)
-        for test, floor in (("given", 1 / examples), ("Welch alone", 0.0)):
+        for test, floor in (("As Deviate tests", 1 / examples), ("Welch's test alone", 0.0)):
             not_worse, worse = claimed(a, limit, floor, rng)
             shares[test].append(float(worse.any(axis=1).mean()))
             if drop:
