@@ -19,8 +19,9 @@ import numpy as np
 from scipy import special, stats
 from simulation import percent, run, table
 
+from deviate.contrast.few_examples import is_permuted
 from deviate.contrast.multiplicity import adjust
-from deviate.inference.comparison.groups import PERMUTED_FROM, tested_means
+from deviate.inference.comparison.groups import tested_means
 from deviate.results.sample import Sample
 
 ALPHA = 0.05
@@ -80,11 +81,6 @@ def false_claims(
     assert (by_library <= by_welch[:CHECKED]).all()
     assert is_permuted(*runs) or (by_library == given[:CHECKED]).all()
     return {"given": float(given.mean()), "Welch alone": float(by_welch.mean())}
-
-
-def is_permuted(n: int, m: int) -> bool:
-    """Tell whether a permutation decides too."""
-    return n != m or n >= PERMUTED_FROM
 
 
 # How many examples of each group a run is right on: arrays of the shape (repeats, groups, runs)

@@ -39,6 +39,7 @@ PAGES = {
         "paired_spread",
         "coverage",
         "gate",
+        "gate_groups",
     ),
     "gate.md": ("collapses",),
 }

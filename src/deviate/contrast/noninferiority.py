@@ -94,7 +94,7 @@ def noninferiority(
         first, second = first[indices[:, 0]], second[indices[:, 1]]
     effect = mean_difference(first, second, 1 - 2 * alpha, paired=paired)
     tested = paired_t(first, second) if paired else welch_t(first, second)
-    above, below = _one_sided(tested)
+    above, below = one_sided(tested)
     good = direction == "higher"
     return Noninferiority(
         n_a=first.size,
@@ -182,7 +182,7 @@ def drop_seen(tested: Noninferiority, alpha: float, power: float = DEFAULT_POWER
     return tested.sd * detectable_difference(tested.n_a, tested.n_b, 2 * alpha, power, paired=tested.paired)
 
 
-def _one_sided(tested: Tested) -> tuple[float | None, float | None]:
+def one_sided(tested: Tested) -> tuple[float | None, float | None]:
     """Return p against the difference being at most zero, and at least zero."""
     if tested.p is None or tested.statistic is None:
         return None, None

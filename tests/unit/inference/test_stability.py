@@ -117,6 +117,16 @@ def test_sentences_hold_the_numbers():
     assert sentences[1].endswith("the other 20% depend on the run.")
 
 
+@pytest.mark.parametrize("apart", [0, 60])
+def test_pairs_that_differ_by_more_than_chance_widen_the_interval(apart):
+    labels = np.stack([np.repeat([0, 1], 50)] * 5)
+    labels[np.arange(5), np.arange(5)] = 1
+    labels[4, 20 : 20 + apart] = 1 - labels[4, 20 : 20 + apart]
+    known = predictions(targets=np.repeat([0, 1], 50), labels=labels, keys=np.arange(100))
+    sentences = " ".join(stability_sentences(facts(predictions=known)))
+    assert ("by more than chance allows" in sentences) == (apart > 0)
+
+
 def test_runs_that_agree_leave_nothing_to_depend_on_the_run():
     same = np.stack([np.where(np.arange(10) == 3, 1 - TARGETS, TARGETS)] * 3)
     sentences = stability_sentences(facts(predictions=predictions(labels=same)))

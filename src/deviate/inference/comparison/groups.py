@@ -15,6 +15,7 @@ from deviate.collect.predictions import Array
 from deviate.contrast.choice import PAIRED, choose_location
 from deviate.contrast.contrast import deciding_test
 from deviate.contrast.difference import mean_difference
+from deviate.contrast.few_examples import WELCH_AND_PERMUTATION, is_permuted
 from deviate.contrast.location import permutation
 from deviate.contrast.multiplicity import Correction, adjust
 from deviate.contrast.results import Effect, Tested
@@ -26,12 +27,8 @@ from deviate.measure.jackknife import Estimate
 from deviate.results.predictions import Evaluation
 from deviate.results.sample import Sample
 
-#: Decides where runs are not paired: Welch's t test and a permutation of the runs, the greater p of both.
-BOTH = "welch_t and permutation"
-
-#: Between equal numbers of fewer runs Welch's test decides alone. It keeps its level there, and permutations could show
-#: nothing on many groups: of 5 against 5 runs no p is below 0.008.
-PERMUTED_FROM = 8
+#: Decides where runs are not paired: the greater p of both tests.
+BOTH = WELCH_AND_PERMUTATION.test
 
 
 class ChangedGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,7 +202,7 @@ def tested_means(first: Sample, second: Sample, pairs: Sequence[tuple[int, int]]
     """
     n_a, n_b = len(first.values), len(second.values)
     choice, tested = choose_location(n_a, n_b, len(pairs)), deciding_test(first.values, second.values, pairs)
-    if choice == PAIRED or tested.p is None or n_a == n_b < PERMUTED_FROM:
+    if choice == PAIRED or tested.p is None or not is_permuted(n_a, n_b):
         return choice.test, tested
     # Own draws for each group, so that leaving one out does not change the others.
     rng = np.random.default_rng([seed, zlib.crc32(first.name.encode("utf-8", "replace"))])

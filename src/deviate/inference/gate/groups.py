@@ -138,5 +138,6 @@ def _checked(
 ) -> CheckedGroup:
     label = f"accuracy of {group_label(column, name)}"
     samples = [group_accuracies(label, predicted, chosen) for predicted in matched]
-    question = Question(samples, "higher", drop)
-    return CheckedGroup(column=column, name=name, examples=int(chosen.sum()), question=question)
+    examples = int(chosen.sum())
+    question = Question(samples, "higher", drop, examples)
+    return CheckedGroup(column=column, name=name, examples=examples, question=question)

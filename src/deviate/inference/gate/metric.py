@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
+from deviate.contrast.few_examples import share_noninferiority
 from deviate.contrast.guards import fewest_runs
 from deviate.contrast.noninferiority import (
     Noninferiority,
@@ -107,6 +110,8 @@ class Question(NamedTuple):
     match: Match
     direction: Direction
     drop: Drop
+    #: Where the metric is the accuracy on a group: the examples of the group.
+    examples: int | None = None
 
 
 def tested(question: Question, pairing: Pairing, alpha: float) -> Noninferiority:
@@ -117,7 +122,7 @@ def tested(question: Question, pairing: Pairing, alpha: float) -> Noninferiority
     BadOption
         If the drop is a share of a mean that may be zero.
     """
-    (a, b), direction, drop = question
+    (a, b), direction, drop, examples = question
     if drop.relative and b.values and not (min(b.values) > 0 or max(b.values) < 0):
         raise BadOption(
             f"--max-drop {drop.text} of {b.name!r}: its values are not all on one side of zero, so a share of their "
@@ -125,7 +130,12 @@ def tested(question: Question, pairing: Pairing, alpha: float) -> Noninferiority
             hint="give the drop in the unit of the metric",
         )
     limit = moved(b.values, drop.value, direction, relative=drop.relative)
-    return noninferiority(a.values, limit, direction, alpha, pairs=pairing.positions(a, b))
+    pairs = pairing.positions(a, b)
+    if examples is None:
+        return noninferiority(a.values, limit, direction, alpha, pairs=pairs)
+    # Own draws for each group, so that leaving one out does not change the others.
+    rng = np.random.default_rng(zlib.crc32(a.name.encode("utf-8", "replace")))
+    return share_noninferiority(a.values, limit, alpha, examples=examples, rng=rng, pairs=pairs)
 
 
 def gate_metric(

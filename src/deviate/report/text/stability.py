@@ -10,6 +10,7 @@ from deviate.inference.representations import RepresentationFacts
 from deviate.inference.stability import ClassStability, Correctness, Labels, Stability, Values
 from deviate.inference.weights import WeightFacts
 from deviate.measure.intervals import Interval
+from deviate.measure.jackknife import METHOD_AS_WHOLES
 from deviate.report.numbers import points, show, show_level, show_percent
 from deviate.report.text.learning import learning_sentences
 from deviate.report.text.words import count
@@ -68,8 +69,15 @@ def stability_sentences(facts: Stability) -> list[str]:
     known = facts.labels.correctness if facts.labels is not None else None
     course = [] if facts.learning is None else learning_sentences(facts.learning)
     if known is None:
-        return [*brief_stability(facts), *course]
-    return [*brief_stability(facts), *_classes(known), *_variance(known), *_ensembles(known), *course]
+        return [*brief_stability(facts), *_as_wholes(facts.labels), *course]
+    return [
+        *brief_stability(facts),
+        *_as_wholes(facts.labels),
+        *_classes(known),
+        *_variance(known),
+        *_ensembles(known),
+        *course,
+    ]
 
 
 def _churn(labels: Labels, examples: int) -> str:
@@ -82,6 +90,15 @@ def _churn(labels: Labels, examples: int) -> str:
 def _labelled(labels: Labels, examples: int) -> str:
     share, interval = show_percent(labels.churn.value), show_interval(labels.churn.interval)
     return f"Two runs label {share} of the {examples} examples differently{interval}"
+
+
+def _as_wholes(labels: Labels | None) -> Iterator[str]:
+    """Say why the interval of the churn is wide."""
+    if labels is not None and labels.churn.interval.known and labels.churn.interval.method == METHOD_AS_WHOLES:
+        yield (
+            "Some pairs of runs differ on many more examples than others, by more than chance allows; the interval is "
+            "wider for it."
+        )
 
 
 def _stable(labels: Labels) -> str:
