@@ -47,10 +47,13 @@ class CallGraph:
 
     def _by_method_name(self, call: ast.Call, unit: Unit) -> list[Unit]:
         func = call.func
-        if not isinstance(func, ast.Attribute) or func.attr in COMMON_METHODS:
+        if not isinstance(func, ast.Attribute) or func.attr not in self.program.methods:
             return []
-        units = [unit for unit in self.program.methods.get(func.attr, []) if unit in self.program.reached]
-        if not units or len(units) > MAX_SAME_NAMED:
+        if func.attr in COMMON_METHODS:
+            is_known = bool(self.flow.value(func.value, unit).refs)
+            return [] if is_known else self.program.called_like(call)
+        units = [unit for unit in self.program.methods[func.attr] if unit in self.program.reached]
+        if len(units) > MAX_SAME_NAMED:
             return []
         if isinstance(func.value, ast.Name):
             refs = self.flow.value(func.value, unit).refs

@@ -93,7 +93,7 @@ def _special(flow: Evaluator, node: ast.Call, scope: Scope, func: Value, args: l
     if dotted == "builtins.super":
         owner = scope.unit.enclosing_class
         return Value(refs=(Instance(owner),)) if owner is not None else None
-    if dotted == "builtins.getattr" or name in IMPORTERS:
+    if dotted in {"builtins.getattr", "builtins.eval"} or name in IMPORTERS:
         named = chosen_by_name(flow, node, scope)
         if named is not None:
             return named

@@ -12,7 +12,7 @@ from deviate.analyse.source.syntax import IMPORTERS, called_name, is_namespace
 
 
 def chosen_by_name(flow: Evaluator, node: ast.Call | ast.Subscript, scope: Scope) -> Value | None:
-    """Evaluate ``import_module(name)``, ``getattr(module, name)``, ``module.__dict__[name]``, ``globals()[name]``.
+    """Evaluate ``import_module(name)``, ``getattr(module, name)``, ``module.__dict__[name]``, ``eval(name)``.
 
     None for any other expression, and where the name is not known.
     """
@@ -21,7 +21,7 @@ def chosen_by_name(flow: Evaluator, node: ast.Call | ast.Subscript, scope: Scope
     if isinstance(node, ast.Call) and called_name(node) in IMPORTERS:
         module = imported_by_name(flow.program, node, scope)
         return Value(refs=(module,)) if module is not None else None
-    holder, name = _taken(node)
+    holder, name = taken_from(node)
     module = _module(flow, holder, scope) if holder is not None else None
     known = flow.program.choices.value(name, scope) if module is not None and name is not None else None
     if module is None or known is None or not isinstance(known.value, str):
@@ -30,9 +30,11 @@ def chosen_by_name(flow: Evaluator, node: ast.Call | ast.Subscript, scope: Scope
     return value if value.refs else None
 
 
-def _taken(node: ast.Call | ast.Subscript) -> tuple[ast.expr | None, ast.expr | None]:
+def taken_from(node: ast.Call | ast.Subscript) -> tuple[ast.expr | None, ast.expr | None]:
     """Return what holds a name, and the name: the scope of a file stands for itself as ``globals()``."""
     if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id == "eval" and node.args:
+            return node.func, node.args[0]
         is_getattr = called_name(node) == "getattr" and len(node.args) > 1
         return (node.args[0], node.args[1]) if is_getattr else (None, None)
     held = node.value
@@ -44,7 +46,7 @@ def _taken(node: ast.Call | ast.Subscript) -> tuple[ast.expr | None, ast.expr | 
 
 
 def _module(flow: Evaluator, holder: ast.expr, scope: Scope) -> ModuleIndex | None:
-    if is_namespace(holder):
+    if is_namespace(holder) or (isinstance(holder, ast.Name) and holder.id == "eval"):
         return scope.module
     modules = [ref for ref in flow.value(holder, scope).refs if isinstance(ref, ModuleIndex)]
     return modules[0] if len(modules) == 1 else None

@@ -15,6 +15,7 @@ from deviate.analyse.flow.values import (
     From,
     Instance,
     Param,
+    Ref,
     Value,
     element_of,
     item_of,
@@ -25,7 +26,8 @@ from deviate.analyse.flow.values import (
 )
 from deviate.analyse.naming.words import is_settings_name
 from deviate.analyse.source.dotted import name_below
-from deviate.analyse.source.index import Binding, ModuleIndex, Nesting, Scope, Unit, lookup
+from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Nesting, Scope, Unit, lookup
+from deviate.analyse.source.syntax import annotations_of
 
 #: Of what callers pass for parameters, so much is remembered.
 MAX_RESOLVED_REFS = 8
@@ -86,7 +88,15 @@ class Flow:
         default = param.unit.defaults.get(param.name)
         if default is not None:
             passed.append(self.default_value(default, param.unit))
-        return join(passed) if passed else of(From.UNKNOWN)
+        value = join(passed) if passed else of(From.UNKNOWN)
+        declared = () if value.refs else self._annotated(param)
+        return Value(value.origins, declared, value.items, value.keys, value.element) if declared else value
+
+    def _annotated(self, param: Param) -> tuple[Ref, ...]:
+        """Return an object of the project's class that a parameter is declared to be."""
+        named = annotations_of(param.unit).get(param.name)
+        refs = self.value(named, param.unit.parent or param.unit).refs if named is not None else ()
+        return tuple(Instance(ref) for ref in refs if isinstance(ref, ClassScope))
 
     def default_value(self, default: ast.expr, unit: Unit) -> Value:
         """Value of a parameter that is not passed."""

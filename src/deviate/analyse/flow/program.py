@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -27,6 +28,9 @@ from deviate.analyse.source.syntax import called_name, passed_for
 
 #: A method name that more classes define tells nothing about an unknown receiver.
 MAX_SAME_NAMED = 3
+#: What a receiver shares with the name of its class has so many letters at least; so many classes share it at most.
+MIN_LIKENESS = 4
+MAX_LIKE_NAMED = 8
 #: Methods that so many things have that a shared name means nothing.
 COMMON_METHODS = word_lists(__file__)["common methods"]
 
@@ -127,17 +131,14 @@ class Program:
     def resolve_dotted(self, dotted: str, importer: ModuleIndex) -> Ref | tuple[ModuleIndex, str]:
         """Find what an imported dotted name is: a module, a name in a module, or something outside."""
         module = self.imports.find(dotted, importer)
-        if module is not None:
-            return module
         base, _, name = dotted.rpartition(".")
         if dotted.startswith(".") and not base.strip("."):
             base = dotted[: len(dotted) - len(dotted.lstrip("."))]
             name = dotted.lstrip(".")
-        if base:
-            module = self.imports.find(base, importer)
-            if module is not None:
-                return module, name
-        return External(dotted.lstrip("."))
+        package = self.imports.find(base, importer) if base else None
+        if module is not None:
+            return (package, name) if package is not None and _binds(package, name) else module
+        return (package, name) if package is not None else External(dotted.lstrip("."))
 
     # Classes.
 
@@ -241,6 +242,16 @@ class Program:
                 units.extend(self.method(flow, ref.cls, "__call__"))
         return units
 
+    def called_like(self, call: ast.Call) -> list[Unit]:
+        """Find the methods that a call may run whose receiver is called like their class: ``trainer.train()``."""
+        func = call.func
+        word = _last_word(func.value) if isinstance(func, ast.Attribute) else ""
+        if len(word) < MIN_LIKENESS or not isinstance(func, ast.Attribute):
+            return []
+        named = self.methods.get(func.attr, [])
+        units = [each for each in named if each.owner and word in each.owner.name.lower() and each in self.reached]
+        return units if len(units) <= MAX_LIKE_NAMED else []
+
     def arguments(self, flow: Valuation, param: Param) -> list[tuple[ast.expr, Scope]]:
         """Return every expression that callers pass for a parameter."""
         return [
@@ -248,6 +259,22 @@ class Program:
             for site in self.callers(flow, param.unit)
             for expr in passed_for(site.node, param.unit, param.name)
         ]
+
+
+def _binds(package: ModuleIndex, name: str) -> bool:
+    """Whether a package has something else by the name of one of its modules: ``from .Trainer import Trainer``."""
+    own = {f".{name}", f"{package.dotted}.{name}"}
+    bindings = package.unit.bindings.get(name, ())
+    return any(binding.kind in {"def", "class", "import"} and binding.key not in own for binding in bindings)
+
+
+def _last_word(node: ast.expr) -> str:
+    """Last word of a receiver's name, without an ending: ``self.rl_agents[0]`` is an agent."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)
+    return words[-1].lower().removesuffix("s") if words else ""
 
 
 def _is_given(site: CallSite) -> bool:

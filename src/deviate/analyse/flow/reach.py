@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from deviate.analyse.flow.computed import taken_from
 from deviate.analyse.flow.objects import Objects, called_above, passes_self
 from deviate.analyse.flow.plugins import dynamic_imports, imported_by_name
 from deviate.analyse.flow.program import COMMON_METHODS, Program
@@ -13,7 +14,7 @@ from deviate.analyse.flow.tables import Tables
 from deviate.analyse.flow.values import Valuation
 from deviate.analyse.source.dotted import constant_start, name_below
 from deviate.analyse.source.index import Binding, CallSite, ClassScope, ModuleIndex, Scope, Unit, bindings_of
-from deviate.analyse.source.syntax import called_name, dotted_text, text_of
+from deviate.analyse.source.syntax import annotations_of, called_name, dotted_text, text_of
 
 #: Decorators that make a function the one that a library starts.
 _STARTERS = {"automain", "main", "command"}
@@ -78,6 +79,10 @@ class _Reach:
             self.waiting.append(unit)
 
     def _follow(self, unit: Unit) -> None:
+        self.is_tested = True
+        for declared in annotations_of(unit).values():
+            if isinstance(declared, ast.Name):
+                self._name(declared.id, unit.parent or unit)
         for node, scope, nesting in unit.loads:
             if id(node) in self.unused or not self.program.may_run(unit, nesting):
                 continue
@@ -110,6 +115,8 @@ class _Reach:
                 self._all_plugins()
             elif module is None and name == "getattr" and len(args) > 1:
                 self._methods_called_like(site, args[1])
+        elif _is_builtin(site, "eval") and args and (text := self._named_by(args[0], site.scope)):
+            self._name(text, site.scope)
         elif _is_builtin(site, "eval") and args and not isinstance(args[0], ast.Constant):
             package = constant_start(args[0]).rpartition(".")[0]
             named = self._module_of(ast.parse(package, mode="eval").body, site.scope) if package else site.scope.module
@@ -120,6 +127,12 @@ class _Reach:
         elif name in {"globals", "locals"} and not args:
             parent = self.parents.of(site.node, site.scope.module)
             self._one_of(site.scope.module, parent.slice if isinstance(parent, ast.Subscript) else None, site.scope)
+
+    def _named_by(self, text: ast.expr, scope: Scope) -> str:
+        """Return the name that a text which settings decide stands for: ``eval(args.runner)``."""
+        known = self.program.choices.value(text, scope) if self.program.is_decided else None
+        name = known.value if known is not None else ""
+        return name if isinstance(name, str) and name.isidentifier() else ""
 
     def _methods_called_like(self, site: CallSite, name: ast.expr) -> None:
         """Reach own methods that a computed name may stand for: ``getattr(self, "fit_" + how)``."""
@@ -169,13 +182,15 @@ class _Reach:
         module = self._module_of(node.value, scope)
         if node.attr == "__dict__" and module is None and _is_imported_by_name(node.value, scope):
             self._all_plugins()
-        if module == "outside":
-            return
+        if node.attr == "__dict__":
+            parent = self.parents.of(node, scope.module)
+            key = parent.slice if isinstance(parent, ast.Subscript) else None
+            for home in [module] if module is not None else self._any_of(node.value, scope):
+                if isinstance(home, ModuleIndex):
+                    self._one_of(home, key, scope)
         if isinstance(module, ModuleIndex):
-            if node.attr == "__dict__":
-                parent = self.parents.of(node, scope.module)
-                self._one_of(module, parent.slice if isinstance(parent, ast.Subscript) else None, scope)
             self._reach_target((module, node.attr), 0)
+        if module is not None and not _is_rebound(node.value, scope):
             return
         if module is None and node.attr not in COMMON_METHODS:
             for plugin in self.program.imports.plugins:
@@ -195,10 +210,31 @@ class _Reach:
                 module = self.program.resolve_dotted(name_below(base.dotted, node.attr), base)
                 return module if isinstance(module, ModuleIndex) else None
             return base
-        named = imported_by_name(self.program, node, scope) if self.program.is_decided else None
-        if named is not None:
-            return named
+        taken = self._taken_by_name(node, scope) if self.program.is_decided else None
+        if taken is not None:
+            return taken
         return self._imported_module(bindings_of(node.id, scope)) if isinstance(node, ast.Name) else None
+
+    def _taken_by_name(self, node: ast.expr, scope: Scope) -> ModuleIndex | None:
+        """Return the module that a known name stands for: ``import_module(name)``, ``models.__dict__[name]``."""
+        package, name = self._package_of(node, scope)
+        known = self.program.choices.value(name, scope) if package is not None and name is not None else None
+        if package is None or known is None or not isinstance(known.value, str):
+            return imported_by_name(self.program, node, scope)
+        found = self._imported_module(package.unit.bindings.get(known.value, []))
+        return found if isinstance(found, ModuleIndex) else None
+
+    def _any_of(self, node: ast.expr, scope: Scope) -> list[ModuleIndex]:
+        """Return the modules that one of is taken by a name which is not known: ``models.__dict__[args.kind]``."""
+        package, _ = self._package_of(node, scope)
+        imported = map(self._imported_module, package.unit.bindings.values() if package is not None else ())
+        return [module for module in imported if isinstance(module, ModuleIndex)]
+
+    def _package_of(self, node: ast.expr, scope: Scope) -> tuple[ModuleIndex | None, ast.expr | None]:
+        """Return the module that something is taken from by a name, and the name."""
+        holder, name = taken_from(node) if isinstance(node, (ast.Call, ast.Subscript)) else (None, None)
+        module = self._module_of(holder, scope) if holder is not None and name is not None else None
+        return (module, name) if isinstance(module, ModuleIndex) else (None, None)
 
     def _imported_module(self, bindings: list[Binding]) -> ModuleIndex | str | None:
         for binding in bindings:
@@ -254,6 +290,12 @@ def _is_builtin(site: CallSite, name: str) -> bool:
 def _executes(module: ModuleIndex) -> bool:
     """Whether a module executes texts, which may import by a computed name."""
     return any(called_name(site.node) == "exec" for unit in module.units for site in unit.calls)
+
+
+def _is_rebound(node: ast.expr, scope: Scope) -> bool:
+    """Whether a name is imported, and assigned something else: ``framework = framework.Trainer()``."""
+    kinds = {binding.kind for binding in bindings_of(node.id, scope)} if isinstance(node, ast.Name) else set[str]()
+    return {"import", "assign"} <= kinds
 
 
 def _is_imported_by_name(node: ast.expr, scope: Scope) -> bool:

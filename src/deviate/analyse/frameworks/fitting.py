@@ -23,6 +23,8 @@ _MODELS = re.compile(r"(model|net|network|trainer|learn|learner|gan|vae|autoenco
                      r"ppo|engine)\d*$", re.IGNORECASE)  # fmt: skip
 _NOT_MODELS = re.compile(r"(scaler|pca|encoder|tokenizer|vectorizer|transformer|imputer|tsne|kmeans|binarizer|svd|le|"
                          r"enc|gmm|curve|regressor|lr|logreg|knn|svm)$", re.IGNORECASE)  # fmt: skip
+#: What runs single steps of a graph.
+_SESSION = re.compile(r"sess(ion)?$", re.IGNORECASE)
 _LOOP_TYPES = "Trainer|Engine|Runner|Learner|Estimator|Fabric|PPO|A2C|DQN|SAC|TD3"
 #: Types of objects, whatever these are called, whose ``train`` runs a loop; that of a model sets its mode.
 _OWN_LOOP = re.compile(rf"({_LOOP_TYPES})$")
@@ -45,7 +47,7 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
     types.extend(
         base for ref in refs if isinstance(ref, Instance) for base in flow.program.external_bases(flow, ref.cls)
     )
-    if not types and _is_own_loop(flow.program, name):
+    if not types and (_is_own_loop(flow.program, name) or flow.program.called_like(site.node)):
         return False
     typed = any(_TRAINER_TYPES.search(dotted.rpartition(".")[2]) for dotted in types)
     if name in _FITS:
@@ -61,7 +63,7 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
     return (
         bool(_TRAINERS.search(receiver) or (name == "train" and any(map(_OWN_LOOP.search, types))))
         and (name != "run" or typed or bool(site.node.args or keywords))
-        and not receiver.endswith("sess")
+        and not _SESSION.search(receiver)
     )
 
 

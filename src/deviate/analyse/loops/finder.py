@@ -22,10 +22,18 @@ _LISTS = word_lists(__file__)
 _EPOCHS = _LISTS["epochs"]
 _STEPS = _LISTS["steps"]
 _REPEATS = _LISTS["repeats"]
+#: What a count of whole trainings is called, and one of the passes of a training.
+_TIMES = _LISTS["times"]
+_ROUNDS = _LISTS["rounds"]
+_PASSES = (_EPOCHS | _STEPS) - _LISTS["any counter"]
+#: Variables that say nothing of what is counted.
+_ANY = re.compile(r"_+|[a-z]|ii|idx")
+_NUMBER_OF = re.compile(r"^(num|n|max|total)(?=[a-z]{4})")
 _ASIDE = re.compile(r"pretrain|warm_?up|init|burn|finetune_head|teacher|calib|attack|pgd|fgsm|"
                     r"perturb|search_lr|find_lr|baseline", re.IGNORECASE)  # fmt: skip
 #: Beside the training, unless the name says that it trains as well: ``train_and_evaluate``.
 _EVALUATES = re.compile(r"test|eval|valid", re.IGNORECASE)
+_SCORES = re.compile(r"metric|score", re.IGNORECASE)
 _TRAINS = re.compile(r"(^|_)train", re.IGNORECASE)
 #: Signs that say that gradients are computed, not that weights change.
 _GRADIENTS = {"backward", "grad", "GradientTape"}
@@ -59,15 +67,23 @@ class Candidate:
 
     @cached_property
     def words(self) -> set[str]:
-        """Words of the variable's names; of ``_``, those of what the loop runs over: ``for _ in range(epochs)``."""
+        """Words of the variable's names, and, where these say nothing, of the count: ``for i in range(epochs)``."""
         names = re.findall(r"[A-Za-z]+", self.variable)
-        if not names and isinstance(self.node, (ast.For, ast.AsyncFor)):
-            over = self.node.iter
-            known = only_binding(over.id, self.unit) if isinstance(over, ast.Name) else None
-            counted = known.value if known is not None and isinstance(known.value, ast.Call) else over
-            is_count = isinstance(counted, ast.Call) and called_name(counted) in _COUNTS
-            names = re.findall(r"[A-Za-z]+", text_of(counted)) if is_count else []
-        return {word for name in names for word in (name.lower(), *words_of(name))}
+        words = {word for name in names for word in (name.lower(), *words_of(name))}
+        return words | self.counted if _ANY.fullmatch(self.variable) else words
+
+    @cached_property
+    def counted(self) -> set[str]:
+        """Words of what a loop counts up to: ``range(args.num_epochs)``."""
+        if not isinstance(self.node, (ast.For, ast.AsyncFor)):
+            return set()
+        over = self.node.iter
+        known = only_binding(over.id, self.unit) if isinstance(over, ast.Name) else None
+        count = known.value if known is not None and isinstance(known.value, ast.Call) else over
+        is_count = isinstance(count, ast.Call) and called_name(count) in _COUNTS
+        names = list(_names_counted(count)) if is_count else []
+        words = {word for name in names for word in (name.lower(), *words_of(name))}
+        return words | {_NUMBER_OF.sub("", word) for word in words}
 
     @property
     def counts_epochs(self) -> bool:
@@ -84,7 +100,7 @@ class Candidate:
         """Whether it repeats whole trainings, or does something else to each of a few things."""
         if not isinstance(self.node, (ast.For, ast.AsyncFor)) or self.counts_epochs:
             return False
-        if _counts_machines(self.node.iter):
+        if _counts_machines(self.node.iter) or (self.counted & _TIMES and not self.counted & _PASSES):
             return True
         if not self.words & _REPEATS:
             return False
@@ -130,7 +146,7 @@ class LoopFinder:
         calls = [Candidate(site.node, site.scope.unit, None, set(), text_of(site.node.func)) for site in self.fitting]
         usable = [candidate for candidate in [*loops, *calls] if candidate.counts or not candidate.indirect]
         self.usable = [
-            candidate for candidate in usable if not candidate.repeats and not _starts_anew(candidate, usable)
+            candidate for candidate in usable if not candidate.repeats and not self._starts_anew(candidate, usable)
         ]
         return self._main(self.usable)
 
@@ -183,6 +199,41 @@ class LoopFinder:
                 return Candidate(loop.node, unit, loop, inside, text_of(site.node.func), indirect=True)
         return None
 
+    def _starts_anew(self, candidate: Candidate, others: list[Candidate]) -> bool:
+        """Whether a loop that does not count epochs makes a new optimiser for each run of a loop that does.
+
+        One that counts rounds or iterations by name is a training of several trainings: federated, or by self-play.
+        """
+        is_plain = candidate.loop is None or candidate.counts_epochs or candidate.words & _ROUNDS
+        if is_plain or self._trains_itself(candidate):
+            return False
+        inside = [
+            other
+            for other in others
+            if other.loop is not None and other.unit in candidate.inside
+            and other.unit is not candidate.unit and candidate.unit not in other.inside
+        ]  # fmt: skip
+        if any(other.counts_epochs and _makes_optimiser(other.unit, other.node) for other in inside):
+            return True
+        return (
+            isinstance(candidate.node, ast.For)
+            and not candidate.words & _PASSES
+            and any(
+                (other.words & _PASSES or isinstance(other.node, ast.While))
+                and (_makes_optimiser(other.unit, other.node) or self._is_equipped(candidate, other))
+                for other in inside
+            )
+        )
+
+    def _trains_itself(self, candidate: Candidate) -> bool:
+        """Whether weights change in the very body of a loop."""
+        return any(is_within(nesting, candidate.node) for nesting, _ in self._training.get(candidate.unit, ()))
+
+    def _is_equipped(self, outer: Candidate, inner: Candidate) -> bool:
+        """Whether an outer loop makes the optimiser that an inner one uses: ``for i in range(8): Runner().run()``."""
+        around = outer.inside - inner.inside - {inner.unit}
+        return any(_makes_optimiser(unit, inner.node) for unit in around)
+
     def _main(self, usable: list[Candidate]) -> MainLoop | None:
         """Describe the best of the outermost candidates."""
         outermost = [
@@ -192,13 +243,45 @@ class LoopFinder:
         ]
         return _described(min(outermost or usable, key=self._rank)) if usable else None
 
+    @cached_property
+    def _called(self) -> set[Unit]:
+        """Functions that calls lead to from the entry."""
+        return self.graph.closure([self.program.entry.unit]) if self.program.entry is not None else set()
+
+    @cached_property
+    def _purpose(self) -> set[str]:
+        """What the entry does by its name, were it beside a training elsewhere: ``pretrain.py``."""
+        return set(_ASIDE.findall(self.program.entry.file.lower())) if self.program.entry is not None else set()
+
+    def _is_aside(self, name: str) -> bool:
+        """Whether a function or file of this name does something beside the training."""
+        is_beside = not self._purpose.issuperset(_ASIDE.findall(name.lower()))
+        return is_beside or bool(_EVALUATES.search(name) and not _TRAINS.search(name))
+
+    def _trains_aside(self, candidate: Candidate) -> bool:
+        """Whether all that changes weights in a loop is called like an evaluation: ``predictive_score()``."""
+        if candidate.loop is None or self._trains_itself(candidate):
+            return False
+        trainers = [unit for unit in candidate.inside if unit in self._training]
+        names = [(unit.display_name, unit.module.file.rpartition("/")[2]) for unit in trainers]
+        return bool(names) and all(any(self._is_aside(name) or _SCORES.search(name) for name in two) for two in names)
+
+    def _is_named(self, unit: Unit) -> bool:
+        """Whether settings name the class or the file that a function stands in."""
+        settings = self.program.choices.settings if self.program.is_decided else None
+        owner = unit.enclosing_class
+        names = {unit.module.dotted.rpartition(".")[2], *([owner.name] if owner is not None else [])}
+        return settings is not None and not names.isdisjoint(settings.texts)
+
     def _rank(self, candidate: Candidate) -> tuple[float, int, str, int]:
         unit, node = candidate.unit, candidate.node
         file = unit.module.file
         score = 3.0 * candidate.counts_epochs + 1.5 * bool(candidate.words & _STEPS)
         score += 1.0 * (unit.module is self.program.entry) + 0.5 * isinstance(node, ast.While)
         score += min(len(candidate.inside), 10) * 0.15
-        score -= 2.5 * any(map(_is_aside, (unit.display_name, file.rpartition("/")[2])))
+        score -= 2.5 * any(map(self._is_aside, (unit.display_name, file.rpartition("/")[2])))
+        score += 1.0 * (unit in self._called) + 1.0 * self._is_named(unit)
+        score -= 5.0 * self._trains_aside(candidate)
         score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
         score -= 1.5 * (isinstance(node, ast.Call))
         is_sure = candidate.reports or isinstance(node, ast.Call)
@@ -206,9 +289,15 @@ class LoopFinder:
         return -score, self.program.modules.index(unit.module), file, node.lineno
 
 
-def _is_aside(name: str) -> bool:
-    """Whether a function or file of this name does something beside the training."""
-    return bool(_ASIDE.search(name) or (_EVALUATES.search(name) and not _TRAINS.search(name)))
+def _names_counted(node: ast.expr) -> Iterator[str]:
+    """Yield what numbers are called: the last part of ``args.epochs + 1``, ``int(epochs)``, ``config["epochs"]``."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            yield name
+        case ast.BinOp(left=left, right=right):
+            yield from (name for part in (left, right) for name in _names_counted(part))
+        case ast.Call() if called_name(node) != "len":
+            yield from (name for arg in node.args for name in _names_counted(arg))
 
 
 def _counts_machines(node: ast.expr) -> bool:
@@ -227,18 +316,6 @@ def _encloses(outer: Candidate, inner: Candidate) -> bool:
     if inner.loop is None and inner.unit is outer.unit:
         return any(node is inner.node for node in ast.walk(outer.node))
     return inner.unit in outer.inside and outer.unit not in inner.inside
-
-
-def _starts_anew(candidate: Candidate, others: list[Candidate]) -> bool:
-    """Whether a loop that does not count epochs makes a new optimiser for each run of a loop that does."""
-    if candidate.loop is None or candidate.counts_epochs:
-        return False
-    inside = [other for other in others if other.loop is not None and other.unit in candidate.inside]
-    return any(
-        other.unit is not candidate.unit and candidate.unit not in other.inside
-        and other.counts_epochs and _makes_optimiser(other.unit, other.node)
-        for other in inside
-    )  # fmt: skip
 
 
 def _reports_counter(candidate: Candidate, counted: set[tuple[str, int, str]]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from deviate.analyse.flow.callgraph import CallGraph, Edge
 from deviate.analyse.flow.program import Program
-from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_loops, is_within
+from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_branches, enclosing_loops, is_within
 from deviate.analyse.source.syntax import dotted_text
 
 _REGISTERING = re.compile(r"(^|[._])(on|register|hook|event|handler|handles|callback|listen|subscribe)([._]|er|$)")
@@ -91,7 +91,8 @@ class Phases:
         """Whether code of a function on the way to the loop runs after it, or in a loop around it."""
         around = enclosing_loops(nesting)
         return any(
-            line > at or any(loop in around for loop in enclosing_loops(way)) for at, way in self.ways.get(unit, [])
+            (line > at and not _excludes(way, nesting)) or any(loop in around for loop in enclosing_loops(way))
+            for at, way in self.ways.get(unit, [])
         )
 
     def leads_to_loop(self, unit: Unit) -> bool:
@@ -112,6 +113,12 @@ class Phases:
             later = any(line > at for at, _ in self.ways[unit])
             return later and not is_within(nesting, self.loop.node)
         return unit in self.after and unit not in self.during
+
+
+def _excludes(one: Nesting | None, other: Nesting | None) -> bool:
+    """Whether code runs only where other code does not: in the other branch of an ``if``."""
+    branches = dict(enclosing_branches(one))
+    return any(branches.get(node, branch) != branch for node, branch in enclosing_branches(other))
 
 
 def _is_registered(unit: Unit) -> bool:

@@ -7,7 +7,8 @@ import re
 
 from deviate.analyse.flow.expressions import is_scaled_step
 from deviate.analyse.naming.words import word_lists
-from deviate.analyse.source.index import CallSite, Nesting, Unit
+from deviate.analyse.source.dotted import imported_names
+from deviate.analyse.source.index import CallSite, Nesting, Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 _CALLS = word_lists(__file__)["training calls"]
@@ -31,22 +32,48 @@ def sign_of_call(site: CallSite) -> str:
     name = called_name(site.node)
     receiver = site.node.func.value if isinstance(site.node.func, ast.Attribute) else None
     receiver_name = dotted_text(receiver) if receiver is not None else ""
+    if name in {"minimize", "apply_gradients"} and site.node.args and _is_kept(site) and _is_of_graphs(site):
+        return ""
     if name in _CALLS:
         return name if not (name == "grad" and receiver is None) else ""
     if name in {"step", "update"} and receiver is not None and _OPTIMISERS.search(receiver_name):
         return f"{receiver_name}.{name}" if name == "step" or len(site.node.args) >= 2 else ""
     if re.search(r"scaler$", name) and len(site.node.args) >= 2:
         return name
-    if name == "run" and "sess" in receiver_name.lower() and site.node.args and _mentions_training(site.node.args[0]):
-        return f"{receiver_name}.run"
+    if name == "run" and "sess" in receiver_name.lower() and site.node.args:
+        asked = [site.node.args[0], *_assigned(site.node.args[0], site.scope)]
+        return f"{receiver_name}.run" if any(map(_mentions_training, asked)) else ""
     return ""
 
 
+def _is_kept(site: CallSite) -> bool:
+    """Whether the result of a call is used."""
+    return not (isinstance(site.statement, ast.Expr) and site.statement.value is site.node)
+
+
+def _is_of_graphs(site: CallSite) -> bool:
+    """Whether a file uses TensorFlow, where ``train_op = optimizer.minimize(loss)`` makes an operation to be run."""
+    imports = (node for node, _, _ in site.scope.module.imports)
+    return any(name.partition(".")[0] == "tensorflow" for node in imports for name in imported_names(node))
+
+
+def _assigned(node: ast.expr, scope: Scope) -> list[ast.expr]:
+    """Return the lists and mappings that a name is assigned: ``ops = [loss, train_op]``."""
+    bindings = bindings_of(node.id, scope) if isinstance(node, ast.Name) else []
+    values = [binding.value for binding in bindings if binding.kind == "assign" and not binding.path]
+    return [value for value in values if isinstance(value, (ast.List, ast.Tuple, ast.Dict))]
+
+
 def _mentions_training(node: ast.expr) -> bool:
-    """Whether a name or attribute in an expression is called like an operation that trains."""
+    """Whether a name, attribute or key in an expression is called like an operation that trains."""
     nodes = list(ast.walk(node))
     names = [part.id for part in nodes if isinstance(part, ast.Name)]
-    return any(map(_TRAIN_OPS.search, names + [part.attr for part in nodes if isinstance(part, ast.Attribute)]))
+    keys = [
+        part.slice.value for part in nodes if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant)
+    ]
+    texts = [key for key in keys if isinstance(key, str)]
+    attributes = [part.attr for part in nodes if isinstance(part, ast.Attribute)]
+    return any(map(_TRAIN_OPS.search, names + attributes + texts))
 
 
 def _manual_updates(unit: Unit) -> list[tuple[Nesting | None, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import takewhile
 
 from deviate.analyse.source.syntax import called_name
 
@@ -35,6 +36,7 @@ def constant_start(node: ast.expr) -> str:
         node = node.func.value
     if isinstance(node, ast.Call) and called_name(node) == "join" and node.args:
         parts = node.args[0].elts if isinstance(node.args[0], (ast.List, ast.Tuple)) else []
-        return constant_start(parts[0]) + "." if parts else ""
+        fixed = takewhile(bool, (constant_start(part) for part in parts))
+        return "".join(f"{part}." for part in fixed)
     text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
     return re.split(r"[{%]", text)[0]

@@ -102,6 +102,15 @@ def _through_class(call: ast.Call, unit: Unit) -> bool:
     )  # fmt: skip
 
 
+def annotations_of(unit: Unit) -> dict[str, ast.Name | ast.Attribute]:
+    """Return the classes that the parameters of a function are declared to be: ``trainer: Trainer``."""
+    args = getattr(unit.node, "args", None)
+    if not isinstance(args, ast.arguments):
+        return {}
+    declared = ((arg.arg, arg.annotation) for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs))
+    return {name: named for name, named in declared if isinstance(named, (ast.Name, ast.Attribute))}
+
+
 def unpacked(binding: Binding) -> ast.expr | None:
     """Find what one name gets of an assignment; None where that is not written out."""
     value = binding.value

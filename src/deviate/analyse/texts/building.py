@@ -69,19 +69,25 @@ def _is_made_text(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return bool(units[0].returns) and all(_is_written(result, home) for result, home in units[0].returns)
 
 
-def _is_written(expr: ast.expr, scope: Scope) -> bool:
-    """Whether an expression, or all that a name of the function is assigned, is a text by its form."""
+def _is_written(expr: ast.expr, scope: Scope, names: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression, or all that a name of the function is assigned, is a text by its form.
+
+    `names` are those that are being looked at: one that is made of itself is no text for that.
+    """
     if isinstance(expr, ast.Name):
+        if expr.id in names:
+            return False
         assigned = [binding for binding in local_bindings(expr.id, scope) if binding.kind == "assign"]
         return bool(assigned) and all(
             not isinstance(binding.value, (ast.Name, type(None))) and not binding.path
-            and _is_written(binding.value, binding.scope)
+            and _is_written(binding.value, binding.scope, names | {expr.id})
             for binding in assigned
         )  # fmt: skip
     if isinstance(expr, ast.BinOp):
-        return _is_written(expr.left, scope) or (isinstance(expr.op, ast.Add) and _is_written(expr.right, scope))
+        sides = [expr.left, expr.right] if isinstance(expr.op, ast.Add) else [expr.left]
+        return any(_is_written(side, scope, names) for side in sides)
     if isinstance(expr, ast.IfExp):
-        return _is_written(expr.body, scope) and _is_written(expr.orelse, scope)
+        return _is_written(expr.body, scope, names) and _is_written(expr.orelse, scope, names)
     if isinstance(expr, ast.Call):
         return called_name(expr) in {"str", "format", "join", "dumps"}
     return isinstance(expr, ast.JoinedStr) or (isinstance(expr, ast.Constant) and isinstance(expr.value, str))

@@ -1,0 +1,186 @@
+"""Loops around trainings: those that train, those that repeat whole trainings, and those that serve something else."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysed_projects import HEAD, STEP, analyse
+
+
+def training(name: str, over: str = "for epoch in range(3):", made: str = "", mark: str = "") -> str:
+    """A function that trains: its loop, what it makes before it, and a mark at the loop."""
+    step = textwrap.indent(STEP.strip(), " " * 12)
+    before = f"    {made}\n" if made else ""
+    return (
+        f"def {name}(model=model, optimizer=optimizer):\n{before}    {over}{mark}\n        for x, y in loader:\n"
+        f"{step}\n        print('loss', loss.item())\n"
+    )
+
+
+def found(folder, entry="train.py", **files) -> str:
+    """Return the text of the line that the main loop stands in."""
+    loop = analyse(folder, entry, **files).main_loop
+    return (folder / loop.file).read_text().splitlines()[loop.line - 1] if loop is not None else ""
+
+
+OPTIMISER = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)"
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [
+        "for i in range(1, args.numIters + 1):",
+        "for i in range(config['global_rounds']):",
+        "for r in range(int(args.comm_rounds)):",
+        "for round in range(rounds):",
+        "for e in range(args.nepochs):",
+    ],
+)
+def test_rounds_that_train_anew_each_are_the_main_loop(tmp_path, outer):
+    text = HEAD + training("local", made=OPTIMISER) + f"{outer}  # main\n    local()\n    print('round', 1)\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+@pytest.mark.parametrize(
+    "outer",
+    ["for i in range(args.n_runs):", "for i in range(args.repeat):", "for iteration in range(repetitions):"],
+)
+def test_a_loop_that_counts_whole_trainings_is_not_the_main_one(tmp_path, outer):
+    text = HEAD + training("fit", mark="  # main") + f"{outer}\n    fit()\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_loop_that_makes_trainer_and_optimiser_anew_repeats_trainings(tmp_path):
+    step = textwrap.indent(STEP.strip().replace("optimizer", "self.optimizer"), " " * 12)
+    text = (
+        HEAD + "class Runner:\n    def __init__(self):\n        self.optimizer = torch.optim.Adam(model.parameters())\n"
+        "    def run(self):\n        steps = 0\n        while steps < args.n_steps:  # main\n"
+        "            x, y = loader[0]\n"
+        f"{step}\n            steps += 1\n            print('loss', loss.item())\n"
+        "for i in range(8):\n    runner = Runner()\n    runner.run()\n"
+    )
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_loop_that_also_trains_itself_repeats_no_trainings(tmp_path):
+    text = (
+        HEAD + training("probe", made=OPTIMISER)
+        + "for i in range(100):  # main\n    x, y = loader[0]\n" + textwrap.indent(STEP.strip(), "    ")
+        + "\n    print('loss', loss.item())\n    probe()\n"
+    )  # fmt: skip
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_training_that_only_measures_is_not_the_main_one(tmp_path):
+    score = HEAD + training("predictive_score_metrics", "for iteration in range(9):", OPTIMISER)
+    entry = (
+        "import score\nimport work\nwork.run()\nfor _ in range(args.metric_iteration):\n"
+        "    score.predictive_score_metrics()\n"
+    )
+    work = HEAD + training("run", "for iteration in range(9):", mark="  # main")
+    assert "# main" in found(tmp_path, train=entry, score=score, work=work)
+
+
+def test_an_entry_named_after_a_preparation_trains(tmp_path):
+    text = "import work\n" + HEAD + training("pretrain", mark="  # main") + "pretrain()\nwork.head()\n"
+    work = HEAD + training("head")
+    assert "# main" in found(tmp_path, entry="run_pretraining.py", run_pretraining=text, work=work)
+
+
+def test_the_other_branch_of_a_training_does_not_run_after_it(tmp_path):
+    measured = "def measure():\n    print('test loss', ((model(loader[0][0]) - 1) ** 2).mean().item())\n"
+    text = HEAD + training("fit") + measured + "if not args.test:\n    fit()\nelse:\n    measure()\n"
+    assert [metric.name for metric in analyse(tmp_path, train=text).metrics if metric.selected] == ["loss"]
+
+
+def test_the_loop_that_the_entry_calls_wins_over_a_registered_one(tmp_path):
+    entry = (
+        "import example\nimport work\nfrom registry import TRAINERS\nif config.mode == 'standard':\n    work.run()\n"
+        "else:\n    TRAINERS[config.mode]()\n"
+    )
+    registry = (
+        "TRAINERS = {}\ndef register(name):\n    def keep(f):\n        TRAINERS[name] = f\n        return f\n"
+        "    return keep\n"
+    )
+    example = "from registry import register\n" + HEAD + "def helped():\n    pass\n@register('other')\n"
+    example += training("other") + "        helped()\n"
+    work = HEAD + training("run", mark="  # main")
+    assert "# main" in found(tmp_path, train=entry, registry=registry, example=example, work=work)
+
+
+def test_of_classes_in_a_list_the_one_that_an_option_names_is_read(tmp_path):
+    parser = (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--kind', default='Second')\nargs = parser.parse_args()\n"
+    )
+    kinds = "".join(
+        f"class {name}:\n    name = '{name}'\n" + textwrap.indent(training("fit", mark=f"  # {name}"), "    ")
+        for name in ("First", "Second", "Third")
+    )
+    text = (
+        HEAD
+        + parser
+        + kinds
+        + "for kind in [First, Second, Third]:\n    if kind.name == args.kind:\n        made = kind()\nmade.fit()\n"
+    )
+    assert "# Second" in found(tmp_path, train=text)
+
+
+@pytest.mark.parametrize("call", ["trainer.train()", "self_play.agents[0].train()"])
+def test_a_common_method_of_what_is_not_known_is_of_the_class_called_alike(tmp_path, call):
+    classes = "".join(
+        f"class {name}:\n" + textwrap.indent(training("train", "for step in range(n_steps):"), "    ")
+        for name in ("GraphTrainer", "PlayingAgent")
+    )
+    text = HEAD + classes + "made = [GraphTrainer, PlayingAgent]\nfor i in range(n_epochs):  # main\n" + f"    {call}\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_parameter_that_is_declared_a_class_of_the_project_is_one(tmp_path):
+    entry = "from work import Experiment\ndef main(made: Experiment):\n    made.get().train()\nlaunch(main)\n"
+    work = (
+        HEAD + "class Loop:\n" + textwrap.indent(training("train", mark="  # main"), "    ")
+        + "class Experiment:\n    def get(self):\n        return Loop()\n"
+    )  # fmt: skip
+    assert "# main" in found(tmp_path, train=entry, work=work)
+
+
+GRAPH = """
+import tensorflow as tf
+class Agent:
+    def __init__(self):
+        self.op = minimised(loss)
+def minimised(loss):
+    return tf.train.AdamOptimizer().minimize(loss)
+agents = []
+for number in range(n_agents):
+    agents.append(Agent())
+"""
+
+
+def test_to_make_an_operation_that_trains_is_no_training(tmp_path):
+    text = GRAPH + (
+        "reward = 0\nsteps = 0\nwhile True:  # main\n    reward = env.step(agents)\n    steps += 1\n"
+        "    print('steps', steps, 'mean reward', reward)\n"
+    )
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_operations_that_a_list_names_train(tmp_path):
+    text = (
+        "import tensorflow as tf\nops = make_ops()\nrun_ops = [ops['loss'], ops['train_op']]\n"
+        "with tf.Session() as sess:\n    while True:  # main\n        loss, _ = sess.run(run_ops)\n"
+        "        print('loss', loss)\n        for step in range(9):\n            print('step', step)\n"
+    )
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_session_that_reads_the_step_trains_nothing(tmp_path):
+    text = (
+        "import tensorflow as tf\nclass Hook:\n    def after_run(self, context):\n"
+        "        self.step = context.session.run(self.tensor)\n        print('step', self.step)\n"
+        "def main(_):\n    estimator = tf.estimator.Estimator(model_fn)\n"
+        "    estimator.train(input_fn=data, max_steps=9, hooks=[Hook()])  # main\ntf.app.run()\n"
+    )
+    assert "# main" in found(tmp_path, train=text)

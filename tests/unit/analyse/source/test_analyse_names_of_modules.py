@@ -1,0 +1,88 @@
+"""Names that lead to modules in unusual ways: called like a class in them, bound twice, taken from tables of names."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from analysed_projects import HEAD, STEP, analyse
+
+TRAINS = (
+    HEAD + "class {name}:\n    def train_model(self):\n"
+    "        for epoch in range(3):\n            for x, y in loader:\n"
+    + textwrap.indent(STEP.strip(), " " * 16) + "\n            print('{name} loss', loss.item())\n"
+)  # fmt: skip
+
+
+def reported(folder, packages: dict[str, str], **files) -> set[str]:
+    """Write packages, by their folders and what their ``__init__`` says, and modules; return what is reported."""
+    for path, text in packages.items():
+        (folder / path).mkdir(parents=True, exist_ok=True)
+        (folder / path / "__init__.py").write_text(text)
+    return {metric.name for metric in analyse(folder, **files).metrics if metric.selected}
+
+
+def trains(name: str) -> str:
+    return TRAINS.format(name=name)
+
+
+def test_a_package_gives_its_class_that_is_called_like_a_module(tmp_path):
+    entry = "from kit.parts import Trainer\nTrainer().train_model()\n"
+    packages = {"kit": "", "kit/parts": "from .Trainer import Trainer\n"}
+    assert reported(tmp_path, packages, train=entry, kit__parts__Trainer=trains("Trainer")) == {"Trainer loss"}
+
+
+def test_a_package_gives_a_module_that_it_imports(tmp_path):
+    entry = "from kit import work\nwork.Trainer().train_model()\n"
+    packages = {"kit": "from . import work\nfrom kit import work\n"}
+    assert reported(tmp_path, packages, train=entry, kit__work=trains("Trainer")) == {"Trainer loss"}
+
+
+def test_a_name_of_a_module_that_is_given_an_object_has_its_methods(tmp_path):
+    entry = "import kit\nfrom kit import work\nwork = kit.work.Trainer()\nwork.train_model()\n"
+    assert reported(tmp_path, {"kit": ""}, train=entry, kit__work=trains("Trainer")) == {"Trainer loss"}
+
+
+OPTIONS = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument('--file', {default})
+parser.add_argument('--kind', default='Small')
+args = parser.parse_args()
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "losses"), [("default='one'", {"Small loss"}), ("required=True", {"Small loss", "Large loss"})]
+)
+def test_a_class_is_taken_from_a_module_that_is_taken_by_name(tmp_path, default, losses):
+    text = OPTIONS.format(default=default) + "import kinds\n"
+    made = "made = kinds.__dict__[args.file].__dict__[args.kind]()\nmade.train_model()\n"
+    other = trains("Large").replace("class Large", "class Small")
+    packages = {"kinds": "from . import one, two\n"}
+    assert reported(tmp_path, packages, train=text + made, kinds__one=trains("Small"), kinds__two=other) == losses
+
+
+def test_of_the_names_that_a_text_may_stand_for_the_given_one_is_read(tmp_path):
+    text = OPTIONS.format(default="default=1") + "from kinds import *\nmade = eval(args.kind)()\nmade.train_model()\n"
+    packages = {"kinds": "from kinds.one import *\nfrom kinds.two import *\n"}
+    files = {"kinds__one": trains("Large"), "kinds__two": trains("Small")}
+    assert reported(tmp_path, packages, train=text, **files) == {"Small loss"}
+
+
+def test_modules_of_a_name_that_is_joined_of_parts_are_read(tmp_path):
+    text = (
+        "import importlib\ndef load(name):\n    path = '.'.join(['kit', 'kinds', name])\n"
+        "    return importlib.import_module(path).Work()\nload(input()).train_model()\n"
+    )
+    packages = {"kit": "", "kit/kinds": ""}
+    assert reported(tmp_path, packages, train=text, kit__kinds__one=trains("Work")) == {"Work loss"}
+
+
+def test_a_text_that_is_made_of_itself_is_survived(tmp_path):
+    text = (
+        HEAD + "def row(value):\n    line = value * 2\n    line = line - 1\n    line = line + value\n    return line\n"
+        "for epoch in range(3):\n" + textwrap.indent(STEP.strip().replace("model(x)", "model(loader[0][0])"), "    ")
+        + "\n    print(row(loss.item()))\n"
+    )  # fmt: skip
+    assert analyse(tmp_path, train=text).main_loop is not None
