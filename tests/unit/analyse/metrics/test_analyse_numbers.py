@@ -152,3 +152,10 @@ def test_a_value_that_is_stored_and_named_at_once_has_its_name(tmp_path):
 @pytest.mark.parametrize("report", ["print('loss {loss:.3f}'.format(**locals()))", "print('loss %(loss).3f' % vars())"])
 def test_a_format_of_all_names_reads_those_it_names(tmp_path, report):
     assert names(analyse(tmp_path, train=looped(report))) == {"loss": "beside"}
+
+
+def test_a_meter_kept_under_a_key_is_recorded_by_that_key(tmp_path):
+    before = "class Meter:\n    avg = 0.0\n    def update(self, x):\n        self.avg += x\nkept = {'fit': Meter()}\n"
+    report = "kept['fit'].update(loss.item())\nprint('loss {fit.avg:.3f}'.format(fit=kept['fit']))"
+    (metric,) = analyse(tmp_path, train=looped(report, before)).metrics
+    assert (metric.selected, metric.capture.beside, metric.capture.reads) == (True, "kept['fit']", "avg")
