@@ -60,7 +60,7 @@ class MetricFinder:
         for report in self.reports.collected:
             earlier = last = ""
             roots = [(reported, root_of(self.flow, reported)) for reported in report.values]
-            if is_record_of_sample(report):
+            if is_record_of_sample(report, [variable for _, variable in roots]):
                 for _, variable in roots:
                     self._reject(report, variable, "identifier")
                 continue

@@ -94,6 +94,29 @@ def _bindings_of_number(node: ast.Name | ast.Subscript, scope: Scope) -> list[Bi
     return [binding for binding in bindings if not isinstance(binding.value, ast.Constant)]
 
 
+def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...] = (), depth: int = 0) -> bool:
+    """Whether a value, or what a name or a function gives for it, is one quantity by another."""
+    if depth > MAX_DEPTH:
+        return False
+    if path and isinstance(node, (ast.Tuple, ast.List)):
+        return path[0] < len(node.elts) and is_share(flow, node.elts[path[0]], scope, path[1:], depth + 1)
+    if isinstance(node, ast.BinOp):
+        return any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div) for part in ast.walk(node))
+    if isinstance(node, ast.Subscript):
+        return is_share(flow, node.value, scope, path, depth + 1)
+    sources: list[tuple[ast.expr, Scope, tuple[int, ...]]] = []
+    if isinstance(node, ast.Name):
+        bindings = bindings_of(node.id, scope)
+        given = [binding for binding in bindings if binding.kind == "assign" and binding.value is not None]
+        sources = [(one.value, one.scope, (*one.path, *path)) for one in given if one.value is not None]
+    elif isinstance(node, ast.Call) and called_name(node) in _NUMBER_CALLS and node.args:
+        sources = [(node.args[0], scope, path)]
+    elif isinstance(node, ast.Call):
+        units = [ref for ref in flow.value(node.func, scope).refs if isinstance(ref, Unit)]
+        sources = [(result, home, path) for unit in units for result, home in unit.returns]
+    return any(is_share(flow, value, home, way, depth + 1) for value, home, way in sources)
+
+
 def is_slice_of_mappings(flow: Evaluator, reported: ReportedValue) -> bool:
     """``results[-10:]``, of a list that holds one mapping for each epoch."""
     sliced = reported.expr
@@ -134,6 +157,14 @@ _MAPPINGS = re.compile(r"log|metric|stat|result|summar|score|loss|histor|record|
 def is_item(reported: ReportedValue) -> bool:
     """Whether the value is the second variable of a loop over a mapping's items."""
     return _items_source(reported) is not None
+
+
+def is_named_item(reported: ReportedValue) -> bool:
+    """Whether a value is what a mapping that holds no settings has under a written key: ``result["micro_p"]``."""
+    node = reported.expr
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+        return False
+    return isinstance(node.slice.value, str) and _MAPPINGS.search(dotted_text(node.value)) is not None
 
 
 def is_item_of_report(reported: ReportedValue) -> bool:
@@ -190,6 +221,8 @@ def statistic_of(expr: ast.expr) -> str:
             node = inner
         elif isinstance(node, ast.Attribute):
             return _STATISTICS.get(node.attr, "")
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.Constant):
+            return "reciprocal" if node.left.value == 1 else ""
         else:
             node = node.left if isinstance(node, ast.BinOp) else node.value
     return ""
@@ -207,7 +240,18 @@ _SAMPLE_KEY = re.compile(
 )
 
 
-def is_record_of_sample(report: Report) -> bool:
-    """Whether a report writes what was predicted for one sample: ``{"image_id": ..., "score": ...}``."""
+#: Sides and corners of a box.
+_SIDES = {"left", "top", "right", "bottom", "xmin", "ymin", "xmax", "ymax", "x1", "y1", "x2", "y2"}
+
+
+def is_record_of_sample(report: Report, variables: list[str]) -> bool:
+    """Whether a report writes what was predicted for one sample: ``{"image_id": ..., "score": ...}``, or a box."""
     is_written = report.sink in {"json", "csv", "file", "kept"}
-    return is_written and any(_SAMPLE_KEY.search(reported.tag) for reported in report.values)
+    is_keyed = any(_SAMPLE_KEY.search(reported.tag) for reported in report.values)
+    return is_written and (is_keyed or len(_SIDES.intersection(variables)) > 2)
+
+
+def is_list_of_samples(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether a list holds such a record for each sample."""
+    element = flow.resolved(reported.expr, reported.scope).element if reported.mapping else None
+    return element is not None and any(map(_SAMPLE_KEY.search, element.keys))

@@ -71,6 +71,7 @@ _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
 #: What mixed precision multiplies the loss by is none.
 _LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
+_LEARN_RATE = re.compile(r"\blearn[ _-]?rate")
 _EPISODE_LENGTH = re.compile(r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b")
 
 
@@ -111,7 +112,7 @@ def meaning_of(text: str) -> Meaning | None:
         return Meaning("loss", "lower")
     strong = weak = None
     for word in words_of(text):
-        meaning = _MEANINGS.get(word) or _compound(word)
+        meaning = _MEANINGS.get(word) or _compound(word) or _of_several(word)
         if meaning is not None:
             if word in _WEAK:
                 weak = meaning
@@ -134,6 +135,13 @@ def _compound(word: str) -> Meaning | None:
     )
 
 
+def _of_several(word: str) -> Meaning | None:
+    """``precisions``, of a word that means a metric by itself."""
+    single = word[:-1] if word.endswith("s") and len(word) > 3 else ""
+    meaning = _MEANINGS.get(single) if single not in _WEAK else None
+    return meaning if meaning is not None and meaning.direction is not None else None
+
+
 def is_episode_length(text: str) -> bool:
     """Whether a text names the length of an episode."""
     return _EPISODE_LENGTH.search(text.lower()) is not None
@@ -144,7 +152,8 @@ def is_metric_word(text: str) -> bool:
     if _AT_RANK.search(text.lower()) or _MEAN_RANK.search(text.lower()) or _MEAN_PRECISION.search(text):
         return True
     return is_episode_length(text) or any(
-        (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None for word in words_of(text)
+        (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None or _of_several(word) is not None
+        for word in words_of(text)
     )
 
 
@@ -157,7 +166,8 @@ def is_counting(text: str) -> bool:
     """Whether a name counts something and names no metric."""
     words = words_of(without_unit(text))
     # ``nt``, ``nb``: a number of targets, of batches.
-    counts = any(word in _COUNTING for word in words) or (len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])))
+    is_number_of = len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])) and words[-1] not in _MEANINGS
+    counts = any(word in _COUNTING for word in words) or is_number_of
     counts = counts or (len(words) > 0 and words[-1] in _COUNTING_LAST)
     return counts and not is_metric_word(text)
 
@@ -177,8 +187,8 @@ def is_settings_name(name: str) -> bool:
 
 def is_schedule(text: str) -> bool:
     """Whether a name is of a learning rate or another schedule."""
-    words = words_of(text)
-    return any(word in _SCHEDULE for word in words) and not is_metric_word(text)
+    is_named = any(word in _SCHEDULE for word in words_of(text)) or _LEARN_RATE.search(text.lower()) is not None
+    return is_named and not is_metric_word(text)
 
 
 def split_of(text: str) -> str:
