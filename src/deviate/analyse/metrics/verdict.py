@@ -53,6 +53,7 @@ _LISTS = word_lists(__file__)
 _SAMPLES = _LISTS["samples"]
 _IDENTIFIERS = _LISTS["identifiers"]
 _PICTURES = _LISTS["pictures"]
+_PREDICTIONS = _LISTS["predictions"]
 _FLAGS = _LISTS["flags"]
 #: Sinks that keep what was predicted, too.
 _FILES = {"json", "csv", "file", "kept"}
@@ -170,7 +171,8 @@ def _of_training(
     is_named_count = is_counting(last_name(variable)) and not reported.mapping and not is_exact
     if is_named_count and not is_sum and not is_metric_word(description) and not measured:
         return Verdict(reason="counter")
-    if reported.mapping and sink in _FILES and _names_samples(variable) and not has_metric_name:
+    is_whole = reported.mapping and _names_samples(variable)
+    if sink in _FILES and not has_metric_name and (is_whole or _last_word(variable) in _PREDICTIONS):
         return Verdict(reason="identifier")
     if reported.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:
         return Verdict(reason="identifier")
