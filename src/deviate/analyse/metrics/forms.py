@@ -11,8 +11,8 @@ from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
 from deviate.analyse.naming.words import is_settings_name
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
-from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of, only_binding
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 from deviate.analyse.texts.reported import ReportedValue
 
 #: Format specifications of numbers.
@@ -238,6 +238,22 @@ _SAMPLE_KEY = re.compile(
     r"|^(bbox|box|boxes|caption|prediction|predictions|answer|question|segmentation|hypothesis|reference)$",
     re.IGNORECASE,
 )
+
+
+_EXTREMES = {"min", "max", "amin", "amax"}
+
+
+def is_checked(reported: ReportedValue, nesting: Nesting | None) -> bool:
+    """Whether a value is shown only where it is out of bounds: ``if torch.max(y) > 1.0: print(torch.max(y))``."""
+    node, _ = next(enclosing_branches(nesting), (None, ""))
+    if node is None or not isinstance(node.test, ast.Compare):
+        return False
+    if not isinstance(reported.expr, ast.Call) or called_name(reported.expr) not in _EXTREMES:
+        return False
+    sides = [node.test.left, *node.test.comparators]
+    bounds = [side.operand if isinstance(side, ast.UnaryOp) else side for side in sides]
+    is_bounded = any(isinstance(bound, ast.Constant) for bound in bounds)
+    return is_bounded and text_of(reported.expr) in map(text_of, sides)
 
 
 #: Sides and corners of a box.

@@ -113,8 +113,16 @@ def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, 
     if not value.plain() <= {From.COUNT, From.TOTAL, From.CONSTANT} or not (value.has(From.COUNT) or is_averaged):
         return False
     last = last_name(variable)
+    if sink in _TRACKERS and is_metric_word(reported.tag) and _names_quality(reported.tag):
+        return True
     is_strong = is_metric_word(last) and is_number(flow, reported, sink)
     return _names_quality(last) and (is_strong or is_averaged or is_share(flow, reported.expr, reported.scope))
+
+
+def _says_same(reported: ReportedValue, name: str) -> bool:
+    """Whether text and variable are of one word that is a quality among other things: ``HR = %.4f`` of ``best_hr``."""
+    said = words_of(words_before(reported))[-1:]
+    return bool(said) and said == words_of(name)[-1:] and _names_quality(said[0])
 
 
 def _names_quality(name: str) -> bool:
@@ -209,17 +217,19 @@ def _by_words(
         return Verdict(reason="identifier")
     if is_item(reported) and (meaning_of(description) or is_item_of_report(reported)):
         return Verdict(0.45, "an item of a mapping of values", _meaning(value, variable, description))
-    if is_counting(last) or _is_count_word(last):
+    is_tagged = sink in _TRACKERS and is_metric_word(reported.tag)
+    if (is_counting(last) or _is_count_word(last)) and not is_tagged:
         return Verdict(reason="counter" if is_counting(last) else "constant")
     by_name = is_metric_word(variable)
     by_text = is_metric_word(description) or (sink not in TEXT_SINKS and meaning_of(reported.tag) is not None)
     number = is_number(flow, reported, sink)
     # The text says that it is what the variable's last word says: ``print("F1:", f1)``.
     is_said = is_metric_word(words_before(reported)) and is_metric_word(_last_word(variable))
+    is_said_so = _says_same(reported, last) and _DECIMALS.search(reported.spec) is not None
     is_plain = number or is_said or not value.has(From.OBJECT, From.DATA)
     by_share = _names_quality(last) and is_share(flow, reported.expr, reported.scope)
     by_text = by_text and (number or is_named_item(reported))
-    if (by_name and is_plain) or by_text or by_share:
+    if (by_name and is_plain) or by_text or by_share or is_said_so:
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
     if sink in _TRACKERS and (reported.tag or reported.label is not None) and not value.has(From.SETTING, From.TEXT):

@@ -62,8 +62,10 @@ _HIGHER_RATES = re.compile(r"(per|/)[ _]?(s|sec|second)\b|(it|its|iters?|steps?|
                            r"steps?|frames?)_s(ec)?(_|\b)")  # fmt: skip
 _TIME_SPENT = re.compile(r"\b(time[ _-]?(cost|lost|spent|used)|cost[ _-]?time)\b")
 _CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
+#: Over all examples or classes: ``micro_p``.
+_AVERAGED = re.compile(r"(?<![a-z0-9])(micro|macro|weighted)[ _-]?[prf](?![a-z])")
 #: Retrieval: ``hits@10``, ``HR@5``, the mean rank.
-_AT_RANK = re.compile(r"\b(hits?|hr|h|p|r|map|ndcg|acc|top)[ _]?@[ _]?\d*")
+_AT_RANK = re.compile(r"(?<![a-z0-9])(hits?|hr|h|p|r|map|ndcg|acc|top)[ _]?@[ _]?\d*")
 _MEAN_RANK = re.compile(r"\bmean[ _-]?rank\b")
 #: Mean average precision: in lower case it may be any map.
 _MEAN_PRECISION = re.compile(r"(^|[^A-Za-z])m?AP([^A-Za-z]|$)|(^|[^A-Za-z])MAP([^A-Za-z]|$)")
@@ -104,7 +106,7 @@ def meaning_of(text: str) -> Meaning | None:
         return UNNAMED
     if _WIN_RATE.search(text.lower()):
         return Meaning("quality", "higher")
-    if _AT_RANK.search(text.lower()):
+    if _AT_RANK.search(text.lower()) or _AVERAGED.search(text.lower()):
         return Meaning("quality", "higher")
     if _MEAN_RANK.search(text.lower()):
         return Meaning("quality", "lower")
@@ -149,9 +151,12 @@ def is_episode_length(text: str) -> bool:
 
 def is_metric_word(text: str) -> bool:
     """Whether a text names a metric by itself, without evidence from the value."""
-    if _AT_RANK.search(text.lower()) or _MEAN_RANK.search(text.lower()) or _MEAN_PRECISION.search(text):
+    lower = text.lower()
+    if _AVERAGED.search(lower) or is_episode_length(text):
         return True
-    return is_episode_length(text) or any(
+    if _AT_RANK.search(lower) or _MEAN_RANK.search(lower) or _MEAN_PRECISION.search(text):
+        return True
+    return any(
         (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None or _of_several(word) is not None
         for word in words_of(text)
     )

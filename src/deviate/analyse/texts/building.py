@@ -69,19 +69,23 @@ def _is_made_text(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return bool(units[0].returns) and all(_is_written(result, home) for result, home in units[0].returns)
 
 
-def _is_written(expr: ast.expr, scope: Scope) -> bool:
-    """Whether an expression, or all that a name of the function is assigned, is a text by its form."""
+def _is_written(expr: ast.expr, scope: Scope, names: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression, or all that a name of the function is assigned, is a text by its form.
+
+    What a name adds to itself is one if the rest is; `names` are those that are looked at already.
+    """
     if isinstance(expr, ast.Name):
         assigned = [binding for binding in local_bindings(expr.id, scope) if binding.kind == "assign"]
-        return bool(assigned) and all(
+        return expr.id in names or (bool(assigned) and all(
             not isinstance(binding.value, (ast.Name, type(None))) and not binding.path
-            and _is_written(binding.value, binding.scope)
+            and _is_written(binding.value, binding.scope, names | {expr.id})
             for binding in assigned
-        )  # fmt: skip
+        ))  # fmt: skip
     if isinstance(expr, ast.BinOp):
-        return _is_written(expr.left, scope) or (isinstance(expr.op, ast.Add) and _is_written(expr.right, scope))
+        left = _is_written(expr.left, scope, names)
+        return left or (isinstance(expr.op, ast.Add) and _is_written(expr.right, scope, names))
     if isinstance(expr, ast.IfExp):
-        return _is_written(expr.body, scope) and _is_written(expr.orelse, scope)
+        return _is_written(expr.body, scope, names) and _is_written(expr.orelse, scope, names)
     if isinstance(expr, ast.Call):
         return called_name(expr) in {"str", "format", "join", "dumps"}
     return isinstance(expr, ast.JoinedStr) or (isinstance(expr, ast.Constant) and isinstance(expr.value, str))

@@ -72,6 +72,7 @@ NO_METRICS = {
         "writer.add_scalar('a', learn_rate)\nlearn_rate *= float(loss)",
         "learn_rate = 1",
     ),
+    "a value out of bounds": ("if torch.max(loss) > 1.0:\n    print('max value', torch.max(loss))", ""),
     "the name of a group": ("print('group', loss_computer.group_name(i))", "loss_computer = make()"),
     "a setting that holds a word of a metric": (
         "print('accumulating', self_args.gradient_steps, config.train.gradient_accumulation)",
@@ -241,3 +242,32 @@ def test_a_mean_and_the_mean_of_the_reciprocals_are_two_metrics(tmp_path):
     )
     metrics = analyse(tmp_path, train=looped(report, before)).metrics
     assert [metric.name for metric in metrics if metric.selected] == ["Mean rank", "mean reciprocal rank"]
+
+
+NAMED = {
+    "by the same word in text and variable": (
+        "outside.hr = outside.Share('x')\nbest_hr = outside.hr\nprint('HR = %.4f' % best_hr, 'd = %.1f' % outside.d)",
+        {"best_hr"},
+    ),
+    "by a tag that a tracker is given": (
+        "epoch_hits = outside.Hits('x')\nwriter.add_scalar('val/_hits@10', epoch_hits[0])",
+        {"epoch_hits[0]"},
+    ),
+    "as taken over all classes": (
+        "micro_p, part_p = outside.both('x')\nprint('micro_p', micro_p, 'part_p', part_p)",
+        {"micro_p"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("report", "found"), NAMED.values(), ids=NAMED.keys())
+def test_a_value_of_unknown_origin_is_a_metric_where_it_is_named_so(tmp_path, report, found):
+    assert set(names(analyse(tmp_path, train=looped(report, "import outside")))) == found
+
+
+def test_texts_that_names_add_to_each_other_are_read(tmp_path):
+    before = (
+        "def lines(loss):\n    text = 'loss'\n    other = text + '!'\n    text = other + ': '\n"
+        "    text = text + '%.3f' % loss\n    return text\n"
+    )
+    assert set(names(analyse(tmp_path, train=looped("line = lines(loss.item())\nprint(line)", before)))) == {"loss"}
