@@ -138,7 +138,7 @@ def mapping(position: int) -> Reader:
 def filled_mappings(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
     """Read the arguments that are mappings which the program fills, by what is known of them or by their names."""
     parts: list[Part] = []
-    for expr in call.args:
+    for expr in (*call.args, *(key.value for key in call.keywords)):
         if isinstance(expr, (ast.Name, ast.Dict, ast.DictComp)):
             value = flow.value(expr, scope)
             is_named = any(word in dotted_text(expr) for word in ("metric", "stat", "result", "loss", "log", "score"))

@@ -23,6 +23,16 @@ def is_converted(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Call) and called_name(value) == "str" and len(value.args) == 1
 
 
+def cut_text(expr: ast.Subscript) -> ast.expr | None:
+    """Return the text that the beginning of a text is taken of: ``str(left).split(".")[0]``, ``str(left)[:7]``."""
+    cut = expr.value
+    if isinstance(cut, ast.Call) and called_name(cut) in {"split", "partition"} and isinstance(cut.func, ast.Attribute):
+        cut = cut.func.value
+    elif not isinstance(expr.slice, ast.Slice):
+        return None
+    return cut if is_converted(cut) else None
+
+
 def is_own_method(value: ast.expr, expr: ast.expr) -> bool:
     """Whether a name is given the result of a method of its own: ``text = text.strip()``."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):

@@ -42,3 +42,22 @@ MESSAGES = {
 def test_a_message_may_be_filled_otherwise_than_by_percent(tmp_path: Path, report: str) -> None:
     (metric,) = analyse(tmp_path, train=looped(report, before="from loguru import logger as log\n")).metrics
     assert (metric.name, metric.variable, metric.selected) == ("loss", "loss", True)
+
+
+KEYED = {
+    "a mapping that a logger writes": "logger.write({'gap': loss.item(), 'steps': i})",
+    "mappings under keywords": "stats.log_stats(stats_meta={'epoch': epoch}, train_stats={'gap': loss.item()})",
+}
+
+
+@pytest.mark.parametrize("report", KEYED.values(), ids=KEYED.keys())
+def test_a_function_named_like_a_report_takes_mappings(tmp_path: Path, report: str) -> None:
+    (metric,) = analyse(tmp_path, train=looped(report, before="from library import logger, stats\n")).metrics
+    assert (metric.name, metric.variable, metric.selected) == ("gap", "loss", True)
+
+
+@pytest.mark.parametrize("cut", ["split('.')[0]", "partition('.')[0]"])
+def test_the_beginning_of_a_text_is_of_its_value(tmp_path: Path, cut: str) -> None:
+    report = f"print('left', str((time.time() - began) * i).{cut})"
+    (metric,) = analyse(tmp_path, train=looped(report, before="began = time.time()\n")).metrics
+    assert (metric.expression, metric.capture.how, metric.selected) == ("(time.time() - began) * i", "value", True)
