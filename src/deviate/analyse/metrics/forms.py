@@ -8,7 +8,7 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
-from deviate.analyse.naming.words import is_settings_name
+from deviate.analyse.naming.words import is_counting, is_settings_name, words_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
@@ -36,9 +36,32 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     """Whether format, sink or form of the expression say that it is one number."""
     if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
         return True
-    if _is_meter(flow.resolved(reported.expr, reported.scope)):
+    if _is_meter(flow.resolved(reported.expr, reported.scope)) or is_best(reported):
         return True
     return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
+
+
+def is_best(reported: ReportedValue) -> bool:
+    """Whether a value named so is kept where it compares with the one before: ``if x < self.best: self.best = x``."""
+    text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute)) else ""
+    words = words_of(text.rpartition(".")[2])
+    if "best" not in words or is_counting(text.rpartition(".")[2]):
+        return False
+    if isinstance(reported.expr, ast.Name):
+        given = [binding.nesting for binding in bindings_of(reported.expr.id, reported.scope)]
+    else:
+        stores = (store for unit in reported.scope.module.units for store in unit.stores)
+        given = [store.nesting for store in stores if text_of(store.target) == text]
+    return any(_compares(node.test, text) for nesting in given for node, _ in enclosing_branches(nesting))
+
+
+def _compares(test: ast.expr, text: str) -> bool:
+    orders = (ast.Lt, ast.Gt, ast.LtE, ast.GtE)
+    return any(
+        isinstance(node, ast.Compare) and isinstance(node.ops[0], orders)
+        and text in (text_of(node.left), text_of(node.comparators[0]))
+        for node in ast.walk(test)
+    )  # fmt: skip
 
 
 def _is_meter(value: Value) -> bool:

@@ -12,6 +12,7 @@ from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Value
 from deviate.analyse.metrics.forms import (
     NUMERIC_SPEC,
+    is_best,
     is_item,
     is_item_of_report,
     is_list_of_samples,
@@ -229,7 +230,7 @@ def _by_words(
     is_plain = number or is_said or not value.has(From.OBJECT, From.DATA)
     by_share = _names_quality(last) and is_share(flow, reported.expr, reported.scope)
     by_text = by_text and (number or is_named_item(reported))
-    if (by_name and is_plain) or by_text or by_share or is_said_so:
+    if (by_name and is_plain) or by_text or by_share or is_said_so or is_best(reported):
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
     if sink in _TRACKERS and (reported.tag or reported.label is not None) and not value.has(From.SETTING, From.TEXT):

@@ -271,3 +271,23 @@ def test_texts_that_names_add_to_each_other_are_read(tmp_path):
         "    text = text + '%.3f' % loss\n    return text\n"
     )
     assert set(names(analyse(tmp_path, train=looped("line = lines(loss.item())\nprint(line)", before)))) == {"loss"}
+
+
+KEEPER = """
+class Keeper:
+    def __init__(self):
+        self.best, self.best_epoch = 9, 0
+    def after(self, record, epoch):
+        if record < self.best:
+            self.best = record
+            self.best_epoch = epoch
+        print(f'at epoch {self.best_epoch} the value was {self.best}')
+"""
+
+
+def test_what_is_kept_as_the_best_is_a_number(tmp_path):
+    before = f"{KEEPER}keeper = Keeper()\nrecords = [outside(x) for x in 'abc']\nlast_best = best = records[0]\n"
+    report = (
+        "keeper.after(records[i], epoch)\nif records[i] > best:\n    best = records[i]\nprint('at', best, last_best)"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"self.best", "best"}
