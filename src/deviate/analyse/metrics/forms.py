@@ -76,7 +76,13 @@ def _is_number_by_form(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         name = called_name(node)
         return name in _NUMBER_CALLS or (isinstance(node.func, ast.Attribute) and name in _NUMBER_METHODS)
-    return isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"}
+    return _is_latest(node) or (isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"})
+
+
+def _is_latest(node: ast.expr) -> bool:
+    """``history["loss"][-1]``: the last of what is kept under a key."""
+    is_last = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.UnaryOp)
+    return is_last and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript)
 
 
 def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...], depth: int) -> bool:

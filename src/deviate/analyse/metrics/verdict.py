@@ -39,7 +39,7 @@ from deviate.analyse.naming.words import (
     words_of,
 )
 from deviate.analyse.sinks.rows import TEXT_SINKS
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, dotted_text
 from deviate.analyse.texts.reported import ReportedValue
 
 #: What is given to these under a tag is a number that somebody wants to follow.
@@ -180,7 +180,7 @@ def _of_training(
     is_named_count = is_counting(last_name(variable)) and not reported.mapping and not is_exact
     if is_named_count and not is_sum and not is_metric_word(description) and not measured:
         return Verdict(reason="counter")
-    is_whole = reported.mapping and _names_samples(variable)
+    is_whole = reported.mapping and (_names_samples(variable) or _is_array(reported))
     if sink in _FILES and not has_metric_name and (is_whole or _last_word(variable) in _PREDICTIONS):
         return Verdict(reason="identifier")
     if reported.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:
@@ -199,6 +199,12 @@ def _of_training(
         + 0.05 * (sink not in TEXT_SINKS)
     )
     return Verdict(confidence, _origin_words(value, meaning), meaning)
+
+
+def _is_array(reported: ReportedValue) -> bool:
+    """Whether a table is made of what a library puts together: ``DataFrame(np.append(dates, values))``."""
+    node = reported.expr
+    return isinstance(node, ast.Call) and dotted_text(node.func).partition(".")[0] in {"np", "numpy", "torch", "jnp"}
 
 
 def _by_words(

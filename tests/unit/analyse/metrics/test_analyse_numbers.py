@@ -37,6 +37,7 @@ GIVEN = {
         "value, _ = both(loss)\nprint(epoch, value)",
         "def both(x):\n    total = 0\n    total += x.item()\n    return total / 4, x",
     ),
+    "the last one under a key": ("kept['z'].append(loss.item())\nprint(epoch, kept['z'][-1])", "kept = {'z': []}"),
     "an item": ("kept['value'] = loss.mean().item()\nprint(epoch, kept['value'])", "kept = {}"),
 }
 
@@ -64,6 +65,10 @@ NO_METRICS = {
     "what the model gives, in a table": (
         "pd.DataFrame(model(x).detach()).to_csv('forecast.csv')",
         "import pandas as pd",
+    ),
+    "an array, in a table": (
+        "pd.DataFrame(np.append(x, model(x).detach(), axis=1)).to_csv('forecast.csv')",
+        "import numpy as np\nimport pandas as pd",
     ),
     "probabilities in a file": ("probs = model(x)\njson.dump({'probs': probs}, open('a', 'w'))", "import json"),
     "how a tensor is": ("print('grad', loss.requires_grad)", ""),
