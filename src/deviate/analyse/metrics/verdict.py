@@ -232,11 +232,11 @@ def _by_words(
     number = is_number(flow, reported, sink)
     # The text says that it is what the variable's last word says: ``print("F1:", f1)``.
     is_said = is_metric_word(words_before(reported)) and is_metric_word(_last_word(variable))
-    is_said_so = _says_same(reported, last) and _DECIMALS.search(reported.spec) is not None
     is_plain = number or is_said or not value.has(From.OBJECT, From.DATA)
-    by_share = _names_quality(last) and is_share(flow, reported.expr, reported.scope)
-    by_text = by_text and (number or is_named_item(reported))
-    if (by_name and is_plain) or by_text or by_share or is_said_so or is_best(reported):
+    is_exact = _says_same(reported, last) and _DECIMALS.search(reported.spec) is not None
+    is_shared = _names_quality(last) and is_share(flow, reported.expr, reported.scope)
+    by_form = is_exact or is_shared or is_best(reported)
+    if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or by_form:
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
     if sink in _TRACKERS and (reported.tag or reported.label is not None) and not value.has(From.SETTING, From.TEXT):
