@@ -31,6 +31,8 @@ def attribute_value(flow: Evaluator, node: ast.Attribute, scope: Scope) -> Value
         return _with_updates(base, join(values))
     if isinstance(node.value, ast.Attribute) and node.value.attr == "state" and node.attr in _OF_STATE:
         return Value(frozenset({From.LIVE}))
+    if node.attr == "data" and base.has(From.LIVE) and not base.refs:
+        return base  # of a tensor, whatever classes of the project keep under this name
     by_name = attribute_of(base, node.attr)
     if by_name is not None:
         return by_name

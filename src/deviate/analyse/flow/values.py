@@ -201,7 +201,12 @@ def item_of(value: Value, position: int) -> Value:
 
 
 def subtract(left: Value, right: Value) -> Value:
-    """Evaluate a difference: two clock readings give a duration."""
+    """Evaluate a difference: two clock readings give a duration.
+
+    Nothing is known yet of a name that the difference is given to: ``t = time() - t``.
+    """
+    if left.plain() == {From.CLOCK} and right is NOTHING:
+        return of(From.DURATION)
     if (left.has(From.CLOCK) and right.has(From.CLOCK, From.UNKNOWN)) or right.has(From.CLOCK):
         return Value(frozenset({From.DURATION, *left.params(), *right.params()}))
     return mixed((left, right))

@@ -12,7 +12,7 @@ from deviate.analyse.flow.values import External, Instance
 from deviate.analyse.frameworks.logged import framework_capture, key_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.source.index import ClassScope, Unit, only_binding
-from deviate.analyse.source.syntax import called_name, dotted_text, span_of
+from deviate.analyse.source.syntax import called_name, dotted_text, span_of, text_of
 from deviate.analyse.texts.reported import ReportedValue
 from deviate.experiment import Capture
 
@@ -117,12 +117,20 @@ def _library_meter(flow: Evaluator, reported: ReportedValue, report: Report, lab
 def _beside(reported: ReportedValue, report: Report, reads: str, label: str) -> Capture | None:
     """Record an object's number when the reporting call evaluates one of its arguments."""
     base = _inner_meter(reported.expr)
-    name = dotted_text(base)
+    name = _place_of(base)
     if not name or reported.scope.module is not report.scope.module:
         return None
     expr = _evaluated_expression(reported, report, base)
     span = span_of(expr, report.scope.module) if expr is not None else None
     return Capture(how="beside", span=span, beside=name, reads=reads, label=label) if span else None
+
+
+def _place_of(base: ast.expr) -> str:
+    """Return the text of a name, an attribute, or an item under a written key: ``meters["loss"]``; else nothing."""
+    node = base
+    while isinstance(node, ast.Attribute) or (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)):
+        node = node.value
+    return text_of(base) if isinstance(node, ast.Name) else ""
 
 
 def _evaluated_expression(reported: ReportedValue, report: Report, base: ast.expr) -> ast.expr | None:

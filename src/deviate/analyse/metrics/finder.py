@@ -18,7 +18,7 @@ from deviate.analyse.frameworks.logged import is_framework_logged, is_read_back
 from deviate.analyse.loops.phases import Phases
 from deviate.analyse.metrics.capture import capture_of
 from deviate.analyse.metrics.finding import Finding, hints_of, metric_of, where
-from deviate.analyse.metrics.forms import is_record_of_sample
+from deviate.analyse.metrics.forms import is_checked, is_record_of_sample
 from deviate.analyse.metrics.merging import merge
 from deviate.analyse.metrics.names import (
     continues,
@@ -60,7 +60,7 @@ class MetricFinder:
         for report in self.reports.collected:
             earlier = last = ""
             roots = [(reported, root_of(self.flow, reported)) for reported in report.values]
-            if is_record_of_sample(report):
+            if is_record_of_sample(report, [variable for _, variable in roots]):
                 for _, variable in roots:
                     self._reject(report, variable, "identifier")
                 continue
@@ -158,7 +158,7 @@ class MetricFinder:
         if verdict.meaning == UNNAMED and (meaning := meaning_of(name)) is not None:
             verdict = replace(verdict, meaning=meaning)
         finding = Finding(reported, report, verdict, variable, name, capture, verdict.confidence)
-        finding.alarm = is_alarm(report.nesting)
+        finding.alarm = is_alarm(report.nesting) or is_checked(reported, report.nesting)
         finding.switches = switches(self.flow, report.nesting, report.scope)
         return finding
 

@@ -8,11 +8,11 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
-from deviate.analyse.naming.words import is_settings_name
+from deviate.analyse.naming.words import is_counting, is_settings_name, words_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
-from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of, only_binding
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of
 from deviate.analyse.texts.reported import ReportedValue
 
 #: Format specifications of numbers.
@@ -36,9 +36,32 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     """Whether format, sink or form of the expression say that it is one number."""
     if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
         return True
-    if _is_meter(flow.resolved(reported.expr, reported.scope)):
+    if _is_meter(flow.resolved(reported.expr, reported.scope)) or is_best(reported):
         return True
     return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
+
+
+def is_best(reported: ReportedValue) -> bool:
+    """Whether a value named so is kept where it compares with the one before: ``if x < self.best: self.best = x``."""
+    text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute)) else ""
+    words = words_of(text.rpartition(".")[2])
+    if "best" not in words or is_counting(text.rpartition(".")[2]):
+        return False
+    if isinstance(reported.expr, ast.Name):
+        given = [binding.nesting for binding in bindings_of(reported.expr.id, reported.scope)]
+    else:
+        stores = (store for unit in reported.scope.module.units for store in unit.stores)
+        given = [store.nesting for store in stores if text_of(store.target) == text]
+    return any(_compares(node.test, text) for nesting in given for node, _ in enclosing_branches(nesting))
+
+
+def _compares(test: ast.expr, text: str) -> bool:
+    orders = (ast.Lt, ast.Gt, ast.LtE, ast.GtE)
+    return any(
+        isinstance(node, ast.Compare) and isinstance(node.ops[0], orders)
+        and text in (text_of(node.left), text_of(node.comparators[0]))
+        for node in ast.walk(test)
+    )  # fmt: skip
 
 
 def _is_meter(value: Value) -> bool:
@@ -53,7 +76,13 @@ def _is_number_by_form(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         name = called_name(node)
         return name in _NUMBER_CALLS or (isinstance(node.func, ast.Attribute) and name in _NUMBER_METHODS)
-    return isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"}
+    return _is_latest(node) or (isinstance(node, ast.Attribute) and node.attr in {"avg", "val", "global_avg", "mean"})
+
+
+def _is_latest(node: ast.expr) -> bool:
+    """``history["loss"][-1]``: the last of what is kept under a key."""
+    is_last = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.UnaryOp)
+    return is_last and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript)
 
 
 def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...], depth: int) -> bool:
@@ -92,6 +121,29 @@ def _bindings_of_number(node: ast.Name | ast.Subscript, scope: Scope) -> list[Bi
     if any(binding.kind not in {"assign", "aug"} for binding in bindings):
         return []
     return [binding for binding in bindings if not isinstance(binding.value, ast.Constant)]
+
+
+def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...] = (), depth: int = 0) -> bool:
+    """Whether a value, or what a name or a function gives for it, is one quantity by another."""
+    if depth > MAX_DEPTH:
+        return False
+    if path and isinstance(node, (ast.Tuple, ast.List)):
+        return path[0] < len(node.elts) and is_share(flow, node.elts[path[0]], scope, path[1:], depth + 1)
+    if isinstance(node, ast.BinOp):
+        return any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div) for part in ast.walk(node))
+    if isinstance(node, ast.Subscript):
+        return is_share(flow, node.value, scope, path, depth + 1)
+    sources: list[tuple[ast.expr, Scope, tuple[int, ...]]] = []
+    if isinstance(node, ast.Name):
+        bindings = bindings_of(node.id, scope)
+        given = [binding for binding in bindings if binding.kind == "assign" and binding.value is not None]
+        sources = [(one.value, one.scope, (*one.path, *path)) for one in given if one.value is not None]
+    elif isinstance(node, ast.Call) and called_name(node) in _NUMBER_CALLS and node.args:
+        sources = [(node.args[0], scope, path)]
+    elif isinstance(node, ast.Call):
+        units = [ref for ref in flow.value(node.func, scope).refs if isinstance(ref, Unit)]
+        sources = [(result, home, path) for unit in units for result, home in unit.returns]
+    return any(is_share(flow, value, home, way, depth + 1) for value, home, way in sources)
 
 
 def is_slice_of_mappings(flow: Evaluator, reported: ReportedValue) -> bool:
@@ -134,6 +186,14 @@ _MAPPINGS = re.compile(r"log|metric|stat|result|summar|score|loss|histor|record|
 def is_item(reported: ReportedValue) -> bool:
     """Whether the value is the second variable of a loop over a mapping's items."""
     return _items_source(reported) is not None
+
+
+def is_named_item(reported: ReportedValue) -> bool:
+    """Whether a value is what a mapping that holds no settings has under a written key: ``result["micro_p"]``."""
+    node = reported.expr
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant):
+        return False
+    return isinstance(node.slice.value, str) and _MAPPINGS.search(dotted_text(node.value)) is not None
 
 
 def is_item_of_report(reported: ReportedValue) -> bool:
@@ -190,6 +250,8 @@ def statistic_of(expr: ast.expr) -> str:
             node = inner
         elif isinstance(node, ast.Attribute):
             return _STATISTICS.get(node.attr, "")
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.Constant):
+            return "reciprocal" if node.left.value == 1 else ""
         else:
             node = node.left if isinstance(node, ast.BinOp) else node.value
     return ""
@@ -207,7 +269,34 @@ _SAMPLE_KEY = re.compile(
 )
 
 
-def is_record_of_sample(report: Report) -> bool:
-    """Whether a report writes what was predicted for one sample: ``{"image_id": ..., "score": ...}``."""
+_EXTREMES = {"min", "max", "amin", "amax"}
+
+
+def is_checked(reported: ReportedValue, nesting: Nesting | None) -> bool:
+    """Whether a value is shown only where it is out of bounds: ``if torch.max(y) > 1.0: print(torch.max(y))``."""
+    node, _ = next(enclosing_branches(nesting), (None, ""))
+    if node is None or not isinstance(node.test, ast.Compare):
+        return False
+    if not isinstance(reported.expr, ast.Call) or called_name(reported.expr) not in _EXTREMES:
+        return False
+    sides = [node.test.left, *node.test.comparators]
+    bounds = [side.operand if isinstance(side, ast.UnaryOp) else side for side in sides]
+    is_bounded = any(isinstance(bound, ast.Constant) for bound in bounds)
+    return is_bounded and text_of(reported.expr) in map(text_of, sides)
+
+
+#: Sides and corners of a box.
+_SIDES = {"left", "top", "right", "bottom", "xmin", "ymin", "xmax", "ymax", "x1", "y1", "x2", "y2"}
+
+
+def is_record_of_sample(report: Report, variables: list[str]) -> bool:
+    """Whether a report writes what was predicted for one sample: ``{"image_id": ..., "score": ...}``, or a box."""
     is_written = report.sink in {"json", "csv", "file", "kept"}
-    return is_written and any(_SAMPLE_KEY.search(reported.tag) for reported in report.values)
+    is_keyed = any(_SAMPLE_KEY.search(reported.tag) for reported in report.values)
+    return is_written and (is_keyed or len(_SIDES.intersection(variables)) > 2)
+
+
+def is_list_of_samples(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether a list holds such a record for each sample."""
+    element = flow.resolved(reported.expr, reported.scope).element if reported.mapping else None
+    return element is not None and any(map(_SAMPLE_KEY.search, element.keys))

@@ -12,14 +12,18 @@ from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Value
 from deviate.analyse.metrics.forms import (
     NUMERIC_SPEC,
+    is_best,
     is_item,
     is_item_of_report,
+    is_list_of_samples,
+    is_named_item,
     is_number,
     is_read_off_settings,
+    is_share,
     is_slice_of_mappings,
     joins_settings,
 )
-from deviate.analyse.metrics.names import text_name
+from deviate.analyse.metrics.names import text_name, words_before
 from deviate.analyse.naming.words import (
     UNNAMED,
     Meaning,
@@ -35,19 +39,25 @@ from deviate.analyse.naming.words import (
     words_of,
 )
 from deviate.analyse.sinks.rows import TEXT_SINKS
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, dotted_text
 from deviate.analyse.texts.reported import ReportedValue
 
 #: What is given to these under a tag is a number that somebody wants to follow.
 _TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
 #: Names of sums, which count only where they are sums of counts.
 _SUMS = {"total", "totals"}
+#: Functions that make one number of what was kept of each example.
+_AVERAGES = {"mean", "nanmean", "average"}
 #: A format that shows decimal places.
 _DECIMALS = re.compile(r"\.[1-9]\d*[feg]")
 _LISTS = word_lists(__file__)
 _SAMPLES = _LISTS["samples"]
 _IDENTIFIERS = _LISTS["identifiers"]
 _PICTURES = _LISTS["pictures"]
+_PREDICTIONS = _LISTS["predictions"]
+_FLAGS = _LISTS["flags"]
+#: Sinks that keep what was predicted, too.
+_FILES = {"json", "csv", "file", "kept"}
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,10 @@ def verdict_of(
         return Verdict(reason="identifier")
     if is_list(flow, reported.expr, reported.scope) if reported.mapping else is_slice_of_mappings(flow, reported):
         return Verdict(reason="identifier")
+    if last_name(variable) in _FLAGS:
+        return Verdict(reason="setting")
+    if sink in _FILES and is_list_of_samples(flow, reported):
+        return Verdict(reason="identifier")
     if joins_settings(flow, reported) or is_read_off_settings(flow, reported):
         return Verdict(reason="setting")
     if _last_word(variable) in _IDENTIFIERS:
@@ -96,10 +110,27 @@ def verdict_of(
 
 def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, variable: str, sink: str) -> bool:
     """Whether counts were made into what has the name of a quality: ``precision = hits / found``."""
+    is_averaged = isinstance(reported.expr, ast.Call) and called_name(reported.expr) in _AVERAGES
+    if not value.plain() <= {From.COUNT, From.TOTAL, From.CONSTANT} or not (value.has(From.COUNT) or is_averaged):
+        return False
     last = last_name(variable)
-    named = meaning_of(last) if is_metric_word(last) and not is_counting(last) else None
-    is_count = value.plain() <= {From.COUNT, From.TOTAL, From.CONSTANT} and value.has(From.COUNT)
-    return is_count and named is not None and named.kind == "quality" and is_number(flow, reported, sink)
+    if sink in _TRACKERS and is_metric_word(reported.tag) and _names_quality(reported.tag):
+        return True
+    is_strong = is_metric_word(last) and is_number(flow, reported, sink)
+    return _names_quality(last) and (is_strong or is_averaged or is_share(flow, reported.expr, reported.scope))
+
+
+def _says_same(reported: ReportedValue, name: str) -> bool:
+    """Whether text and variable are of one word that is a quality among other things: ``HR = %.4f`` of ``best_hr``."""
+    said = words_of(words_before(reported))[-1:]
+    return bool(said) and said == words_of(name)[-1:] and _names_quality(said[0])
+
+
+def _names_quality(name: str) -> bool:
+    """Whether a name is of a quality that is better higher or lower, be it by a word that also means other things."""
+    meaning = meaning_of(name) if not is_counting(name) else None
+    is_clear = meaning is not None and (meaning.direction is not None or is_metric_word(name))
+    return is_clear and meaning is not None and meaning.kind == "quality"
 
 
 def evaluated(flow: Evaluator, reported: ReportedValue) -> Value:
@@ -135,9 +166,9 @@ def reason_of(value: Value) -> Reason:
 def _of_training(
     flow: Evaluator, value: Value, reported: ReportedValue, variable: str, description: str, sink: str
 ) -> Verdict:
-    has_metric_name = (
-        is_metric_word(variable) or is_metric_word(description) or meaning_of(last_name(variable)) is not None
-    )
+    has_metric_name = is_metric_word(variable) or is_metric_word(description)
+    # What is drawn is data as often as it is a metric.
+    has_metric_name = has_metric_name or (sink != "figure" and meaning_of(last_name(variable)) is not None)
     if is_schedule(variable) or (is_schedule(description) and not is_metric_word(variable)):
         return Verdict(reason="setting")
     measured = value.has(From.DURATION) or (
@@ -149,6 +180,9 @@ def _of_training(
     is_named_count = is_counting(last_name(variable)) and not reported.mapping and not is_exact
     if is_named_count and not is_sum and not is_metric_word(description) and not measured:
         return Verdict(reason="counter")
+    is_whole = reported.mapping and (_names_samples(variable) or _is_array(reported))
+    if sink in _FILES and not has_metric_name and (is_whole or _last_word(variable) in _PREDICTIONS):
+        return Verdict(reason="identifier")
     if reported.mapping and words_of(last_name(variable))[-1:] in {("ckpt",), ("checkpoint",), ("state",)}:
         return Verdict(reason="identifier")
     if not reported.mapping and not has_metric_name:
@@ -165,6 +199,12 @@ def _of_training(
         + 0.05 * (sink not in TEXT_SINKS)
     )
     return Verdict(confidence, _origin_words(value, meaning), meaning)
+
+
+def _is_array(reported: ReportedValue) -> bool:
+    """Whether a table is made of what a library puts together: ``DataFrame(np.append(dates, values))``."""
+    node = reported.expr
+    return isinstance(node, ast.Call) and dotted_text(node.func).partition(".")[0] in {"np", "numpy", "torch", "jnp"}
 
 
 def _by_words(
@@ -184,12 +224,19 @@ def _by_words(
         return Verdict(reason="identifier")
     if is_item(reported) and (meaning_of(description) or is_item_of_report(reported)):
         return Verdict(0.45, "an item of a mapping of values", _meaning(value, variable, description))
-    if is_counting(last) or _is_count_word(last):
+    is_tagged = sink in _TRACKERS and is_metric_word(reported.tag)
+    if (is_counting(last) or _is_count_word(last)) and not is_tagged:
         return Verdict(reason="counter" if is_counting(last) else "constant")
     by_name = is_metric_word(variable)
     by_text = is_metric_word(description) or (sink not in TEXT_SINKS and meaning_of(reported.tag) is not None)
     number = is_number(flow, reported, sink)
-    if (by_name and (number or not value.has(From.OBJECT, From.DATA))) or (by_text and number):
+    # The text says that it is what the variable's last word says: ``print("F1:", f1)``.
+    is_said = is_metric_word(words_before(reported)) and is_metric_word(_last_word(variable))
+    is_plain = number or is_said or not value.has(From.OBJECT, From.DATA)
+    is_exact = _says_same(reported, last) and _DECIMALS.search(reported.spec) is not None
+    is_shared = _names_quality(last) and is_share(flow, reported.expr, reported.scope)
+    by_form = is_exact or is_shared or is_best(reported)
+    if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or by_form:
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
     if sink in _TRACKERS and (reported.tag or reported.label is not None) and not value.has(From.SETTING, From.TEXT):

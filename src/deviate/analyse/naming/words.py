@@ -62,8 +62,10 @@ _HIGHER_RATES = re.compile(r"(per|/)[ _]?(s|sec|second)\b|(it|its|iters?|steps?|
                            r"steps?|frames?)_s(ec)?(_|\b)")  # fmt: skip
 _TIME_SPENT = re.compile(r"\b(time[ _-]?(cost|lost|spent|used)|cost[ _-]?time)\b")
 _CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
+#: Over all examples or classes: ``micro_p``.
+_AVERAGED = re.compile(r"(?<![a-z0-9])(micro|macro|weighted)[ _-]?[prf](?![a-z])")
 #: Retrieval: ``hits@10``, ``HR@5``, the mean rank.
-_AT_RANK = re.compile(r"\b(hits?|hr|h|p|r|map|ndcg|acc|top)[ _]?@[ _]?\d*")
+_AT_RANK = re.compile(r"(?<![a-z0-9])(hits?|hr|h|p|r|map|ndcg|acc|top)[ _]?@[ _]?\d*")
 _MEAN_RANK = re.compile(r"\bmean[ _-]?rank\b")
 #: Mean average precision: in lower case it may be any map.
 _MEAN_PRECISION = re.compile(r"(^|[^A-Za-z])m?AP([^A-Za-z]|$)|(^|[^A-Za-z])MAP([^A-Za-z]|$)")
@@ -71,6 +73,7 @@ _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
 #: What mixed precision multiplies the loss by is none.
 _LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
+_LEARN_RATE = re.compile(r"\blearn[ _-]?rate")
 _EPISODE_LENGTH = re.compile(r"(\b|test|train|eval|mean|avg|average|[_/])ep(isode|isodic|s)?[_ /]?len(gth)?s?\b")
 
 
@@ -103,7 +106,7 @@ def meaning_of(text: str) -> Meaning | None:
         return UNNAMED
     if _WIN_RATE.search(text.lower()):
         return Meaning("quality", "higher")
-    if _AT_RANK.search(text.lower()):
+    if _AT_RANK.search(text.lower()) or _AVERAGED.search(text.lower()):
         return Meaning("quality", "higher")
     if _MEAN_RANK.search(text.lower()):
         return Meaning("quality", "lower")
@@ -111,7 +114,7 @@ def meaning_of(text: str) -> Meaning | None:
         return Meaning("loss", "lower")
     strong = weak = None
     for word in words_of(text):
-        meaning = _MEANINGS.get(word) or _compound(word)
+        meaning = _MEANINGS.get(word) or _compound(word) or _of_several(word)
         if meaning is not None:
             if word in _WEAK:
                 weak = meaning
@@ -134,6 +137,13 @@ def _compound(word: str) -> Meaning | None:
     )
 
 
+def _of_several(word: str) -> Meaning | None:
+    """``precisions``, of a word that means a metric by itself."""
+    single = word[:-1] if word.endswith("s") and len(word) > 3 else ""
+    meaning = _MEANINGS.get(single) if single not in _WEAK else None
+    return meaning if meaning is not None and meaning.direction is not None else None
+
+
 def is_episode_length(text: str) -> bool:
     """Whether a text names the length of an episode."""
     return _EPISODE_LENGTH.search(text.lower()) is not None
@@ -141,10 +151,14 @@ def is_episode_length(text: str) -> bool:
 
 def is_metric_word(text: str) -> bool:
     """Whether a text names a metric by itself, without evidence from the value."""
-    if _AT_RANK.search(text.lower()) or _MEAN_RANK.search(text.lower()) or _MEAN_PRECISION.search(text):
+    lower = text.lower()
+    if _AVERAGED.search(lower) or is_episode_length(text):
         return True
-    return is_episode_length(text) or any(
-        (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None for word in words_of(text)
+    if _AT_RANK.search(lower) or _MEAN_RANK.search(lower) or _MEAN_PRECISION.search(text):
+        return True
+    return any(
+        (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None or _of_several(word) is not None
+        for word in words_of(text)
     )
 
 
@@ -157,7 +171,8 @@ def is_counting(text: str) -> bool:
     """Whether a name counts something and names no metric."""
     words = words_of(without_unit(text))
     # ``nt``, ``nb``: a number of targets, of batches.
-    counts = any(word in _COUNTING for word in words) or (len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])))
+    is_number_of = len(words) > 0 and bool(_NUMBER_OF.fullmatch(words[0])) and words[-1] not in _MEANINGS
+    counts = any(word in _COUNTING for word in words) or is_number_of
     counts = counts or (len(words) > 0 and words[-1] in _COUNTING_LAST)
     return counts and not is_metric_word(text)
 
@@ -177,8 +192,8 @@ def is_settings_name(name: str) -> bool:
 
 def is_schedule(text: str) -> bool:
     """Whether a name is of a learning rate or another schedule."""
-    words = words_of(text)
-    return any(word in _SCHEDULE for word in words) and not is_metric_word(text)
+    is_named = any(word in _SCHEDULE for word in words_of(text)) or _LEARN_RATE.search(text.lower()) is not None
+    return is_named and not is_metric_word(text)
 
 
 def split_of(text: str) -> str:

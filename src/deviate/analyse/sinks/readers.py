@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from deviate.analyse.flow.values import From
 from deviate.analyse.naming.words import word_lists
 from deviate.analyse.source.index import Scope, local_bindings
 from deviate.analyse.source.syntax import called_name, dotted_text
-from deviate.analyse.texts.building import is_list, is_textual
+from deviate.analyse.texts.building import format_text, is_list, is_textual
 from deviate.analyse.texts.parts import tag_of, tagged, take_apart
 from deviate.analyse.texts.reported import Part, ReportedValue, as_mapping, change_values, with_label
 
@@ -24,7 +25,8 @@ BY_NAME = 99
 _NO_VALUES = word_lists(__file__)["arguments that are no values"]
 #: Functions that make an array of a list.
 _ARRAYS = {"array", "asarray", "tensor", "as_tensor", "Tensor", "FloatTensor", "DoubleTensor"}
-_MAX_TABLE_DEPTH = 12
+#: A field of ``%``; not a percent sign after a number in braces.
+_PERCENT = re.compile(r"%[-+#0]*(\*|\d+)?(\.(\*|\d+))?[hlL]?[diouxXeEfFgGcrsa]")
 
 
 def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
@@ -48,17 +50,29 @@ def first_text(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | No
 
 
 def message(start: int = 0) -> Reader:
-    """Read ``info(message, *values)``: the message is formatted by ``%`` with the values."""
+    """Read ``info(message, *values)``: the message is formatted by ``%`` with the values, or in braces."""
 
     def read(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:
         args = call.args[start:]
         if len(args) < 2:
             return take_apart(flow, args[0], scope) if args else []
+        text = format_text(flow, args[0], scope)
+        if text is not None and _PERCENT.search(text) is None:
+            return _filled(flow, call, args, scope)
         right = args[1] if len(args) == 2 and isinstance(args[1], ast.Dict) else ast.Tuple(args[1:], ast.Load())
         formatted = ast.BinOp(args[0], ast.Mod(), ast.copy_location(right, args[1]))
         return take_apart(flow, ast.copy_location(formatted, args[0]), scope)
 
     return read
+
+
+def _filled(flow: Evaluator, call: ast.Call, args: list[ast.expr], scope: Scope) -> list[Part]:
+    """Read a message whose fields stand in braces, or that has none, and the values that a logger puts there."""
+    formatted = ast.Call(ast.Attribute(args[0], "format", ast.Load()), args[1:], call.keywords)
+    parts = take_apart(flow, ast.copy_location(formatted, call), scope)
+    if any(isinstance(part, ReportedValue) for part in parts):
+        return parts
+    return [part for arg in args for part in (*take_apart(flow, arg, scope), " ")]
 
 
 def with_tag(flow: Evaluator, tag: ast.expr | None, value: ast.expr, scope: Scope) -> list[Part]:
@@ -124,7 +138,7 @@ def mapping(position: int) -> Reader:
 def filled_mappings(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
     """Read the arguments that are mappings which the program fills, by what is known of them or by their names."""
     parts: list[Part] = []
-    for expr in call.args:
+    for expr in (*call.args, *(key.value for key in call.keywords)):
         if isinstance(expr, (ast.Name, ast.Dict, ast.DictComp)):
             value = flow.value(expr, scope)
             is_named = any(word in dotted_text(expr) for word in ("metric", "stat", "result", "loss", "log", "score"))

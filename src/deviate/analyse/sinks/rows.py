@@ -114,6 +114,11 @@ def _writes_file(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     return bool(_FILE.search(receiver_text(call))) or flow.value(receiver, scope).has(From.PATH)
 
 
+def _writes_mapping(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether what is written is no text: ``logger.write({"loss": loss})``."""
+    return len(call.args) == 1 and (isinstance(call.args[0], ast.Dict) or bool(flow.value(call.args[0], scope).keys))
+
+
 def _is_table(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
     """Whether the receiver is a table of a library, by its name or by what made it."""
     refs = flow.value(call.func.value, scope).refs if isinstance(call.func, ast.Attribute) else ()
@@ -172,6 +177,7 @@ SINKS = (
     Sink("csv", "writerow writerows", first_text),
     Sink("json", "dump", dumped, receiver=r"json$"),
     Sink("file", "write_text", file_text),
+    Sink("tracker", "write", mapping(0), receiver=r"(?i)log|track", when=_writes_mapping),
     Sink("file", "write writelines", file_text, when=_writes_file),
     Sink("file", "savez savez_compressed", named_lists),
     Sink("print", "add_row append_row", texts(), when=_is_table),

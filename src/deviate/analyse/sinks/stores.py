@@ -89,8 +89,15 @@ def _keeping(unit: Unit) -> Iterator[tuple[ast.expr, ast.expr | None, ast.expr, 
             yield holder, value.elts[0], value.elts[1], site.scope
         elif isinstance(value, ast.Dict) and len(value.keys) == 1 and value.keys[0] is not None:
             yield holder, value.keys[0], value.values[0], site.scope
+        elif isinstance(value, ast.Call) and called_name(value)[:1].isupper() and len(_given(value)) > 1:
+            yield holder, _given(value)[0], _given(value)[1], site.scope
         elif call.func.attr == "update" and isinstance(value, ast.Name):
             yield holder, None, value, site.scope
+
+
+def _given(made: ast.Call) -> list[ast.expr]:
+    """Return what an entry of a list is made of, its key first: ``Entry(name, value)``."""
+    return [*made.args, *(key.value for key in made.keywords)]
 
 
 def _last(value: ast.expr) -> ast.expr:

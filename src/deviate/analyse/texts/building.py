@@ -23,6 +23,16 @@ def is_converted(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Call) and called_name(value) == "str" and len(value.args) == 1
 
 
+def cut_text(expr: ast.Subscript) -> ast.expr | None:
+    """Return the text that the beginning of a text is taken of: ``str(left).split(".")[0]``, ``str(left)[:7]``."""
+    cut = expr.value
+    if isinstance(cut, ast.Call) and called_name(cut) in {"split", "partition"} and isinstance(cut.func, ast.Attribute):
+        cut = cut.func.value
+    elif not isinstance(expr.slice, ast.Slice):
+        return None
+    return cut if is_converted(cut) else None
+
+
 def is_own_method(value: ast.expr, expr: ast.expr) -> bool:
     """Whether a name is given the result of a method of its own: ``text = text.strip()``."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
@@ -72,20 +82,18 @@ def _is_made_text(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
 def _is_written(expr: ast.expr, scope: Scope, names: frozenset[str] = frozenset()) -> bool:
     """Whether an expression, or all that a name of the function is assigned, is a text by its form.
 
-    `names` are those that are being looked at: one that is made of itself is no text for that.
+    What a name adds to itself is one if the rest is; `names` are those that are looked at already.
     """
     if isinstance(expr, ast.Name):
-        if expr.id in names:
-            return False
         assigned = [binding for binding in local_bindings(expr.id, scope) if binding.kind == "assign"]
-        return bool(assigned) and all(
+        return expr.id in names or (bool(assigned) and all(
             not isinstance(binding.value, (ast.Name, type(None))) and not binding.path
             and _is_written(binding.value, binding.scope, names | {expr.id})
             for binding in assigned
-        )  # fmt: skip
+        ))  # fmt: skip
     if isinstance(expr, ast.BinOp):
-        sides = [expr.left, expr.right] if isinstance(expr.op, ast.Add) else [expr.left]
-        return any(_is_written(side, scope, names) for side in sides)
+        left = _is_written(expr.left, scope, names)
+        return left or (isinstance(expr.op, ast.Add) and _is_written(expr.right, scope, names))
     if isinstance(expr, ast.IfExp):
         return _is_written(expr.body, scope, names) and _is_written(expr.orelse, scope, names)
     if isinstance(expr, ast.Call):

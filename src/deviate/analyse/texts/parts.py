@@ -16,6 +16,7 @@ from deviate.analyse.texts.building import (
     TEXT_METHODS,
     bindings_within,
     builds,
+    cut_text,
     format_text,
     handed_on,
     is_converted,
@@ -77,6 +78,8 @@ def take_apart(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) ->
         return take_apart(flow, expr.value, scope, depth + 1)
     if isinstance(expr, (ast.Name, ast.Attribute)):
         return _named(flow, expr, scope, depth)
+    if isinstance(expr, ast.Subscript) and (text := cut_text(expr)) is not None:
+        return take_apart(flow, text, scope, depth + 1)
     return [ReportedValue(expr, scope)]
 
 

@@ -382,3 +382,14 @@ pearson = Pearson()
 """
     report = "train_r_epoch = pearson.result().numpy()\nprint('train_r: %.4f' % train_r_epoch)"
     assert "train_r_epoch" in {metric.variable for metric in analyse(tmp_path, train=looped(report, before)).metrics}
+
+
+def test_a_module_of_mxnet_trains_where_it_is_fitted(tmp_path):
+    train = """
+    import mxnet as mx
+
+    module = mx.mod.Module(symbol, context=mx.cpu())
+    module.fit(train_data, eval_data=held_out, eval_metric=["acc", "ce"], num_epoch=8)
+    """
+    loop = analyse(tmp_path, train=train).main_loop
+    assert (loop.kind, loop.line) == ("call", 5)

@@ -37,6 +37,7 @@ GIVEN = {
         "value, _ = both(loss)\nprint(epoch, value)",
         "def both(x):\n    total = 0\n    total += x.item()\n    return total / 4, x",
     ),
+    "the last one under a key": ("kept['z'].append(loss.item())\nprint(epoch, kept['z'][-1])", "kept = {'z': []}"),
     "an item": ("kept['value'] = loss.mean().item()\nprint(epoch, kept['value'])", "kept = {}"),
 }
 
@@ -52,6 +53,31 @@ NO_METRICS = {
         "import json\nrows = []",
     ),
     "a picture": ("wandb.log({'weights': wandb.Histogram(loss.detach())})", "import wandb"),
+    "the corners of boxes": (
+        "left, top, right = model(x)\nf.write('%s %s %s %s' % (float(loss), left, top, right))",
+        "f = open('boxes.txt', 'w')",
+    ),
+    "a list of predictions": (
+        "json.dump(found(float(loss)), open('a', 'w'))",
+        "import json\ndef found(x):\n    results = []\n    for i in range(3):\n        row = {}\n"
+        "        row['image_id'] = i\n        row['score'] = x\n        results.append(row)\n    return results",
+    ),
+    "what the model gives, in a table": (
+        "pd.DataFrame(model(x).detach()).to_csv('forecast.csv')",
+        "import pandas as pd",
+    ),
+    "an array, in a table": (
+        "pd.DataFrame(np.append(x, model(x).detach(), axis=1)).to_csv('forecast.csv')",
+        "import numpy as np\nimport pandas as pd",
+    ),
+    "probabilities in a file": ("probs = model(x)\njson.dump({'probs': probs}, open('a', 'w'))", "import json"),
+    "how a tensor is": ("print('grad', loss.requires_grad)", ""),
+    "a curve that may be of data": ("energy = model(x)\nplt.plot(energy)", "import matplotlib.pyplot as plt"),
+    "a learning rate that is called otherwise": (
+        "writer.add_scalar('a', learn_rate)\nlearn_rate *= float(loss)",
+        "learn_rate = 1",
+    ),
+    "a value out of bounds": ("if torch.max(loss) > 1.0:\n    print('max value', torch.max(loss))", ""),
     "the name of a group": ("print('group', loss_computer.group_name(i))", "loss_computer = make()"),
     "a setting that holds a word of a metric": (
         "print('accumulating', self_args.gradient_steps, config.train.gradient_accumulation)",
@@ -152,3 +178,121 @@ def test_a_value_that_is_stored_and_named_at_once_has_its_name(tmp_path):
 @pytest.mark.parametrize("report", ["print('loss {loss:.3f}'.format(**locals()))", "print('loss %(loss).3f' % vars())"])
 def test_a_format_of_all_names_reads_those_it_names(tmp_path, report):
     assert names(analyse(tmp_path, train=looped(report))) == {"loss": "beside"}
+
+
+def test_a_meter_kept_under_a_key_is_recorded_by_that_key(tmp_path):
+    before = "class Meter:\n    avg = 0.0\n    def update(self, x):\n        self.avg += x\nkept = {'fit': Meter()}\n"
+    report = "kept['fit'].update(loss.item())\nprint('loss {fit.avg:.3f}'.format(fit=kept['fit']))"
+    (metric,) = analyse(tmp_path, train=looped(report, before)).metrics
+    assert (metric.selected, metric.capture.beside, metric.capture.reads) == (True, "kept['fit']", "avg")
+
+
+SHARES = {
+    "of what a word may mean that means other things, too": (
+        "hits += 1\nap += 1\nprint('hit@1 %.3f, ap: %.3f' % (hits / (i + 1), ap / (i + 1)))",
+        "hits = ap = 0",
+        {"hits", "ap"},
+    ),
+    "that a function returns beside another": (
+        "em, rest = share(range(3), x)\nprint('em', em)",
+        "def share(rows, x):\n    right = 0\n    for row in rows:\n        right += 1\n    return 100.0 * right / 3, x",
+        {"em"},
+    ),
+    "one of a list of them": (
+        "recall = count / (i + 1)\nprint('Recall', recall[-1])\ncount += 1",
+        "count = 0",
+        {"recall"},
+    ),
+    "of ones and zeros": (
+        "hits[i].append(1.0)\nprint('Hits @%d: %.3f' % (i, np.mean(hits[i])))",
+        "import numpy as np\nhits = [[], [], []]",
+        {"hits[i]"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("report", "before", "found"), SHARES.values(), ids=SHARES.keys())
+def test_a_share_of_counts_is_known_by_its_form(tmp_path, report, before, found):
+    assert {name.removesuffix("[-1]") for name in names(analyse(tmp_path, train=looped(report, before)))} == found
+
+
+def test_what_a_function_outside_gives_is_a_metric_where_text_and_name_say_so(tmp_path):
+    before = "import outside\nresult, f1 = outside.Result('x'), outside.F1('x')"
+    report = "print('Micro precision: {}'.format(result['micro_p']), 'F1:', f1, 'loss function', outside.Loss('x'))"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"result['micro_p']", "f1"}
+
+
+def test_a_name_that_begins_with_a_letter_for_a_number_counts_nothing_where_it_ends_in_a_metric(tmp_path):
+    report = "nn_ap = loss.item()\nnb = loss.item()\nprint('ap', nn_ap, nb)"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"nn_ap"}
+
+
+def test_a_time_that_takes_the_name_of_its_start_is_a_time(tmp_path):
+    report = "spent = time.time()\nspent = time.time() - spent\nprint(epoch, spent)"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"spent"}
+
+
+def test_the_data_of_a_tensor_are_the_tensor_whatever_a_class_keeps_under_this_name(tmp_path):
+    before = "import os\nclass Files:\n    def __init__(self):\n        self.data = [os.path.join('a', 'b')]\n"
+    before += "files = Files()\ncriterion = torch.nn.MSELoss()"
+    report = "test_loss = criterion(model(x), y)\nprint('test', test_loss.data[0])"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"test_loss.data[0]"}
+
+
+def test_a_mean_and_the_mean_of_the_reciprocals_are_two_metrics(tmp_path):
+    before = "import numpy as np\nranks = []"
+    report = (
+        "ranks.append(loss.item())\n"
+        "print('Mean rank %.3f, mean reciprocal rank %.3f' % (np.mean(ranks), np.mean(1 / np.array(ranks))))"
+    )
+    metrics = analyse(tmp_path, train=looped(report, before)).metrics
+    assert [metric.name for metric in metrics if metric.selected] == ["Mean rank", "mean reciprocal rank"]
+
+
+NAMED = {
+    "by the same word in text and variable": (
+        "outside.hr = outside.Share('x')\nbest_hr = outside.hr\nprint('HR = %.4f' % best_hr, 'd = %.1f' % outside.d)",
+        {"best_hr"},
+    ),
+    "by a tag that a tracker is given": (
+        "epoch_hits = outside.Hits('x')\nwriter.add_scalar('val/_hits@10', epoch_hits[0])",
+        {"epoch_hits[0]"},
+    ),
+    "as taken over all classes": (
+        "micro_p, part_p = outside.both('x')\nprint('micro_p', micro_p, 'part_p', part_p)",
+        {"micro_p"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("report", "found"), NAMED.values(), ids=NAMED.keys())
+def test_a_value_of_unknown_origin_is_a_metric_where_it_is_named_so(tmp_path, report, found):
+    assert set(names(analyse(tmp_path, train=looped(report, "import outside")))) == found
+
+
+def test_texts_that_names_add_to_each_other_are_read(tmp_path):
+    before = (
+        "def lines(loss):\n    text = 'loss'\n    other = text + '!'\n    text = other + ': '\n"
+        "    text = text + '%.3f' % loss\n    return text\n"
+    )
+    assert set(names(analyse(tmp_path, train=looped("line = lines(loss.item())\nprint(line)", before)))) == {"loss"}
+
+
+KEEPER = """
+class Keeper:
+    def __init__(self):
+        self.best, self.best_epoch = 9, 0
+    def after(self, record, epoch):
+        if record < self.best:
+            self.best = record
+            self.best_epoch = epoch
+        print(f'at epoch {self.best_epoch} the value was {self.best}')
+"""
+
+
+def test_what_is_kept_as_the_best_is_a_number(tmp_path):
+    before = f"{KEEPER}keeper = Keeper()\nrecords = [outside(x) for x in 'abc']\nlast_best = best = records[0]\n"
+    report = (
+        "keeper.after(records[i], epoch)\nif records[i] > best:\n    best = records[i]\nprint('at', best, last_best)"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"self.best", "best"}

@@ -29,3 +29,35 @@ def test_a_row_whose_receiver_differs_is_passed_over(tmp_path: Path) -> None:
 def test_each_call_leads_to_its_rows_in_the_order_of_the_table() -> None:
     for call, sinks in rows.BY_CALL.items():
         assert sinks == [sink for sink in rows.SINKS if call in sink.calls.split()]
+
+
+MESSAGES = {
+    "fields in braces": "log.info('loss {:.3f} after {}', loss.item(), epoch)",
+    "fields in braces beside a percent sign": "log.info('loss {:.3f}%, {}', loss.item(), epoch)",
+    "no fields": "log.info('loss', loss.item())",
+}
+
+
+@pytest.mark.parametrize("report", MESSAGES.values(), ids=MESSAGES.keys())
+def test_a_message_may_be_filled_otherwise_than_by_percent(tmp_path: Path, report: str) -> None:
+    (metric,) = analyse(tmp_path, train=looped(report, before="from loguru import logger as log\n")).metrics
+    assert (metric.name, metric.variable, metric.selected) == ("loss", "loss", True)
+
+
+KEYED = {
+    "a mapping that a logger writes": "logger.write({'gap': loss.item(), 'steps': i})",
+    "mappings under keywords": "stats.log_stats(stats_meta={'epoch': epoch}, train_stats={'gap': loss.item()})",
+}
+
+
+@pytest.mark.parametrize("report", KEYED.values(), ids=KEYED.keys())
+def test_a_function_named_like_a_report_takes_mappings(tmp_path: Path, report: str) -> None:
+    (metric,) = analyse(tmp_path, train=looped(report, before="from library import logger, stats\n")).metrics
+    assert (metric.name, metric.variable, metric.selected) == ("gap", "loss", True)
+
+
+@pytest.mark.parametrize("cut", ["split('.')[0]", "partition('.')[0]"])
+def test_the_beginning_of_a_text_is_of_its_value(tmp_path: Path, cut: str) -> None:
+    report = f"print('left', str((time.time() - began) * i).{cut})"
+    (metric,) = analyse(tmp_path, train=looped(report, before="began = time.time()\n")).metrics
+    assert (metric.expression, metric.capture.how, metric.selected) == ("(time.time() - began) * i", "value", True)

@@ -91,6 +91,22 @@ KEEPERS = {
         log = Log()
         """,
     ),
+    "entries of a class": (
+        "log.scalar('loss', loss.item())\nlog.flush()",
+        """
+        from collections import namedtuple
+        Entry = namedtuple('Entry', 'name value')
+        class Summaries:
+            def __init__(self):
+                self.entries = []
+            def scalar(self, name, tensor):
+                self.entries.append(Entry(name, tensor))
+            def flush(self):
+                for entry in self.entries:
+                    print(entry.name, entry.value)
+        log = Summaries()
+        """,
+    ),
     "a global": (
         "keep('loss', loss.item())\nshow()",
         """
