@@ -21,8 +21,8 @@ _NAMES = {dotted.rpartition(".")[2] for dotted in _FUNCTIONS}
 _TRAINERS = re.compile(r"(trainer|engine|runner|learner|learn|estimator|session|experiment)$", re.IGNORECASE)
 _MODELS = re.compile(r"(model|net|network|trainer|learn|learner|gan|vae|autoencoder|classifier|agent|policy|"
                      r"ppo|engine)\d*$", re.IGNORECASE)  # fmt: skip
-_NOT_MODELS = re.compile(r"(scaler|pca|encoder|tokenizer|vectorizer|transformer|imputer|tsne|kmeans|binarizer|svd|enc|"
-                         r"gmm|curve|regressor|lr|logreg|knn|svm|(^|[._])le)$", re.IGNORECASE)  # fmt: skip
+_NOT_MODELS = re.compile(r"(scaler|pca|(?<!auto)encoder|tokenizer|vectorizer|transformer|imputer|tsne|kmeans|binarizer|"
+                         r"svd|enc|gmm|curve|regressor|lr|logreg|knn|svm|(^|[._])le)$", re.IGNORECASE)  # fmt: skip
 #: What runs single steps of a graph.
 _SESSION = re.compile(r"sess(ion)?$", re.IGNORECASE)
 _LOOP_TYPES = "Trainer|Engine|Runner|Learner|Estimator|Fabric|PPO|A2C|DQN|SAC|TD3"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.sinks.modules import is_logging_class, is_logging_object
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.source.index import Scope, bindings_of
 from deviate.analyse.texts.reported import ReportedValue
@@ -15,10 +15,6 @@ from deviate.experiment import Capture
 PREFIX = "fit:"
 #: Stands for any text in a key.
 ANY = "{}"
-#: Bases whose ``self.log`` is the framework's: its epoch values are means over batches, computed later.
-_LOGGING_BASES = re.compile(
-    r"\bLightning(Data)?Module$|^(transformers|trl|sentence_transformers|setfit|optimum)\b.*Trainer$"
-)
 #: Attributes in which a framework holds what it reported, by sink.
 _HISTORIES = {
     "lightning": {"callback_metrics", "logged_metrics", "progress_bar_metrics"},
@@ -77,4 +73,5 @@ def _taken_from(node: ast.expr) -> ast.expr | None:
 
 def _logs_by_framework(flow: Evaluator, report: Report) -> bool:
     owner = report.scope.unit.enclosing_class
-    return owner is not None and any(map(_LOGGING_BASES.search, flow.program.external_bases(flow, owner)))
+    own = owner is not None and is_logging_class(flow, owner)
+    return own or is_logging_object(flow, report.node, report.scope)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import External, From
 from deviate.analyse.sinks.frames import data_frame
+from deviate.analyse.sinks.modules import is_logging_object
 from deviate.analyse.sinks.readers import (
     BY_NAME,
     Reader,
@@ -145,6 +146,7 @@ SINKS = (
     Sink("logging", "debug info warning warn error critical exception success fatal notice", message(), "", _is_logger),
     Sink("print", "write", texts(1), receiver=r"(stdout|stderr)$"),
     Sink("tqdm", "write", texts(1), receiver=r"tqdm|bar"),
+    Sink("tqdm", "log_message", texts(1), receiver=r"bar"),
     # A value and its tag.
     Sink("tf1-summary", "scalar_summary", tag_and_value(0, 1), when=_has_no_step),
     Sink("tensorboard", "add_scalar log_value scalar_summary write_scalar add_scalars", tag_and_value(0, 1)),
@@ -190,6 +192,7 @@ SINKS = (
     Sink("mlflow", "log log_message log_row print", anything, r"(?i)mlflow", _logs_values),
     Sink("accelerate", "log log_message log_row print", anything, r"(?i)accelerator", _logs_values),
     Sink("lightning", "log log_message log_row print", anything, r"^self", _logs_values),
+    Sink("lightning", "log", anything, when=is_logging_object),
     Sink("tracker", "log log_message log_row print", anything, when=_logs_values),
 )  # fmt: skip
 

@@ -106,6 +106,38 @@ def test_lightning_logs_under_a_name_made_at_run_time(tmp_path):
     }
 
 
+def test_a_function_that_is_handed_a_module_of_lightning_logs_to_it(tmp_path):
+    steps = """
+    def compute(net, batch):
+        loss = net.layer(batch).mean()
+        phase = 'train' if net.training else 'val'
+        net.log(f'{phase}/loss', loss)
+        return loss
+    """
+    train = """
+    import math
+    import lightning as L
+    import steps
+    class Net(L.LightningModule):
+        def training_step(self, batch, index):
+            return steps.compute(self, batch)
+    scale = math.log(2)
+    L.Trainer(max_epochs=2).fit(Net(), loader)
+    """
+    findings = analyse(tmp_path, train=train, steps=steps)
+    assert [(metric.file, metric.capture.key) for metric in findings.metrics] == [("steps.py", "fit:{phase}/loss")]
+
+
+def test_an_autoencoder_is_fitted_and_an_encoder_of_labels_is_not(tmp_path):
+    train = """
+    from project import Model, LabelEncoder
+    model, encoder = Model(), LabelEncoder()
+    encoder.fit(labels)
+    model.autoencoder.fit(x, x, shuffle=True, nb_epoch=3, batch_size=8)
+    """
+    assert analyse(tmp_path, train=train).main_loop.variable == "model.autoencoder.fit"
+
+
 def test_what_lightning_collected_is_not_listed_again(tmp_path):
     train = """
     import lightning as L
@@ -306,6 +338,18 @@ def test_what_an_engine_of_ignite_keeps_of_an_evaluation_is_a_metric(tmp_path):
     trainer.run(loader, max_epochs=3)
     """
     assert {"precision", "curve[0]"} == set(names(analyse(tmp_path, train=train)))
+
+
+def test_the_progress_bar_of_ignite_shows_messages(tmp_path):
+    train = """
+    from ignite.contrib.handlers import ProgressBar
+    from ignite.engine import Engine, Events
+    trainer, evaluator, pbar = Engine(step), Engine(check), ProgressBar(persist=True)
+    show = lambda _: pbar.log_message("Validation: %s" % evaluator.state.metrics["nll"])
+    evaluator.add_event_handler(Events.COMPLETED, show)
+    trainer.run(loader, max_epochs=3)
+    """
+    assert "evaluator.state.metrics['nll']" in names(analyse(tmp_path, train=train))
 
 
 def test_a_trainer_of_a_library_is_told_from_the_loop_of_a_class_that_is_not_made(tmp_path):
