@@ -62,21 +62,52 @@ class Ended(NamedTuple):
 
 def forked(call: Callable[[], None], folder: Path, environment: dict[str, str], seconds: float = SECONDS) -> Ended:
     """Call a function in a child of this process, at most for so many seconds."""
-    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as errors:
-        child = os.fork()
-        if not child:
+    return Child(call, folder, environment).wait(seconds)
+
+
+class Child:
+    """A child of this process that calls a function."""
+
+    def __init__(self, call: Callable[[], None], folder: Path, environment: dict[str, str]) -> None:
+        # They are closed when it was waited for.
+        self._printed, self._errors = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115
+        self._status: int | None = None
+        self.pid = os.fork()
+        if not self.pid:
             os.setsid()
             os.chdir(folder)
             os.environ.update(environment)
             # It remembers the folder of the process that forked.
             tempfile.tempdir = None
-            for file, descriptor in ((printed, 1), (errors, 2)):
+            for file, descriptor in ((self._printed, 1), (self._errors, 2)):
                 os.dup2(file.fileno(), descriptor)
             os._exit(status_of(call))
-        status, late = waited(child, seconds)
-        for file in (printed, errors):
-            file.seek(0)
-        return Ended(status, printed.read().decode(errors="replace"), errors.read().decode(errors="replace"), late)
+
+    def poll(self) -> int | None:
+        """Return the exit status, negative for a signal; None while it runs."""
+        if self._status is None:
+            ended, status = os.waitpid(self.pid, os.WNOHANG)
+            self._status = os.waitstatus_to_exitcode(status) if ended else None
+        return self._status
+
+    def kill(self) -> None:
+        """Kill it, not what it started."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self, seconds: float = SECONDS) -> Ended:
+        """Wait for its end; kill it and its process group after so many seconds."""
+        deadline, late = time.monotonic() + seconds, False
+        while (status := self.poll()) is None:
+            if time.monotonic() > deadline and not late:
+                os.killpg(self.pid, signal.SIGKILL)
+                late = True
+            time.sleep(0.02)
+        with self._printed, self._errors:
+            for file in (self._printed, self._errors):
+                file.seek(0)
+            printed, errors = (file.read().decode(errors="replace") for file in (self._printed, self._errors))
+        return Ended(-9 if late else status, printed, errors, late)
 
 
 def status_of(call: Callable[[], None]) -> int:
@@ -93,17 +124,3 @@ def status_of(call: Callable[[], None]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
     return status
-
-
-def waited(child: int, seconds: float) -> tuple[int, bool]:
-    """Wait for a child; return its exit status, and whether it had to be killed."""
-    deadline = time.monotonic() + seconds
-    while True:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status), False
-        if time.monotonic() > deadline:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return -9, True
-        time.sleep(0.02)

@@ -99,7 +99,7 @@ def make_templates(base: Path) -> None:
     with (made / "train.py").open("a") as program:
         program.write("open('model.txt', 'w').write('x' * 100_000)\n")
     for name in ("one", OTHER):
-        if deviate(made, RUN.replace("run ", f"run --name {name} "))["status"]:
+        if deviate(made, RUN.replace("--name train", f"--name {name}"))["status"]:
             sys.exit("the runs were not made")
     shutil.copytree(made, packed, symlinks=True)
     for words in (f"export one -o {ARCHIVE}", "rm one --yes"):

@@ -31,6 +31,12 @@ from deviate.replicate.workspace.folders import RunFolder
 BEAT_EVERY = 15.0
 STALE = 120.0
 
+#: Seconds for a beat to reach another machine.
+SEEN_WITHIN = 5.0
+
+#: Seconds between two looks at a lease that seems to be left.
+LOOK_EVERY = 0.5
+
 #: How names of leases begin.
 _PREFIX = "lease-"
 
@@ -113,6 +119,8 @@ def acquire(run: RunFolder) -> Lease:
     if (holder := live_holder(run)) is not None:
         raise LeaseHeld(holder)
     latest = _latest(folder)
+    if latest is not None and _still_beats(latest):
+        raise LeaseHeld(read_json(latest, Holder))
     number = 1 + (int(latest.stem.removeprefix(_PREFIX)) if latest else 0)
     lease = Lease(folder / f"{_PREFIX}{number:06d}.json", _this_process())
     aside = folder / f".{uuid.uuid4().hex}.tmp"
@@ -155,6 +163,31 @@ def live_holder(run: RunFolder) -> Holder | None:
             f"{problem.message}; so it is unknown whether a worker makes {run.run.folder}",
             hint=f"type the same command again in {STALE:.0f} seconds: a lease that nobody renews counts no more",
         ) from problem
+
+
+def _still_beats(path: Path) -> bool:
+    """Tell whether the lease of another machine is renewed that seems to be left.
+
+    To one whose file system's clock was set, every lease looks so until its next beat.
+    """
+    # The next beat would mend one that is damaged.
+    with suppress(WorkspaceUnusable):
+        if read_json(path, Holder).system == _system():
+            return False
+    before, until = _changed(path), time.monotonic() + BEAT_EVERY + SEEN_WITHIN
+    while before is not None and time.monotonic() < until:
+        time.sleep(LOOK_EVERY)
+        if (now := _changed(path)) != before:
+            return now is not None
+    return False
+
+
+def _changed(path: Path) -> tuple[int, int] | None:
+    """Return what each beat changes; None where the lease is gone."""
+    with suppress(FileNotFoundError):
+        status = path.stat()
+        return status.st_ino, status.st_mtime_ns
+    return None
 
 
 @contextmanager

@@ -24,6 +24,13 @@ def run(tmp_path):
     return folder
 
 
+@pytest.fixture(autouse=True)
+def short_beats(monkeypatch):
+    monkeypatch.setattr(module, "BEAT_EVERY", 0.2)
+    monkeypatch.setattr(module, "SEEN_WITHIN", 0.2)
+    monkeypatch.setattr(module, "LOOK_EVERY", 0.02)
+
+
 @pytest.fixture
 def other_process():
     process = subprocess.Popen(["sleep", "60"])
@@ -77,6 +84,22 @@ def test_on_another_machine_a_lease_lives_as_long_as_it_beats(run, age, is_live)
     written = lease.path.stat().st_mtime - age
     os.utime(lease.path, (written, written))
     assert (live_holder(run) is not None) == is_live
+
+
+@pytest.mark.parametrize("moved", [-3600, 3600])
+def test_a_lease_that_still_beats_is_not_taken_over_when_the_clock_of_its_files_is_set(run, moved):
+    lease = acquire(run)
+    give_to(run, lease, host="node7", system="another kernel")
+    written = lease.path.stat().st_mtime - moved
+    os.utime(lease.path, (written, written))
+    assert live_holder(run) is None
+    beat = threading.Timer(0.1, os.utime, [lease.path])
+    beat.start()
+    with pytest.raises(LeaseHeld, match="node7"):
+        acquire(run)
+    beat.join()
+    os.utime(lease.path, (written, written))
+    assert acquire(run).is_held()
 
 
 def test_while_a_damaged_lease_may_be_held_nobody_takes_the_run(run, other_process):
