@@ -238,4 +238,5 @@ def _diverged_sentence(facts: VariantFacts) -> list[str]:
     ]
     if not counted:
         return [f"{text}."]
-    return [f"{text}; their {listed(counted)} still count here, which --weak '{loss}' changes."]
+    whose = "its" if len(losses) == 1 else "their"
+    return [f"{text}; {whose} {listed(counted)} still count here, which --weak '{loss}' changes."]

@@ -40,10 +40,10 @@ def answer(facts: ExperimentFacts, charts: Charts) -> Section:
         failed = [block for variant in facts.variants for block in screen_failures(variant, facts)]
         return Section(slug="answer", blocks=[*blocks, *failed])
     for variant in facts.variants:
-        table = _table(variant, facts)
+        tables = _table(variant, facts)
         # The table of a variant names it.
-        about = variant.variant if len(facts.variants) > 1 and not table else ""
-        blocks += [Answer(about=about, sentences=screen_headline(variant)), *table, *screen_failures(variant, facts)]
+        about = variant.variant if len(facts.variants) > 1 and not tables else ""
+        blocks += [Answer(about=about, sentences=screen_headline(variant)), *tables, *screen_failures(variant, facts)]
     return Section(slug="answer", blocks=blocks)
 
 
@@ -53,9 +53,8 @@ def _table(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
     notes = asked_footnotes(variant.metrics)
     below = [Sentences(sentences=notes, emphasis="quiet", listed=True)] if notes else []
     table = metric_table(variant, facts, METRICS_SHOWN)
-    # The headline says how many runs there are; what is left out is counted by `more`.
-    remark = "" if variant.completed == variant.planned else table.remark
-    return [msgspec.structs.replace(table, more=None, remark=remark), *below]
+    # The headline and the warnings say how many runs there are; what is left out is counted by `more`.
+    return [msgspec.structs.replace(table, more=None, remark=""), *below]
 
 
 def predictions(facts: ExperimentFacts, charts: Charts) -> Section | None:
