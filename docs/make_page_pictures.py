@@ -39,7 +39,12 @@ def shoot(browser: Browser, page: str, section: str, width: int, height: int, sc
     browser.open(page, width=width, height=height)
     browser.draw_all()
     top = browser.ask("document.getElementById(arguments[0])?.getBoundingClientRect().top ?? 0", section)
-    clip = {"x": 0, "y": max(0, top - 16), "width": width, "height": height, "scale": scale}
+    return capture(browser, max(0, top - 16), width, height, scale)
+
+
+def capture(browser: Browser, top: float, width: int, height: int, scale: int = 1) -> Image.Image:
+    """Return a picture of what the page has from `top` on, beyond the window too."""
+    clip = {"x": 0, "y": top, "width": width, "height": height, "scale": scale}
     data = browser.command("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)["data"]
     return Image.open(io.BytesIO(base64.b64decode(data)))
 

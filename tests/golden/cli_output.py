@@ -220,7 +220,7 @@ def plain_times(text: str) -> str:
     """
     text = re.sub(r"(?m)(?:^time per [a-z]+ \(s\).*\n)+", "time per … (s) …\n", text)
     text = re.sub(r"A run took [^.]*(?:\.\d[^.]*)*\.", "A run took … s.", text)
-    text = re.sub(r"\b\d[\d.]*(?: ± \d[\d.]*)? s\b", "… s", text)
+    text = re.sub(r"\b\d[\d.]*(?: ± \d[\d.]*)? m?s\b", "… s", text)
     text = re.sub(r"\bCPU [^,]*, \d+ cores? for each run, system \S+", "CPU …", text)
     text = re.sub(r"\bPython \d+\.\d+\.\d+\b", "Python …", text)
     text = re.sub(r"\b\d+ threads?\b|threads \(\d+\)", "… threads", text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deviate.cli.output import factor_option, format_named, json_option, output_options, show
-from deviate.cli.printing import Styled, examples, say
+from deviate.cli.printing import Styled, examples, say, shortened
 from deviate.errors import BadOption, NoMetrics, NoScript
 
 if TYPE_CHECKING:
@@ -238,7 +238,9 @@ def _listing(project: Path, findings: Findings, everything: bool) -> list[str]:
         lines += [f"not selected  {m.name}  {m.file}:{m.line}  ({m.why})" for m in others]
         lines += [f"rejected  {r.variable}  {r.file}:{r.line}  ({r.reason})" for r in findings.rejected]
     elif others or findings.rejected:
-        lines.append(f"{len(others)} not selected, {len(findings.rejected)} rejected: --all lists them with reasons")
+        counts = (len(others), "not selected"), (len(findings.rejected), "rejected")
+        listed = ", ".join(f"{number} {what}" for number, what in counts if number)
+        lines.append(f"{listed}: --all lists them with reasons")
     lines += [f"outside     {file}  (read, because imports lead there)" for file in findings.outside]
     lines += [f"unreadable  {u.file}:{u.line}  {u.error}" for u in findings.unreadable]
     return lines
@@ -252,17 +254,20 @@ def _loop_lines(project: Path, findings: Findings) -> list[str]:
     loop = findings.main_loop
     if loop is None:
         return ["main loop  none found: records have no iteration; name it in deviate.toml as [main_loop] file, line"]
-    return [f"main loop  {loop.file}:{loop.line}   {_source(project, loop.file, loop.line)}", f"           {loop.why}"]
+    where = f"main loop  {loop.file}:{loop.line}   "
+    source = shortened(_source(project, loop.file, loop.line), len(where))
+    return [f"{where}{source}", f"           {loop.why}"]
 
 
 def _metric_lines(project: Path, metric: Metric) -> list[str]:
     from deviate.report.escape import clean
 
     wish = f", {metric.direction} is better" if metric.direction else ""
-    name, why = click.style(clean(metric.name), bold=True), click.style(clean(metric.why), dim=True)
+    name, why = click.style(clean(metric.name), bold=True), click.style(shortened(clean(metric.why), 7), dim=True)
+    where = f"       {metric.file}:{metric.line} in {metric.function}   "
     return [
         Styled(f"{metric.confidence:5.0%}  {name}   {metric.kind}{wish}, {metric.aggregate}"),
-        f"       {metric.file}:{metric.line} in {metric.function}   {_source(project, metric.file, metric.line)}",
+        f"{where}{shortened(_source(project, metric.file, metric.line), len(where))}",
         Styled(f"       {why}"),
         "",
     ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.printing import examples, say
+from deviate.cli.printing import examples, say, terminal_width
 
 if TYPE_CHECKING:
     from deviate.results.overview import Unreadable
@@ -66,13 +66,6 @@ def hints(unreadable: Iterable[Unreadable]) -> list[str]:
 def newest_first(overviews: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Sort experiments by when they were made."""
     return sorted(overviews, key=_moment, reverse=True)
-
-
-def terminal_width() -> int | None:
-    """Return the width of the terminal; None where standard output is none, and nothing is cut."""
-    import shutil
-
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def aligned(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:

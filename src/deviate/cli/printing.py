@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from deviate.report.escape import clean
@@ -17,6 +19,25 @@ def say(*lines: str, err: bool = False) -> None:
     """Print lines; what a terminal would obey is taken out of each of them."""
     for line in lines:
         click.echo(line if isinstance(line, Styled) else clean(line), err=err)
+
+
+def shortened(text: str, before: int = 0) -> str:
+    """Cut a text that starts behind `before` characters to the rest of the terminal's line; whole where there is none.
+
+    Examples
+    --------
+    >>> shortened("print(loss)")
+    'print(loss)'
+    """
+    width = terminal_width()
+    return text if width is None or before + len(text) <= width else f"{text[: max(width - before - 1, 0)]}…"
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal; None where standard output is none, and nothing is cut."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def examples(*commands: str) -> str:

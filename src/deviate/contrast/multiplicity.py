@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 import numpy as np
 
+from deviate.measure.classes import holm
+from deviate.measure.sample import Floats
+
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
-
-#: Names of the corrections in statsmodels, and what each keeps at alpha.
-_METHODS = {"holm": "holm", "bonferroni": "bonferroni", "bh": "fdr_bh"}
 
 DEFAULT_CORRECTION: Correction = "holm"
 
@@ -49,7 +49,24 @@ def adjust(ps: Sequence[float | None], correction: Correction = DEFAULT_CORRECTI
     known = [p for p in ps if p is not None]
     if correction == "none" or len(known) < 2:
         return list(ps)
-    from statsmodels.stats.multitest import multipletests
-
-    adjusted = iter(np.asarray(multipletests(known, method=_METHODS[correction])[1], dtype=float).tolist())
+    adjusted = iter(_ADJUSTED[correction](np.asarray(known, dtype=float)).tolist())
     return [None if p is None else next(adjusted) for p in ps]
+
+
+def _bonferroni(ps: Floats) -> Floats:
+    return np.asarray(np.minimum(ps * ps.size, 1.0))
+
+
+def _benjamini_hochberg(ps: Floats) -> Floats:
+    order = np.argsort(ps, kind="stable")[::-1]
+    adjusted = np.empty(ps.size)
+    adjusted[order] = np.minimum(np.minimum.accumulate(ps[order] * ps.size / np.arange(ps.size, 0, -1)), 1.0)
+    return adjusted
+
+
+#: statsmodels has the same, and collects garbage at each call: a third of the time of a comparison.
+_ADJUSTED: dict[Correction, Callable[[Floats], Floats]] = {
+    "holm": holm,
+    "bonferroni": _bonferroni,
+    "bh": _benjamini_hochberg,
+}

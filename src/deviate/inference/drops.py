@@ -80,9 +80,12 @@ def parse_drops(metrics: Sequence[str], texts: Sequence[str]) -> dict[str, Drop]
     if plain and not metrics:
         raise BadOption("--max-drop names no metric", hint=DROP_HINT)
     if plain and len(plain) != len(unnamed):
+        given = next(text for text in texts if "=" not in text)
+        if not unnamed:
+            raise BadOption(f"--max-drop {given!r} names no metric", hint=DROP_HINT)
         raise BadOption(
-            f"{len(plain)} --max-drop without a name for {len(unnamed)} --metric",
-            hint="give each metric its own, in the same order, or name it: --max-drop 'val acc=0.5'",
+            f"expected one --max-drop for each --metric, found {len(plain)} for {len(unnamed)}",
+            hint="give them in the same order, or name the metric: --max-drop 'val acc=0.5'",
         )
     drops = dict(zip(unnamed, plain or [Drop()] * len(unnamed), strict=True))
     return {name: {**drops, **named}[name] for name in dict.fromkeys([*metrics, *named])}

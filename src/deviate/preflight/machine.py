@@ -114,7 +114,7 @@ def _memory() -> Check:
 def _gpus(environment: Mapping[str, str]) -> Check:
     gpus = installed_gpus()
     if not gpus:
-        return Check(name="GPUs", state="ok", found="none by NVIDIA")
+        return Check(name="GPUs", state="ok", found="no NVIDIA GPU")
     chosen = environment.get("CUDA_VISIBLE_DEVICES")
     visible = "" if chosen is None else f"; CUDA_VISIBLE_DEVICES={chosen}, so runs use no others"
     return Check(name="GPUs", state="ok", found="; ".join(gpus) + visible)

@@ -32,6 +32,9 @@ MOST_DIGITS = 15
 
 UNKNOWN = "–"
 
+#: Seconds below which a duration is written in milliseconds.
+SHORT = 0.095
+
 #: A p below this is written as being below it.
 SMALLEST_SHOWN_P = 1e-4
 
@@ -125,7 +128,16 @@ def show(value: float | None, place: int | None = None, digits: int = PLAIN_DIGI
     ('96.94', '96.9371', '–', '1.23e-12', '0.00')
     >>> show(96.9371, digits=4), show(0.5, digits=4), show(60000.0, digits=4)
     ('96.94', '0.5', '60000')
+
+    Negative numbers have a minus sign, not a hyphen.
+
+    >>> show(-0.5, -2), show(-1.5e-12)
+    ('−0.50', '−1.5e-12')
     """
+    return _signed(_shown(value, place, digits))
+
+
+def _shown(value: float | None, place: int | None, digits: int) -> str:
     if value is None or not math.isfinite(value):
         return UNKNOWN
     if value == 0:
@@ -153,7 +165,7 @@ def show_percent(share: float | None) -> str:
     if share is None:
         return UNKNOWN
     percent = 100 * share
-    return f"{percent:.0f}%" if percent >= 99.5 else f"{_tidy(f'{percent:.2g}')}%"
+    return f"{percent:.0f}%" if percent >= 99.5 else f"{_signed(_tidy(f'{percent:.2g}'))}%"
 
 
 def points(share: float) -> str:
@@ -172,7 +184,7 @@ def show_interval(interval: Interval, place: int | None) -> str:
     if not interval.known:
         return UNKNOWN
     low, high = show(interval.low, place), show(interval.high, place)
-    return f"{low} to {high}" if "-" in f"{low}{high}" else f"{low}–{high}"
+    return f"{low} to {high}" if set("-−") & set(low + high) else f"{low}–{high}"
 
 
 def show_level(level: float) -> str:
@@ -191,11 +203,13 @@ def show_seconds(seconds: float | None) -> str:
 
     Examples
     --------
-    >>> show_seconds(3.14159), show_seconds(754.2), show_seconds(9000)
-    ('3.1 s', '12 min 34 s', '2 h 30 min')
+    >>> show_seconds(0.000673), show_seconds(3.14159), show_seconds(754.2), show_seconds(9000)
+    ('0.67 ms', '3.1 s', '12 min 34 s', '2 h 30 min')
     """
     if seconds is None:
         return UNKNOWN
+    if 0 < seconds < SHORT:
+        return f"{1000 * seconds:.2g} ms"
     if seconds < 99.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -241,27 +255,11 @@ def show_hours(hours: float | None) -> str:
     return f"{hours:,.1f} h" if hours >= 1 else show_seconds(3600 * hours)
 
 
-def show_signed(value: float | None, place: int | None = None) -> str:
-    """Write a number as `show`, with a minus sign instead of a hyphen.
-
-    Examples
-    --------
-    >>> show_signed(-0.5, -2), show_signed(-1.5e-12)
-    ('−0.50', '−1.5e-12')
-    """
-    return _signed(show(value, place))
-
-
-def show_ends(interval: Interval, place: int | None) -> str:
-    """Write an interval as `show_interval`, with minus signs."""
-    return _signed(show_interval(interval, place))
-
-
 def show_difference(interval: Interval, place: int | None) -> str:
     """Write the interval of a difference, which has signs more often than not."""
     if not interval.known:
         return UNKNOWN
-    return f"{show_signed(interval.low, place)} to {show_signed(interval.high, place)}"
+    return f"{show(interval.low, place)} to {show(interval.high, place)}"
 
 
 def show_factor(value: float | None) -> str:

@@ -150,6 +150,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     figure: KeyFigure | None = None
     badge: Badge | None = None
 
+    @property
+    def unsaid(self) -> list[str]:
+        """The sentences that say more than the figure."""
+        said = f"{self.figure.label}: {self.figure.text}." if self.figure else ""
+        return [sentence for sentence in self.sentences if sentence.lower() != said.lower()]
+
 
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to know before trusting the numbers."""

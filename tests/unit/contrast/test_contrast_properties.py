@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from deviate.contrast.contrast import contrast
 from deviate.contrast.difference import mean_difference
@@ -165,6 +166,12 @@ def test_adjusted_p_values_are_no_smaller_and_keep_their_order(ps, correction):
     known = [(p, q) for p, q in zip(ps, adjusted, strict=True) if p is not None]
     assert all(q >= p - 1e-15 for p, q in known)
     assert all(q1 <= q2 + 1e-12 for p1, q1 in known for p2, q2 in known if p1 < p2)
+
+
+@given(st.lists(st.floats(min_value=0, max_value=1), min_size=2, max_size=12))
+def test_adjusted_p_values_are_those_of_statsmodels(ps):
+    for correction, method in (("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")):
+        assert adjust(ps, correction) == pytest.approx(multipletests(ps, method=method)[1], abs=1e-15)
 
 
 def test_the_same_generator_gives_the_same_and_the_global_one_is_untouched():

@@ -51,6 +51,11 @@ def test_examples_without_a_number_are_named_by_their_place_in_the_first_run():
     assert [each.example for each in facts(predictions=shuffled).labels.flips] == [6, 5]
 
 
+def test_runs_that_agree_on_every_example_say_so():
+    agreed = facts(predictions=predictions(labels=LABELS[[0, 0, 0]]))
+    assert brief_stability(agreed)[0] == "All runs label each of the 10 examples alike."
+
+
 def test_equal_accuracies_force_no_churn():
     assert facts().labels.correctness.excess.forced.value == 0
 

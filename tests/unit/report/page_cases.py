@@ -8,6 +8,7 @@ import typing
 from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
+import further_pages as further
 import msgspec
 import numpy as np
 import pandas as pd
@@ -25,15 +26,23 @@ from deviate.inference.drops import Drop
 from deviate.inference.evidence import Evidence
 from deviate.inference.gate.gate import Gate, check_side
 from deviate.inference.gate.options import GateOptions
+from deviate.inference.grid.facts import Grid
 from deviate.inference.plan import Plan, make_plan
 from deviate.inference.plan_options import PlanOptions
 from deviate.inference.timeline import timeline_of
+from deviate.preflight.verdicts import Audit
+from deviate.preflight.verification import Verification
 from deviate.report.page import Page
+from deviate.report.pages.audit import audit_page
 from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.pages.gate import gate_page
+from deviate.report.pages.grid import grid_page
+from deviate.report.pages.live import live_page
 from deviate.report.pages.plan import plan_page
+from deviate.report.pages.verify import verification_page
 from deviate.report.writers.html.page import render_html
+from deviate.results.live import LiveExperiment
 
 #: Ends of elements and comments, handlers, templates, and what other languages take for code.
 ATTACK = (
@@ -43,6 +52,8 @@ ATTACK = (
 
 #: Iterations of the learning curves.
 EPOCHS = 12
+
+Facts = Document | Comparison | Gate | Plan | Grid | Audit | Verification | LiveExperiment
 
 
 def records_of(document: Document) -> pd.DataFrame:
@@ -60,29 +71,48 @@ def records_of(document: Document) -> pd.DataFrame:
     return frame.astype({"run": "int64", "iteration": "int64", "elapsed_s": "float64", "value": "float64"})
 
 
-def full_page(facts: Document | Comparison | Gate | Plan) -> Page:
-    """Return the page as data, that of an experiment with learning curves."""
-    if isinstance(facts, Gate):
-        return gate_page(facts, "full")
-    if isinstance(facts, Plan):
-        return plan_page(facts, "full")
-    if isinstance(facts, Comparison):
-        return comparison_page(facts, "full")
-    return experiment_page(facts.facts, "full", curves_of(facts.facts, cases.by_run(records_of(facts))))
+#: The page of each kind of facts, but of experiments.
+PAGES = {
+    Comparison: comparison_page,
+    Gate: gate_page,
+    Plan: plan_page,
+    Grid: grid_page,
+    Audit: audit_page,
+    Verification: verification_page,
+}
 
 
-def page(facts: Document | Comparison) -> str:
-    return render_html(full_page(facts))
+def full_page(facts: Facts) -> Page:
+    """Return the page as data, that of an experiment with learning curves, that of live runs above a report."""
+    if isinstance(facts, LiveExperiment):
+        return live_page(facts, full_page(cases.usual()).sections)
+    if isinstance(facts, Document):
+        return experiment_page(facts.facts, "full", curves_of(facts.facts, cases.by_run(records_of(facts))))
+    return PAGES[type(facts)](facts, "full")
+
+
+def page(facts: Facts) -> str:
+    return render_html(full_page(facts), live=isinstance(facts, LiveExperiment))
+
+
+#: What runs are seeded for.
+SEEDED = ("init", "shuffle", "augment", "layers", "other", "data", "hash")
 
 
 def scheduled(document: Document) -> Document:
-    """Say of each run when it began and beside which others."""
+    """Say of each run when it began and beside which others, what it took, and every seed."""
     variants = [
         structs.replace(
             variant,
             runs=[
                 structs.replace(
-                    run, started=f"2026-03-01T12:{run.index % 60:02d}:00+00:00", host="node1", slot=run.index % 2
+                    run,
+                    started=f"2026-03-01T12:{run.index % 60:02d}:00+00:00",
+                    host="node1",
+                    slot=run.index % 2,
+                    cpu_seconds=4.5,
+                    peak_memory=512 * 2**20,
+                    seeds={factor: 3_000_000_000 + place for place, factor in enumerate(SEEDED)},
                 )
                 for run in variant.runs
             ],
@@ -140,15 +170,22 @@ KINDS = {
     "comparison of three": ranked,
     "gate": gate,
     "plan": plan,
+    "predictions": further.predictions,
+    "comparison of predictions": further.predicted_comparison,
+    "failing gate": further.failing_gate,
+    "grid": further.grid,
+    "audit": further.audit,
+    "verification": further.verification,
+    "live": further.live,
 }
 
 
 #: Those of experiments.
-REPORTS = [kind for kind in KINDS if kind not in ("gate", "plan") and "comparison" not in kind]
+REPORTS = [*list(KINDS)[: list(KINDS).index("comparison")], "predictions"]
 
 
 @cache
-def said(kind: str) -> Document | Comparison:
+def said(kind: str) -> Facts:
     return KINDS[kind]()
 
 

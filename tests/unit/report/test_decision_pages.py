@@ -7,9 +7,10 @@ from msgspec import structs
 from deviate.inference.drops import Drop
 from deviate.report.figures.gate import gate_figures
 from deviate.report.figures.plan import plan_figure
-from deviate.report.page import Answer, ByMetric, Drawing
+from deviate.report.page import Answer, ByMetric, Code, Drawing
 from deviate.report.pages.gate import gate_page
 from deviate.report.pages.plan import plan_page
+from deviate.report.writers.markdown import render_markdown
 
 
 def first_section(page):
@@ -63,6 +64,16 @@ def test_a_plan_begins_with_the_runs_of_the_first_question_and_draws_it():
         (rung.runs, rung.detectable_difference) for rung in plan.ladder
     ]
     assert data["asked"] == [{"runs": plan.answers[0].runs, "difference": 0.5}]
+
+
+def test_a_page_says_once_what_its_figure_says():
+    text = pages.outline_of("plan").text
+    assert text.count("12 runs of each recipe") == 1
+    assert "To show a difference of 0.5: 12 runs of each recipe." in render_markdown(plan_page(pages.plan(), "full"))
+
+
+def test_a_gate_says_how_to_get_it_again():
+    assert gate_page(pages.gate(), "full").sections[-1].blocks == [Code(lines=[pages.gate().command])]
 
 
 def test_a_plan_that_nothing_was_asked_of_has_the_chart_alone():

@@ -70,7 +70,7 @@ def test_the_first_sentence_is_about_quality_on_unseen_data(names, first):
 
 
 def test_metrics_of_a_group_come_by_cv_and_those_without_come_last():
-    values = {"reward": [-1.0, 1.0], "low": [1.0, 1.001], "high": [1.0, 2.0], "zero": [0.0, 0.0]}
+    values = {"high": [1.0, 2.0], "reward": [-1.0, 1.0], "low": [1.0, 1.001], "zero": [0.0, 0.0]}
     metrics = only(cases.document({ALGO: values})).metrics
     assert [metric.name for metric in metrics] == ["high", "low", "reward", "zero", "time per run"]
     assert [metric.spread.cv is None for metric in metrics] == [False, False, True, True, False]

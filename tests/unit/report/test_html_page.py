@@ -23,7 +23,7 @@ REPORTS = pytest.mark.parametrize("kind", pages.REPORTS)
 COMPARISONS = pytest.mark.parametrize("kind", [kind for kind in pages.KINDS if "comparison" in kind])
 
 #: What a cell of a Markdown table shows as a number or an interval.
-NUMERIC = re.compile(r"-?\d[\d.e%-]*(?:(?:–| to | ± |, )-?\d[\d.e%-]*)?")
+NUMERIC = re.compile(r"−?\d[\d.e%-]*(?:(?:–| to | ± |, )−?\d[\d.e%-]*)?")
 
 
 def markdown_rows(text):
@@ -130,6 +130,28 @@ def test_the_first_screen_counts_the_caveats_and_links_them(kind, linked):
     assert {name: int(number) for number, name in counts} == Counter(remark.severity for remark in remarks)
     assert linked in page.caveats
     assert f'<a href="#trust">{page.caveats}</a>' in pages.page_of(kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "unseen"),
+    [("plan", ["What numbers of runs can show"]), ("one variant", ["Every run", "Reproducibility checklist"])],
+)
+def test_a_caption_that_repeats_its_heading_is_not_seen(kind, unseen):
+    html = pages.page_of(kind)
+    assert re.findall(r"<caption class=\"unseen\">([^<]*)</caption>", html) == unseen
+    headings = re.findall(r"<h2[^>]*>([^<]*)</h2>|<summary>([^<]*)</summary>", html)
+    assert all(any(text in each for each in headings) for text in unseen)
+
+
+def test_runs_that_are_equal_have_no_line():
+    assert "key-number" in pages.page_of("identical runs")
+    assert not [each for each in pages.outline_of("identical runs").of("svg") if each.get("role") == "img"]
+
+
+def test_seeds_of_many_factors_stand_in_a_table_of_their_own():
+    tables = [[cell.strip() for cell in table[0]] for table in pages.outline_of("one variant").tables]
+    assert ["run", "ended", "time", "CPU time", "peak memory", "threads"] in tables
+    assert ["run", *pages.SEEDED] in tables
 
 
 def test_sections_with_nothing_to_show_are_left_out():

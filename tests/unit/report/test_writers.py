@@ -26,7 +26,7 @@ from deviate.report.writers.terminal import print_page
 OFFERED = experiment_writers(())
 
 ALL = pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES)
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
+NUMBER = re.compile(r"(?<![\w.])−?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
 
 #: What Unicode and Markdown make of a metric's name in the table, and the colours of a terminal.
 NASTY = "a|b [red]x[/red] *y* \x1b[31mz\x1b[0m <i>\n# n"
@@ -68,7 +68,7 @@ def last_digit(text):
 
 def agrees(text, number):
     """Tell whether text is the number, rounded."""
-    shown = text.removesuffix("%")
+    shown = text.removesuffix("%").replace("−", "-")
     if number is None:
         return shown == "–"
     exact = 100 * number if text.endswith("%") else number
@@ -133,13 +133,13 @@ def test_sentences_of_the_terminal_and_markdown_are_those_of_the_json(case):
 def test_the_spread_by_variant_is_the_same_in_every_format():
     document = cases.sources()
     tables = parsed(document)["spread_by_variant"]
-    rows = [row for row in markdown_rows(cases.render_markdown(document)) if "SD, of algo+impl" in row]
+    rows = [row for row in markdown_rows(cases.render_markdown(document)) if "SD as a share of algo+impl" in row]
     listed = [row for table in tables for row in sorted(table["rows"], key=lambda row: -row["sd"]) if row["sd"]]
     assert [row["variant"] for row in rows] == [row["variant"] for row in listed]
     for row, number in zip(rows, listed, strict=True):
         assert agrees(row["SD"], number["sd"])
         assert agrees(row["mean"], number["mean"])
-        assert agrees(row["SD, of algo+impl"], number["relative"])
+        assert agrees(row["SD as a share of algo+impl"], number["relative"])
     summary = {(row["variant"], row["metric"]): row for row in csv.DictReader(io.StringIO(summary_csv(document.facts)))}
     lines = [line.split() for line in cases.render_terminal(document, 80).splitlines()]
     for table in tables:

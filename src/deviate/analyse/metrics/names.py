@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
-from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import METRIC_ORIGINS, From
 from deviate.analyse.naming.clauses import clauses_of
 from deviate.analyse.naming.words import is_metric_word, meaning_of, split_of, word_lists, words_of
 from deviate.analyse.texts.reported import ReportedValue
+
+if TYPE_CHECKING:
+    from deviate.analyse.flow.evaluator import Evaluator
 
 _LISTS = word_lists(__file__)
 _LINKING = _LISTS["linking words"]

@@ -63,7 +63,7 @@ def _classes(facts: Stability, known: Sequence[ClassStability]) -> Figure:
         slug=slug("classes", facts.variant),
         section="predictions",
         title="How much the accuracy of each class differs between runs",
-        description=f"{clean(widest.name)} differs most. Marks: the SD of runs that guess each example anew.",
+        description=f"Class {clean(widest.name)} differs most. Marks: the SD of runs that guess each example anew.",
         spec=chart({"classes": data}, layers, ROW * len(shown)),
     )
 
@@ -92,6 +92,7 @@ def _pairs(facts: Stability, labels: Labels) -> Figure:
         slug=slug("churn", facts.variant),
         section="predictions",
         title="Share of examples that two runs label differently",
-        description=f"{count(len(facts.runs), 'run')}; on average {show_percent(labels.churn.value)} of the examples.",
+        description=f"{count(len(facts.runs), 'run')}, in rows and in the same order in columns; on average "
+        f"{show_percent(labels.churn.value)} of the examples.",
         spec=chart({"pairs": data}, layers, max(ROW * len(facts.runs) // 2, 120)),
     )

@@ -82,7 +82,7 @@ def _brief(audit: Audit) -> Iterator[Section]:
 
 def _full(audit: Audit) -> Iterator[Section]:
     yield Section(slug="answer", title="In short", blocks=[_answer(audit), _sources(audit)])
-    yield Section(slug="causes", title="What is not drawn", blocks=_causes(audit))
+    yield Section(slug="causes", title="Causes other than random draws", blocks=_causes(audit))
     yield Section(slug="workers", title="Worker processes that draw the same", blocks=_workers(audit))
     yield explanation_section(audit.explanation)
     yield Section(slug="seeds", title="Seeds and draws", blocks=[*_seeds(audit), *_draws(audit)])

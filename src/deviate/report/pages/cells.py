@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from deviate.report.numbers import UNKNOWN, show, show_percent
-from deviate.report.page import Block, Cell, Column, Remark, Remarks, Row, Section, Sentences, Table
+from deviate.report.page import Block, Cell, Code, Column, Remark, Remarks, Row, Section, Sentences, Table
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.words import count, listed
 
@@ -40,6 +40,11 @@ def columns(*heads: str, words: int = 1, last: str = "") -> list[Column]:
     """Return columns: the first `words` hold words, the others numbers, and a `last`, if any, words again."""
     numbers = [Column(head=head, numeric=index >= words) for index, head in enumerate(heads)]
     return [*numbers, *([Column(head=last, numeric=False)] if last else [])]
+
+
+def again_sections(command: str) -> list[Section]:
+    """Return the section with what to type for the same page; none where it is not known."""
+    return [Section(slug="again", title="How to get this again", blocks=[Code(lines=[command])])] if command else []
 
 
 def heading(text: str, remark: str = "") -> Row:

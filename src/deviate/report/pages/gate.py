@@ -7,7 +7,7 @@ import msgspec
 from deviate.inference.gate.gate import Gate
 from deviate.inference.gate.metric import GateMetric
 from deviate.report.figures.figure import slug
-from deviate.report.numbers import Numbers, show_difference, show_level, show_signed
+from deviate.report.numbers import Numbers, show, show_difference, show_level
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,
@@ -25,7 +25,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import TRUST, caveat_blocks, caveat_count, columns, more_blocks, number
+from deviate.report.pages.cells import TRUST, again_sections, caveat_blocks, caveat_count, columns, more_blocks, number
 from deviate.report.text.caveat import counted_caveats, split_caveats
 from deviate.report.text.gate import (
     churn_sentences,
@@ -60,6 +60,7 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
             ),
             *([Section(slug="groups", title="Group by group", blocks=_groups(gate))] if gate.groups else []),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
+            *again_sections(gate.command),
         ]
     caveats = caveat_count(sections)
     return Page(title=f"{gate.a} against {gate.b}", reader=reader, sections=sections, caveats=caveats)
@@ -189,10 +190,10 @@ def _row(name: Cell, metric: GateMetric, numbers: Numbers) -> Row:
         cells=[
             name,
             number(f"{metric.n_a}, {metric.n_b}", metric.n_a),
-            *(number(f"{show_signed(mean, place)} ± {show_signed(sd, place)}", mean) for mean, sd in sides),
+            *(number(f"{show(mean, place)} ± {show(sd, place)}", mean) for mean, sd in sides),
             number(metric.max_drop, metric.drop.value),
-            number(show_signed(metric.limit, place), metric.limit),
-            number(show_signed(metric.room, place), metric.room),
+            number(show(metric.limit, place), metric.limit),
+            number(show(metric.room, place), metric.room),
             number(show_difference(metric.ci_room, place), metric.ci_room.low if metric.ci_room.known else None),
             number(numbers.p(metric.p_not_worse), metric.p_not_worse),
             number(numbers.p(metric.p_worse_adjusted), metric.p_worse_adjusted),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from deviate.inference.grid.facts import Grid, GridMetric
 from deviate.report.figures.distribution import distribution_figure
 from deviate.report.figures.figure import Figure, slug, unique
-from deviate.report.numbers import Numbers, finest, show, show_ends
+from deviate.report.numbers import Numbers, finest, show, show_interval
 from deviate.report.page import (
     AT_TERMINAL,
     Answer,
     Block,
     Cell,
-    Code,
     Column,
     Drawing,
     Page,
@@ -23,7 +24,16 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import TRUST, caveat_blocks, caveat_count, columns, more_blocks, number
+from deviate.report.pages.cells import (
+    TRUST,
+    again_sections,
+    caveat_blocks,
+    caveat_count,
+    columns,
+    more_blocks,
+    number,
+    telling,
+)
 from deviate.report.text.caveat import counted_caveats, split_caveats
 from deviate.report.text.grid import (
     best_sentence,
@@ -57,7 +67,7 @@ def grid_page(grid: Grid, reader: Reader) -> Page:
             *(_metric_section(metric, grid) for metric in grid.metrics),
             Section(slug="trust", title=TRUST, blocks=[*caveat_blocks(grid_caveats(grid))]),
             Section(slug="methods", title="For a paper: methods", blocks=[methods]),
-            Section(slug="again", title="The same again", blocks=[Code(lines=[grid.command])]),
+            *again_sections(grid.command),
         ]
     return Page(
         title=f"Grid of {listed(grid.experiments)}",
@@ -73,7 +83,7 @@ def _terminal(grid: Grid, *, in_full: bool) -> Section:
     caveats = grid_caveats(grid)
     on_screen, others = split_caveats(caveats)
     shown = [metric for metric in grid.metrics if in_full or metric.claimed]
-    tables = [table for metric in shown for table in _tables(metric, grid)]
+    tables = [table for metric in shown for table in _tables(metric, grid)] if in_full else _screen_tables(shown, grid)
     explored = len(grid.metrics) - len(shown)
     rest: list[Block] = (
         [Sentences(sentences=grid_methods(grid), emphasis="quiet")]
@@ -89,6 +99,13 @@ def _terminal(grid: Grid, *, in_full: bool) -> Section:
             *rest,
         ],
     )
+
+
+def _screen_tables(shown: Sequence[GridMetric], grid: Grid) -> list[Table]:
+    """Return the cells, and effects of which nothing is claimed: the first lines say which of the others matter."""
+    cells = [msgspec.structs.replace(_cells(metric), notes=[], titled=len(shown) > 1) for metric in shown]
+    effects = [table for metric in shown if metric.withheld for table in _tables(metric, grid)[1:]]
+    return [*(table for each in cells for table in telling([each])), *effects]
 
 
 def _metric_section(metric: GridMetric, grid: Grid) -> Section:
@@ -123,7 +140,8 @@ def _explored(metric: GridMetric) -> str:
 
 
 def _tables(metric: GridMetric, grid: Grid) -> list[Table]:
-    return [_cells(metric), *([_effects(metric, grid)] if metric.terms else [])]
+    tables = [_cells(metric), *([_effects(metric, grid)] if metric.terms else [])]
+    return [each for table in tables for each in telling([table])]
 
 
 def _cells(metric: GridMetric) -> Table:
@@ -134,7 +152,7 @@ def _cells(metric: GridMetric) -> Table:
     heads[0] = msgspec.structs.replace(heads[0], fold_at=48)
     return Table(
         caption=f"{metric.name} ({metric.aggregate}) by cell{_explored(metric)}",
-        notes=["Place: those that the comparisons of every two cells leave open."],
+        notes=["Place: the ranks that the comparisons of every two cells leave open."],
         slug=slug("cells", metric.name),
         columns=[*heads, MARK],
         titled=True,
@@ -144,7 +162,7 @@ def _cells(metric: GridMetric) -> Table:
                     Cell(cell.label, emphasis="strong" if cell.rank == 1 else "plain"),
                     number(str(cell.n), cell.n),
                     number(mean_text(cell, metric), cell.mean),
-                    number(show_ends(cell.ci_mean, place), cell.ci_mean.low),
+                    number(show_interval(cell.ci_mean, place), cell.ci_mean.low),
                     number(place_text(cell), cell.rank),
                     Cell(mark_text(cell, metric), emphasis="good" if cell.may_be_best else "plain"),
                 ]
@@ -174,12 +192,12 @@ def _effects(metric: GridMetric, grid: Grid) -> Table:
                 cells=[
                     Cell(term.name, emphasis="strong" if term.shown else "plain"),
                     number(f"{term.df:g}", term.df),
-                    number(show(term.classic.statistic, digits=4), term.classic.statistic),
+                    number(f"{term.classic.statistic:.2f}", term.classic.statistic),
                     number(numbers.p(term.classic.p), term.classic.p),
                     number(numbers.p(term.robust.p), term.robust.p),
                     number(numbers.p(term.p_adjusted), term.p_adjusted),
                     number(show(term.eta_squared.value, -2), term.eta_squared.value),
-                    number(show_ends(term.eta_squared.interval, -2), term.eta_squared.interval.low),
+                    number(show_interval(term.eta_squared.interval, -2), term.eta_squared.interval.low),
                     Cell("shown" if term.shown else "", emphasis="good" if term.shown else "plain"),
                 ]
             )

@@ -8,7 +8,6 @@ from deviate.report.page import (
     AT_TERMINAL,
     Answer,
     Block,
-    Code,
     Column,
     Drawing,
     KeyFigure,
@@ -20,7 +19,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import more_blocks, number, remark_blocks
+from deviate.report.pages.cells import again_sections, more_blocks, number, remark_blocks
 from deviate.report.text.plan import answer_sentence, pilot_sentence, plan_notes, question_text, runs_text
 from deviate.report.text.words import count
 
@@ -46,9 +45,8 @@ def plan_page(plan: Plan, reader: Reader) -> Page:
             Section(slug="answer", title="In short", blocks=[*answers, *pilot, *figure]),
             Section(slug="ladder", title="What numbers of runs can show", blocks=[table]),
             Section(slug="notes", title="Notes", blocks=notes),
-            *([Section(slug="again", title="How to get this again", blocks=[Code(lines=[plan.command])])]
-              if plan.command and reader == "full" else []),
-        ]  # fmt: skip
+            *(again_sections(plan.command) if reader == "full" else []),
+        ]
     title = "" if reader in AT_TERMINAL else "How many runs to make"
     return Page(title=title, reader=reader, sections=sections, command=plan.command)
 

@@ -28,7 +28,10 @@ def printed_blocks(printed: Sequence[PrintedNumber], *, brief: bool = False) -> 
     lines = [other_text(each) for each in others]
     if brief and lines[OTHERS_SHOWN:]:
         lines = [*lines[:OTHERS_SHOWN], f"{len(lines) - OTHERS_SHOWN} more"]
-    return [*blocks, *([Sentences(about="Numbers that are no metric", sentences=lines, listed=True)] if lines else [])]
+    return [
+        *blocks,
+        *([Sentences(about="Numbers that are not metrics", sentences=lines, listed=True)] if lines else []),
+    ]
 
 
 def _metrics(metrics: Sequence[PrintedNumber]) -> Table:

@@ -142,9 +142,8 @@ def _far(facts: VariantFacts) -> Iterable[Caveat]:
             alike.setdefault(tuple(metric.far), []).append(metric.name)
     for runs, names in alike.items():
         message = (
-            f"{listed([run_names[run] for run in runs])}: far from the other runs in {listed(names)}. Runs that "
-            "collapse are an outcome of their own: look at the values and the medians, and leave such runs out with "
-            "--weak only by a rule that was set before."
+            f"{listed([run_names[run] for run in runs])}: far from the other runs in {listed(names)}. A run "
+            "that collapses is an outcome too: leave it out with --weak only by a rule that was set before."
         )
         yield Caveat(slug="values-far", message=message, variant=facts.variant)
 

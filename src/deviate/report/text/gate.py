@@ -12,7 +12,7 @@ from deviate.inference.gate.gate import Gate
 from deviate.inference.gate.looks import GateLook
 from deviate.inference.gate.metric import WIDEST_SHARE, GateMetric
 from deviate.measure.intervals import Interval
-from deviate.report.numbers import Numbers, finest, last_place, show, show_ends, show_level, show_percent
+from deviate.report.numbers import Numbers, finest, last_place, show, show_interval, show_level, show_percent
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
 from deviate.report.text.comparison.looks import runs_at_looks
@@ -136,7 +136,7 @@ def _stand(metric: GateMetric) -> Iterator[str]:
 
 def _distance(metric: GateMetric, room: float, place: int | None) -> str:
     interval = metric.ci_room if room >= 0 else _negated(metric.ci_room)
-    known = f" ({show_level(metric.ci_room.level)} CI {show_ends(interval, place)})" if interval.known else ""
+    known = f" ({show_level(metric.ci_room.level)} CI {show_interval(interval, place)})" if interval.known else ""
     return f"it is {show(abs(room), place)}{known} {'within' if room >= 0 else 'beyond'}"
 
 

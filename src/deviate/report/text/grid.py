@@ -53,7 +53,8 @@ def effects_sentence(metric: GridMetric, grid: Grid) -> str:
 
 
 def _with_p(term: GridTerm, grid: Grid) -> str:
-    return f"{term.name} ({Numbers(grid.look.alpha).equal_p(term.p_adjusted, 'none', 1)})"
+    p = Numbers(grid.look.alpha).equal_p(term.p_adjusted, "none", 1)
+    return f"{term.name} ({p}, partial η² {show(term.eta_squared.value, -2)})"
 
 
 def mean_text(cell: GridCell, metric: GridMetric) -> str:
@@ -66,11 +67,11 @@ def mean_text(cell: GridCell, metric: GridMetric) -> str:
 def place_text(cell: GridCell) -> str:
     """Return the places that are left open for a cell.
 
-    Examples: ``1``, ``2-4``; empty where no cell is ranked.
+    Examples: ``1``, ``2–4``; empty where no cell is ranked.
     """
     if cell.lowest is None:
         return ""
-    return f"{cell.lowest}" if cell.lowest == cell.highest else f"{cell.lowest}-{cell.highest}"
+    return f"{cell.lowest}" if cell.lowest == cell.highest else f"{cell.lowest}–{cell.highest}"
 
 
 def mark_text(cell: GridCell, metric: GridMetric) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deviate.inference.pilot import Pilot
 from deviate.inference.plan import Answer, Plan
 from deviate.measure.robust_sd import MOST_RUNS
-from deviate.report.numbers import last_place, show, show_hours, show_level, show_percent, show_seconds, show_signed
+from deviate.report.numbers import last_place, show, show_hours, show_level, show_percent, show_seconds
 from deviate.report.text.footnotes import resolution_footnotes, weak_footnotes
 from deviate.report.text.words import count
 
@@ -30,7 +30,7 @@ def _against(pilot: Pilot, place: int | None) -> str:
         return ""
     if not pilot.pairs:
         return f"; {pilot.against} has {pilot.n_against} runs, not paired (SD of both {show(pilot.sd_planned, place)})"
-    r = "" if pilot.correlation is None else f", correlation {show_signed(pilot.correlation, -2)}"
+    r = "" if pilot.correlation is None else f", correlation {show(pilot.correlation, -2)}"
     return f"; {pilot.pairs} pairs with {pilot.against}: SD of their differences {show(pilot.sd_differences, place)}{r}"
 
 
@@ -100,7 +100,7 @@ def _test_note(plan: Plan) -> str:
     """Say which test is planned for."""
     if not plan.paired:
         return "The power is that of Welch's t test."
-    r = "" if plan.correlation is None else f" (correlation {show_signed(plan.correlation, -2)})"
+    r = "" if plan.correlation is None else f" (correlation {show(plan.correlation, -2)})"
     return f"Runs with the same index use the same random numbers{r}: the power is that of the paired t test."
 
 

@@ -88,6 +88,8 @@ def _churn(labels: Labels, examples: int) -> str:
 
 
 def _labelled(labels: Labels, examples: int) -> str:
+    if labels.churn.value == 0:
+        return f"All runs label each of the {examples} examples alike"
     share, interval = show_percent(labels.churn.value), show_interval(labels.churn.interval)
     return f"Two runs label {share} of the {examples} examples differently{interval}"
 

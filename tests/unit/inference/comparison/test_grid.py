@@ -69,7 +69,7 @@ def test_the_factor_that_matters_is_shown_and_the_best_cells_are_marked(cells):
     best, effects = grid_headline(grid)
     assert best.startswith("lr=0.1,width=32 has the best test acc, 93.18 ± 0.30 (mean ± SD, 8 runs)")
     assert best.endswith("; 1 other cell may be as good or better: lr=0.1,width=64.")
-    assert effects.startswith("Shown to change test acc: lr (p < 0.0001); no effect is shown of width and lr × width.")
+    assert effects.startswith("Shown to change test acc: lr (p < 0.0001, partial η² 0.92); no effect is shown")
 
 
 def test_one_cell_that_beats_all_others_is_said_to_be_best(cells):
@@ -162,6 +162,9 @@ def test_every_writer_has_every_cell(cells):
     screen, full = (render_terminal(grid_page(grid, reader)) for reader in ("screen", "full"))
     assert all(cell.label in text for cell in cells for text in (screen, full))
     assert "may be best" in screen
+    assert "partial η² 0.92" in screen
+    assert "analysis of variance" not in screen
+    assert "analysis of variance" in full
     assert "all claims hold at 5% together" in " ".join(full.split())
     assert "over the 3 effects and, separately, over the 6 pairs" in " ".join(grid_methods(grid))
 

@@ -7,14 +7,13 @@ from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.inference.comparison.omnibus import MetricOmnibus
-from deviate.report.numbers import UNKNOWN, Numbers, show_statistic
+from deviate.report.numbers import Numbers, show_factor, show_statistic
 from deviate.report.page import (
     Answer,
     Badge,
     Block,
     ByMetric,
     Cell,
-    Code,
     Drawing,
     Fold,
     KeyFigure,
@@ -24,7 +23,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import TRUST, columns, number
+from deviate.report.pages.cells import TRUST, again_sections, columns, number
 from deviate.report.pages.comparison.rows import TESTED, metric_rows, pair_names, places_text
 from deviate.report.pages.comparison.screen import remarks
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
@@ -198,8 +197,8 @@ def _effects_table(metric: MetricComparison, name: str, text: MetricCells) -> Ta
     rows = [Row(cells=[Cell(effect), number(value, each.value)]) for (effect, value), each in effects]
     orders = (("first over second", contrast.a_over_b), ("second over first", contrast.b_over_a))
     for sides, order in orders:
-        epsilon = UNKNOWN if order.epsilon is None else f"{order.epsilon:.2g}"
-        rows.append(Row(cells=[Cell(f"almost stochastic order, {sides}"), number(epsilon, order.epsilon)]))
+        epsilon = number(show_factor(order.epsilon), order.epsilon)
+        rows.append(Row(cells=[Cell(f"almost stochastic order, {sides}"), epsilon]))
     return Table(caption=f"{name}: effects", columns=columns("effect", "value (CI)"), rows=rows, notes=[_ASSUMED])
 
 
@@ -212,6 +211,4 @@ def methods(comparison: Comparison) -> Section:
 
 def again(comparison: Comparison) -> Section | None:
     """Return the command; None where it is not known."""
-    if not comparison.command:
-        return None
-    return Section(slug="again", title="How to get this again", blocks=[Code(lines=[comparison.command])])
+    return next(iter(again_sections(comparison.command)), None)

@@ -36,7 +36,7 @@ def predictions(comparison: Comparison) -> Section | None:
     for pair in comparison.pairs:
         if pair.predictions is None:
             continue
-        about = f"{pair.a} against {pair.b}" if len(comparison.pairs) > 1 else "Predictions"
+        about = f"{pair.a} against {pair.b}" if len(comparison.pairs) > 1 else ""
         sentences = [*changed_sentences(pair.predictions, pair.a, pair.b), *_on_groups(pair)]
         blocks.append(Sentences(about=about, sentences=sentences))
         if pair.predictions.groups:

@@ -85,10 +85,9 @@ def _key_figure(variant: VariantFacts) -> KeyFigure | None:
         scale=scale_text(metric),
         low=text.min,
         high=text.max,
-        runs=[
-            (names[run], place, lane)
-            for run, place, lane in zip(metric.runs, places, lanes(metric.values), strict=True)
-        ],
+        runs=[]
+        if metric.spread.identical
+        else list(zip((names[run] for run in metric.runs), places, lanes(metric.values), strict=True)),
     )
 
 

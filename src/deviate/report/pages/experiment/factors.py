@@ -157,7 +157,7 @@ def ranking_by_metric(facts: ExperimentFacts, charts: Charts) -> list[Block]:
 
 def _full_table(table: SpreadAcross, level: float) -> Table:
     unit = f", {table.unit}" if table.unit else ""
-    whole = f"SD, of {table.whole}" if table.whole else ""
+    whole = f"SD as a share of {table.whole}" if table.whole else ""
     return Table(
         caption=f"{table.metric} ({table.aggregate}{unit})",
         titled=True,

@@ -164,7 +164,7 @@ def _name(facts: Stability) -> str:
 
 def _evaluation(facts: Stability) -> list[Block]:
     blocks: list[Block] = [
-        Sentences(sentences=stability_sentences(facts)),
+        Sentences(sentences=stability_sentences(facts), listed=True),
         Sentences(sentences=provenance(facts), emphasis="quiet"),
     ]
     if facts.learning is not None and facts.learning.passes:

@@ -12,7 +12,7 @@ from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.numbers import show, show_seconds
 from deviate.report.page import Block, Cell, Code, Fold, Hint, Row, RunCard, Section, Sentences, Table
-from deviate.report.pages.cells import columns, number
+from deviate.report.pages.cells import columns, number, telling
 from deviate.report.text.words import ENDED, count, ended_as, listed
 from deviate.results.run import RunResult
 
@@ -51,7 +51,8 @@ def screen_failures(variant: VariantFacts, facts: ExperimentFacts) -> list[Block
 def _failure(runs: Sequence[RunResult], experiment: str, lines: int) -> Fold:
     first = runs[0]
     after = f" after {show_seconds(first.seconds)}" if len(runs) == 1 else ""
-    reason = f": {first.reason}" if first.reason else ""
+    # Outcomes say "it ended with …", of each run alone.
+    reason = f": {first.reason.removeprefix('it ')}" if first.reason else ""
     # Where a run was stopped tells nothing.
     stopped = first.status in ("cancelled", "interrupted")
     tail = [] if stopped else [line for line in first.stderr_tail if line.strip()][-lines:]
@@ -75,8 +76,8 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
         return None
     unfinished = [run for run in runs if run.status != "completed"]
     folds = [_unfinished(run, open_=index < FAILURES_SHOWN) for index, run in enumerate(unfinished)]
-    table = _table(runs)
-    return Section(slug="runs", title="Runs", blocks=[*folds, Fold(title=table.caption, blocks=[table], open=False)])
+    tables = [_table(runs), *_seed_table(runs)]
+    return Section(slug="runs", title="Runs", blocks=[*folds, Fold(title="Every run", blocks=[*tables], open=False)])
 
 
 def cards(facts: ExperimentFacts) -> list[RunCard]:
@@ -117,24 +118,35 @@ def _unfinished(run: RunResult, *, open_: bool) -> Fold:
 
 
 def _table(runs: Sequence[RunResult]) -> Table:
-    seeds = list(dict.fromkeys(name for run in runs for name in run.seeds))
     taken = [head for head, attribute, _ in TAKEN if any(getattr(run, attribute) is not None for run in runs)]
-    names = ["run", "ended", "time", *taken, "threads", *(f"seed of {n}" for n in seeds)]
-    return Table(
+    names = ["run", "ended", "time", *taken, "threads"]
+    table = Table(
         caption="Every run",
         columns=columns(*names, words=2, last="remarks"),
-        rows=[Row(cells=_cells(run, seeds, taken)) for run in runs],
+        rows=[Row(cells=_cells(run, taken)) for run in runs],
     )
+    return telling([table])[0]
 
 
-def _cells(run: RunResult, seeds: Sequence[str], taken: Sequence[str]) -> list[Cell]:
+def _seed_table(runs: Sequence[RunResult]) -> list[Table]:
+    """List the seeds of every run: ten digits for each factor are too wide to stand beside the rest."""
+    names = list(dict.fromkeys(name for run in runs for name in run.seeds))
+    if not names:
+        return []
+    rows = [
+        Row(cells=[Cell(run.name), *(number(str(run.seeds.get(name, "")), run.seeds.get(name)) for name in names)])
+        for run in runs
+    ]
+    return [Table(caption="Seeds of every run, by factor", columns=columns("run", *names), rows=rows)]
+
+
+def _cells(run: RunResult, taken: Sequence[str]) -> list[Cell]:
     return [
         Cell(run.name),
         Cell(run.status),
         number(show_seconds(run.seconds), run.seconds),
         *_taken(run, taken),
         number("" if run.threads is None else str(run.threads), run.threads),
-        *(number(str(run.seeds.get(name, "")), run.seeds.get(name)) for name in seeds),
         Cell(" ".join(run.warnings)),
     ]
 

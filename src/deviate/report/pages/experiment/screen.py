@@ -55,9 +55,8 @@ def _table(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
     notes = asked_footnotes(variant.metrics)
     below = [Sentences(sentences=notes, emphasis="quiet", listed=True)] if notes else []
     table = metric_table(variant, facts, METRICS_SHOWN)
-    # The headline says how many runs there are; what is left out is counted by `more`.
-    remark = "" if variant.completed == variant.planned else table.remark
-    return [msgspec.structs.replace(table, more=None, remark=remark), *below]
+    # The headline and the warnings say how many runs there are; what is left out is counted by `more`.
+    return [msgspec.structs.replace(table, more=None, remark=""), *below]
 
 
 def predictions(facts: ExperimentFacts, charts: Charts) -> Section | None:

@@ -11,11 +11,11 @@ from deviate.measure.spread import Spread
 from deviate.report.numbers import (
     Numbers,
     finest,
+    show,
     show_difference,
     show_effect,
     show_factor,
     show_ratio,
-    show_signed,
 )
 from deviate.report.text.words import count, listed
 
@@ -32,8 +32,8 @@ class MetricCells:
         self.aggregate = "" if metric.name == TIME_PER_RUN else metric.aggregate
         self.runs = f"{contrast.n_a}, {contrast.n_b}"
         self.a, self.b = mean_and_sd(a, place), mean_and_sd(b, place)
-        self.mean_a, self.mean_b = show_signed(a.mean, place), show_signed(b.mean, place)
-        self.difference = show_signed(contrast.difference.value, place)
+        self.mean_a, self.mean_b = show(a.mean, place), show(b.mean, place)
+        self.difference = show(contrast.difference.value, place)
         self.ci = show_difference(contrast.difference.interval, place)
         self.p, self.spread_p = numbers.p(metric.p_adjusted), numbers.p(metric.spread_p_adjusted)
         self.verdict, self.short_verdict = verdict_text(metric, pair), _short_verdict(metric, pair)
@@ -51,8 +51,8 @@ def last_digit(metric: MetricComparison) -> int | None:
 def mean_and_sd(spread: Spread, place: int | None) -> str:
     """Write ``mean ± SD``; of one run the mean."""
     if spread.sd is None:
-        return show_signed(spread.mean)
-    return f"{show_signed(spread.mean, place)} ± {show_signed(spread.sd, place)}"
+        return show(spread.mean)
+    return f"{show(spread.mean, place)} ± {show(spread.sd, place)}"
 
 
 def verdict_text(metric: MetricComparison, pair: PairComparison) -> str:

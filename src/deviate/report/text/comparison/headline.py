@@ -8,7 +8,7 @@ from typing import Literal
 from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.measure.spread import Spread
-from deviate.report.numbers import Numbers, finest, show_signed
+from deviate.report.numbers import Numbers, finest, show
 from deviate.report.text.comparison.cells import failures_text, one_draw, verdict_text
 from deviate.report.text.comparison.looks import limit_text
 from deviate.report.text.words import count, listed
@@ -92,14 +92,14 @@ def _far(pair: PairComparison, metric: MetricComparison, place: int | None) -> l
     """Say before any mean which runs lie far from the others of their side; nothing where none does."""
     return [
         f"{count(len(side.far), 'run')} of {label} {'lies' if len(side.far) == 1 else 'lie'} far from the others: mean "
-        f"and SD describe no typical run; the median is {show_signed(side.spread.median, place)}"
+        f"and SD describe no typical run; the median is {show(side.spread.median, place)}"
         for label, side in ((pair.a, metric.a), (pair.b, metric.b))
         if side.far
     ]
 
 
 def _mean(spread: Spread, place: int | None) -> str:
-    return f"{show_signed(spread.mean, place)} ± {show_signed(spread.sd, place)}"
+    return f"{show(spread.mean, place)} ± {show(spread.sd, place)}"
 
 
 def _verdict(pair: PairComparison, metric: MetricComparison) -> str:

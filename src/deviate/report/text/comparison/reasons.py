@@ -21,11 +21,10 @@ from deviate.report.numbers import (
     Numbers,
     last_place,
     show,
-    show_ends,
     show_factor,
+    show_interval,
     show_percent,
     show_ratio,
-    show_signed,
 )
 from deviate.report.text.comparison.cells import failures_text, last_digit, one_draw
 from deviate.report.text.comparison.looks import look_sentences
@@ -123,7 +122,7 @@ def _difference(metric: MetricComparison, pair: PairComparison) -> str:
     interval = effect.interval
     if effect.value < 0 and interval.low is not None and interval.high is not None:
         interval = msgspec.structs.replace(interval, low=-interval.high, high=-interval.low)
-    ci = f" ({_level(pair)} CI {show_ends(interval, place)})" if interval.known else ""
+    ci = f" ({_level(pair)} CI {show_interval(interval, place)})" if interval.known else ""
     unit = f" {metric.unit}" if metric.unit else ""
     text = f"The mean of {higher} is {show(abs(effect.value), place)}{unit} higher than that of {lower}{ci}"
     return f"{text}{_superiority(metric, pair)}."
@@ -244,9 +243,9 @@ def _doubts(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     contrast = metric.contrast
     if contrast.paired:
         if contrast.correlation is not None and contrast.correlation_interval.low is not None:
-            ends = f"{_level(pair)} CI {show_ends(contrast.correlation_interval, -2)}"
+            ends = f"{_level(pair)} CI {show_interval(contrast.correlation_interval, -2)}"
             helps = "pairing helps" if contrast.correlation_interval.low > 0 else "it is not shown that pairing helps"
-            yield f"The correlation within pairs is {show_signed(contrast.correlation, -2)} ({ends}): {helps}."
+            yield f"The correlation within pairs is {show(contrast.correlation, -2)} ({ends}): {helps}."
         return
     low, high = max((sorted(size) for size in [*pair.look.sizes, (contrast.n_a, contrast.n_b)]), key=_imbalance)
     if high >= UNEQUAL_RUNS * low:

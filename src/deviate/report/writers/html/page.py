@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -70,6 +71,25 @@ def every_block(blocks: Iterable[Block]) -> Iterator[Block]:
             yield from every_block(inner for panel in block.panels for inner in panel.blocks)
 
 
+#: Words that browsers would break behind their hyphens.
+_OPTION = re.compile(r"(?<!\S)(--?[^\W\d][\w-]*|--(?!\S))")
+
+
+def whole(text: str) -> Markup:
+    """Return a text whose options stay on one line each.
+
+    Examples
+    --------
+    >>> print(whole("python train.py --max-epochs 3"))
+    python train.py <span class="option">--max-epochs</span> 3
+    """
+    pieces = enumerate(_OPTION.split(encodable(clean(text))))
+    return Markup("").join(
+        Markup('<span class="option">{}</span>').format(piece) if index % 2 else escape(piece)
+        for index, piece in pieces
+    )
+
+
 def prose(text: str) -> Markup:
     """Return a sentence with what is between grave accents as code.
 
@@ -78,9 +98,9 @@ def prose(text: str) -> Markup:
     >>> print(prose("`deviate logs` shows <them>"))
     <code>deviate logs</code> shows &lt;them&gt;
     """
-    pieces = enumerate(map(encodable, code_pieces(text)))
+    pieces = enumerate(code_pieces(text))
     return Markup("").join(
-        Markup("<code>{}</code>").format(piece) if index % 2 else escape(piece) for index, piece in pieces
+        Markup("<code>{}</code>").format(whole(piece)) if index % 2 else whole(piece) for index, piece in pieces
     )
 
 
@@ -143,6 +163,7 @@ def _environment() -> jinja2.Environment:
         known=known,
     )
     environment.filters["prose"] = prose
+    environment.filters["whole"] = whole
     return environment
 
 
