@@ -135,3 +135,33 @@ def unbiased_cka(x: np.ndarray, y: np.ndarray) -> float:
 
     k, m = (products - np.diag(np.diag(products)) for products in (each.astype(float) @ each.T for each in (x, y)))
     return hsic(k, m) / np.sqrt(hsic(k, k) * hsic(m, m))
+
+
+@pytest.mark.parametrize("program", ["flax_loop.py", "nnx_loop.py"])
+def test_what_jax_compiles_is_evaluated_again_at_the_end(jax: Zygote, tmp_path: Path, program: str) -> None:
+    """Labels and features are those that the program computes itself of its final weights, in both programs alike."""
+    scores, labels, none = run_predicted(jax, tmp_path, program, (), ("scores", "labels", "none"))
+    assert scores.output == labels.output == none.output
+    assert all(array.tobytes() == none.own[name].tobytes() for name, array in scores.own.items())
+    assert not labels.passes
+    assert not none.passes
+    (last,) = scores.passes
+    assert last.columns["label"].tolist() == scores.own["label"].tolist()
+    assert last.columns["target"].tolist() == scores.own["target"].tolist()
+    assert np.mean(scores.own["label"] == scores.own["target"]) == pytest.approx(float(scores.own["accuracy"]))
+    assert len(set(last.columns["digest"].tolist())) == 64
+    rows = last.columns["feature_rows"]
+    assert sorted(rows.tolist()) == list(range(64))
+    assert last.columns["features"] == pytest.approx(scores.own["features"][rows], rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [("prints", "it prints or calls back"), ("large", "its arguments take more than 256 MiB")],
+)
+def test_what_cannot_be_evaluated_again_is_stated(jax: Zygote, tmp_path: Path, word: str, reason: str) -> None:
+    scores, none = run_predicted(jax, tmp_path, "flax_loop.py", [word], ("scores", "none"))
+    assert scores.output == none.output
+    assert not scores.passes
+    (message,) = [note["message"] for note in scores.notes if note["slug"] == "predictions-unseen"]
+    assert f"it is not evaluated again at the end: {reason};" in message

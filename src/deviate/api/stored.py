@@ -284,6 +284,32 @@ class StoredExperiment:
         chosen = choose_variant(self.folder, list(known), variant or "")
         return weights_of(known[chosen], run, after)
 
+    def mean_weights(
+        self, runs: Sequence[int] | None = None, variant: str | None = None, *, after: int | str | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Return the mean of the weights of several runs, by the names of their tensors.
+
+        What a model with them predicts only the program can say that makes it. Runs with unlike initial weights end at
+        unlike permutations of their hidden units, and the mean of their weights computes nothing like what they do.
+
+        Parameters
+        ----------
+        runs : sequence of int, optional
+            Their numbers in `weights`, two or more; by default all completed ones that kept weights.
+        variant, after : optional
+            As for `load_weights`.
+
+        Raises
+        ------
+        BadOption
+            If fewer than two runs are there, one of them kept no such weights, or they are not of one model.
+        """
+        from deviate.results.choice import choose_variant
+        from deviate.results.weights import mean_weights_of
+
+        known = self._weights()
+        return mean_weights_of(known[choose_variant(self.folder, list(known), variant or "")], runs, after)
+
     def _weights(self) -> dict[str, dict[str, RunWeights]]:
         from deviate.collect.runs import read_ended_runs
         from deviate.results.weights import weights_by_variant

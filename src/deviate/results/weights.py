@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -114,3 +114,34 @@ def weights_of(runs: Mapping[str, RunWeights], run: int, after: Moment | None = 
             hint=f"kept are the final weights and those after: {known or 'none'}",
         )
     return moments[after]
+
+
+def mean_weights_of(
+    runs: Mapping[str, RunWeights], chosen: Sequence[int] | None = None, after: Moment | None = None
+) -> dict[str, Array]:
+    """Return the mean of the weights of some runs of a variant, by default of all that kept any.
+
+    Each array has the type of that of the first run; sums are in 64 bits.
+
+    Raises
+    ------
+    BadOption
+        If fewer than two runs are there, or their tensors have other names or shapes.
+    """
+    numbers = sorted(run_index(name) for name in runs) if chosen is None else list(dict.fromkeys(chosen))
+    if len(numbers) < 2:
+        raise BadOption(f"a mean of weights needs two runs; there are {len(numbers)}", hint="add runs with deviate run")
+    first, *others = (weights_of(runs, number, after) for number in numbers)
+    shapes = [{name: array.shape for name, array in each.items()} for each in (first, *others)]
+    for number, shape in zip(numbers, shapes, strict=True):
+        if shape != shapes[0]:
+            raise BadOption(
+                f"the weights of run {number} have other names or shapes than those of run {numbers[0]}",
+                hint="choose runs of one model",
+            )
+    return {
+        name: (sum((each[name].astype(np.float64) for each in others), array.astype(np.float64)) / len(numbers)).astype(
+            array.dtype
+        )
+        for name, array in first.items()
+    }

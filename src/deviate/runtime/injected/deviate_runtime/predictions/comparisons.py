@@ -7,7 +7,8 @@ from .targets import flat
 
 COMPILED = (
     "predictions are compared with their targets in a function that JAX compiles, which stays as it is: they are not "
-    "captured; compare them outside of it, or `--predictions FILE` takes them from a file that the program writes"
+    "captured; with `--predictions scores` the function is evaluated once more at the end; `--predictions FILE` takes "
+    "them from a file that the program writes"
 )
 
 
@@ -68,6 +69,8 @@ class Comparisons:
             vars(self.predictions)["predictions.keras"].observe(target, label)
         elif any(kind.endswith("Tracer") for kind in kinds):
             self.predictions.miss("compiled", COMPILED)
+            if "predictions.jax" in vars(self.predictions):
+                vars(self.predictions)["predictions.jax"].see(sides)
 
 
 def is_array(value):

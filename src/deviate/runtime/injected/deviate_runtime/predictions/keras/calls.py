@@ -1,8 +1,8 @@
 """Further calls of models of Keras, after which all is as it was before."""
 
-import random
 import sys
 
+from ..undrawn import Undrawn
 from .data import first_array
 
 
@@ -43,28 +43,24 @@ def call_jax(model, inputs, size, take_features):
     return numpy.asarray(output)[:rows] if hasattr(output, "shape") else output, features
 
 
-class Unchanged:
+class Unchanged(Undrawn):
     """Puts back what calling a model changed: variables that are not trained, and states of generators."""
 
     def __init__(self, model, streams):
+        super().__init__(streams)
         self.variables = list(model.non_trainable_variables)
-        self.streams = streams
 
     def __enter__(self):
         numpy = sys.modules["numpy"]
         self.values = [numpy.array(each) for each in self.variables]
-        self.counts = dict(self.streams.counts)
-        self.states = random.getstate(), numpy.random.get_state()
+        super().__enter__()
 
     def __exit__(self, *raised):
         numpy = sys.modules["numpy"]
         for each, value in zip(self.variables, self.values):  # noqa: B905
             if not numpy.array_equal(numpy.array(each), value):
                 each.assign(value)
-        self.streams.counts = self.counts
-        if random.getstate() != self.states[0]:
-            random.setstate(self.states[0])
-        numpy.random.set_state(self.states[1])
+        super().__exit__(*raised)
 
 
 def is_distributed():

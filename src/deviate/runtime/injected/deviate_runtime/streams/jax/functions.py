@@ -8,6 +8,7 @@ import types
 import weakref
 
 from ...patching import replaces
+from ...predictions.jax import again_of
 from .trained import CALLS, Source, Traced, is_apart, names_of, training_of
 
 
@@ -96,15 +97,22 @@ class Observed:
         is_method = isinstance(function, types.MethodType)
         self._compiled = compiled
         self._function = function
-        self._state = State(training, body._deviate_positions) if is_method else body._deviate_state
+        self._state = (
+            State(training, body._deviate_positions, body._deviate_measured) if is_method else body._deviate_state
+        )
         if is_method:
             self._state.end_with(self)
 
     def __call__(self, *args, **kwargs):
-        returned = self._compiled(*args, **kwargs)
         state = self._state
+        again = state.again
+        if again is not None and again.is_again:
+            return self._function(*args, **kwargs)
+        returned = self._compiled(*args, **kwargs)
         if not state.is_over and threading.get_ident() == state.streams.thread:
             state.called(args, kwargs, returned)
+        if again is not None:
+            state.evaluated(self._function, args, kwargs, returned, sys._getframe(1))
         return returned
 
     def __get__(self, instance, owner=None):
@@ -130,12 +138,18 @@ class State:
     ----------
     positions : set
         Places of the arguments that a gradient is computed by, counted from the last one back.
+    is_measured : list
+        Of one truth value: whether predictions are compared with targets in it.
+    again : Again, optional
+        What evaluates functions again at the end.
     """
 
-    def __init__(self, training, positions):
+    def __init__(self, training, positions, is_measured):
         self.training = training
         self.streams = training.streams
         self.positions = positions
+        self.is_measured = is_measured
+        self.again = again_of(training.streams)
         self.source = Source(training)
         self.settled = 0
         #: True: nothing of the function is of interest any more.
@@ -160,6 +174,19 @@ class State:
                 self.is_over = source.calls > CALLS and not source.names
         except Exception as error:
             training.failed(error)
+
+    def evaluated(self, function, args, kwargs, returned, frame):
+        """Take down a call in which predictions are compared with targets, or one that trains."""
+        again = self.again
+        try:
+            if not self.training.clean():
+                return
+            if self.positions:
+                again.trained += 1
+            elif self.is_measured[0]:
+                again.called(function, args, kwargs, returned, frame)
+        except Exception as error:
+            again.predictions.failed(error)
 
     def hand_on(self, arguments, positions, clean):
         """Have what is traced around it know by which of its arguments it computes a gradient, or look for sources."""
@@ -210,14 +237,14 @@ def make_body(function, training):
 
     It keeps neither the function nor what that holds alive: what is compiled of it does.
     """
-    reference, positions = weakref.ref(function), set()
+    reference, positions, is_measured = weakref.ref(function), set(), [False]
     inner = getattr(function, "func", function)
 
     @functools.wraps(inner, updated=())
     def body(*args, **kwargs):
         if not training.watches():
             return reference()(*args, **kwargs)
-        training.traced.append(Traced(arguments_of(training, args, kwargs), positions))
+        training.traced.append(Traced(arguments_of(training, args, kwargs), positions, is_measured))
         try:
             return reference()(*args, **kwargs)
         finally:
@@ -226,7 +253,8 @@ def make_body(function, training):
     body.__signature__ = inspect.signature(function)
     del body.__wrapped__
     body._deviate_positions = positions
-    body._deviate_state = State(training, positions)
+    body._deviate_measured = is_measured
+    body._deviate_state = State(training, positions, is_measured)
     body._deviate_state.end_with(body)
     return body
 

@@ -165,12 +165,15 @@ class Traced:
         Place of each of its arguments by identity, counted from the last one back: methods have one more at first.
     positions : set
         Places that a gradient is computed by.
+    is_measured : list
+        Of one truth value: whether predictions are compared with targets in it.
     """
 
-    def __init__(self, leaves, positions):
+    def __init__(self, leaves, positions, is_measured):
         self.leaves = leaves
         self.places = {id(leaf): place - len(leaves) for place, leaf in enumerate(leaves)}
         self.positions = positions
+        self.is_measured = is_measured
 
 
 class Source:
