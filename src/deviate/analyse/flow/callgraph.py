@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import COMMON_METHODS, MAX_SAME_NAMED
 from deviate.analyse.flow.values import External
-from deviate.analyse.source.index import Nesting, Unit, is_within
+from deviate.analyse.source.index import ModuleIndex, Nesting, Unit, bindings_of, is_within
+from deviate.analyse.source.syntax import called_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,8 @@ class CallGraph:
 
     def _by_method_name(self, call: ast.Call, unit: Unit) -> list[Unit]:
         func = call.func
+        if isinstance(func, ast.Name):
+            return self._taken_by_name(func.id, unit)
         if not isinstance(func, ast.Attribute) or func.attr not in self.program.methods:
             return []
         if func.attr in COMMON_METHODS:
@@ -60,6 +63,17 @@ class CallGraph:
             if any(isinstance(ref, External) and not ref.made for ref in refs):
                 return []
         return units
+
+    def _taken_by_name(self, name: str, unit: Unit) -> list[Unit]:
+        """Find a function of the name that a variable has which takes one: ``work = getattr(module, args.work)``."""
+        taken = (each.value for each in bindings_of(name, unit) if each.kind == "assign")
+        holders = [call.args[0] for call in taken if isinstance(call, ast.Call) and called_name(call) == "getattr"]
+        refs = [ref for holder in holders for ref in self.flow.value(holder, unit).refs]
+        modules = [ref for ref in refs if isinstance(ref, ModuleIndex)] or (
+            self.program.imports.plugins if holders else []
+        )
+        bound = [each.target for module in modules for each in module.unit.bindings.get(name, ())]
+        return [each for each in bound if isinstance(each, Unit) and each in self.program.reached]
 
     def _mentioned(self, unit: Unit) -> list[Edge]:
         edges: list[Edge] = []

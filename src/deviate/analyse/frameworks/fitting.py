@@ -6,10 +6,11 @@ import ast
 import re
 
 from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.objects import called_above
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.values import External, Instance
 from deviate.analyse.naming.words import word_lists
-from deviate.analyse.source.index import CallSite
+from deviate.analyse.source.index import CallSite, Unit
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 _LISTS = word_lists(__file__)
@@ -34,11 +35,12 @@ _TRAINER_TYPES = re.compile(rf"({_LOOP_TYPES}|Model|Sequential|NeuralNet\w*)$")
 def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
     """Whether a call trains a model in a loop of a library."""
     name = called_name(site.node)
-    if _is_function(flow, site):
+    if _is_function(flow, site) or any(map(_is_fit, site.node.args)):
         return True
     if (name not in _FITS and name not in _RUNS) or not isinstance(site.node.func, ast.Attribute):
         return False
-    if any(unit in flow.program.reached for unit in flow.program.targets(flow, site)):
+    own = [unit for unit in flow.program.targets(flow, site) if unit in flow.program.reached]
+    if called_above(site.node) == site.scope.unit.name or not all(_hands_up(unit, name) for unit in own):
         return False
     receiver = dotted_text(site.node.func.value)
     keywords = {key.arg for key in site.node.keywords}
@@ -47,7 +49,8 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
     types.extend(
         base for ref in refs if isinstance(ref, Instance) for base in flow.program.external_bases(flow, ref.cls)
     )
-    if not types and (_is_own_loop(flow.program, name) or flow.program.called_like(site.node)):
+    alike = flow.program.called_like(site.node) if not types else []
+    if not types and (_is_own_loop(flow.program, name) or not all(_hands_up(unit, name) for unit in alike)):
         return False
     typed = any(_TRAINER_TYPES.search(dotted.rpartition(".")[2]) for dotted in types)
     if name in _FITS:
@@ -65,6 +68,17 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
         and (name != "run" or typed or bool(site.node.args or keywords))
         and not _SESSION.search(receiver)
     )
+
+
+def _is_fit(arg: ast.expr) -> bool:
+    """Whether an argument is the training of a library, handed on to be called: ``quietly(trainer.fit, model=net)``."""
+    is_method = isinstance(arg, ast.Attribute) and arg.attr == "fit"
+    return is_method and bool(_TRAINERS.search(dotted_text(arg.value)))  # type: ignore[attr-defined]
+
+
+def _hands_up(unit: Unit, name: str) -> bool:
+    """Whether a method leaves its work to the one above it, of a library's class: ``super().train(data)``."""
+    return any(called_above(site.node) == name for site in unit.calls)
 
 
 def _is_function(flow: Evaluator, site: CallSite) -> bool:

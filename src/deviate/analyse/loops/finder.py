@@ -68,9 +68,12 @@ class Candidate:
     @cached_property
     def words(self) -> set[str]:
         """Words of the variable's names, and, where these say nothing, of the count: ``for i in range(epochs)``."""
-        names = re.findall(r"[A-Za-z]+", self.variable)
-        words = {word for name in names for word in (name.lower(), *words_of(name))}
-        return words | self.counted if _ANY.fullmatch(self.variable) else words
+        return self.own | self.counted if _ANY.fullmatch(self.variable) else self.own
+
+    @cached_property
+    def own(self) -> set[str]:
+        """Words of the variable's names alone."""
+        return {word for name in re.findall(r"[A-Za-z]+", self.variable) for word in (name.lower(), *words_of(name))}
 
     @cached_property
     def counted(self) -> set[str]:
@@ -217,7 +220,7 @@ class LoopFinder:
             return True
         return (
             isinstance(candidate.node, ast.For)
-            and not candidate.words & _PASSES
+            and not candidate.own & _PASSES
             and any(
                 (other.words & _PASSES or isinstance(other.node, ast.While))
                 and (_makes_optimiser(other.unit, other.node) or self._is_equipped(candidate, other))
@@ -273,12 +276,20 @@ class LoopFinder:
         names = {unit.module.dotted.rpartition(".")[2], *([owner.name] if owner is not None else [])}
         return settings is not None and not names.isdisjoint(settings.texts)
 
+    def _count_heirs(self, unit: Unit) -> int:
+        """Count the classes that inherit a method: of alternatives, the one that most would run is the likeliest."""
+        if unit.owner is None:
+            return 0
+        above = self.program.ancestors(self.flow, unit.owner)
+        below = self.program.family(self.flow, unit.owner)[len(above) :]
+        return sum(unit.name not in cls.methods for cls in below)
+
     def _rank(self, candidate: Candidate) -> tuple[float, int, str, int]:
         unit, node = candidate.unit, candidate.node
         file = unit.module.file
         score = 3.0 * candidate.counts_epochs + 1.5 * bool(candidate.words & _STEPS)
         score += 1.0 * (unit.module is self.program.entry) + 0.5 * isinstance(node, ast.While)
-        score += min(len(candidate.inside), 10) * 0.15
+        score += min(len(candidate.inside), 10) * 0.15 + min(self._count_heirs(unit), 10) * 0.05
         score -= 2.5 * any(map(self._is_aside, (unit.display_name, file.rpartition("/")[2])))
         score += 1.0 * (unit in self._called) + 1.0 * self._is_named(unit)
         score -= 5.0 * self._trains_aside(candidate)

@@ -51,7 +51,7 @@ class Settings:
             return None
         given = self._given(keys)
         if given is not None:
-            return given[0]
+            return given[0] or self._like_project(keys)
         listed = _only(self._chosen, keys)
         if listed is not None:
             return listed
@@ -60,7 +60,19 @@ class Settings:
         options = self._options.get(keys[0], []) if len(keys) == 1 else []
         usual = _only(self._usual, keys)
         default = agreed([*(option.default for option in options), *([usual] if usual is not None else [])])
-        return None if self.is_usual and default is not None and default.value in (None, "") else default
+        if default is None or (self.is_usual and default.value in (None, "")):
+            return self._like_project(keys)
+        return default
+
+    def _like_project(self, keys: tuple[str, ...]) -> Known | None:
+        """Return the choice that the project's folder is called like: of methods to compare, the one it is about.
+
+        That is where a project's documents differ in what they give, or give nothing.
+        """
+        options = self._options.get(keys[0], []) if self.is_usual and len(keys) == 1 else []
+        names = [_plain(word) for folder in (self.root, self.root.parent) for word in _named(folder)]
+        like = [choice for option in options for choice in option.choices if _plain(choice) in names]
+        return Known(like[0]) if len(set(like)) == 1 else None
 
     def word(self, position: int) -> Known | None:
         """Return the word of the command at a place, from 1, where no option stands before it."""
@@ -211,6 +223,16 @@ class Settings:
 def holds_settings(name: str) -> bool:
     """Whether a variable of this name holds settings, or some of them: ``training_args``."""
     return is_settings_name(name) or any(is_settings_name(word) for word in words_of(name)[-1:])
+
+
+def _named(folder: Path) -> list[str]:
+    """Return the name of a folder, without the owner of a repository, and its words: ``owner+hat-pytorch`` is hat."""
+    name = folder.name.rpartition("+")[2]
+    return [name, *re.split(r"[-_. ]+", name)]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _only(listed: Listed, keys: tuple[str, ...]) -> Known | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from deviate.analyse.settings.known import Known, literal
-from deviate.analyse.source.index import CallSite
+from deviate.analyse.source.index import CallSite, Scope, only_binding
 from deviate.analyse.source.syntax import called_name
 
 _SWITCHES = {"store_true": True, "store_false": False}
@@ -30,6 +30,8 @@ class Option:
     switch: bool | None = None
     #: What a given word is converted to: ``str``, ``int``, ``float`` or ``bool``; empty where that is not known.
     type: str = "str"
+    #: Words that it can be, where these are listed.
+    choices: tuple[str, ...] = ()
 
     def given(self, words: list[str]) -> Known | None:
         """Return what words of a command after the option make of it."""
@@ -48,7 +50,7 @@ def declared_options(sites: Iterable[CallSite]) -> Iterator[Option]:
         if name == "HfArgumentParser":
             yield from (Option(phase, (f"--{phase}",), Known(False), type="bool") for phase in _PHASES)
         if name == "add_argument":
-            option = _of_parser(site.node)
+            option = _of_parser(site.node, site.scope)
         elif name == "option":
             option = _of_click(site.node)
         elif name.startswith("DEFINE_"):
@@ -57,7 +59,7 @@ def declared_options(sites: Iterable[CallSite]) -> Iterator[Option]:
             yield option
 
 
-def _of_parser(call: ast.Call) -> Option | None:
+def _of_parser(call: ast.Call, scope: Scope) -> Option | None:
     flags = tuple(
         arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str) and arg.value
     )
@@ -72,7 +74,15 @@ def _of_parser(call: ast.Call) -> Option | None:
     switch = _SWITCHES.get(str(action.value)) if action is not None else None
     kind = "" if "nargs" in keywords or ("action" in keywords and switch is None) else _type_of(keywords.get("type"))
     default = None if is_open else _default(keywords, switch, kind, is_positional=not flags[0].startswith("-"))
-    return Option(name, flags, default, switch, kind)
+    return Option(name, flags, default, switch, kind, _listed(keywords.get("choices"), scope))
+
+
+def _listed(node: ast.expr | None, scope: Scope) -> tuple[str, ...]:
+    """Return the texts of a list or tuple, or of one that a name is bound to; of a mapping, its keys."""
+    binding = only_binding(node.id, scope) if isinstance(node, ast.Name) else None
+    node = binding.value if binding is not None else node
+    parts = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+    return tuple(part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
 
 
 def _default(keywords: dict[str, ast.expr], switch: bool | None, kind: str, is_positional: bool) -> Known | None:

@@ -182,7 +182,7 @@ class Imports:
                 self._load_dotted(dotted, module)
 
     def _load_named(self) -> None:
-        """Load what texts of the program name: ``make(class_name="training.loss.Loss")``."""
+        """Load what texts of the program name: ``make(class_name="training.loss.Loss")``, ``load("kit.work")``."""
         for module in [module for module in self.loaded() if module not in self._looked_at]:
             self._looked_at.add(module)
             for dotted in dict.fromkeys(name for line in module.lines for name in DOTTED_TEXT.findall(line)):
@@ -190,6 +190,8 @@ class Imports:
                 home = self.find(package, module)
                 if home is not None and name in home.unit.bindings:
                     self.targets.append(dotted)
+                elif (named := self.find(dotted, module)) is not None and named not in self.plugins:
+                    self.plugins.append(named)
 
     def _load_executed(self, text: ast.expr, scope: Scope, module: ModuleIndex) -> None:
         """Load what a text imports that the program executes: ``exec(f"from models.{name} import {name}")``."""

@@ -244,3 +244,21 @@ def test_a_name_that_is_put_together_chooses_a_module(tmp_path):
     text = PARSER.replace("'--kind'", "'--kind', default='b'") + named
     others = {"ways____init__": "", **{f"ways__{name}": module.replace("{0}", name) for name in ("a", "b")}}
     assert reported(tmp_path, text, **others) == {"b loss"}
+
+
+CHOICES = "KINDS = ['small', 'large']\n" + CHAIN.replace("'--kind'", "'--kind', choices=KINDS")
+
+
+@pytest.mark.parametrize("folder", ["owner+Large", "large-pytorch", "Large.jax/src"])
+def test_where_documents_differ_the_choice_that_the_project_is_called_like_counts(tmp_path, folder):
+    project = tmp_path / folder
+    project.mkdir(parents=True)
+    (project / "README.md").write_text("    python train.py --kind small\n    python train.py --kind large\n")
+    assert reported(project, CHOICES) == {"large loss"}
+
+
+def test_a_given_choice_beats_the_projects_name(tmp_path):
+    project = tmp_path / "large"
+    project.mkdir()
+    (project / "README.md").write_text("    python train.py --kind small\n")
+    assert reported(project, CHOICES) == {"small loss"}

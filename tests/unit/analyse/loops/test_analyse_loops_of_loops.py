@@ -44,7 +44,12 @@ def test_rounds_that_train_anew_each_are_the_main_loop(tmp_path, outer):
 
 @pytest.mark.parametrize(
     "outer",
-    ["for i in range(args.n_runs):", "for i in range(args.repeat):", "for iteration in range(repetitions):"],
+    [
+        "for i in range(args.n_runs):",
+        "for i in range(args.repeat):",
+        "for iteration in range(repetitions):",
+        "for part in range(args.valid_fold):",
+    ],
 )
 def test_a_loop_that_counts_whole_trainings_is_not_the_main_one(tmp_path, outer):
     text = HEAD + training("fit", mark="  # main") + f"{outer}\n    fit()\n"
@@ -60,6 +65,12 @@ def test_a_loop_that_makes_trainer_and_optimiser_anew_repeats_trainings(tmp_path
         f"{step}\n            steps += 1\n            print('loss', loss.item())\n"
         "for i in range(8):\n    runner = Runner()\n    runner.run()\n"
     )
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_how_often_the_optimiser_is_made_tells_repetitions_from_steps(tmp_path):
+    made = "def fit():\n    run(optimizer=torch.optim.SGD(model.parameters(), lr=0.1))\n"
+    text = HEAD + training("run", mark="  # main") + made + "for i in range(iter_num):\n    fit()\n"
     assert "# main" in found(tmp_path, train=text)
 
 
@@ -182,5 +193,32 @@ def test_a_session_that_reads_the_step_trains_nothing(tmp_path):
         "        self.step = context.session.run(self.tensor)\n        print('step', self.step)\n"
         "def main(_):\n    estimator = tf.estimator.Estimator(model_fn)\n"
         "    estimator.train(input_fn=data, max_steps=9, hooks=[Hook()])  # main\ntf.app.run()\n"
+    )
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_of_alternatives_that_nothing_decides_the_one_that_most_classes_inherit_is_taken(tmp_path):
+    kinds = "".join(
+        f"class {name}({base}):\n" + textwrap.indent(training("train_all", mark=f"  # {name}"), "    ")
+        for name, base in (("Other", "object"), ("Usual", "object"))
+    )
+    kinds += "".join(f"class Kind{n}(Usual):\n    pass\n" for n in range(3))
+    text = "import kinds\ngetattr(kinds, input())().train_all()\n"
+    assert "# Usual" in found(tmp_path, train=text, kinds=HEAD + kinds)
+
+
+FITS = "import pytorch_lightning as pl\ntrainer = pl.Trainer(max_epochs=3)\n"
+
+
+def test_a_training_of_a_library_that_is_handed_on_is_the_main_loop(tmp_path):
+    text = FITS + "def quietly(call, **given):\n    return call(**given)\nquietly(trainer.fit, model=model)  # main\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_method_that_leaves_the_training_to_a_library_is_the_librarys(tmp_path):
+    text = (
+        "import tensorflow as tf\nclass Estimator(tf.estimator.Estimator):\n"
+        "    def train(self, input_fn, max_steps):\n        return super().train(input_fn, max_steps=max_steps)\n"
+        "made = Estimator(model_fn)\nmade.train(input_fn=data, max_steps=9)  # main\n"
     )
     assert "# main" in found(tmp_path, train=text)

@@ -79,6 +79,28 @@ def test_modules_of_a_name_that_is_joined_of_parts_are_read(tmp_path):
     assert reported(tmp_path, packages, train=text, kit__kinds__one=trains("Work")) == {"Work loss"}
 
 
+def test_a_module_that_a_text_names_is_read(tmp_path):
+    text = "import launch\nlaunch.run('kit.work')\n"
+    launch = (
+        "import importlib\ndef run(name):\n    work = importlib.import_module(name)\n    work.made().train_model()\n"
+    )
+    work = trains("Work") + "def made():\n    return Work()\n"
+    assert reported(tmp_path, {"kit": ""}, train=text, launch=launch, kit__work=work) == {"Work loss"}
+
+
+def test_a_function_that_is_taken_by_name_may_be_the_one_that_it_is_called(tmp_path):
+    text = (
+        "import importlib\nmodule = importlib.import_module('core')\nwork = getattr(module, config['work'])\n"
+        "for epoch in range(9):  # main\n    for part in parts:\n        work(part)\n"
+    )
+    step = textwrap.indent(STEP.strip(), "        ")
+    core = (
+        HEAD + f"def work(part):\n    for i, (x, y) in enumerate(part):\n{step}\n        print('loss', loss.item())\n"
+    )
+    loop = analyse(tmp_path, train=text, core=core).main_loop
+    assert (loop.file, loop.variable) == ("train.py", "epoch")
+
+
 def test_a_text_that_is_made_of_itself_is_survived(tmp_path):
     text = (
         HEAD + "def row(value):\n    line = value * 2\n    line = line - 1\n    line = line + value\n    return line\n"
