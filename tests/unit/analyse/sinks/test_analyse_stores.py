@@ -176,10 +176,14 @@ import optax
 
 tx = optax.adam(0.1)
 
+def error(params, batch):
+    return jax.numpy.mean(params['w'] * batch)
+
 def fit(params, state, batch):
     gap, grads = jax.value_and_grad(error)(params, batch)
     change, state = tx.update(grads, state)
-    return optax.apply_updates(params, change), state, {'gap': gap}
+    params = optax.apply_updates(params, change)
+    return params, state, {'gap': gap}
 
 def main():
     params = {'w': jax.numpy.zeros(2)}
