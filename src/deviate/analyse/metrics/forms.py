@@ -26,7 +26,10 @@ _NUMBER_METHODS = {
 #: Names given names are followed this far.
 MAX_DEPTH = 5
 #: Calls that give one number, whatever their arguments are.
-_REDUCING = {"item", "float", "mean", "nanmean", "average", "median", "std", "max", "min", "sum", "len", "round"}
+_REDUCING = {
+    "item", "float", "mean", "nanmean", "average", "median", "std", "max", "min", "sum", "len", "round", "reduce_mean",
+    "reduce_sum",
+}  # fmt: skip
 _NUMBER_CALLS = {
     "float", "int", "round", "mean", "sum", "exp", "sqrt", "len", "max", "min", "average", "median", "abs", "std",
 }  # fmt: skip
@@ -92,6 +95,10 @@ def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[
     if path and isinstance(node, (ast.Tuple, ast.List)):
         inner = node.elts[path[0]] if path[0] < len(node.elts) else None
         return inner is not None and _is_given_number(flow, inner, scope, path[1:], depth + 1)
+    if isinstance(node, ast.Call) and called_name(node) == "run" and node.args:
+        return _is_given_number(flow, node.args[0], scope, path, depth + 1)  # what a session fetches
+    if isinstance(node, ast.Call) and depth > 0 and not path and called_name(node) in _REDUCING:
+        return True
     if isinstance(node, ast.Call) and (path or not _is_number_by_form(node)):
         returns = [
             result for ref in flow.value(node.func, scope).refs if isinstance(ref, Unit) for result in ref.returns
@@ -108,7 +115,7 @@ def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[
             binding.value is not None and _is_given_number(flow, binding.value, binding.scope, binding.path, depth + 1)
             for binding in bindings
         )
-    return depth > 0 and isinstance(node, ast.Call) and called_name(node) in _REDUCING
+    return False
 
 
 def _bindings_of_number(node: ast.Name | ast.Subscript, scope: Scope) -> list[Binding]:

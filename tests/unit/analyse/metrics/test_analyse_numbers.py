@@ -38,6 +38,11 @@ GIVEN = {
         "def both(x):\n    total = 0\n    total += x.item()\n    return total / 4, x",
     ),
     "the last one under a key": ("kept['z'].append(loss.item())\nprint(epoch, kept['z'][-1])", "kept = {'z': []}"),
+    "one that a session fetches": (
+        "_, value, rows = sess.run([merged, gap, out])\nprint(epoch, value, rows)",
+        "import tensorflow as tf\nsess = tf.Session()\nout = tf.layers.dense(1, 2)\n"
+        "merged, gap = tf.summary.merge_all(), tf.reduce_mean(out)",
+    ),
     "an item": ("kept['value'] = loss.mean().item()\nprint(epoch, kept['value'])", "kept = {}"),
 }
 
