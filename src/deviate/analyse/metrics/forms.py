@@ -26,7 +26,10 @@ _NUMBER_METHODS = {
 #: Names given names are followed this far.
 MAX_DEPTH = 5
 #: Calls that give one number, whatever their arguments are.
-_REDUCING = {"item", "float", "mean", "nanmean", "average", "median", "std", "max", "min", "sum", "len", "round"}
+_REDUCING = {
+    "item", "float", "mean", "nanmean", "average", "median", "std", "max", "min", "sum", "len", "round", "reduce_mean",
+    "reduce_sum",
+}  # fmt: skip
 _NUMBER_CALLS = {
     "float", "int", "round", "mean", "sum", "exp", "sqrt", "len", "max", "min", "average", "median", "abs", "std",
 }  # fmt: skip
@@ -92,6 +95,10 @@ def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[
     if path and isinstance(node, (ast.Tuple, ast.List)):
         inner = node.elts[path[0]] if path[0] < len(node.elts) else None
         return inner is not None and _is_given_number(flow, inner, scope, path[1:], depth + 1)
+    if isinstance(node, ast.Call) and called_name(node) == "run" and node.args:
+        return _is_given_number(flow, node.args[0], scope, path, depth + 1)  # what a session fetches
+    if isinstance(node, ast.Call) and depth > 0 and not path and called_name(node) in _REDUCING:
+        return True
     if isinstance(node, ast.Call) and (path or not _is_number_by_form(node)):
         returns = [
             result for ref in flow.value(node.func, scope).refs if isinstance(ref, Unit) for result in ref.returns
@@ -108,7 +115,7 @@ def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[
             binding.value is not None and _is_given_number(flow, binding.value, binding.scope, binding.path, depth + 1)
             for binding in bindings
         )
-    return depth > 0 and isinstance(node, ast.Call) and called_name(node) in _REDUCING
+    return False
 
 
 def _bindings_of_number(node: ast.Name | ast.Subscript, scope: Scope) -> list[Binding]:
@@ -270,19 +277,35 @@ _SAMPLE_KEY = re.compile(
 
 
 _EXTREMES = {"min", "max", "amin", "amax"}
+#: What is not finite.
+_BROKEN = {"isnan", "isinf"}
+_TESTS = {*_BROKEN, "isfinite", "isinstance", "allclose", "array_equal", "hasattr", "callable"}
+
+
+def is_flag(expr: ast.expr) -> bool:
+    """Whether an expression asks a question: ``w.grad is None``, ``torch.isnan(loss).any()``."""
+    while isinstance(expr, ast.Call) and isinstance(expr.func, ast.Attribute) and not expr.args:
+        expr = expr.func.value
+    if isinstance(expr, ast.Compare):
+        return isinstance(expr.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn))
+    return isinstance(expr, ast.Call) and called_name(expr) in _TESTS
 
 
 def is_checked(reported: ReportedValue, nesting: Nesting | None) -> bool:
     """Whether a value is shown only where it is out of bounds: ``if torch.max(y) > 1.0: print(torch.max(y))``."""
-    node, _ = next(enclosing_branches(nesting), (None, ""))
-    if node is None or not isinstance(node.test, ast.Compare):
+    node, branch = next(enclosing_branches(nesting), (None, ""))
+    if node is None or branch != "body" or isinstance(node.test, ast.UnaryOp):
         return False
-    if not isinstance(reported.expr, ast.Call) or called_name(reported.expr) not in _EXTREMES:
+    text = text_of(reported.expr)
+    asked = (call for call in ast.walk(node.test) if isinstance(call, ast.Call) and called_name(call) in _BROKEN)
+    if any(text in map(text_of, call.args) for call in asked):
+        return True
+    if not isinstance(node.test, ast.Compare) or not isinstance(reported.expr, ast.Call):
         return False
     sides = [node.test.left, *node.test.comparators]
     bounds = [side.operand if isinstance(side, ast.UnaryOp) else side for side in sides]
     is_bounded = any(isinstance(bound, ast.Constant) for bound in bounds)
-    return is_bounded and text_of(reported.expr) in map(text_of, sides)
+    return called_name(reported.expr) in _EXTREMES and is_bounded and text in map(text_of, sides)
 
 
 #: Sides and corners of a box.

@@ -13,6 +13,7 @@ from deviate.analyse.flow.values import METRIC_ORIGINS, From, Value
 from deviate.analyse.metrics.forms import (
     NUMERIC_SPEC,
     is_best,
+    is_flag,
     is_item,
     is_item_of_report,
     is_list_of_samples,
@@ -87,7 +88,7 @@ def verdict_of(
         return Verdict(reason="identifier")
     if is_list(flow, reported.expr, reported.scope) if reported.mapping else is_slice_of_mappings(flow, reported):
         return Verdict(reason="identifier")
-    if last_name(variable) in _FLAGS:
+    if last_name(variable) in _FLAGS or is_flag(reported.expr):
         return Verdict(reason="setting")
     if sink in _FILES and is_list_of_samples(flow, reported):
         return Verdict(reason="identifier")

@@ -91,7 +91,7 @@ def _keeping(unit: Unit) -> Iterator[tuple[ast.expr, ast.expr | None, ast.expr, 
             yield holder, value.keys[0], value.values[0], site.scope
         elif isinstance(value, ast.Call) and called_name(value)[:1].isupper() and len(_given(value)) > 1:
             yield holder, _given(value)[0], _given(value)[1], site.scope
-        elif call.func.attr == "update" and isinstance(value, ast.Name):
+        elif call.func.attr == "update" and isinstance(value, ast.Name) and len(call.args) == 1:
             yield holder, None, value, site.scope
 
 

@@ -38,6 +38,11 @@ GIVEN = {
         "def both(x):\n    total = 0\n    total += x.item()\n    return total / 4, x",
     ),
     "the last one under a key": ("kept['z'].append(loss.item())\nprint(epoch, kept['z'][-1])", "kept = {'z': []}"),
+    "one that a session fetches": (
+        "_, value, rows = sess.run([merged, gap, out])\nprint(epoch, value, rows)",
+        "import tensorflow as tf\nsess = tf.Session()\nout = tf.layers.dense(1, 2)\n"
+        "merged, gap = tf.summary.merge_all(), tf.reduce_mean(out)",
+    ),
     "an item": ("kept['value'] = loss.mean().item()\nprint(epoch, kept['value'])", "kept = {}"),
 }
 
@@ -77,6 +82,9 @@ NO_METRICS = {
         "writer.add_scalar('a', learn_rate)\nlearn_rate *= float(loss)",
         "learn_rate = 1",
     ),
+    "a value that is not finite": ("if torch.isnan(loss):\n    print('nan', loss)", ""),
+    "a question": ("print('no grad', model.weight.grad is None, 'nan', torch.isnan(loss).any().item())", ""),
+    "what the model gives, in a file": ("out = model(x)\nnp.save('o.npy', out.numpy())", "import numpy as np"),
     "a value out of bounds": ("if torch.max(loss) > 1.0:\n    print('max value', torch.max(loss))", ""),
     "the name of a group": ("print('group', loss_computer.group_name(i))", "loss_computer = make()"),
     "a setting that holds a word of a metric": (

@@ -168,3 +168,33 @@ log = Log()
 """
     report = "error = (loss > 1).float()\nlog.log('train', {'error': error}, loss=loss.item())"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"loss", "error"}
+
+
+OPTIMISER = """
+import jax
+import optax
+
+tx = optax.adam(0.1)
+
+def error(params, batch):
+    return jax.numpy.mean(params['w'] * batch)
+
+def fit(params, state, batch):
+    gap, grads = jax.value_and_grad(error)(params, batch)
+    change, state = tx.update(grads, state)
+    params = optax.apply_updates(params, change)
+    return params, state, {'gap': gap}
+
+def main():
+    params = {'w': jax.numpy.zeros(2)}
+    state = tx.init(params)
+    for step in range(10):
+        params, state, found = fit(params, state, batches[step])
+        print('gap %.3f' % found['gap'])
+
+main()
+"""
+
+
+def test_an_optimiser_that_is_given_gradients_and_its_state_keeps_nothing(tmp_path):
+    assert set(names(analyse(tmp_path, train=OPTIMISER))) == {"found['gap']"}
