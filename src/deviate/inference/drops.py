@@ -78,7 +78,7 @@ def parse_drops(metrics: Sequence[str], texts: Sequence[str]) -> dict[str, Drop]
         raise BadOption("a metric is named twice", hint=DROP_HINT)
     unnamed = [metric for metric in metrics if metric not in named]
     if plain and not metrics:
-        raise BadOption("--max-drop names no metric", hint=DROP_HINT)
+        raise BadOption(f"--max-drop {plain[0].text!r} names no metric", hint=DROP_HINT)
     if plain and len(plain) != len(unnamed):
         given = next(text for text in texts if "=" not in text)
         if not unnamed:

@@ -38,7 +38,8 @@ def test_the_first_sentence_tells_the_spread_of_the_test_metric():
     assert only(cases.usual()).headline == [
         "test acc (best) over 8 runs: 96.94 ± 0.52 (mean ± SD; 95% CI of the SD 0.29–1.21, heavy tails allowed for). "
         "The best and the worst run differ by 1.70.",
-        "Seeds varied; the data were held fixed. The implementation could not vary: pinned threads, no GPU.",
+        "Seeds, also those the program sets, varied; the data were held fixed. The implementation could not vary: pinned threads, "
+        "no GPU.",
         "Of the losses and resources, train loss varies most relative to its mean (CV 8.3%) and test loss least (CV "
         "5.9%).",
         "A run took 3.25 ± 0.17 s.",
@@ -48,7 +49,7 @@ def test_the_first_sentence_tells_the_spread_of_the_test_metric():
 def test_the_figure_of_a_page_has_the_other_sentences_beside_it():
     (variant,) = cases.usual().facts.variants
     beside = figure_headline(variant)
-    assert beside[0].startswith("Seeds varied")
+    assert beside[0].startswith("Seeds, also those the program sets, varied")
     assert beside[1:] == [
         "The best and the worst run differ by 1.70.",
         "Two single runs differ by less than 1.44 in 95% of cases, if values are normal.",
@@ -330,7 +331,7 @@ def test_runs_that_diverged_are_named_in_the_first_sentences_with_what_leaves_th
     said = cases.document({ALGO: values}).variants[0].headline
     assert said[2] == (
         "2 of 4 completed runs ended with a train loss that is not finite (algo+impl-1 and algo+impl-3); "
-        "their test acc still count here, which --weak 'train loss' changes."
+        "their test acc still counts here, which --weak 'train loss' changes."
     )
     alone = cases.document({ALGO: {"train loss": values["train loss"]}}).variants[0].headline
     assert alone[2].endswith("(algo+impl-1 and algo+impl-3).")
