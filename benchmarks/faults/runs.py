@@ -329,8 +329,10 @@ class Clock:
         aside.write_text(f"{seconds}\n")
         aside.replace(self._offset)
         boot = next(line for line in self._truth.splitlines() if line.startswith("btime"))
-        # In place: it is mounted.
-        self._stat.write_text(self._truth.replace(boot, f"btime {int(boot.split()[1]) + seconds}"))
+        # In place, since it is mounted, and in one piece: it is being read.
+        descriptor = os.open(self._stat, os.O_WRONLY | os.O_CREAT)
+        os.write(descriptor, self._truth.replace(boot, f"btime {int(boot.split()[1]) + seconds}").encode())
+        os.close(descriptor)
 
     def start(self, project: Path, words: list[str], **more: str) -> Child:
         """Run a command under this clock."""

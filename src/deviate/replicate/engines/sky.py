@@ -13,8 +13,8 @@ from deviate.project.cluster import ExportEntry
 from deviate.replicate.engines.slurm import PREFIX
 from deviate.replicate.orders import Submission
 
-#: Each machine makes every so manieth run. SkyPilot ends all machines when one command fails, and runs that failed are
-#: in their files.
+#: Of two machines each makes every second run. SkyPilot ends all machines when the command of one fails; how a run
+#: ended is in its files.
 SCRIPT = """\
 runs=(
 {runs}
