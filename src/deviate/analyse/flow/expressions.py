@@ -11,7 +11,7 @@ from deviate.analyse.flow.calls import call_value
 from deviate.analyse.flow.computed import chosen_by_name
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From, Instance, Value, join, mixed, of, subtract
-from deviate.analyse.source.index import Scope
+from deviate.analyse.source.index import Scope, bindings_of
 from deviate.analyse.source.syntax import dotted_text
 
 _A_TEXT, _A_CONSTANT = of(From.TEXT), of(From.CONSTANT)
@@ -87,7 +87,7 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
         if key in base.keys:
             return base.keys[key]
     if isinstance(key, int) and base.items is not None and -len(base.items) <= key < len(base.items):
-        return base.items[key]
+        return join([base.items[key], *_set_later(flow, node.value, key, scope)])
     if isinstance(node.slice, ast.Slice):
         return base
     named = chosen_by_name(flow, node, scope) if key is None else None
@@ -100,6 +100,18 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
     if base.element is not None:
         return base.element
     return Value(base.origins, base.refs if base.items is None else ())
+
+
+def _set_later(flow: Evaluator, holder: ast.expr, key: int, scope: Scope) -> list[Value]:
+    """Evaluate what one position of a list is given after it is written out: ``best = [0, 0]; best[0] = accuracy``."""
+    bindings = bindings_of(holder.id, scope) if isinstance(holder, ast.Name) else []
+    return [
+        flow.value(binding.value, binding.scope)
+        for binding in bindings
+        if binding.kind == "element" and isinstance(binding.statement, ast.Assign)
+        for target in binding.statement.targets
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == key
+    ]  # fmt: skip
 
 
 def _inner(flow: Evaluator, node: ast.Starred | ast.Await | ast.NamedExpr | ast.FormattedValue, scope: Scope) -> Value:

@@ -46,7 +46,7 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
 
 def is_best(reported: ReportedValue) -> bool:
     """Whether a value named so is kept where it compares with the one before: ``if x < self.best: self.best = x``."""
-    text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute)) else ""
+    text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute, ast.Subscript)) else ""
     words = words_of(text.rpartition(".")[2])
     if "best" not in words or is_counting(text.rpartition(".")[2]):
         return False

@@ -300,7 +300,18 @@ class Keeper:
 
 def test_what_is_kept_as_the_best_is_a_number(tmp_path):
     before = f"{KEEPER}keeper = Keeper()\nrecords = [outside(x) for x in 'abc']\nlast_best = best = records[0]\n"
+    before += "best_of = [records[0], 0]\n"
     report = (
-        "keeper.after(records[i], epoch)\nif records[i] > best:\n    best = records[i]\nprint('at', best, last_best)"
+        "keeper.after(records[i], epoch)\nif records[i] > best:\n    best = records[i]\nprint('at', best, last_best)\n"
+        "if records[i] > best_of[0]:\n    best_of[0] = records[i]\n    best_of[1] = i\nprint('of', best_of)\n"
+        "print('of', best_of[0], best_of[1])"
     )
-    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"self.best", "best"}
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"self.best", "best", "best_of[0]"}
+
+
+def test_a_position_of_a_list_is_what_it_is_given_later(tmp_path):
+    report = (
+        "if loss.item() < best[0]:\n    best[0] = loss.item()\n    best[1] = epoch\n"
+        "print('best %.2f at %d' % (best[0], best[1]))"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, "best = [9, 0]")))) == {"best[0]"}
