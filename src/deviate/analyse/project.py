@@ -94,7 +94,8 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
     if not results[4] and program.constants.alternatives.has_chosen:
         chosen = _choose_one_that_trains(program)
         results = _read(program, *chosen) if chosen is not None else results
-    if results[2] is None and (program.constants.has_decided or program.choices.has_decided):
+    has_decided = program.constants.has_decided or program.choices.has_decided or bool(program.unchosen)
+    if results[2] is None and has_decided:
         program.is_decided = False
         return _read(program, *_reach(program))
     return results

@@ -13,6 +13,7 @@ from deviate.analyse.settings.arguments import Arguments
 from deviate.analyse.settings.constants import Constants
 from deviate.analyse.settings.documented import documented_arguments
 from deviate.analyse.settings.lookup import Settings
+from deviate.analyse.source.configurations import unchosen_targets
 from deviate.analyse.source.imports import Imports
 from deviate.analyse.source.index import (
     CallSite,
@@ -78,6 +79,8 @@ class Program:
         if arguments is None:
             plain = Constants(self.modules, None, self.resolve_dotted)
             self.constants = Constants(self.modules, settings, self.resolve_dotted, plain)
+        #: What configuration files ask for that are not chosen.
+        self.unchosen = unchosen_targets(root, known.assigned) if self.imports.targets else set[str]()
         #: Whether settings decide which branches run.
         self.is_decided = True
         self.calls: dict[str, list[CallSite]] = {}

@@ -53,7 +53,8 @@ class _Reach:
         for cls in registered_classes(self.program):
             self._use(cls)
         if self.program.entry is not None:
-            for dotted in self.program.imports.targets:
+            unchosen = self.program.unchosen if self.program.is_decided else set[str]()
+            for dotted in (each for each in self.program.imports.targets if each not in unchosen):
                 self._reach_target(self.program.resolve_dotted(dotted, self.program.entry), 0)
         while self.waiting:
             self._follow(self.waiting.pop())
@@ -136,13 +137,19 @@ class _Reach:
 
     def _methods_called_like(self, site: CallSite, name: ast.expr) -> None:
         """Reach own methods that a computed name may stand for: ``getattr(self, "fit_" + how)``."""
-        method, start = site.scope.unit.enclosing_method, constant_start(name)
+        method, named, start = site.scope.unit.enclosing_method, self._named_by(name, site.scope), constant_start(name)
         is_own = method is not None and method.is_method and text_of(site.node.args[0]) == method.parameters[0]
-        if method is None or method.owner is None or not is_own or not start:
+        if method is None or method.owner is None or not is_own or not (named or start or self._is_called(site)):
             return
         for owner in self.program.ancestors(self.objects.flow, method.owner):
-            for called in (each for each in owner.methods if each.startswith(start)):
+            begun = [each for each in owner.methods if each.startswith(start) and (start or each[0] != "_")]
+            for called in [named] if named else begun:
                 self._reach_all(self.objects.ask_of(method.owner, called))
+
+    def _is_called(self, site: CallSite) -> bool:
+        """Whether what a call gives is called at once: ``getattr(self, args.mode)()``."""
+        parent = self.parents.of(site.node, site.scope.module)
+        return isinstance(parent, ast.Call) and parent.func is site.node
 
     def _all_plugins(self) -> None:
         for plugin in self.program.imports.plugins:

@@ -84,6 +84,8 @@ def _hands_up(unit: Unit, name: str) -> bool:
 def _is_function(flow: Evaluator, site: CallSite) -> bool:
     """Whether a call is of a library's function that trains, whatever it is imported as."""
     name, aliases = called_name(site.node), flow.program.aliases
+    if name == "LightningCLI":
+        return not any(key.arg == "run" and isinstance(key.value, ast.Constant) for key in site.node.keywords)
     if name not in _NAMES and not any(name in aliases.get(one, ()) for one in _NAMES):
         return False
     refs = flow.value(site.node.func, site.scope).refs

@@ -40,3 +40,28 @@ def constant_start(node: ast.expr) -> str:
         return "".join(f"{part}." for part in fixed)
     text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
     return re.split(r"[{%]", text)[0]
+
+
+def constant_ends(node: ast.expr) -> str:
+    """Path of the modules that a text stands for which is open in the middle: ``f"kinds.{name}.work"``.
+
+    Empty for any other expression, and where the text begins or ends with what is open.
+    """
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        node = node.left
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        node = node.func.value
+    parts = _parts_of(node)
+    text = re.sub(r"\{[^{}]*\}|%s", "*", "".join(parts))
+    is_open = re.fullmatch(r"[A-Za-z_][\w.]*\.\*(\.\w+)+", text)
+    return text.replace(".", "/") if is_open else ""
+
+
+def _parts_of(node: ast.expr) -> list[str]:
+    """Constant parts of a text, with ``*`` for each of the others."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return [*_parts_of(node.left), *_parts_of(node.right)]
+    if isinstance(node, ast.JoinedStr):
+        return [part for value in node.values for part in _parts_of(value)]
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return [node.value if is_text else "*"]  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
 from deviate.analyse.source.configurations import config_targets
-from deviate.analyse.source.dotted import DOTTED_TEXT, constant_start, imported_names
+from deviate.analyse.source.dotted import DOTTED_TEXT, constant_ends, constant_start, imported_names
 from deviate.analyse.source.files import UnreadableSourceError, read_source
 from deviate.analyse.source.index import ModuleIndex, Scope, Unit, bindings_of, only_binding
 from deviate.analyse.source.indexer import index_module
@@ -209,6 +209,10 @@ class Imports:
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
             self._load_dotted(name.value, module)
             return
+        if pattern := constant_ends(name):
+            for folder in self.search.folders:
+                self._load_plugins(sorted(folder.glob(f"{pattern}.py")) + sorted(folder.glob(f"{pattern}/__init__.py")))
+            return
         prefix = constant_start(name)
         package = prefix.rpartition(".")[0].lstrip(".")
         dots = len(prefix) - len(prefix.lstrip("."))
@@ -235,8 +239,12 @@ class Imports:
                     self.plugins.append(found)
 
     def _load_folder(self, folder: Path) -> None:
-        """Load the modules of a folder as plug-ins: which of them are used is decided when the program runs."""
-        for path in sorted(folder.glob("*.py"))[:MAX_PLUGIN_FILES]:
+        """Load the modules of a folder as plug-ins."""
+        self._load_plugins(sorted(folder.glob("*.py")))
+
+    def _load_plugins(self, paths: Sequence[Path]) -> None:
+        """Load modules of which it is decided when the program runs which are used."""
+        for path in paths[:MAX_PLUGIN_FILES]:
             module = self.load(path)
             if module is not None and module not in self.plugins:
                 self.plugins.append(module)

@@ -187,6 +187,24 @@ def test_operations_that_a_list_names_train(tmp_path):
     assert "# main" in found(tmp_path, train=text)
 
 
+def test_what_makes_a_session_tells_that_it_is_one(tmp_path):
+    text = (
+        "import tensorflow as tf\nsv = tf.train.Supervisor()\nwith sv.managed_session() as s:\n"
+        "    while not sv.should_stop():  # main\n        _, loss = s.run([train_op, op])\n"
+        "        print('loss', loss)\n"
+    )
+    assert "# main" in found(tmp_path, train=text)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["LightningCLI(Net, Data)", "mod.fit(data, num_epoch=3)"],
+)
+def test_more_calls_that_train_in_a_library(tmp_path, call):
+    text = "import mxnet as mx\nfrom lightning.pytorch.cli import LightningCLI\nmod = mx.mod.Module(net)\n"
+    assert "# main" in found(tmp_path, train=text + f"{call}  # main\n")
+
+
 def test_a_session_that_reads_the_step_trains_nothing(tmp_path):
     text = (
         "import tensorflow as tf\nclass Hook:\n    def after_run(self, context):\n"

@@ -101,6 +101,51 @@ def test_a_function_that_is_taken_by_name_may_be_the_one_that_it_is_called(tmp_p
     assert (loop.file, loop.variable) == ("train.py", "epoch")
 
 
+COMPOSED = """
+import hydra
+@hydra.main(config_path='conf', config_name='config')
+def main(cfg):
+    hydra.utils.instantiate(cfg.agent).train_model()
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "losses"), [("", {"One loss"}), ("agent=two", {"Two loss"}), ("agent=other", {"One loss", "Two loss"})]
+)
+def test_of_a_group_of_configurations_the_chosen_one_is_read(tmp_path, command, losses):
+    (tmp_path / "conf" / "agent").mkdir(parents=True)
+    (tmp_path / "conf" / "config.yaml").write_text(
+        "defaults:\n  - agent: one\n  - override hydra/launcher: x\n  - _self_\n"
+    )
+    for name in ("one", "two"):
+        (tmp_path / "conf" / "agent" / f"{name}.yaml").write_text(f"_target_: work.{name.title()}\n")
+    if command:
+        (tmp_path / "README.md").write_text(f"    python train.py {command}\n")
+    assert reported(tmp_path, {}, train=COMPOSED, work=trains("One") + trains("Two")) == losses
+
+
+@pytest.mark.parametrize("path", ["f'kinds.{name}.work'", "'kinds.%s.work' % name", "'kinds.' + name + '.work'"])
+def test_modules_of_a_name_that_is_open_in_the_middle_are_read(tmp_path, path):
+    text = (
+        f"import importlib\ndef load(name):\n    return getattr(importlib.import_module({path}), 'Work')\n"
+        "load(input())().train_model()\n"
+    )
+    packages = {"kinds": "", "kinds/one": ""}
+    assert reported(tmp_path, packages, train=text, kinds__one__work=trains("Work")) == {"Work loss"}
+
+
+def test_an_own_method_that_a_setting_names_runs(tmp_path):
+    text = OPTIONS.format(default="default='train_model'") + trains("Work")
+    text += "    def run(self):\n        getattr(self, args.file)()\nWork().run()\n"
+    assert reported(tmp_path, {}, train=text) == {"Work loss"}
+
+
+def test_an_own_method_that_nothing_names_may_be_any(tmp_path):
+    text = trains("Work") + "    def run(self):\n        getattr(self, input())()\nWork().run()\n"
+    assert reported(tmp_path, {}, train=text) == {"Work loss"}
+
+
 def test_a_text_that_is_made_of_itself_is_survived(tmp_path):
     text = (
         HEAD + "def row(value):\n    line = value * 2\n    line = line - 1\n    line = line + value\n    return line\n"
