@@ -192,7 +192,8 @@ def test_why_runs_are_not_paired():
     shared = side("B", [side_metric("test acc", standard(8, 8))], prints=prints(*digests))
     comparison = compare_sides([a, shared], ComparisonOptions(pairing="on"), "deviate compare A B")
     text = pairing_text(comparison.comparability.pairings[0])
-    assert text == "Runs with the same index are paired, as asked; their fingerprints agree in shuffle."
+    drew = "checksums show that both drew the same random numbers for data order"
+    assert text == f"Runs with the same index are paired, as asked; {drew}."
 
 
 def test_uncorrected_tests_and_places_are_said_to_be():

@@ -162,10 +162,11 @@ def _equivalence(metric: MetricComparison, pair: PairComparison) -> Iterator[str
 
 
 def _undirected(metric: MetricComparison) -> Iterator[str]:
-    if metric.kind == "speed" and metric.direction is None and metric.differs:
+    if metric.confounded and metric.differs:
         yield (
             "The runs of the two sides did not alternate, so a difference may come from the load of the machine: "
-            "neither side is called better. Variants of one experiment alternate."
+            "neither side is called better. Variants of one experiment alternate. If the machine was idle, add "
+            f"--direction '{metric.name}={metric.direction or 'lower'}'."
         )
     elif metric.direction is None and metric.differs and metric.verdict == "no difference shown":
         yield (
