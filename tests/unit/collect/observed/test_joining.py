@@ -130,4 +130,4 @@ def test_a_time_that_only_its_unit_names_shows_a_time_of_the_source(metric, join
     assert time.slot.name == "time"
     assert join([acc, time], {metric: seconds}) == ({time.slot: metric} if joined else {})
     # One value that is not printed like this, and it is another time.
-    assert join([acc, time], {metric: seconds + [0, 0, 0.2, 0, 0]}) == {}
+    assert join([acc, time], {metric: seconds + np.array([0, 0, 0.2, 0, 0])}) == {}
