@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from deviate.report.escape import clean
@@ -17,6 +19,12 @@ def say(*lines: str, err: bool = False) -> None:
     """Print lines; what a terminal would obey is taken out of each of them."""
     for line in lines:
         click.echo(line if isinstance(line, Styled) else clean(line), err=err)
+
+
+def listing(title: str, described: Mapping[str, str]) -> str:
+    """Return a paragraph of a sub-command's help: a line for each name, with what it is."""
+    width = max(map(len, described))
+    return "\b\n" + "\n".join([f"{title}:", *(f"  {name:{width}}  {text}" for name, text in described.items())])
 
 
 def examples(*commands: str) -> str:

@@ -107,6 +107,13 @@ def test_terminal_shows_means_in_80_columns():
     assert head.split() == ["metric", "baseline", "proposed", "verdict"]
 
 
+def test_each_interval_of_a_table_is_named_for_what_it_is_of():
+    (head,) = [line for line in terminal(comparison(), 160).splitlines() if line.startswith("metric")]
+    assert "A − B, 95% CI" in head
+    assert "SD A/B, 95% CI" in head
+    assert head.count("95% CI") == 2
+
+
 def test_names_of_users_are_made_harmless():
     nasty = "acc|<b>\x1b[31m[bold]"
     compared = [side("a", [side_metric(nasty, range(8))]), side("b", [side_metric(nasty, range(1, 9))])]

@@ -80,7 +80,7 @@ def _brief(variant: VariantFacts, level: float) -> list[MetricColumn]:
         _numbers("min", "min", sacrifice=6, emphasis="quiet"),
         MetricColumn(
             # Between the columns of minimum and maximum, which say where its ends are.
-            column=Column(head="runs".center(STRIP_WIDTH), head_alone=STRIP_HEAD, drawn=True, sacrifice=4),
+            column=Column(head="runs", head_alone=STRIP_HEAD, numeric=False, centered=True, drawn=True, sacrifice=4),
             cell=lambda metric, text: Cell(_strip(metric)),
         ),
         _numbers("max", "max", sacrifice=6, emphasis="quiet"),
