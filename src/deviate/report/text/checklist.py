@@ -29,6 +29,9 @@ _PINEAU = "ML reproducibility checklist"
 
 _UNKNOWN = "Not known to Deviate."
 
+#: A question that has an answer for each side of a comparison.
+NUMBER = "How many training runs are the results of?"
+
 #: Questions whose answers a comparison gives itself.
 ERROR_BARS = "Are there error bars, and of what?"
 COMPUTED = "How were they computed, and what is assumed?"
@@ -49,7 +52,7 @@ def checklist(facts: ExperimentFacts) -> list[Answer]:
     """Answer what can be answered; what only the authors know is marked as unknown."""
     variants, level = facts.variants, facts.level
     questions = (
-        ("How many training runs are the results of?", (_PINEAU,), _number(variants)),
+        (NUMBER, (_PINEAU,), _number(variants)),
         ("Which number of each run is reported?", (_PINEAU, _NEURIPS.format(6)), " ".join(aggregates(variants))),
         (ERROR_BARS, (_NEURIPS.format(7), _PINEAU), _error_bars(variants, level)),
         ("Which factors of variability do they capture?", (_NEURIPS.format(7),), _captured(variants)),

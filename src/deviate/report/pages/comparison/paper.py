@@ -65,7 +65,7 @@ def runs_for_paper(comparison: Comparison, made: Mapping[str, ExperimentFacts]) 
         return []
     by_side = runs_methods(comparison, made)
     paragraphs = [
-        Sentences(sentences=sentences, about=f"Runs of {label}." if label else "All runs.")
+        Sentences(sentences=sentences, about=f"Runs of {label}." if label else "Runs of each side.")
         for label, sentences in by_side.items()
         if sentences
     ]

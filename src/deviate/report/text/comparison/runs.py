@@ -9,13 +9,13 @@ import msgspec
 from deviate.inference.comparison.comparison import Comparison
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.numbers import Numbers
-from deviate.report.text.checklist import COMPUTED, ERROR_BARS, Answer, checklist
+from deviate.report.text.checklist import COMPUTED, ERROR_BARS, NUMBER, Answer, checklist
 from deviate.report.text.comparison.methods import comparison_methods
 from deviate.report.text.methods import run_methods
 
 
 def runs_methods(comparison: Comparison, made: Mapping[str, ExperimentFacts]) -> dict[str, list[str]]:
-    """Return what is true of the runs of each side alone, by its label, and under an empty one what is true of all."""
+    """Return what is true of the runs of one side alone, by its label, and under an empty one what is so for each."""
     by_side = {label: run_methods(facts) for label, facts in made.items()}
     first = next(iter(by_side.values()), [])
     common = [sentence for sentence in first if all(sentence in each for each in by_side.values())]
@@ -43,7 +43,7 @@ def comparison_checklist(comparison: Comparison, made: Mapping[str, ExperimentFa
 
 
 def _of_all(labels: Sequence[str], answers: Sequence[Answer]) -> Answer:
-    if len({each.answer for each in answers}) == 1:
+    if len({each.answer for each in answers}) == 1 and answers[0].question != NUMBER:
         return answers[0]
     text = " ".join(f"{label}: {each.answer}" for label, each in zip(labels, answers, strict=True))
     return msgspec.structs.replace(answers[0], answer=text, known=True)
