@@ -15,6 +15,7 @@ from deviate.errors import BadOption, UnknownExperiment
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.plan import make_plan
 from deviate.inference.plan_options import PlanOptions
+from deviate.report.page import Sentences
 from deviate.report.text.comparison.caveats import comparison_caveats
 from deviate.report.text.plan import answer_sentence, plan_notes
 from deviate.report.writers.terminal import render_terminal
@@ -379,3 +380,12 @@ def test_records_become_samples_as_in_a_report(project):
     assert "one of 10000 test examples is worth 0.01" in " ".join(sized.split())
     for words in (["--weak", "x<1"], ["--reach", "x>=1"], ["--test-size", "x=10"]):
         assert "no metric 'x' was recorded" in run("compare", "baseline", "proposed", *words).exception.message
+
+
+def test_a_paper_says_how_the_compared_runs_were_made(project):
+    view = deviate.compare("baseline", "proposed", reach=["test acc>=1"])
+    said = {block.about: block.sentences for section in view.page("paper").sections for block in section.blocks
+            if isinstance(block, Sentences)}  # fmt: skip
+    assert "All runs completed." in said["Runs of baseline."]
+    assert any(" 2 failed." in sentence for sentence in said["Runs of proposed."])
+    assert any("python train.py" in sentence for each in said.values() for sentence in each)

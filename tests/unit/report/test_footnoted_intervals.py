@@ -32,4 +32,4 @@ def test_what_is_said_of_few_runs_agrees_with_the_intervals_of_the_table():
 
 def test_columns_are_named_for_what_they_hold():
     document = cases.document({"algo+impl": {"x": MANY}})
-    assert "min runs max" in cases.render_terminal(document, 60)
+    assert "lo runs hi" in cases.render_terminal(document, 60)
