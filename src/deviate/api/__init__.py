@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
@@ -188,6 +189,7 @@ def compare(
     """
     from deviate.inference.comparison.comparison import read_comparison
     from deviate.inference.comparison.options import ComparisonOptions
+    from deviate.inference.comparison.runs import side_facts
     from deviate.report.views import comparison_view
     from deviate.results.options import read_options
 
@@ -206,7 +208,8 @@ def compare(
         groups=(groups,) if isinstance(groups, str) else tuple(groups),
         samples=read_options(aggregates=aggregates, weak=weak, reach=reach, test_sizes=test_sizes),
     )
-    return comparison_view(read_comparison(workspace, labels, options))
+    comparison = read_comparison(workspace, labels, options)
+    return comparison_view(comparison, lambda: side_facts(workspace, comparison, options, datetime.now().astimezone()))
 
 
 @known_keywords()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from deviate.cli.completion import experiment_names
 from deviate.cli.printing import examples, say
 
 if TYPE_CHECKING:
-    from deviate.replicate.workspace.folders import RunFolder
+    from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 
 
 @click.command("logs", epilog=examples("deviate logs base 3", "deviate logs base init-3"))
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 @click.option("--stderr", "only_stderr", is_flag=True, help="Print standard error only.")
 @click.option("--stdout", "only_stdout", is_flag=True, help="Print standard output only.")
 def command(name: str, run: str, only_stderr: bool, only_stdout: bool) -> None:
-    """Print what a run printed: standard output, then standard error."""
-    import shutil
-
+    """Print what a run printed: standard output, then standard error. Tracebacks show your own lines."""
     from deviate.replicate.workspace.folders import Workspace
 
-    folder = Workspace.nearest(Path.cwd()).find_experiment(name).find_run(run)
+    experiment = Workspace.nearest(Path.cwd()).find_experiment(name)
+    folder = experiment.find_run(run)
     logs = [
         path for path, shown in ((folder.stdout_file, not only_stderr), (folder.stderr_file, not only_stdout)) if shown
     ]
@@ -35,9 +34,36 @@ def command(name: str, run: str, only_stderr: bool, only_stdout: bool) -> None:
         say(f"warning: {folder.run.folder} of {name} is shown as it is now: {reason}", err=True)
     for path in logs:
         if path.is_file():
-            with path.open("rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer)
+            _print(path, experiment, folder)
     sys.stdout.buffer.flush()
+
+
+def _print(log: Path, experiment: ExperimentFolder, folder: RunFolder) -> None:
+    """Print a log byte for byte, but for tracebacks: these have the lines of the project as it was."""
+    from deviate.errors import WorkspaceUnusable
+    from deviate.replicate.outcomes import own_lines
+    from deviate.replicate.snapshot.manifest import read_snapshot
+    from deviate.replicate.snapshot.working_copy import overlay_path
+
+    try:
+        copy = overlay_path(folder, read_snapshot(experiment))
+    except WorkspaceUnusable:
+        # No file says where the copy was: lines stay as they were printed.
+        copy = None
+    with log.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        lines = _split(file) if copy is None else own_lines(_split(file), copy, folder.source)
+        for number, line in enumerate(lines):
+            sys.stdout.buffer.write(f"{chr(10) if number else ''}{line}".encode("utf-8", "surrogateescape"))
+
+
+def _split(file: Iterable[str]) -> Iterator[str]:
+    """Yield what stands between line ends, as ``split`` does; without holding all of it."""
+    ended = True
+    for line in file:
+        ended = line.endswith("\n")
+        yield line.removesuffix("\n")
+    if ended:
+        yield ""
 
 
 def _damage(folder: RunFolder, logs: Sequence[Path]) -> str:

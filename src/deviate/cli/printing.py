@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 import click
 
@@ -38,6 +39,12 @@ def terminal_width() -> int | None:
     import shutil
 
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def listing(title: str, described: Mapping[str, str]) -> str:
+    """Return a paragraph of a sub-command's help: a line for each name, with what it is."""
+    width = max(map(len, described))
+    return "\b\n" + "\n".join([f"{title}:", *(f"  {name:{width}}  {text}" for name, text in described.items())])
 
 
 def examples(*commands: str) -> str:

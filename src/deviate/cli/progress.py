@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 
 from rich.console import Console
@@ -36,6 +36,9 @@ from deviate.study.packing import LIMIT
 
 #: Latest values shown of each run.
 VALUES_SHOWN = 3
+
+#: Seconds from which on the time left is said in a line.
+LONG = 30.0
 
 MARKS = {"completed": ("✓", "green"), "cancelled": ("-", "dim")}
 
@@ -75,7 +78,7 @@ class Progress:
                 self.total = event.total
                 self.going[event.run] = event
                 if not self.console.is_terminal:
-                    self._say(Text(f"{event.run.folder} started ({event.number} of {event.total})"))
+                    self._start(event)
             case RunProgress():
                 self.going[event.run] = event
             case RunShared():
@@ -127,6 +130,14 @@ class Progress:
         if self.console.is_terminal:
             self.live.update(self._table())
 
+    def _start(self, event: RunStarted) -> None:
+        """Print a line a run, behind what is planned of several variants; with the time left, where it is long."""
+        if event.number == 1 and len(event.planned) > 1:
+            self._whole(_planned(event.planned))
+        seconds = self.time_left()
+        left = f", about {show_duration(seconds)} left" if seconds is not None and seconds >= LONG else ""
+        self._say(Text(f"{event.run.folder} started ({event.number} of {event.total}{left})"))
+
     def _whole(self, line: str, style: str = "") -> None:
         """Print a line that is not cut to the width of the terminal."""
         self.console.print(Text(clean(line), style=style), highlight=False, soft_wrap=True)
@@ -171,6 +182,21 @@ class Progress:
         if not self.ended:
             return None
         return (self.clock() - self.began) / self.ended * (self.total - self.ended)
+
+
+def _planned(planned: Mapping[str, int]) -> str:
+    """Say how many runs of which variants are to be made.
+
+    Examples
+    --------
+    >>> _planned({"init": 6, "impl": 6}), _planned({"init": 6, "impl": 5})
+    ('12 runs: 2 variants (init and impl), 6 of each', '11 runs: 6 of init and 5 of impl')
+    """
+    total = f"{sum(planned.values())} runs"
+    if len(set(planned.values())) == 1:
+        names = listed(list(planned), len(planned))
+        return f"{total}: {len(planned)} variants ({names}), {next(iter(planned.values()))} of each"
+    return f"{total}: {listed([f'{runs} of {name}' for name, runs in planned.items()], len(planned))}"
 
 
 def _going_on(event: GoesOn) -> Iterator[str]:

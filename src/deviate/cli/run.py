@@ -10,7 +10,7 @@ import click
 
 from deviate.cli.completion import variants
 from deviate.cli.output import factor_option, verbose_option
-from deviate.cli.printing import examples, say
+from deviate.cli.printing import examples, listing, say
 from deviate.experiment import DEFAULT_PREDICTIONS, DEFAULT_RUNS, DEFAULT_WEIGHTS
 from deviate.factors import DEFAULT_VARIANT, GROUPS, VARIANTS
 from deviate.replicate.executors.registry import WORDS
@@ -23,10 +23,31 @@ if TYPE_CHECKING:
 #: Written beside the runs after each ``deviate run``.
 REPORT_FILE = "report.md"
 
+#: What varies between the runs of each variant, for the help.
+VARIED = {
+    "algo+impl": "all that training draws, and the implementation; not the data",
+    "algo": "all that training draws; not the data, nor the implementation",
+    "impl": "the implementation: kernels, order of parallel sums",
+    "control": "nothing: shows whether runs repeat exactly",
+    "as-is": "what the program leaves to chance; nothing is controlled",
+    "init": "initial parameters",
+    "shuffle": "order of the training data",
+    "augment": "data augmentation",
+    "layers": "dropout and other stochastic layers",
+    "other": "draws of the training that no other factor names",
+    "data": "draws that make or split the data set",
+    "platform": "the processor that runs seem to have",
+    "bit": "the last bit of one initial weight",
+    "arms": f"each of {', '.join(GROUPS['arms'])}",
+    "sources": "algo+impl, each of init to other, impl, control",
+}
+
 
 @click.command(
     "run",
-    epilog=examples(
+    epilog=listing("Variants", VARIED)
+    + "\n\n"
+    + examples(
         "deviate run -n 8 -- python train.py --epochs 10",
         "deviate run -n 8 --vary init --vary shuffle -- python train.py",
         "deviate run --until 'val acc ±0.3' --max 30 -- python train.py",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,12 +58,37 @@ def _with_experiments(workspace: Workspace, overviews: Sequence[Mapping[str, Any
     shown = lines(overviews, heads=True)[: LISTED + 1]
     newest, *others = newest_first(overviews)
     more = [f"… and {len(overviews) - LISTED} more: deviate list"] if len(overviews) > LISTED else []
-    name = newest["name"]
-    comparable = [facts["name"] for facts in (newest, *others) if any(facts["completed"].values())]
-    commands = [(f"deviate report {name}", "how much its runs differ"), *_run_commands(workspace.experiment(name))]
-    if len(comparable) > 1:
-        commands.append((f"deviate compare {comparable[1]} {comparable[0]}", "is one better than the other?"))
+    folder = workspace.experiment(newest["name"])
+    completed = [workspace.experiment(each["name"]) for each in (newest, *others) if any(each["completed"].values())]
+    commands = [*_reading(folder), *_run_commands(folder)]
+    pairs = combinations(completed[:LISTED], 2)
+    if pair := next(((a.name, b.name) for b, a in pairs if _are_comparable(a, b)), None):
+        commands.append((f"deviate compare {' '.join(pair)}", "is one better than the other?"))
     return [*shown, *more, "", *_explained([*commands, ("deviate --help", "all commands")])]
+
+
+def _reading(folder: ExperimentFolder) -> list[tuple[str, str]]:
+    """Return the command that reads what there is of an experiment: its runs, else why one of them failed."""
+    if folder.completed_runs():
+        return [(f"deviate report {folder.name}", "how much its runs differ")]
+    failed = [run.run.folder for run in folder.runs() if run.is_done]
+    return [(f"deviate logs {folder.name} {failed[0]}", "what a failed run printed")] if failed else []
+
+
+def _are_comparable(a: ExperimentFolder, b: ExperimentFolder) -> bool:
+    """Tell whether two experiments train with one script, or were imported, and report a number in common."""
+    entries = {folder.read_experiment().entry for folder in (a, b) if folder.read_experiment().imported is None}
+    first, second = (_finite(folder) for folder in (a, b))
+    return len(entries) < 2 and (first is None or second is None or bool(first & second))
+
+
+def _finite(folder: ExperimentFolder) -> set[str] | None:
+    """Return the metrics whose last value in the first completed run is finite; None where it recorded none."""
+    from deviate.replicate.workspace.records import read_progress
+
+    names = [metric.name for metric in folder.read_experiment().metrics]
+    _, values = read_progress(folder.completed_runs()[0], names)
+    return {name for name, value in values.items() if math.isfinite(value)} if values else None
 
 
 def _explained(commands: Sequence[tuple[str, str]]) -> list[str]:

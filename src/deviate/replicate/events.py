@@ -24,6 +24,8 @@ class RunStarted(msgspec.Struct, frozen=True, kw_only=True):
     #: Runs of this call that were started, this one included, and those it makes in all.
     number: int
     total: int
+    #: The runs that it makes, by variant.
+    planned: dict[str, int] = {}
 
 
 class ColdStart(msgspec.Struct, frozen=True, kw_only=True):

@@ -228,10 +228,11 @@ def own_traceback(lines: Sequence[str], copy: Path, source: Path) -> list[str]:
 
     In `copy`, the run's copy of the project, some lines are instrumented; `source` is the project as it was.
     """
-    return list(_own(lines, copy, source))
+    return list(own_lines(lines, copy, source))
 
 
-def _own(lines: Sequence[str], copy: Path, source: Path) -> Iterator[str]:
+def own_lines(lines: Iterable[str], copy: Path, source: Path) -> Iterator[str]:
+    """Yield the same one by one, for whole logs."""
     line_below: str | None = None
     marks_below = False
     for line in lines:
@@ -244,7 +245,7 @@ def _own(lines: Sequence[str], copy: Path, source: Path) -> Iterator[str]:
             yield indent + line_below
             # Marks are of columns of the instrumented line.
             line_below, marks_below = None, True
-        elif not (marks_below and set(line) <= _MARKS):
+        elif not (marks_below and line and set(line) <= _MARKS):
             line_below, marks_below = None, False
             yield line
 

@@ -75,7 +75,9 @@ class LocalStage:
         self._workers[index] = worker
         events = list(worker.next())
         self._drop(index, worker)
-        yield RunStarted(run=job.run, slot=slot, number=self._started, total=self._todo.total)
+        yield RunStarted(
+            run=job.run, slot=slot, number=self._started, total=self._todo.total, planned=self._todo.planned
+        )
         yield from events
 
     def _drop(self, index: int, worker: Worker) -> None:

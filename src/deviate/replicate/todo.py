@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Generator, Iterable, Iterator
 
 from deviate.experiment import Run
@@ -28,6 +28,8 @@ class Todo:
         self._twin = twin
         self.jobs: deque[Job] = deque()
         self.total = 0
+        #: Jobs that were found, by variant.
+        self.planned: dict[str, int] = {}
         #: Whether no run of the experiment was made yet.
         self.is_fresh = True
 
@@ -46,6 +48,7 @@ class Todo:
         experiment = self._source.experiment
         self.jobs.extend(training_job(run, steps) for run in schedule(experiment.planned, done, experiment.seed))
         self.total = len(self.jobs)
+        self.planned = dict(Counter(job.run.variant for job in self.jobs))
         self.is_fresh = not done
 
     def take(self, going: Collection[Run]) -> Generator[Event, None, Job | None]:

@@ -22,8 +22,8 @@ STRIP_WIDTH = 10
 #: Marks for a cell with no run, one run, several runs.
 EMPTY, ONE, SEVERAL = "·", "•", "●"
 
-#: Head of a column of strips: where their ends are.
-STRIP_HEAD = "min" + " " * (STRIP_WIDTH - 6) + "max"
+#: Head of a column of strips, and as wide: what they show, and where the lowest and the highest are.
+STRIP_HEAD = "lo runs hi"
 
 #: With more runs than this most cells hold several, and bars say how many where dots would not.
 CROWDED = 20

@@ -98,8 +98,8 @@ def experiment_view(
     return View(facts, page, figures)
 
 
-def comparison_view(facts: Comparison) -> View[Comparison]:
-    """Return the view of a comparison."""
+def comparison_view(facts: Comparison, made: Callable[[], Mapping[str, ExperimentFacts]] = dict) -> View[Comparison]:
+    """Return the view of a comparison; `made` reads how the runs of each side were made, which a paper says."""
     from deviate.report.pages.comparison.page import comparison_page
 
     def figures() -> list[Figure]:
@@ -107,7 +107,7 @@ def comparison_view(facts: Comparison) -> View[Comparison]:
 
         return comparison_figures(facts)
 
-    return View(facts, lambda reader: comparison_page(facts, reader), figures)
+    return View(facts, lambda reader: comparison_page(facts, reader, made), figures)
 
 
 def grid_view(facts: Grid) -> View[Grid]:

@@ -64,6 +64,15 @@ def project(experiments, monkeypatch):
     return experiments
 
 
+@pytest.mark.parametrize("other", ["same", "worse"])
+@pytest.mark.parametrize("options", [(), ("-v",)])
+def test_the_verdict_comes_first(project, other, options):
+    words = ["check", other, "--against", "main", "--metric", "val acc", "--max-drop", "3", *options]
+    first, *_ = CliRunner().invoke(group, words).stdout.splitlines()
+    verdict = "passes" if other == "same" else "does not pass"
+    assert first.startswith(f"{other} against main {verdict}")
+
+
 def run(*words):
     return CliRunner().invoke(group, ["check", *words], standalone_mode=False)
 

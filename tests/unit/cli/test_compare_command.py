@@ -15,8 +15,10 @@ from deviate.errors import BadOption, UnknownExperiment
 from deviate.inference.comparison.options import ComparisonOptions
 from deviate.inference.plan import make_plan
 from deviate.inference.plan_options import PlanOptions
+from deviate.report.page import Sentences
 from deviate.report.text.comparison.caveats import comparison_caveats
-from deviate.report.text.plan import plan_notes
+from deviate.report.text.plan import answer_sentence, plan_notes
+from deviate.report.writers.terminal import render_terminal
 from deviate.results.options import SampleOptions
 
 pytestmark = pytest.mark.long
@@ -238,10 +240,17 @@ def test_a_plan_explains_brackets_only_where_there_are_some(project):
     asked, ratio, nothing = (
         deviate.plan("baseline", **question) for question in ({"difference": 0.8}, {"sd_ratio": 2.0}, {})
     )
-    assert "In brackets: with an SD" in " ".join(plan_notes(asked.facts))
+    (answer,), brackets = asked.answers, "if the SD is as large as the pilot leaves open)"
+    assert "As large as the pilot leaves open" in " ".join(plan_notes(asked.facts))
+    assert f"{answer.runs} runs of each recipe ({answer.runs_cautious} {brackets}" in answer_sentence(answer, asked)
     for plan in (ratio, nothing):
-        assert "In brackets" not in " ".join(plan_notes(plan.facts))
-        assert "The SD of 8 runs is known within a factor of" in " ".join(plan_notes(plan.facts))
+        assert "As large as the pilot leaves open" not in " ".join(plan_notes(plan.facts))
+    for plan in (asked, ratio, nothing):
+        lines = [line for line in render_terminal(plan.page("screen"), 80).splitlines() if line]
+        assert "Its true SD may be 0.66 to 2.04 times as large (95% CI)" in " ".join(lines)
+        assert len(lines) <= 12
+    free = deviate.plan(sd=1.0)
+    assert "true SD" not in render_terminal(free.page("screen"), 80)
 
 
 def test_plan_without_a_pilot_is_in_sds():
@@ -371,3 +380,12 @@ def test_records_become_samples_as_in_a_report(project):
     assert "one of 10000 test examples is worth 0.01" in " ".join(sized.split())
     for words in (["--weak", "x<1"], ["--reach", "x>=1"], ["--test-size", "x=10"]):
         assert "no metric 'x' was recorded" in run("compare", "baseline", "proposed", *words).exception.message
+
+
+def test_a_paper_says_how_the_compared_runs_were_made(project):
+    view = deviate.compare("baseline", "proposed", reach=["test acc>=1"])
+    said = {block.about: block.sentences for section in view.page("paper").sections for block in section.blocks
+            if isinstance(block, Sentences)}  # fmt: skip
+    assert "All runs completed." in said["Runs of baseline."]
+    assert any(" 2 failed." in sentence for sentence in said["Runs of proposed."])
+    assert any("python train.py" in sentence for each in said.values() for sentence in each)

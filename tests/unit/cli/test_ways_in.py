@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from compared_sides import write_experiment
+from msgspec import structs
 
 from deviate.cli.commands import COMMANDS
 from deviate.cli.main import group
@@ -104,12 +106,31 @@ def test_alone_in_a_project_it_says_what_is_missing_and_what_comes_next(folder):
 def test_alone_it_offers_only_what_can_be_done(folder):
     write_experiment(folder, "base", VALUES, variant="control")
     write_experiment(folder, "lost", {"test acc": []}, failed=2)
-    (folder / "table.csv").write_text("seed,acc\n1,0.5\n2,0.6\n")
+    (folder / "table.csv").write_text("seed,test acc\n1,0.5\n2,0.6\n")
     assert not any("  deviate compare" in line for line in typed().stdout.splitlines())
     assert typed("import", "table.csv", "--name", "read").exit_code == 0
     lines = typed().stdout.splitlines()
     assert not any("  deviate run" in line for line in lines)
     assert any(line.endswith("  deviate compare base read") for line in lines)
+
+
+def test_alone_it_compares_only_what_has_a_number_in_common(folder):
+    write_experiment(folder, "base", VALUES)
+    write_experiment(folder, "nan", {"test acc": [math.nan, math.nan]})
+    write_experiment(folder, "other", {"reward": [1.0, 2.0]})
+    assert not any("  deviate compare" in line for line in typed().stdout.splitlines())
+    write_experiment(folder, "wider", VALUES)
+    assert any(line.endswith("  deviate compare wider base") for line in typed().stdout.splitlines())
+    wider = Workspace(folder).experiment("wider")
+    wider.write_experiment(structs.replace(wider.read_experiment(), entry="test.py"))
+    assert not any("  deviate compare" in line for line in typed().stdout.splitlines())
+
+
+def test_alone_it_shows_why_runs_failed_where_none_completed(folder):
+    write_experiment(folder, "lost", {"test acc": []}, failed=2)
+    lines = typed().stdout.splitlines()
+    assert any(line.endswith("  deviate logs lost algo+impl-0") for line in lines)
+    assert not any("  deviate report" in line for line in lines)
 
 
 def test_alone_it_adds_runs_of_the_variants_that_are_there(folder):

@@ -7,7 +7,8 @@ import json
 import re
 
 import pytest
-from compared_sides import side, side_metric, sides
+import report_cases as cases
+from compared_sides import prints, side, side_metric, sides
 from html_outline import Outline
 from msgspec import structs
 from pdflatex import compile_paper, needs_pdflatex
@@ -20,6 +21,7 @@ from deviate.report.escape import markdown
 from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.text.comparison.cells import MetricCells
 from deviate.report.text.comparison.methods import comparison_methods
+from deviate.report.text.comparison.runs import comparison_checklist
 from deviate.report.views import comparison_view
 from deviate.report.writers.comparison_csv import comparison_csv
 from deviate.report.writers.comparison_json import comparison_contract, comparison_json
@@ -104,6 +106,13 @@ def test_terminal_keeps_to_the_width_and_names_the_verdict(width):
 def test_terminal_shows_means_in_80_columns():
     head = next(line for line in terminal(comparison(), 80).splitlines() if line.startswith("metric"))
     assert head.split() == ["metric", "baseline", "proposed", "verdict"]
+
+
+def test_each_interval_of_a_table_is_named_for_what_it_is_of():
+    (head,) = [line for line in terminal(comparison(), 160).splitlines() if line.startswith("metric")]
+    assert "A − B, 95% CI" in head
+    assert "SD A/B, 95% CI" in head
+    assert head.count("95% CI") == 2
 
 
 def test_names_of_users_are_made_harmless():
@@ -269,17 +278,88 @@ def test_latex_rows_have_the_numbers_of_all_formats():
     made = comparison(sides(shift=4.0))
     text = rendered("tex", made)
     better = []
-    for metric in made.pairs[0].metrics:
+    for metric in made.pairs[0].metrics[:2]:
         cells = MetricCells(metric, made.pairs[0])
         numbers = [number(each) for each in (cells.a, cells.b, cells.difference, cells.ci, cells.p)]
         (row,) = [row for row in latex_rows(text) if row[1:6] == numbers]
         better.append(row[6])
         assert row[6] in cells.verdict or cells.verdict == "no difference shown"
     assert "proposed" in better
-    assert latex("–") in better
+    assert latex("–") in [row[-1] for row in latex_rows(rendered("tex", comparison(sides(shift=0.0))))]
     assert "Means are compared by Welch's t test" in text
     named = rendered("tex", comparison(metrics=["test acc", "train loss"]))
     assert "adjusted within each family (Holm): 2 tests of test acc and train loss." in named
+
+
+def test_times_of_runs_that_were_not_made_in_turn_are_in_no_table_of_a_paper():
+    apart, named = comparison(), comparison(metrics=["time per run"])
+    (*_, time), text = apart.pairs[0].metrics, rendered("tex", apart)
+    assert (time.confounded, time.direction) == (True, "lower")
+    assert "time per run" not in text
+    assert "measured times" not in text.partition(r"\paragraph")[0]
+    assert "Times are left out: the runs of the two sides were not made in turn" in text
+    # Who asks for nothing else is shown it.
+    assert "time per run" in rendered("tex", named)
+    a, b = sides()
+    in_turn = comparison([side("e:algo", a.samples), side("e:init", b.samples)])
+    assert "time per run" in rendered("tex", in_turn)
+    assert "Times are left out" not in rendered("tex", in_turn)
+
+
+def test_a_difference_of_times_is_said_to_need_an_idle_machine():
+    slow, quick = ([*(start + index / 10 for index in range(8))] for start in (9.0, 3.0))
+    compared = [
+        side(label, [side_metric("secs", values, kind="speed", unit="s", direction="lower")])
+        for label, values in (("a", slow), ("b", quick))
+    ]
+    (metric,) = comparison_contract(comparison(compared))["metrics"]
+    assert (metric["direction"], metric["confounded"], metric["differs"]) == ("lower", True, True)
+    assert "If the machine was idle, add --direction 'secs=lower'." in metric["why"]
+    for name in ("terminal", "md", "html"):
+        assert "differs, if the machine was idle" in rendered(name, comparison(compared))
+    assert "direction unknown" not in rendered("csv", comparison(compared))
+
+
+def made(values, **environment):
+    """Return the facts about the runs of both sides, by label."""
+    return {
+        label: cases.document({"algo+impl": {"test acc": each}}, environment=environment).facts
+        for label, each in zip(("baseline", "proposed"), values, strict=True)
+    }
+
+
+def test_a_paper_says_how_the_compared_runs_were_made():
+    facts = comparison()
+    runs = made(([1.0, 2.0, 3.0], [2.0, 3.0]), python="3.11.7")
+    page = comparison_page(facts, "paper", lambda: runs)
+    texts = {block.about: " ".join(block.sentences) for block in page.sections[-2].blocks}
+    assert list(texts) == ["Runs of baseline.", "Runs of proposed.", "Runs of each side."]
+    assert "was run 3 times with Deviate" in texts["Runs of baseline."]
+    assert "was run 2 times with Deviate" in texts["Runs of proposed."]
+    assert "All runs completed." in texts["Runs of each side."]
+    assert "Software: Python 3.11.7." in texts["Runs of each side."]
+    (table,) = page.sections[-1].blocks
+    answers = {row.cells[0].text: row.cells[1].text for row in table.rows}
+    assert "intervals of the difference of the means" in answers["Are there error bars, and of what?"]
+    assert "Welch's t test" in answers["How were they computed, and what is assumed?"]
+    number = answers["How many training runs are the results of?"]
+    assert number == "baseline: 3 completed of 3 planned. proposed: 2 completed of 2 planned."
+    alike = made(([1.0, 2.0], [2.0, 3.0]))
+    (number, *_) = comparison_checklist(facts, alike)
+    assert number.answer == "baseline: 2 completed of 2 planned. proposed: 2 completed of 2 planned."
+    text = WRITERS["neurips"].render(page)
+    assert [f"question {number}: justification" in text for number in (4, 6, 7, 8)] == [True] * 4
+
+
+@pytest.mark.parametrize("examples", [("x", "x"), ("x", "y"), ("x", None)])
+def test_one_set_of_examples_is_claimed_only_where_fingerprints_show_it(examples):
+    compared = [
+        side(label, [side_metric(values=range(4))], prints=prints(*[shown] * 4, name="examples") if shown else {})
+        for label, shown in zip("ab", examples, strict=True)
+    ]
+    shown = comparison_page(comparison(compared), "paper", lambda: made(([1.0, 2.0], [2.0, 3.0])))
+    text = WRITERS["tex"].render(shown)
+    assert ("the same set of examples in all runs of all sides" in text) == (examples == ("x", "x"))
 
 
 def test_latex_says_the_number_of_runs_once_where_all_metrics_have_as_many():

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from deviate.inference.curves import curves_of
 from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.strips import ASCII_BLOCKS, BLOCKS, CROWDED, EMPTY, ONE, SEVERAL, STRIP_WIDTH, strip
+from deviate.report.strips import ASCII_BLOCKS, BLOCKS, CROWDED, EMPTY, ONE, SEVERAL, STRIP_HEAD, STRIP_WIDTH, strip
 from deviate.report.writers.terminal import print_page
 from deviate.report.writers.terminal_table import CURVE_WIDTH
 
@@ -63,7 +63,7 @@ def test_a_narrow_terminal_gives_up_the_strips_of_variants_before_numbers():
     text = cases.render_terminal(cases.document(THREE), 70)
     assert "CI of SD" in text
     assert STRIP_WIDTH * EMPTY not in text
-    assert "min    max" not in text
+    assert STRIP_HEAD not in text
     narrow = cases.render_terminal(cases.document(THREE), 44)
     assert "SD" in narrow
     assert "CI of SD" not in narrow.partition("Shares do not add")[0]

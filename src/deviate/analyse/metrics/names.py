@@ -39,6 +39,10 @@ def name_of(reported: ReportedValue, variable: str, earlier: str, speed: bool = 
     if reported.tag and re.search(r"[A-Za-z{]", reported.tag):
         return _tidy_tag(reported.tag)
     after = _words_after(reported)
+    known = meaning_of(earlier)
+    if speed and known is not None and known.kind != "speed":
+        # ``acc 0.93 (0.4s)``: a time beside a value of another kind is named by itself.
+        earlier = ""
     if cost:
         return after or words_before(reported) or plain_variable(variable)
     own = words_before(reported) or (after if _only_links(reported) else "") or earlier or after

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from deviate.analyse.naming.words import meaning_of, split_of, words_of
 from deviate.collect.observed.mining import Decimals
+from deviate.collect.observed.names import DURATIONS, UNNAMED_TIMES
 from deviate.collect.observed.slots import Slot, SlotSeries
 
 #: A match is accepted if values of that size, range and trend would agree by chance less often than this.
@@ -209,9 +210,15 @@ def repeats(series: SlotSeries, metric: str, recorded: Floats) -> bool:
     Such a slot adds nothing to the metric, though its values may be too flat at their digits to tell it from others.
     """
     names = (series.slot.name, series.slot.words)
-    same = any(set(words_of(name)) == set(words_of(metric)) for name in names)
+    same = any(set(words_of(name)) == set(words_of(metric)) for name in names) or _is_time(series.slot, metric)
     whole = len(series.values) == len(recorded) and bool(np.isfinite(series.values).any())
     return same and whole and any(_is_in_order(series, recorded * factor) for factor in FACTORS)
+
+
+def _is_time(slot: Slot, metric: str) -> bool:
+    """Whether nothing but its unit names a slot, which is that of a duration, and the metric is a time."""
+    meaning = meaning_of(metric)
+    return slot.unit in DURATIONS and slot.name in UNNAMED_TIMES and meaning is not None and meaning.kind == "speed"
 
 
 def says_the_same(name: str, other: str) -> bool:

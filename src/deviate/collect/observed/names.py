@@ -19,6 +19,9 @@ _LINKING = word_lists(source_names.__file__)["linking words"]
 _ARTICLES = word_lists(source_names.__file__)["articles"]
 MAX_WORDS = source_names.MAX_WORDS
 
+#: What a time is called that nothing names but its unit; the second where the first is taken.
+UNNAMED_TIMES = ("time", "time in brackets")
+
 #: What a number is beside others: a value; the whole of a fraction; a number of a progress bar.
 Role = Literal["value", "total", "progress"]
 
@@ -88,7 +91,21 @@ def names_in(template: Template, whole: Sequence[bool] = ()) -> list[Name]:
         named.append(Name(_with_context(words or after, lead, unit), unit))
         # The words between two numbers name one of them.
         consumed = not words and bool(after)
-    return _with_bars(template, named)
+    return _with_bars(template, _told_apart(named, lefts))
+
+
+def _told_apart(named: list[Name], lefts: Sequence[str]) -> list[Name]:
+    """Call a time in brackets so where another number of the template is the time already."""
+    times = [one.name for one in named]
+    return [
+        one._replace(name=UNNAMED_TIMES[1])
+        if one.unit in DURATIONS
+        and one.name == UNNAMED_TIMES[0]
+        and times.count(one.name) > 1
+        and left.rstrip().endswith(("(", "["))
+        else one
+        for one, left in zip(named, lefts, strict=True)
+    ]
 
 
 def _sides(template: Template) -> tuple[list[str], list[str]]:
@@ -116,6 +133,9 @@ def _part_of_earlier(left: str, earlier: Name, unit: str, whole: bool, after: st
     if mark in {"(", "["} and earlier.name and not _counts(earlier.name):
         # A percentage in brackets behind a fraction is what the fraction is called.
         base = earlier.name.removesuffix(" total") if earlier.role == "total" else earlier.name
+        if unit in DURATIONS | RATES and earlier.unit not in DURATIONS | RATES and not _names_time(base):
+            # ``acc 0.93 (0.4s)``: a time beside a value of another kind is named by itself.
+            return None
         return Name(f"{base} %" if unit == "%" else f"{base} (in brackets)", unit)
     if mark in {"->", "-->", "=>", "→"} and earlier.name:
         return Name(f"{earlier.name} (new)", unit or earlier.unit)

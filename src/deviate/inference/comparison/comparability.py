@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from deviate.collect.fingerprints import count_example_sets
+from deviate.collect.fingerprints import EXAMPLES, agree, count_example_sets
 from deviate.factors import DATA, find_variant
 from deviate.inference.comparison.draws import RepeatedDraws
 from deviate.inference.comparison.match import Match, unmatched_metrics
@@ -65,6 +65,8 @@ class Comparability(msgspec.Struct, frozen=True, kw_only=True):
     unmatched: dict[str, list[str]] = {}
     #: Of every two sides.
     draws: list[RepeatedDraws] = []
+    #: Fingerprints show one set of examples in all completed runs of all sides.
+    same_examples: bool = False
 
 
 def comparability(
@@ -90,6 +92,7 @@ def comparability(
         ],
         unmatched={} if chosen else unmatched_metrics(sides, metrics),
         draws=list(draws),
+        same_examples=_same_examples(sides),
     )
 
 
@@ -112,6 +115,13 @@ def _example_sets(side: Side) -> int:
     if variant is None or not variant.controlled or variant.disturbed or DATA in variant.varying:
         return 1
     return max(1, count_example_sets(side.prints.values()))
+
+
+def _same_examples(sides: Sequence[Side]) -> bool:
+    prints = [each[EXAMPLES] for side in sides for each in side.prints.values() if EXAMPLES in each]
+    if len(prints) < sum(side.completed for side in sides):
+        return False
+    return all(agree(prints[0], each) is True for each in prints)
 
 
 def _environments(sides: Sequence[Side]) -> list[EnvironmentDiffers]:

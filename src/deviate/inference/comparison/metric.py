@@ -92,6 +92,9 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     #: How wrong a difference is expected to be that so many runs do not show reliably; None where none is shown, or one
     #: as large as was seen is shown with `DEFAULT_POWER`.
     near_limit: ShownErrors | None = None
+    #: A time of runs that were not made in turn, which neither side is called better by: the machine may have been
+    #: busier during those of one.
+    confounded: bool = False
 
     @property
     def name(self) -> str:
@@ -136,11 +139,13 @@ def compare_metric(
     margins: Adjusted,
     one_draw: bool,
     options: ComparisonOptions,
+    confounded: bool = False,
 ) -> MetricComparison:
     """Turn the tests of one metric into verdicts.
 
     `means`, `spreads` and `margins` are the p-values of the tests of the means, of the spread and of equivalence;
-    `one_draw`: runs of a side repeat a draw that the other does not, so that they are one run of its recipe.
+    `one_draw`: runs of a side repeat a draw that the other does not, so that they are one run of its recipe;
+    `confounded`: see `MetricComparison`.
     """
     n, m = contrast.runs_compared
     alpha = options.alpha
@@ -150,7 +155,7 @@ def compare_metric(
         alpha=alpha,
         p_adjusted=means.p,
         difference=contrast.difference.value,
-        direction=direction,
+        direction=None if confounded else direction,
         equivalence_p=margins.p,
     )
     noisier = judge_spread(
@@ -178,6 +183,7 @@ def compare_metric(
         sensitivity=_sensitivity(contrast, a.spread, b.spread, step, seen=unseen) if unseen or few else None,
         failures=failure_contrast(len(a.unsuccessful), a.tried, len(b.unsuccessful), b.tried),
         near_limit=_near_limit(contrast, strictest_alpha(options, means.family)) if shown else None,
+        confounded=confounded,
     )
 
 

@@ -191,7 +191,13 @@ class RemoteStage:
     def _start(self, going: _Going, now: float) -> Iterator[Event]:
         self._started += 1
         going.started = now
-        yield RunStarted(run=going.job.run, slot=Slot(index=0), number=self._started, total=self._todo.total)
+        yield RunStarted(
+            run=going.job.run,
+            slot=Slot(index=0),
+            number=self._started,
+            total=self._todo.total,
+            planned=self._todo.planned,
+        )
 
     def _lacks(self, run: RunFolder) -> bool:
         """Tell whether something of a run is still to be made."""

@@ -86,7 +86,7 @@ def _brief(gate: Gate) -> Section:
     outcome = Sentences(sentences=[gate_sentence(gate)], emphasis="good" if gate.passed else "bad")
     return Section(
         slug="answer",
-        blocks=[*_reasons(gate), *_conditions(gate), *_groups(gate), *caveat_blocks(gate_caveats(gate)), outcome],
+        blocks=[outcome, *_reasons(gate), *_conditions(gate), *_groups(gate), *caveat_blocks(gate_caveats(gate))],
     )
 
 

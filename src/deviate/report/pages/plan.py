@@ -20,16 +20,16 @@ from deviate.report.page import (
     Table,
 )
 from deviate.report.pages.cells import again_sections, more_blocks, number, remark_blocks
-from deviate.report.text.plan import answer_sentence, pilot_sentence, plan_notes, question_text, runs_text
+from deviate.report.text.plan import answer_sentence, pilot_doubt, pilot_sentence, plan_notes, question_text, runs_text
 from deviate.report.text.words import count
 
 #: Numbers of runs that a screen has no room for.
-LEFT_OUT_ON_SCREEN = (8, 50)
+LEFT_OUT_ON_SCREEN = (8, 16, 50)
 
 
 def plan_page(plan: Plan, reader: Reader) -> Page:
     """Make the page of a plan for a reader."""
-    pilot: list[Block] = [Sentences(sentences=[pilot_sentence(plan.pilot)])] if plan.pilot else []
+    pilot: list[Block] = [Sentences(sentences=[pilot_sentence(plan.pilot), *pilot_doubt(plan)])] if plan.pilot else []
     sentences = [answer_sentence(answer, plan) for answer in plan.answers]
     answers: list[Block] = [Answer(sentences=sentences, listed=True, figure=_key_figure(plan))] if sentences else []
     notes = remark_blocks(Remark(message=note, severity="note") for note in plan_notes(plan))
@@ -70,12 +70,12 @@ def _ladder(plan: Plan, reader: Reader) -> Table:
     unit = f" ({plan.unit})" if plan.unit else ""
     level, power = show_level(1 - plan.alpha), show_percent(plan.power)
     heads = [
-        ("runs\nof each", 0),
+        ("runs of\neach", 0),
         (f"{level} CI of\na mean{unit}", 1),
-        (f"{level} CI of an SD,\nas multiples", 3),
+        ("an SD is known\nwithin factors", 3),
         (f"difference shown\nwith power {power}", 0),
-        ("SD ratio\nshown", 2),
-        *([("of\nboth", 4)] if plan.seconds is not None else []),
+        ("ratio of SDs\nlikewise", 2),
+        *([("time of\nall runs", 4)] if plan.seconds is not None else []),
     ]
     return Table(
         caption="What numbers of runs can show",

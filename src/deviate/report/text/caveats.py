@@ -10,6 +10,7 @@ from deviate.collect.events import EnvironmentDifference
 from deviate.experiment import Metric
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import SdPrecision, VariantFacts
+from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.report.numbers import show_level
 from deviate.report.text.caveat import Caveat
 from deviate.report.text.decided import decided_caveats
@@ -155,10 +156,12 @@ def _few_runs(variant: VariantFacts, facts: ExperimentFacts) -> Iterable[Caveat]
     elif variant.few_runs:
         first, *others = variant.few_runs
         more = "".join(f", with {each.n} within {_factors(each)}" for each in others)
+        robust = max(each.n for each in variant.few_runs) >= FEWEST_RUNS
+        heavy = "; the CI in the table allows for heavy tails too" if robust else ""
         message = (
             f"With {first.n} runs the SD is known only within a factor of {_factors(first)}{more} "
-            f"({show_level(facts.level)} CI, if values are normal); with {facts.enough_runs.n} within "
-            f"{_factors(facts.enough_runs)}."
+            f"({show_level(facts.level)} CI by chi-square, if values are normal{heavy}); with {facts.enough_runs.n} "
+            f"within {_factors(facts.enough_runs)}."
         )
         yield Caveat(slug="few-runs", message=message, severity="note", variant=variant.variant)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import msgspec
@@ -29,6 +29,13 @@ _PINEAU = "ML reproducibility checklist"
 
 _UNKNOWN = "Not known to Deviate."
 
+#: A question that has an answer for each side of a comparison.
+NUMBER = "How many training runs are the results of?"
+
+#: Questions whose answers a comparison gives itself.
+ERROR_BARS = "Are there error bars, and of what?"
+COMPUTED = "How were they computed, and what is assumed?"
+
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A question of a reproducibility checklist and its answer, as far as it is known."""
@@ -45,11 +52,11 @@ def checklist(facts: ExperimentFacts) -> list[Answer]:
     """Answer what can be answered; what only the authors know is marked as unknown."""
     variants, level = facts.variants, facts.level
     questions = (
-        ("How many training runs are the results of?", (_PINEAU,), _number(variants)),
+        (NUMBER, (_PINEAU,), _number(variants)),
         ("Which number of each run is reported?", (_PINEAU, _NEURIPS.format(6)), " ".join(aggregates(variants))),
-        ("Are there error bars, and of what?", (_NEURIPS.format(7), _PINEAU), _error_bars(variants, level)),
+        (ERROR_BARS, (_NEURIPS.format(7), _PINEAU), _error_bars(variants, level)),
         ("Which factors of variability do they capture?", (_NEURIPS.format(7),), _captured(variants)),
-        ("How were they computed, and what is assumed?", (_NEURIPS.format(7),), _computed(variants, level)),
+        (COMPUTED, (_NEURIPS.format(7),), _computed(variants, level)),
         ("Which runs were left out, and why?", (_PINEAU,), _left_out(variants)),
         ("Which seeds were used?", (_NEURIPS.format(4),), _seeds(facts)),
         ("Which code was run, and with which command?", (_NEURIPS.format(4), _PINEAU), _code(facts)),
@@ -70,11 +77,19 @@ def _sentence(text: str) -> str:
 
 
 def _number(variants: Sequence[VariantFacts]) -> str:
-    texts = [
-        f"{variant.variant} ({gloss(variant.variant)}): {variant.completed} completed of {variant.planned} planned"
+    texts = {
+        f"{variant.variant} ({gloss(variant.variant)})": f"{variant.completed} completed of {variant.planned} planned"
         for variant in variants
-    ]
-    return f"{'; '.join(texts)}." if texts else ""
+    }
+    return _listed_by_variant(texts)
+
+
+def _listed_by_variant(texts: Mapping[str, str]) -> str:
+    """Put the name before each text, unless there is one only: then no name is needed to tell it from others."""
+    if len(texts) == 1:
+        (text,) = texts.values()
+        return f"{text[0].upper()}{text[1:]}."
+    return f"{'; '.join(f'{name}: {text}' for name, text in texts.items())}." if texts else ""
 
 
 def _several(variants: Sequence[VariantFacts]) -> bool:
@@ -91,12 +106,13 @@ def _error_bars(variants: Sequence[VariantFacts], level: float) -> str:
 
 
 def _captured(variants: Sequence[VariantFacts]) -> str:
-    texts = [
-        f"{variant.variant}: {joined(_varied(variant)) or 'none'}"
-        for variant in variants
-        if variant.variant != IMPORTED and variant.completed
-    ]
-    return f"{'; '.join(texts)}." if texts else ""
+    return _listed_by_variant(
+        {
+            variant.variant: joined(_varied(variant)) or "none"
+            for variant in variants
+            if variant.variant != IMPORTED and variant.completed
+        }
+    )
 
 
 def _varied(variant: VariantFacts) -> list[str]:
@@ -111,8 +127,7 @@ def _computed(variants: Sequence[VariantFacts], level: float) -> str:
     return (
         "Each run counts as one independent value. Mean: Student's t interval, which assumes normal values; standard "
         f"deviation: the wider of the chi-square interval and Bonett's (from {FEWEST_RUNS} runs on), which allows for "
-        f"heavy tails; both at {show_level(level)}. Bootstrap intervals, which assume no distribution, are in the full "
-        "report where there are enough runs."
+        f"heavy tails; both at {show_level(level)}."
     )
 
 
@@ -159,8 +174,8 @@ def _seeds(facts: ExperimentFacts) -> str:
     if not any(run.seeds for variant in facts.variants for run in variant.runs):
         return ""
     return (
-        f"All derive from the experiment's seed {facts.definition.seed}; the seed of each factor in each run is in "
-        "run.json and in the JSON report."
+        f"The seed of each source of randomness in each run is derived from the experiment's seed "
+        f"{facts.definition.seed} by SHA-256; sources that were held fixed have the same seed in all runs."
     )
 
 
@@ -173,8 +188,8 @@ def _code(facts: ExperimentFacts) -> str:
 
 def _time(facts: ExperimentFacts) -> str:
     took = {variant.variant: variant.seconds for variant in facts.variants if variant.seconds}
-    each = "; ".join(f"{name}: {_mean_seconds(seconds)} s a run" for name, seconds in took.items())
-    return f"{each}. {_added_up(facts.variants)}{_side_by_side(facts.timeline)}." if each else ""
+    each = _listed_by_variant({name: f"{_mean_seconds(seconds)} s a run" for name, seconds in took.items()})
+    return f"{each} {_added_up(facts.variants)}{_side_by_side(facts.timeline)}." if each else ""
 
 
 def _mean_seconds(seconds: Spread) -> str:

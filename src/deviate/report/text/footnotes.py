@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from deviate.inference.metric import MetricSpread
+from deviate.measure.intervals import CHI_SQUARE
+from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.report.numbers import show_level
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.words import listed
@@ -12,12 +14,23 @@ from deviate.report.text.words import listed
 
 def footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
     """Return a sentence for each gap in the table, and for each metric whose test size is known."""
-    return [*_without_cv(metrics), *asked_footnotes(metrics)]
+    return [*_without_cv(metrics), *_sd_intervals(metrics), *asked_footnotes(metrics)]
 
 
 def asked_footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
     """Return what ``--test-size`` and ``--weak`` ask for."""
     return [*resolution_footnotes(metrics), *weak_footnotes(metrics)]
+
+
+def _sd_intervals(metrics: Sequence[MetricSpread]) -> Iterable[str]:
+    """Say how the intervals of the SD in the table were made."""
+    methods = {metric.ci_sd.method == CHI_SQUARE for metric in metrics if metric.ci_sd.known}
+    few = "chi-square, which assumes normal values" if True in methods else ""
+    several = "the wider of chi-square and Bonett's, which allows for heavy tails" if False in methods else ""
+    if few and several:
+        yield f"CI of the SD: {several}; below {FEWEST_RUNS} runs {few}."
+    elif few or several:
+        yield f"CI of the SD: {few or several}."
 
 
 def _without_cv(metrics: Sequence[MetricSpread]) -> Iterable[str]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
 from deviate.inference.variant import VariantFacts
-from deviate.measure.bootstrap import RESAMPLES
 from deviate.measure.intervals import CHI_SQUARE
 from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.report.numbers import show_level
@@ -51,12 +50,25 @@ _ABSENT = ("", "None", "[]", "{}")
 
 def methods(facts: ExperimentFacts) -> list[str]:
     """Return the sentences of a methods paragraph."""
+    return [*_values(facts), *_intervals(facts.variants, facts.level), *_making(facts)]
+
+
+def run_methods(facts: ExperimentFacts) -> list[str]:
+    """Return the same without the intervals of single metrics, for tables that show none."""
+    return [*_values(facts), *_making(facts)]
+
+
+def _values(facts: ExperimentFacts) -> list[str]:
     return [
         *_runs(facts),
         *varied_sentences(facts.variants),
         *aggregates(facts.variants),
         *_left_out(facts.variants),
-        *_intervals(facts.variants, facts.level),
+    ]
+
+
+def _making(facts: ExperimentFacts) -> list[str]:
+    return [
         *evaluation_methods(facts.evaluations),
         *until_method(facts.definition.until),
         *decided_method(facts.definition.decided),
@@ -105,8 +117,18 @@ def source_text(facts: ExperimentFacts) -> str:
         return ""
     commit, _, changes = facts.reproduce.environment.get("git", "").partition(" + ")
     known = "" if commit in _ABSENT else f"git commit {commit[:DIGITS]}"
-    changed = f" with uncommitted changes ({changes.replace(' + ', ' and ')})" if known and changes else ""
+    changed = _changed(changes.split(" + ")) if known and changes else ""
     return f"{known}{changed}{', ' if known else ''}digest {source[:DIGITS]} of the files that decide it"
+
+
+def _changed(changes: Sequence[str]) -> str:
+    """Say what there was beside a commit; files that git does not track are no changes of it."""
+    return "".join(
+        f" and {count(int(each.split()[0]), 'untracked file')}"
+        if each.endswith(" untracked")
+        else f" with uncommitted changes ({each})"
+        for each in changes
+    )
 
 
 def _runs(facts: ExperimentFacts) -> Iterator[str]:
@@ -234,7 +256,7 @@ def _intervals(variants: Sequence[VariantFacts], level: float) -> Iterator[str]:
         f"Intervals are {share} confidence intervals over runs: of the mean by Student's t, which assumes normal "
         f"values; of the SD {_of_the_sd(metrics)}"
     )
-    yield f"{sentence}{_bootstrapped(metrics)}."
+    yield f"{sentence}."
 
 
 def _of_the_sd(metrics: Sequence[MetricSpread]) -> str:
@@ -245,12 +267,6 @@ def _of_the_sd(metrics: Sequence[MetricSpread]) -> str:
         return few
     wider = "the wider of the chi-square interval and Bonett's, which allows for heavy tails"
     return f"{wider}; with fewer than {FEWEST_RUNS} runs {few}" if CHI_SQUARE in methods else wider
-
-
-def _bootstrapped(metrics: Sequence[MetricSpread]) -> str:
-    known = [metric.ci_mean_bootstrap for metric in metrics if metric.ci_mean_bootstrap is not None]
-    interval = next((interval for interval in known if interval.known), None)
-    return f"; beside them {interval.method} intervals of {RESAMPLES:,} resamples" if interval else ""
 
 
 def _seeds(facts: ExperimentFacts) -> Iterator[str]:

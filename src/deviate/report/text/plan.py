@@ -24,6 +24,15 @@ def pilot_sentence(pilot: Pilot) -> str:
     )
 
 
+def pilot_doubt(plan: Plan) -> list[str]:
+    """Say how well the pilot tells the SD, where it is planned with: it makes differences larger than a known SD."""
+    pilot = plan.pilot
+    if pilot is None or plan.caution_factor is None or pilot.sd_low is None or pilot.sd_high is None:
+        return []
+    ends, level = f"{pilot.sd_low:.2f} to {pilot.sd_high:.2f}", show_level(pilot.sd_level)
+    return [f"Its true SD may be {ends} times as large ({level} CI), which is allowed for below."]
+
+
 def _against(pilot: Pilot, place: int | None) -> str:
     """Say how the runs of a second pilot go with those of the first."""
     if not pilot.against:
@@ -52,20 +61,20 @@ def question_text(answer: Answer, plan: Plan) -> str:
 def answer_sentence(answer: Answer, plan: Plan) -> str:
     """Say how many runs a question takes; in brackets if the SD is as large as the pilot leaves open."""
     question = question_text(answer, plan)
-    lost = _made(answer)
+    more = answer.runs_cautious
+    larger = f" ({more} if the SD is as large as the pilot leaves open)" if more is not None else ""
     hours = ""
     if answer.hours is not None:
         most = f" ({show_hours(answer.hours_cautious)})" if answer.hours_cautious is not None else ""
-        hours = f", {show_hours(answer.hours)}{most} in all"
-    return f"{question[:1].upper()}{question[1:]}: {runs_text(answer)}{lost}{hours}."
+        hours = f", {show_hours(answer.hours)} in all{most}"
+    return f"{question[:1].upper()}{question[1:]}: {runs_text(answer)}{larger}{_made(answer)}{hours}."
 
 
 def runs_text(answer: Answer) -> str:
-    """Write a number of runs; in brackets if the SD is as large as the pilot leaves open."""
+    """Write a number of runs."""
     side = " of each recipe" if answer.sides > 1 else ""
     runs = TOO_MANY if answer.runs is None else f"{answer.runs}"
-    more = f" ({answer.runs_cautious})" if answer.runs_cautious is not None else ""
-    return f"{runs}{more} runs{side}"
+    return f"{runs} runs{side}"
 
 
 def _made(answer: Answer) -> str:
@@ -113,20 +122,17 @@ def _failure_notes(plan: Plan) -> list[str]:
     limit = f"up to {show_percent(failures.interval.high)} may (80% limit)"
     if not failures.failed:
         return [f"None of {count(failures.runs, 'run')} of the pilot failed; {limit}."]
-    return [f"{failures.failed} of {count(failures.runs, 'run')} of the pilot gave no value; {limit}, in brackets."]
+    lost = f"{failures.failed} of {count(failures.runs, 'run')} of the pilot gave no value"
+    return [f"{lost}; {limit}, which the numbers in brackets allow for."]
 
 
 def _pilot_notes(plan: Plan, pilot: Pilot) -> list[str]:
     notes = []
-    if plan.caution_factor is not None and pilot.sd_low is not None and pilot.sd_high is not None:
-        ends, level = f"{pilot.sd_low:.2f} to {pilot.sd_high:.2f}", show_level(pilot.sd_level)
-        bracketed = any(answer.runs_cautious is not None for answer in plan.answers)
-        cautious = (
-            f" In brackets: with an SD {plan.caution_factor:.2f} times as large, which the true one exceeds in 1 "
+    if any(answer.runs_cautious is not None for answer in plan.answers):
+        notes.append(
+            f"As large as the pilot leaves open: {plan.caution_factor:.2f} times its SD, which the true one exceeds in "
+            "1 of 5 pilots. The other numbers reach the power on average over the SDs that it leaves open."
         )
-        averaged = "The other numbers reach the power on average over the SDs that it leaves open."
-        how = f"{cautious}of 5 pilots. {averaged}" if bracketed else ""
-        notes.append(f"The SD of {pilot.n} runs is known within a factor of {ends} ({level} CI).{how}")
     if pilot.measured is not None:
         weak = sum(left.weak for left in pilot.measured.excluded)
         if weak:

@@ -17,10 +17,14 @@ NOT_ADDITIVE = (
 #: The same on a screen.
 NOT_ADDITIVE_SHORT = "Shares do not add up: one source alone often causes most of the spread."
 
+#: Said of shares above 100 %.
+BY_CHANCE = "With few runs, a source alone can come out larger than all together by chance."
+
 
 def across_notes(tables: list[SpreadAcross]) -> list[str]:
     """Return what to know to read the spread by variant."""
-    return [NOT_ADDITIVE] if any(table.whole for table in tables) else []
+    larger = any(row.relative is not None and row.relative > 1 for table in tables for row in table.rows)
+    return [*([NOT_ADDITIVE] if any(table.whole for table in tables) else []), *([BY_CHANCE] if larger else [])]
 
 
 def source_sentences(table: SpreadAcross, level: float) -> list[str]:

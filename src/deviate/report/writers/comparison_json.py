@@ -143,6 +143,7 @@ def _metric(metric: MetricComparison, pair: PairComparison, comparison: Comparis
         "far_a": a.far,
         "far_b": b.far,
         "near_limit": msgspec.to_builtins(metric.near_limit),
+        "confounded": metric.confounded,
     }
 
 

@@ -102,6 +102,13 @@ def test_time_between_two_clock_readings_is_a_cost(tmp_path):
     assert (metric.kind, metric.direction, metric.variable) == ("speed", "lower", "start")
 
 
+def test_a_time_in_brackets_behind_another_value_is_called_a_time(tmp_path):
+    body = "tic = time.time()\nacc = (model(x) > 0).float().mean().item()\n"
+    report = f"import time\n{body}print(f'val acc {{acc:.2%}}  ({{time.time() - tic:.1f}}s)')"
+    found = analyse(tmp_path, train=looped(report)).metrics
+    assert {metric.name: metric.kind for metric in found if metric.selected} == {"val acc": "quality", "time": "speed"}
+
+
 def test_a_dictionary_logged_whole_is_captured_as_a_mapping(tmp_path):
     helper = "def evaluate(model):\n    return {k: v for k, v in library_metrics(model).items()}\n"
     findings = analyse(tmp_path, train=looped("stats = evaluate(model)\nwandb.log(stats)", "import wandb\n" + helper))

@@ -120,3 +120,14 @@ def test_a_slot_with_the_name_of_a_metric_needs_no_digits_where_it_shows_every_v
     assert not explains(series, values)
     assert join([series], {"Loss": values}) == {series.slot: "Loss"}
     assert join([series], {"mean loss": values + 0.4, "score": values, "loss": values[:3]}) == {}
+
+
+@pytest.mark.parametrize(("metric", "joined"), [("elapsed", True), ("val time", True), ("train loss", False)])
+def test_a_time_that_only_its_unit_names_shows_a_time_of_the_source(metric, joined):
+    seconds = np.array([0.03, 0.12, 0.04, 0.06, 0.02])
+    text = "\n".join(f"acc {90 + index}.5%  ({value:.1f}s)" for index, value in enumerate(seconds))
+    acc, time = mine_text(text.encode(), "stdout")
+    assert time.slot.name == "time"
+    assert join([acc, time], {metric: seconds}) == ({time.slot: metric} if joined else {})
+    # One value that is not printed like this, and it is another time.
+    assert join([acc, time], {metric: seconds + np.array([0, 0, 0.2, 0, 0])}) == {}

@@ -1,5 +1,6 @@
 """What a comparison says, and under which condition."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -192,7 +193,8 @@ def test_why_runs_are_not_paired():
     shared = side("B", [side_metric("test acc", standard(8, 8))], prints=prints(*digests))
     comparison = compare_sides([a, shared], ComparisonOptions(pairing="on"), "deviate compare A B")
     text = pairing_text(comparison.comparability.pairings[0])
-    assert text == "Runs with the same index are paired, as asked; their fingerprints agree in shuffle."
+    drew = "checksums show that both drew the same random numbers for data order"
+    assert text == f"Runs with the same index are paired, as asked; {drew}."
 
 
 def test_uncorrected_tests_and_places_are_said_to_be():
@@ -204,3 +206,21 @@ def test_uncorrected_tests_and_places_are_said_to_be():
     assert "hold together at that confidence" in omnibus_text(holm.omnibus[0], holm)
     headline = " ".join(comparison_headline(none))
     assert "(mean ± SD, 8 and 8 runs; p = " in headline
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_what_so_many_runs_detect_and_what_was_seen_have_the_unit_of_the_metric(paired):
+    drawn = prints(*map(str, range(8))) if paired else {}
+    values = standard(8), standard(8, 8) + 0.1
+    made = (side_metric("acc", each, unit="%") for each in values)
+    a, b = (side(label, [each], prints=drawn) for label, each in zip("AB", made, strict=True))
+    comparison = compare_sides([a, b], ComparisonOptions(), "deviate compare A B")
+    (pair,) = comparison.pairs
+    (metric,) = pair.metrics
+    (text,) = [each for each in reasons(metric, pair, comparison) if "not show equality" in each]
+    said = re.search(r"difference of (\S+) % \(\S+ SDs.*as large as was seen, (\S+) %, takes", text)
+    detected, seen = said.groups()
+    assert metric.contrast.paired == paired
+    assert float(seen) == pytest.approx(abs(metric.contrast.difference.value), rel=0.1)
+    one_sd = abs(metric.contrast.difference.value / metric.sensitivity.seen)
+    assert float(detected) == pytest.approx(metric.sensitivity.detectable * one_sd, rel=0.05)

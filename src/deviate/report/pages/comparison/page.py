@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from deviate.inference.comparison.comparison import Comparison
+from deviate.inference.experiment import ExperimentFacts
 from deviate.report.page import AT_TERMINAL, Page, Reader, Section
 from deviate.report.pages.cells import caveat_count
 from deviate.report.pages.comparison.cards import cards
 from deviate.report.pages.comparison.full import again, answer, differences, methods, ranking, tests, trust, verdicts
-from deviate.report.pages.comparison.paper import paper_methods, tables
+from deviate.report.pages.comparison.paper import paper_methods, runs_for_paper, tables
 from deviate.report.pages.comparison.predictions import brief_predictions, predictions, screen_predictions
 from deviate.report.pages.comparison.screen import (
     brief_answer,
@@ -32,9 +33,13 @@ SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
 }
 
 
-def comparison_page(comparison: Comparison, reader: Reader) -> Page:
-    """Make the page of a comparison for a reader."""
+def comparison_page(
+    comparison: Comparison, reader: Reader, made: Callable[[], Mapping[str, ExperimentFacts]] = dict
+) -> Page:
+    """Make the page of a comparison for a reader; a paper also says how the runs of each side were `made`."""
     sections = [section for make in SECTIONS[reader] if (section := make(comparison)) is not None]
+    if reader == "paper":
+        sections += runs_for_paper(comparison, made())
     return Page(
         # On a screen the headline says which sides there are.
         title="" if reader in AT_TERMINAL else " against ".join(comparison.labels),

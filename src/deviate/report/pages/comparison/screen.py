@@ -89,10 +89,10 @@ def _columns(first: str, a: str, b: str, alpha: float, comparison: Comparison) -
         Column(head=a, sacrifice=1),
         Column(head=b, sacrifice=1),
         Column(head="A − B", sacrifice=3),
-        Column(head=ci, head_alone=f"A − B, {ci}", sacrifice=2, emphasis="quiet"),
+        Column(head=f"A − B, {ci}", sacrifice=2, emphasis="quiet"),
         Column(head="p adj." if adjusted_text(comparison) else "p", sacrifice=4),
         Column(head="SD A/B", sacrifice=5),
-        Column(head=ci, sacrifice=6, emphasis="quiet"),
+        Column(head=f"SD A/B, {ci}", sacrifice=6, emphasis="quiet"),
         Column(head="verdict", numeric=False, emphasis="strong"),
     ]
 

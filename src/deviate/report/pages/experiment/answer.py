@@ -49,14 +49,23 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section:
             slug="answer", title="In short", blocks=[_answer(variant, several=several) for variant in facts.variants]
         )
     lost = [variant for variant in facts.variants if any(run.status != "completed" for run in variant.runs)]
-    blocks += [_answer(variant, several=several) for variant in lost]
-    rest: list[Block] = [_answer(variant, several=several) for variant in facts.variants if variant not in lost]
+    # The number of the page is that of the variant that all else is compared with.
+    whole = _whole(facts)
+    opened = [whole, *(variant for variant in lost if variant is not whole)] if lost else []
+    blocks += [_answer(variant, several=several, figured=variant is whole) for variant in opened]
+    rest: list[Block] = [_answer(variant, several=several) for variant in facts.variants if variant not in opened]
     blocks += [Fold(title="Each variant in words", blocks=rest, open=False)] if rest else []
     return Section(slug="answer", title=TITLE, blocks=blocks)
 
 
-def _answer(variant: VariantFacts, *, several: bool) -> Answer:
-    figure = _key_figure(variant)
+def _whole(facts: ExperimentFacts) -> VariantFacts:
+    """Return the variant that shares are of, else the first."""
+    names = [table.whole for table in facts.across if table.whole]
+    return next((variant for variant in facts.variants if variant.variant in names), facts.variants[0])
+
+
+def _answer(variant: VariantFacts, *, several: bool, figured: bool = True) -> Answer:
+    figure = _key_figure(variant) if figured else None
     return Answer(
         sentences=headline(variant),
         beside=figure_headline(variant) if figure else [],

@@ -97,7 +97,7 @@ def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
         caption=TITLE,
         columns=[
             *_spread_columns("what varies", "mean", f"{share} CI of SD", f"of {whole}" if whole else ""),
-            Column(head=STRIP_HEAD, drawn=True, sacrifice=5),
+            Column(head=STRIP_HEAD, numeric=False, centered=True, drawn=True, sacrifice=5),
         ],
         rows=[row for table in shown for row in _strip_rows(table, facts, whole=bool(whole))],
         more=Hint(text=f"and {count(more, 'more metric')}; all of them:", command=command) if more else None,

@@ -16,7 +16,7 @@ from deviate.report.numbers import show_level
 from deviate.report.page import Block, Cell, Column, Fold, Hint, Row, Section, Sentences, Table
 from deviate.report.pages.cells import number, telling
 from deviate.report.strips import STRIP_HEAD, STRIP_WIDTH, strip
-from deviate.report.text.factors import gloss
+from deviate.report.text.factors import varied_statement
 from deviate.report.text.footnotes import footnotes
 from deviate.report.text.metric_text import MetricText, Places, places
 from deviate.report.text.words import count
@@ -81,7 +81,7 @@ def _brief(variant: VariantFacts, level: float) -> list[MetricColumn]:
         _numbers("min", "min", sacrifice=6, emphasis="quiet"),
         MetricColumn(
             # Between the columns of minimum and maximum, which say where its ends are.
-            column=Column(head="runs".center(STRIP_WIDTH), head_alone=STRIP_HEAD, drawn=True, sacrifice=4),
+            column=Column(head="runs", head_alone=STRIP_HEAD, numeric=False, centered=True, drawn=True, sacrifice=4),
             cell=lambda metric, text: Cell(_strip(metric)),
         ),
         _numbers("max", "max", sacrifice=6, emphasis="quiet"),
@@ -171,13 +171,19 @@ def _paper_table(variant: VariantFacts, facts: ExperimentFacts, digits: Places) 
             text = MetricText(metric, digits)
             how = f" ({text.aggregate})" if text.aggregate else ""
             rows.append(Row(cells=[Cell(f"{text.name}{how}"), *(each.cell(metric, text) for each in numbers)]))
-    name = f"{facts.experiment}, {variant.variant} ({gloss(variant.variant)})"
+    name = f"{facts.experiment}, {variant.variant}" if len(facts.variants) > 1 else facts.experiment
     return Table(
-        caption=f"{name}: {_completed(variant)}. SD: of single runs.",
+        caption=f"{name}: {_training_runs(variant)}. {varied_statement(variant)} SD: of single runs.",
         slug=slug("metrics", facts.experiment, variant.variant),
         columns=[Column(head="Metric", numeric=False), *(each.column for each in numbers)],
         rows=rows,
     )
+
+
+def _training_runs(variant: VariantFacts) -> str:
+    """Count the runs that the numbers of a paper are of; those that are missing are said."""
+    lost = f" of {variant.planned}; the others did not complete" if variant.completed < variant.planned else ""
+    return f"{count(variant.completed, 'training run')}{lost}"
 
 
 def _completed(variant: VariantFacts) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from deviate.inference.experiment import ExperimentFacts
 from deviate.report.figures.experiment import Charts
-from deviate.report.page import Cell, Fold, Row, Section, Sentences, Table
-from deviate.report.pages.cells import columns
+from deviate.report.page import Fold, Section, Sentences
+from deviate.report.pages.checklist import checklist_table
 from deviate.report.text.checklist import checklist
 from deviate.report.text.methods import methods as methods_of
 
@@ -14,27 +14,9 @@ def _methods(facts: ExperimentFacts, about: str = "") -> Sentences:
     return Sentences(sentences=methods_of(facts), about=about)
 
 
-def _checklist(facts: ExperimentFacts) -> Table:
-    return Table(
-        caption="Reproducibility checklist",
-        columns=columns("question", "answer", "asked by", words=3),
-        rows=[
-            Row(
-                cells=[
-                    Cell(each.question),
-                    Cell(each.answer, emphasis="plain" if each.known else "quiet"),
-                    Cell(", ".join(each.asked_by)),
-                ]
-            )
-            for each in checklist(facts)
-        ],
-        prose=True,
-    )
-
-
 def methods_and_checklist(facts: ExperimentFacts, charts: Charts) -> Section:
     """Return the methods paragraph and the checklist."""
-    table = _checklist(facts)
+    table = checklist_table(checklist(facts))
     return Section(
         slug="methods",
         title="For a paper: methods and checklist",
@@ -49,4 +31,4 @@ def methods(facts: ExperimentFacts, charts: Charts) -> Section:
 
 def reproducibility(facts: ExperimentFacts, charts: Charts) -> Section:
     """Return the checklist."""
-    return Section(slug="reproducibility", blocks=[_checklist(facts)])
+    return Section(slug="reproducibility", blocks=[checklist_table(checklist(facts))])

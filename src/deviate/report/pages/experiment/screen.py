@@ -38,7 +38,11 @@ def answer(facts: ExperimentFacts, charts: Charts) -> Section:
     blocks = ranking(facts)
     if len(facts.variants) > IN_FULL and facts.across:
         table = spread_table(facts, ACROSS_SHOWN)
-        blocks += [msgspec.structs.replace(table, more=None, notes=[NOT_ADDITIVE_SHORT] if table.notes else [])]
+        blocks += [
+            msgspec.structs.replace(
+                table, more=None, notes=[NOT_ADDITIVE_SHORT, *table.notes[1:]] if table.notes else []
+            )
+        ]
         failed = [block for variant in facts.variants for block in screen_failures(variant, facts)]
         return Section(slug="answer", blocks=[*blocks, *failed])
     for variant in facts.variants:

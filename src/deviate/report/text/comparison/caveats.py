@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deviate.experiment import IMPORTED, Run
+from deviate.factors import DESCRIBED
 from deviate.inference.comparison.comparability import Comparability
 from deviate.inference.comparison.pairing import Pairing
 from deviate.report.text.caveat import Caveat
@@ -174,13 +175,17 @@ def pairing_text(pairing: Pairing) -> str:
         return "Runs are not paired: no fingerprint shows that runs with the same index used the same random numbers."
     if pairing.reason == "proven":
         return (
-            f"Runs with the same index are paired: their fingerprints agree in {listed(pairing.shared)} and differ "
-            "between indices."
+            f"Runs with the same index are paired: checksums show that both drew the same random numbers for "
+            f"{_drawn(pairing)}, and runs with other indices drew others."
         )
     proof = "no fingerprint shows that they used the same random numbers, so the pairing rests on your word"
     if pairing.shared:
-        proof = f"their fingerprints agree in {listed(pairing.shared)}"
+        proof = f"checksums show that both drew the same random numbers for {_drawn(pairing)}"
     return f"Runs with the same index are paired, as asked; {proof}."
+
+
+def _drawn(pairing: Pairing) -> str:
+    return listed([DESCRIBED[factor] for factor in pairing.shared], len(pairing.shared))
 
 
 def pairing_sentences(pairings: Sequence[Pairing]) -> list[str]:

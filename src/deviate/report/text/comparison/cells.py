@@ -60,7 +60,7 @@ def verdict_text(metric: MetricComparison, pair: PairComparison) -> str:
     if pair.draws.unshared:
         return "no verdict"
     if metric.verdict == "no difference shown" and metric.differs:
-        return "differs, direction unknown"
+        return "differs, if the machine was idle" if metric.confounded else "differs, direction unknown"
     if metric.verdict in ("a better", "b better"):
         return f"{pair.a if metric.verdict == 'a better' else pair.b} better"
     return metric.verdict
@@ -93,24 +93,26 @@ def failures_text(metric: MetricComparison, pair: PairComparison) -> str:
     )
 
 
-def adjusted_text(comparison: Comparison) -> str:
+def adjusted_text(comparison: Comparison, *, times: bool = True) -> str:
     """Say in how many tests the p-values of a table were adjusted; empty where none was.
+
+    `times`: the table shows times that Deviate measures.
 
     Examples
     --------
     ``p adjusted (Holm): 3 tests of test acc, 9 tests of the other metrics and 6 tests of measured times``
     """
-    most = max(comparison.family, comparison.explored_family, comparison.times_family)
+    most = max(comparison.family, comparison.explored_family, comparison.times_family if times else 0)
     if comparison.correction == "none" or most < 2:
         return ""
-    return f"p adjusted ({CORRECTION_NAMES[comparison.correction]}): {families_text(comparison)}"
+    return f"p adjusted ({CORRECTION_NAMES[comparison.correction]}): {families_text(comparison, times=times)}"
 
 
-def families_text(comparison: Comparison) -> str:
-    """Say which tests of means are adjusted together, by what they are of."""
+def families_text(comparison: Comparison, *, times: bool = True) -> str:
+    """Say which tests of means are adjusted together, by what they are of; without `times` not of measured times."""
     families = {
         listed(comparison.claimed): comparison.family,
         "the other metrics": comparison.explored_family,
-        "measured times": comparison.times_family,
+        "measured times": comparison.times_family if times else 0,
     }
     return listed([f"{count(size, 'test')} of {what}" for what, size in families.items() if size])

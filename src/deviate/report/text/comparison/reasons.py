@@ -161,10 +161,11 @@ def _equivalence(metric: MetricComparison, pair: PairComparison) -> Iterator[str
 
 
 def _undirected(metric: MetricComparison) -> Iterator[str]:
-    if metric.kind == "speed" and metric.direction is None and metric.differs:
+    if metric.confounded and metric.differs:
         yield (
             "The runs of the two sides did not alternate, so a difference may come from the load of the machine: "
-            "neither side is called better. Variants of one experiment alternate."
+            "neither side is called better. Variants of one experiment alternate. If the machine was idle, add "
+            f"--direction '{metric.name}={metric.direction or 'lower'}'."
         )
     elif metric.direction is None and metric.differs and metric.verdict == "no difference shown":
         yield (
@@ -185,7 +186,7 @@ def _too_few(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
     if metric.smallest_p is not None and metric.sensitivity is not None:
         floor, alpha = metric.smallest_p, pair.alpha
         cannot = f", so it cannot reach {alpha:.3g}" if floor > alpha else ""
-        size = f"{metric.sensitivity.detectable:.1f} SDs{_in_unit(metric)}"
+        size = _size(metric, f"{metric.sensitivity.detectable:.1f} SDs")
         yield f"The smallest p that a rank test can give with so few is {numbers.p(floor)}{cannot}."
         yield f"Only a difference of {size} would show with a power of {show_percent(metric.sensitivity.power)}."
 
@@ -201,9 +202,9 @@ def _not_shown(metric: MetricComparison, pair: PairComparison, *, assumed: bool 
     each = f" (each of {metric.family} tests at {sensitivity.alpha:.2g})" if strict else ""
     normal = f" if values are normal with equal SDs{each}" if assumed else ""
     yield (
-        f"This does not show equality: {n} against {m} runs detect a difference of {sensitivity.detectable:.2g} "
-        f"{what}{_in_unit(metric)} with a power of {show_percent(sensitivity.power)}"
-        f"{normal}{_seen(sensitivity)}."
+        f"This does not show equality: {n} against {m} runs detect a difference of "
+        f"{_size(metric, f'{sensitivity.detectable:.2g} {what}')} with a power of {show_percent(sensitivity.power)}"
+        f"{normal}{_seen(metric, sensitivity)}."
     )
 
 
@@ -219,18 +220,26 @@ def _near_limit(metric: MetricComparison) -> Iterator[str]:
         )
 
 
-def _seen(sensitivity: Sensitivity) -> str:
+def _seen(metric: MetricComparison, sensitivity: Sensitivity) -> str:
     if not sensitivity.seen:
         return ""
     needed = sensitivity.runs_for_seen
     runs = f"{needed} runs of each" if needed else "more runs than can be made"
-    return f"; one as large as was seen ({show_factor(abs(sensitivity.seen))}) takes {runs}"
+    return f"; one as large as was seen, {_in_unit(metric, metric.contrast.difference.value)}, takes {runs}"
 
 
-def _in_unit(metric: MetricComparison) -> str:
-    size = metric.sensitivity.detectable_in_unit if metric.sensitivity else None
-    unit = f" {metric.unit}" if metric.unit else ""
-    return f" ({show(size, last_place(size))}{unit})" if size else ""
+def _size(metric: MetricComparison, in_sds: str) -> str:
+    """Write the difference that so many runs detect in the unit of the metric, with how many SDs it is."""
+    sensitivity, seen = metric.sensitivity, metric.contrast.difference.value
+    size = sensitivity and sensitivity.detectable_in_unit
+    if sensitivity and not size and sensitivity.seen and seen:
+        # Of pairs: one SD of the differences is what was seen by how many of them it is.
+        size = sensitivity.detectable * abs(seen / sensitivity.seen)
+    return f"{_in_unit(metric, size)} ({in_sds})" if size else in_sds
+
+
+def _in_unit(metric: MetricComparison, size: float | None) -> str:
+    return f"{show(abs(size or 0), last_place(size))}{f' {metric.unit}' if metric.unit else ''}"
 
 
 def _failures(metric: MetricComparison, pair: PairComparison, comparison: Comparison) -> Iterator[str]:

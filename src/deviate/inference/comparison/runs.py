@@ -1,0 +1,30 @@
+"""How the runs of each side were made, as a paper tells it beside their comparison."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from deviate.inference.comparison.comparison import Comparison
+from deviate.inference.comparison.options import ComparisonOptions
+from deviate.inference.experiment import ExperimentFacts, experiment_facts
+from deviate.replicate.workspace.folders import Workspace
+from deviate.results.reach import FIRST
+from deviate.results.results import read_results
+
+
+def side_facts(
+    workspace: Workspace, comparison: Comparison, options: ComparisonOptions, now: datetime
+) -> dict[str, ExperimentFacts]:
+    """Read the facts about the compared metrics and runs of each side, by its label."""
+    facts: dict[str, ExperimentFacts] = {}
+    for index, side in enumerate(comparison.comparability.sides):
+        results = read_results(workspace.find_experiment(side.experiment), options.samples, partial=True)
+        metrics = [match[index] for match in comparison.comparability.metrics]
+        # When runs reach a value is reported on anyhow.
+        names = [metric.name for metric in metrics if metric.aggregate != FIRST]
+        whole = experiment_facts(results, now, level=comparison.level, metrics=names)
+        variants = [each for each in whole.variants if each.variant == side.variant]
+        facts[side.label] = msgspec.structs.replace(whole, variants=variants)
+    return facts

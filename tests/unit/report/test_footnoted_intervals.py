@@ -1,0 +1,35 @@
+"""The table of metrics says how the intervals in it were made."""
+
+import pytest
+import report_cases as cases
+
+FEW, MANY = [1.0, 2.0, 4.0], [1.0, 2.0, 4.0, 3.0, 2.5, 2.0]
+WIDER = "the wider of chi-square and Bonett's, which allows for heavy tails"
+NORMAL = "chi-square, which assumes normal values"
+
+
+@pytest.mark.parametrize(
+    ("samples", "note"),
+    [
+        ({"x": FEW}, f"CI of the SD: {NORMAL}."),
+        ({"x": MANY}, f"CI of the SD: {WIDER}."),
+        ({"x": MANY, "y": [*FEW, None, None, None]}, f"CI of the SD: {WIDER}; below 5 runs {NORMAL}."),
+        ({"x": [1.0]}, ""),
+    ],
+)
+def test_the_method_of_the_intervals_of_the_sd_stands_below_the_table(samples, note):
+    document = cases.document({"algo+impl": samples})
+    shown = [text for text in document.variants[0].footnotes if text.startswith("CI of the SD")]
+    assert shown == ([note] if note else [])
+    assert note in cases.render_markdown(document)
+
+
+def test_what_is_said_of_few_runs_agrees_with_the_intervals_of_the_table():
+    said = {len(each): cases.render_terminal(cases.document({"algo+impl": {"x": each}})) for each in (FEW, MANY)}
+    assert "by chi-square, if values are normal)" in " ".join(said[3].split())
+    assert "if values are normal; the CI in the table allows for heavy tails too)" in " ".join(said[6].split())
+
+
+def test_columns_are_named_for_what_they_hold():
+    document = cases.document({"algo+impl": {"x": MANY}})
+    assert "lo runs hi" in cases.render_terminal(document, 60)

@@ -1,0 +1,37 @@
+"""All variants are set beside the one in which everything varies."""
+
+import report_cases as cases
+
+from deviate.cli.run import VARIED
+from deviate.factors import GROUPS, VARIANTS
+from deviate.report.page import Answer
+from deviate.report.pages.experiment.page import experiment_page
+from deviate.report.text.sources import BY_CHANCE
+
+WIDE, NARROW = [90.0, 92.0, 94.0, 96.0], [91.0, 91.1, 91.2, 91.3]
+
+
+def several(algo, whole):
+    """Variants with four completed runs each; one more of `algo` failed."""
+    done = (run for variant in ("algo+impl", "algo", "control") for run in cases.completed(variant, 4))
+    values = {"algo+impl": whole, "algo": [*algo, None], "control": [91.0] * 4}
+    made = {variant: {"test acc": each} for variant, each in values.items()}
+    return cases.document(made, runs=[*done, cases.failed("algo", 4)])
+
+
+def test_the_number_of_a_page_is_that_of_the_variant_all_else_is_compared_with():
+    section, *_ = experiment_page(several(NARROW, WIDE).facts, "full").sections
+    answers = [block for block in section.blocks if isinstance(block, Answer)]
+    assert [block.about.partition(":")[0] for block in answers if block.figure] == ["algo+impl"]
+    # The variant with runs that did not complete is still said to be so.
+    assert [block.about.partition(":")[0] for block in answers] == ["algo+impl", "algo"]
+
+
+def test_a_source_that_comes_out_larger_than_all_together_is_explained():
+    assert BY_CHANCE in several(WIDE, NARROW).across_notes
+    assert BY_CHANCE not in several(NARROW, WIDE).across_notes
+    assert BY_CHANCE in " ".join(cases.render_screen(several(WIDE, NARROW)).split())
+
+
+def test_the_help_describes_each_variant():
+    assert set(VARIED) == {*VARIANTS, *GROUPS}
