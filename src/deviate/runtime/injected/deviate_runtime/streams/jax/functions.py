@@ -108,7 +108,7 @@ class Observed:
     def __call__(self, *args, **kwargs):
         state = self._state
         again = state.again
-        if again is not None and again.is_again:
+        if again is not None and again.is_again and threading.get_ident() == state.streams.thread:
             return self._function(*args, **kwargs)
         returned = self._compiled(*args, **kwargs)
         if not state.is_over and threading.get_ident() == state.streams.thread:
