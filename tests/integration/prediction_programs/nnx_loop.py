@@ -24,9 +24,9 @@ def loss_fn(model, x, y):
 
 @nnx.jit
 def train_step(model, optimizer, x, y):
-    (loss, _), grads = nnx.value_and_grad(loss_fn, has_aux=True)(model, x, y)
+    (loss, logits), grads = nnx.value_and_grad(loss_fn, has_aux=True)(model, x, y)
     optimizer.update(model, grads)
-    return loss
+    return loss, jnp.mean(jnp.argmax(logits, -1) == y)
 
 
 @nnx.jit
@@ -44,10 +44,10 @@ def main():
     for epoch in range(1, 4):
         model.train()
         for start in range(0, 96, 16):
-            loss = train_step(model, optimizer, x[start : start + 16], y[start : start + 16])
+            loss, trained = train_step(model, optimizer, x[start : start + 16], y[start : start + 16])
         model.eval()
         test_loss, accuracy = eval_step(model, x[96:], y[96:])
-        print(epoch, repr(float(loss)), repr(float(test_loss)), repr(float(accuracy)))
+        print(epoch, repr(float(loss)), repr(float(trained)), repr(float(test_loss)), repr(float(accuracy)))
     labels = np.argmax(model(x[96:]), axis=1)
     features = np.asarray(nnx.relu(model.hidden(x[96:])))
     np.savez("own.npz", label=labels, target=y[96:], accuracy=accuracy, features=features)

@@ -37,8 +37,8 @@ NOTHING_CAPTURED = (
 #: What to say where scores were asked for, and the representations that come with them were not kept.
 NO_REPRESENTATIONS = (
     "Representations are not compared: no two runs kept what enters the last linear layer for the same examples. It is "
-    "captured in calls of models of PyTorch and Keras; what JAX, `tf.function` or `torch.compile` compile keeps it to "
-    "itself."
+    "captured in calls of models of PyTorch and Keras, and of Flax in compiled functions that compare predictions with "
+    "targets; what else JAX, `tf.function` or `torch.compile` compile keeps it to itself."
 )
 
 #: What to say where scores were asked for, and the inputs that come with them were not kept.

@@ -13,10 +13,10 @@ import os
 import sys
 
 from ..streams.examples import row_hashes
-from ..streams.jax.trained import training_of
+from ..streams.jax.trained import COMPARES, training_of
 from .columns import columns_of
 from .comparisons import first_choices
-from .features import MOST, features_of, rows_kept
+from .features import features_of
 from .passes import Batch, Pass
 from .targets import flat
 from .undrawn import Undrawn
@@ -68,9 +68,26 @@ class Calls:
         self.when = when
         self.number = point.passes
         self.iteration = iteration
+        #: None: their arguments take too much.
         self.calls = []
-        #: Bytes of the arrays that they hold, by identity.
-        self.sizes = {}
+        self.held = set()
+        self.size = 0
+
+    def add(self, call, leaves):
+        """Add a call with the arrays of its arguments."""
+        for leaf in leaves:
+            self.size += 0 if id(leaf) in self.held else getattr(leaf, "nbytes", 0)
+            self.held.add(id(leaf))
+        if self.size > MAX_BYTES:
+            self.calls = None
+        if self.calls is not None:
+            self.calls.append(call)
+
+    def begin(self):
+        """Return the pass that they are evaluated as again, still empty."""
+        again = Pass(self.point, None, self.iteration)
+        again.number = self.number
+        return again
 
 
 class Again:
@@ -104,7 +121,7 @@ class Again:
         if self.is_again:
             self.sides.append(sides)
         for each in training_of(self.streams).traced:
-            each.is_measured[0] = True
+            each.marks.add(COMPARES)
 
     def called(self, function, args, kwargs, returned, frame):
         """Keep a call of an evaluation, and let go of those of the one before at this point."""
@@ -121,12 +138,8 @@ class Again:
         if known is None or known.when != when:
             known = self.latest[point.number] = Calls(point, when, predictions.process.iteration)
             point.passes += 1
-        for leaf in sys.modules["jax"].tree_util.tree_leaves((args, kwargs)):
-            known.sizes[id(leaf)] = getattr(leaf, "nbytes", 0)
-        if sum(known.sizes.values()) > MAX_BYTES:
-            known.calls = None
-        if known.calls is not None:
-            known.calls.append(Call(function, args, kwargs, returned))
+        leaves = sys.modules["jax"].tree_util.tree_leaves((args, kwargs))
+        known.add(Call(function, args, kwargs, returned), leaves)
 
     # At the end
 
@@ -142,8 +155,6 @@ class Again:
                 self.miss(known, str(refused))
             except Exception as error:
                 self.miss(known, "that raised %s" % type(error).__name__)
-            finally:
-                self.is_again = False
 
     def miss(self, known, reason):
         """Take down why an evaluation is not captured."""
@@ -154,22 +165,19 @@ class Again:
         if known.calls is None:
             raise RefusedError("its arguments take more than %d MiB" % (MAX_BYTES >> 20))
         numpy = sys.modules["numpy"]
-        again = Pass(known.point, None, known.iteration)
-        again.number = known.number
-        features = []
+        again = known.begin()
         for call in known.calls:
             label, target, inputs, representation = self.evaluated(numpy, call)
             batch = Batch(len(target), target=target, label=label)
             batch.is_confirmed = True
             batch.digest = None if inputs is None or len(inputs) != len(target) else row_hashes(inputs)
-            features.append(features_of(representation, len(target)))
+            batch.features = features_of(representation, len(target))
+            if again.ends_before(batch, None):
+                again = known.begin()
             again.add(batch)
         columns, classes = columns_of(numpy, again)
         if columns is None:
             raise RefusedError("it does not compare classes")
-        if all(each is not None for each in features) and len({each.shape[1] for each in features}) == 1:
-            rows = rows_kept(numpy, columns["digest"]) if "digest" in columns else numpy.arange(again.rows)[:MOST]
-            columns.update(features=numpy.concatenate(features).astype(numpy.float32)[rows], feature_rows=rows)
         self.predictions.keep(again, columns, classes)
 
     def evaluated(self, numpy, call):

@@ -9,7 +9,7 @@ import weakref
 
 from ...patching import replaces
 from ...predictions.jax import again_of
-from .trained import CALLS, Source, Traced, is_apart, names_of, training_of
+from .trained import CALLS, COMPARES, DIFFERENTIATES, Source, Traced, is_apart, names_of, training_of
 
 
 def watch_training(jax, streams):
@@ -54,6 +54,8 @@ def wrap_gradient(jax, name, training):
         @functools.wraps(compute)
         def observed(*args, **kwargs):
             if training.watches():
+                for each in training.traced:
+                    each.marks.add(DIFFERENTIATES)
                 try:
                     numbers = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
                     trees = [args[number] for number in numbers]
@@ -98,7 +100,7 @@ class Observed:
         self._compiled = compiled
         self._function = function
         self._state = (
-            State(training, body._deviate_positions, body._deviate_measured) if is_method else body._deviate_state
+            State(training, body._deviate_positions, body._deviate_marks) if is_method else body._deviate_state
         )
         if is_method:
             self._state.end_with(self)
@@ -106,7 +108,7 @@ class Observed:
     def __call__(self, *args, **kwargs):
         state = self._state
         again = state.again
-        if again is not None and again.is_again:
+        if again is not None and again.is_again and threading.get_ident() == state.streams.thread:
             return self._function(*args, **kwargs)
         returned = self._compiled(*args, **kwargs)
         if not state.is_over and threading.get_ident() == state.streams.thread:
@@ -138,17 +140,17 @@ class State:
     ----------
     positions : set
         Places of the arguments that a gradient is computed by, counted from the last one back.
-    is_measured : list
-        Of one truth value: whether predictions are compared with targets in it.
+    marks : set
+        What else is done in it: `COMPARES`, `DIFFERENTIATES`.
     again : Again, optional
         What evaluates functions again at the end.
     """
 
-    def __init__(self, training, positions, is_measured):
+    def __init__(self, training, positions, marks):
         self.training = training
         self.streams = training.streams
         self.positions = positions
-        self.is_measured = is_measured
+        self.marks = marks
         self.again = again_of(training.streams)
         self.source = Source(training)
         self.settled = 0
@@ -181,9 +183,9 @@ class State:
         try:
             if not self.training.clean():
                 return
-            if self.positions:
+            if self.positions or DIFFERENTIATES in self.marks:
                 again.trained += 1
-            elif self.is_measured[0]:
+            elif COMPARES in self.marks:
                 again.called(function, args, kwargs, returned, frame)
         except Exception as error:
             again.predictions.failed(error)
@@ -237,14 +239,14 @@ def make_body(function, training):
 
     It keeps neither the function nor what that holds alive: what is compiled of it does.
     """
-    reference, positions, is_measured = weakref.ref(function), set(), [False]
+    reference, positions, marks = weakref.ref(function), set(), set()
     inner = getattr(function, "func", function)
 
     @functools.wraps(inner, updated=())
     def body(*args, **kwargs):
         if not training.watches():
             return reference()(*args, **kwargs)
-        training.traced.append(Traced(arguments_of(training, args, kwargs), positions, is_measured))
+        training.traced.append(Traced(arguments_of(training, args, kwargs), positions, marks))
         try:
             return reference()(*args, **kwargs)
         finally:
@@ -253,8 +255,8 @@ def make_body(function, training):
     body.__signature__ = inspect.signature(function)
     del body.__wrapped__
     body._deviate_positions = positions
-    body._deviate_measured = is_measured
-    body._deviate_state = State(training, positions, is_measured)
+    body._deviate_marks = marks
+    body._deviate_state = State(training, positions, marks)
     body._deviate_state.end_with(body)
     return body
 

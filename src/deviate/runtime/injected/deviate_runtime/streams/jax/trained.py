@@ -18,6 +18,9 @@ CALLS = 1000
 #: Functions that weights are taken of.
 SOURCES = 64
 
+#: What is done in a function: predictions are compared with targets, a gradient is computed.
+COMPARES, DIFFERENTIATES = "compares", "differentiates"
+
 #: Modules that compile for their own purposes; Keras shows its weights itself.
 APART = ("jax.", "jaxlib.", "keras.", "tf_keras.", "optax.")
 
@@ -165,15 +168,15 @@ class Traced:
         Place of each of its arguments by identity, counted from the last one back: methods have one more at first.
     positions : set
         Places that a gradient is computed by.
-    is_measured : list
-        Of one truth value: whether predictions are compared with targets in it.
+    marks : set
+        What else is done in it: `COMPARES`, `DIFFERENTIATES`.
     """
 
-    def __init__(self, leaves, positions, is_measured):
+    def __init__(self, leaves, positions, marks):
         self.leaves = leaves
         self.places = {id(leaf): place - len(leaves) for place, leaf in enumerate(leaves)}
         self.positions = positions
-        self.is_measured = is_measured
+        self.marks = marks
 
 
 class Source:
