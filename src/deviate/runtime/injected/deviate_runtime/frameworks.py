@@ -122,6 +122,7 @@ FRAMEWORKS = (
             ("jax.random", "streams.jax.random:patch_random"),
             ("jax.nn.initializers", "streams.jax.modules:patch_initializers"),
             ("jax", "streams.jax.functions:watch_training"),
+            ("jax", "predictions.jax:watch_evaluations"),
             ("optax._src.base", "streams.jax.weights:watch_optimizers"),
             ("optax._src.update", "streams.jax.functions:watch_updates"),
         ),

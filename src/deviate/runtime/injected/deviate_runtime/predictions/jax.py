@@ -33,6 +33,12 @@ AGAIN = (
 )
 
 
+def watch_evaluations(jax, process):
+    """Have evaluations in compiled functions made again at the end."""
+    if process.streams is not None:
+        training_of(process.streams).again_of = again_of
+
+
 def again_of(streams):
     """Return what is evaluated again in one process; None where representations are not kept."""
     predictions = streams.process.predictions

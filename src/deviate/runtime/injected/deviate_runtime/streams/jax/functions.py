@@ -8,7 +8,6 @@ import types
 import weakref
 
 from ...patching import replaces
-from ...predictions.jax import again_of
 from .trained import CALLS, COMPARES, DIFFERENTIATES, Source, Traced, is_apart, names_of, training_of
 
 
@@ -151,7 +150,7 @@ class State:
         self.streams = training.streams
         self.positions = positions
         self.marks = marks
-        self.again = again_of(training.streams)
+        self.again = training.again_of(training.streams)
         self.source = Source(training)
         self.settled = 0
         #: True: nothing of the function is of interest any more.

@@ -69,6 +69,8 @@ class Training:
         self.waiting = set()
         self.sources = []
         self.ends = []
+        #: Makes what evaluates functions again at the end; by default nothing does.
+        self.again_of = lambda streams: None
         #: What is traced in the place of a function, by the function.
         self.bodies = weakref.WeakKeyDictionary()
         streams.fingerprints.at_end.append(self.finish)
