@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
+import msgspec
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -26,12 +27,13 @@ from deviate.replicate.events import (
     Submitted,
     Waits,
 )
+from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
 from deviate.report.text.decided import compared_line
 from deviate.report.text.until import progress_line
 from deviate.report.text.words import listed, nth_iteration
-from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, StudyEvent
+from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, RunsPlaced, StudyEvent
 from deviate.study.packing import LIMIT
 
 #: Latest values shown of each run.
@@ -92,6 +94,8 @@ class Progress:
                 self._end(event)
             case OpenedAnew():
                 self._whole(f"experiment {event.name!r} is a new one: {event.other}")
+            case RunsPlaced():
+                self._whole(_placed(event))
             case GoesOn():
                 for line in _going_on(event):
                     self._whole(line)
@@ -171,6 +175,16 @@ class Progress:
         if not self.ended:
             return None
         return (self.clock() - self.began) / self.ended * (self.total - self.ended)
+
+
+def _placed(event: RunsPlaced) -> str:
+    where = event.placement
+    if where.executor == DEFAULT_EXECUTOR:
+        return f"runs are made on this machine, {event.by}"
+    given = msgspec.structs.asdict(where)
+    options = [f"--{name} {value}" for name, value in given.items() if value is not None and name != "executor"]
+    words = f" ({' '.join(options)})" if options else ""
+    return f"runs are made by {where.executor}{words}, {event.by}; --executor local makes them on this machine"
 
 
 def _going_on(event: GoesOn) -> Iterator[str]:

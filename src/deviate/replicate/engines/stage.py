@@ -91,7 +91,6 @@ class RemoteStage:
 
     def recover(self) -> Iterator[Event]:
         """Find out what is to be done, and what was handed over before."""
-        self._engine.check()
         folder = self._source.folder
         handed = {run.run: file for run in folder.runs() if (file := read_job(run)) is not None}
         mine = [run for run in folder.runs() if run.run not in handed and live_holder(run) is None]
@@ -101,6 +100,8 @@ class RemoteStage:
         for job in [job for job in self._todo.jobs if job.run in handed]:
             self._todo.jobs.remove(job)
             self._going[job.run] = _Going(job, _place(handed[job.run]), self._clock())
+        if self._todo.jobs or self._going:
+            self._engine.check()
         self._probing = self._order.options.probe_first and self._todo.is_fresh
 
     def run_all(self, stop: StopRequests) -> Iterator[Event]:
