@@ -32,7 +32,7 @@ from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
 from deviate.report.text.decided import compared_line
 from deviate.report.text.until import progress_line
-from deviate.report.text.words import listed, nth_iteration
+from deviate.report.text.words import count, listed, nth_iteration
 from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, RunsPlaced, StudyEvent
 from deviate.study.packing import LIMIT
 
@@ -118,8 +118,8 @@ class Progress:
                 why = f"its job ended before it did ({event.state})" if event.state else "no job makes it"
                 self._say(Text(f"{event.run.folder}: {why}{'; submitted again' if event.again else ''}"))
             case LeftToCluster():
-                self._whole(f"{event.runs} go on without this command: type it again to follow them, or end them with")
-                self._whole(f"  {event.cancel}")
+                for line in _left(event):
+                    self._whole(line)
             case PackingTried():
                 self._whole(_packing(event), style="dim" if event.result is None else "")
             case ColdStart():
@@ -185,6 +185,15 @@ def _placed(event: RunsPlaced) -> str:
     options = [f"--{name} {value}" for name, value in given.items() if value is not None and name != "executor"]
     words = f" ({' '.join(options)})" if options else ""
     return f"runs are made by {where.executor}{words}, {event.by}; --executor local makes them on this machine"
+
+
+def _left(event: LeftToCluster) -> Iterator[str]:
+    one = event.runs == 1
+    going = f"{count(event.runs, 'run')} {'goes' if one else 'go'} on in {event.executor} without this command"
+    if event.waiting:
+        going += f"; {count(event.waiting, 'run')} {'is' if event.waiting == 1 else 'are'} not handed over yet"
+    yield f"{going}: the same command goes on; to end {'it' if one else 'them'}, type"
+    yield f"  {event.cancel}"
 
 
 def _going_on(event: GoesOn) -> Iterator[str]:

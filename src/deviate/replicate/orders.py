@@ -37,6 +37,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     #: Threads of a run.
     threads: int
     git: str | None
+    #: It was printed for the user to submit, who may not have done so.
+    printed: bool = False
 
 
 class JobFile(msgspec.Struct, frozen=True, kw_only=True):

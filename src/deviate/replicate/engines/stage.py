@@ -30,7 +30,7 @@ from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.interrupts import StopRequests
 from deviate.replicate.jobs import Job, Part, evaluating_job
 from deviate.replicate.lease import live_holder
-from deviate.replicate.orders import JobFile, Order, Submission, read_job, write_submission
+from deviate.replicate.orders import JobFile, Order, Submission, read_job, read_order, write_submission
 from deviate.replicate.prepare import Source, empty
 from deviate.replicate.todo import Todo, end_leftovers
 from deviate.replicate.work import part_progress
@@ -120,7 +120,12 @@ class RemoteStage:
             raise
         if self._going:
             names = {going.place.submission for going in self._going.values()}
-            yield LeftToCluster(runs=len(self._going), cancel=self._engine.cancel_words(names))
+            yield LeftToCluster(
+                executor=self._engine.name,
+                runs=len(self._going),
+                cancel=self._engine.cancel_words(names),
+                waiting=len(self._todo.jobs),
+            )
         if self._given_up:
             raise self._refusal()
 
@@ -238,6 +243,10 @@ class RemoteStage:
             # Evaluations were asked for after it was handed over.
             self._todo.jobs.append(_anew(folder, going.job, self._order))
             return
+        if going.place not in self._states and self._was_printed(folder):
+            # Nobody has submitted it, and nothing was lost.
+            self._todo.jobs.append(_anew(folder, going.job, self._order))
+            return
         state = self._states[going.place].word if going.place in self._states else ""
         outcome = folder.read_outcome()
         if isinstance(outcome, Cancelled) and outcome.hint:
@@ -250,6 +259,10 @@ class RemoteStage:
             self._probing = False
             self._given_up[run] = state
         yield RunLost(run=run, state=state, again=again)
+
+    def _was_printed(self, run: RunFolder) -> bool:
+        job = read_job(run)
+        return job is not None and read_order(self._source.folder, job).printed
 
     def _refusal(self) -> ClusterRefused:
         run, state = next(iter(self._given_up.items()))
