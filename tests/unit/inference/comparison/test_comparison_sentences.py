@@ -204,3 +204,11 @@ def test_uncorrected_tests_and_places_are_said_to_be():
     assert "hold together at that confidence" in omnibus_text(holm.omnibus[0], holm)
     headline = " ".join(comparison_headline(none))
     assert "(mean ± SD, 8 and 8 runs; p = " in headline
+
+
+def test_values_that_are_all_alike_are_said_to_be_so_and_no_sd_is_named():
+    text = why(compared([1.5] * 2, [1.5] * 2))
+    assert text.startswith("All compared values of ")
+    assert " are bit-identical. 2 against 2 runs: a verdict needs 5 of each." in text
+    assert "SDs" not in text
+    assert "bit-identical" not in why(compared([1.5] * 2, [1.5, 1.5 + 2**-52]))
