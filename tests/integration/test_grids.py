@@ -134,4 +134,5 @@ def test_a_script_is_printed_of_one_cell_and_not_of_several(project):
     assert (done.status, "[bad-option]" in done.err, "--name digits@lr=0.5,width=4" in done.err) == (2, True, True)
     assert not (project / ".deviate").exists()
     one = deviate("run", "--name", "digits@lr=0.5,width=4", "--executor", "slurm", "--print")
-    assert (one.status, one.out.startswith("#!/bin/bash\n#SBATCH")) == (0, True)
+    assert (one.status, one.out.startswith("#!/bin/bash\n# Made by deviate, for 3 runs of digits@lr")) == (0, True)
+    assert "#SBATCH --job-name=deviate-digits-lr-0-5-width-4-" in one.out

@@ -93,7 +93,7 @@ def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
     first.send_signal(signal.SIGINT)
     said = first.communicate(timeout=30)[1]
     assert first.returncode == 130
-    words = re.search(r"scancel --me --name=deviate-\w+", said)[0].split()
+    words = re.search(r"scancel --me --name=deviate-e-\w+", said)[0].split()
     subprocess.run(words, check=True)
     wait_for(lambda: runs(project)[0].read_outcome())
     # A run that its owner ended has not failed: it is made again.
