@@ -35,6 +35,7 @@ from deviate.report.text.until import progress_line
 from deviate.report.text.words import count, listed, nth_iteration
 from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, RunsPlaced, StudyEvent
 from deviate.study.packing import LIMIT
+from deviate.study.steps import RESERVED
 
 #: Latest values shown of each run.
 VALUES_SHOWN = 3
@@ -50,6 +51,8 @@ class Progress:
         self.clock = clock
         self.going: dict[Run, RunProgress | RunStarted] = {}
         self.durations: list[float] = []
+        #: Evaluations that failed, by run, until the run has ended.
+        self.lost: dict[Run, dict[str, None]] = {}
         self.ended = 0
         self.total = 0
         self.began = clock()
@@ -131,14 +134,17 @@ class Progress:
         if self.console.is_terminal:
             self.live.update(self._table())
 
-    def _whole(self, line: str, style: str = "") -> None:
+    def _whole(self, line: str | Text, style: str = "") -> None:
         """Print a line that is not cut to the width of the terminal."""
-        self.console.print(Text(clean(line), style=style), highlight=False, soft_wrap=True)
+        text = line if isinstance(line, Text) else Text(clean(line), style=style)
+        self.console.print(text, highlight=False, soft_wrap=True)
 
     def _step(self, event: StepEnded) -> None:
         if not isinstance(event.outcome, Completed):
             how = f"{event.outcome.status}: {clean(event.outcome.reason)}"
-            self._say(Text.assemble(("✗", "red"), f" {event.run.folder}  {clean(event.step)}: {how}"))
+            self._whole(Text.assemble(("✗", "red"), f" {event.run.folder}  {clean(event.step)}: {how}"))
+            if event.step not in RESERVED:
+                self.lost.setdefault(event.run, {})[event.step] = None
 
     def _end(self, event: RunEnded) -> None:
         self.going.pop(event.run, None)
@@ -148,12 +154,16 @@ class Progress:
             self.durations.append(seconds)
         mark, style = MARKS.get(event.outcome.status, ("✗", "red"))
         what = show_duration(seconds) if event.trained else "evaluated"
+        if lost := self.lost.pop(event.run, None):
+            mark, style = "✗", "red"
+            what = f"{f'{what}, ' if event.trained else ''}not evaluated by {clean(listed(list(lost)))}"
         line = Text.assemble((mark, style), f" {event.run.folder}  {what}")
         if isinstance(event.outcome, Completed):
             line.append(f"  {_values(event.values)}", style="dim")
+            self._say(line)
         else:
             line.append(f"  {event.outcome.status}: {clean(event.outcome.reason)}")
-        self._say(line)
+            self._whole(line)
 
     def _say(self, line: Text) -> None:
         self.console.print(line, highlight=False, no_wrap=True, overflow="ellipsis")

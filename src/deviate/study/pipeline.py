@@ -29,7 +29,7 @@ from deviate.study.request import Request, check_request, container_wish, prepar
 from deviate.study.resume import open_experiment
 from deviate.study.runs import make_runs, run_maker
 from deviate.study.slots import make_slots, shared_gpus
-from deviate.study.steps import ReadStep, asked_steps, read_steps, require_as_trained, take_steps
+from deviate.study.steps import ReadStep, asked_steps, read_steps, require_as_trained, require_folders, take_steps
 
 
 def run(
@@ -72,6 +72,8 @@ def run(
             now = datetime.now().astimezone()
             opened = open_experiment(request, prepared, workspace, now, rule, claim)
         folder = opened.folder
+        if not lacks_runs(folder, retry_failed=request.retry_failed):
+            require_folders(folder, prepared.steps)
         _remember(take_steps(folder, prepared.steps), placed.placement, folder)
         if opened.other:
             observe(OpenedAnew(name=folder.name, other=opened.other))
@@ -128,6 +130,7 @@ def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda ev
         require_as_trained(folder, steps)
     around = [ReadStep(step=step) for step in experiment.steps if not step.is_evaluation]
     with locked(folder, ["deviate", "run", "--name", folder.name]):
+        require_folders(folder, steps)
         take_steps(folder, [*around, *steps])
         # Where runs are evaluated says nothing of where they are trained, and is not remembered.
         placed = place(request, folder)

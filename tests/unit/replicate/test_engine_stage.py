@@ -10,7 +10,7 @@ from deviate.replicate.engines import stage as module
 from deviate.replicate.engines.engine import JobState, Place
 from deviate.replicate.engines.printing import PrintStage
 from deviate.replicate.engines.stage import MOST_ATTEMPTS, RemoteStage
-from deviate.replicate.events import LeftToCluster, RunEnded, RunLost, Submitted, Waits
+from deviate.replicate.events import LeftToCluster, RunEnded, RunLost, RunStarted, Submitted, Waits
 from deviate.replicate.interrupts import StopRequests
 from deviate.replicate.lease import Holder, LeaseHeld
 from deviate.replicate.options import ReplicateOptions
@@ -122,6 +122,7 @@ def test_a_failed_run_has_ended_and_a_cancelled_one_is_handed_over_again(folder,
     engine = Scripted(lambda run: ends(next(outcomes))(run))
     events = list(opened(folder, clock, engine, runs=1).run_all(StopRequests()))
     assert [event.state for event in kinds(events, RunLost)] == ["COMPLETED", "not started: another processor"]
+    assert {(event.number, event.total) for event in kinds(events, RunStarted)} == {(1, 1)}
     assert [event.outcome.status for event in kinds(events, RunEnded)] == ["failed"]
 
 

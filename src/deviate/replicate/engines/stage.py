@@ -83,7 +83,7 @@ class RemoteStage:
         self._going: dict[Run, _Going] = {}
         self._attempts: Counter[Run] = Counter()
         self._given_up: dict[Run, str] = {}
-        self._started = 0
+        self._numbers: dict[Run, int] = {}
         self._probing = False
         self._pace = Pace(clock)
         self._states: Mapping[Place, JobState] = {}
@@ -195,9 +195,10 @@ class RemoteStage:
             yield RunProgress(run=going.job.run, seconds=now - going.started, iteration=iteration, values=values)
 
     def _start(self, going: _Going, now: float) -> Iterator[Event]:
-        self._started += 1
+        # One whose worker was lost begins again, and is no other run.
+        number = self._numbers.setdefault(going.job.run, len(self._numbers) + 1)
         going.started = now
-        yield RunStarted(run=going.job.run, slot=Slot(index=0), number=self._started, total=self._todo.total)
+        yield RunStarted(run=going.job.run, slot=Slot(index=0), number=number, total=self._todo.total)
 
     def _lacks(self, run: RunFolder) -> bool:
         """Tell whether something of a run is still to be made."""
@@ -211,11 +212,14 @@ class RemoteStage:
         if going.started is None:
             yield from self._start(going, self._clock())
         values = part_progress(run, Part(), self._source)[1]
+        # Of those that ended earlier was said so then.
+        asked = {(part.step.name, part.repeat) for part in going.job.parts if part.step is not None}
         for step in self._order.experiment.steps:
             for repeat in range(step.repeat):
                 folder = run.step(step.name, repeat)
                 if (outcome := folder.read_outcome()) is not None:
-                    yield StepEnded(run=going.job.run, step=step.name, repeat=repeat, outcome=outcome)
+                    if (step.name, repeat) in asked:
+                        yield StepEnded(run=going.job.run, step=step.name, repeat=repeat, outcome=outcome)
                     values |= part_progress(folder, Part(step=step, repeat=repeat), self._source)[1]
         outcome = run.read_outcome()
         assert outcome is not None  # it is done
