@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from deviate.errors import BadOption
+from deviate.errors import BadOption, UnknownExperiment
 from deviate.experiment import Experiment, Placement
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import Workspace
@@ -54,6 +54,13 @@ def test_a_new_cell_is_made_where_the_latest_one_was(workspace):
     stored(workspace, "other", SLURM)
     assert place(asked(), workspace.experiment("g@lr=2")).request.address == "there:1"
     assert place(asked(), workspace.experiment("g")).placement is None
+
+
+def test_a_grid_is_no_experiment_and_its_cells_are_named(workspace):
+    stored(workspace, "g@lr=1", None)
+    with pytest.raises(UnknownExperiment) as raised:
+        workspace.find_experiment("g")
+    assert raised.value.hint == "it is a grid: deviate compare g; its cells: g@lr=1"
 
 
 def test_the_file_says_it_of_new_experiments(workspace):
