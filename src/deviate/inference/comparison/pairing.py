@@ -30,13 +30,12 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     reason: PairingReason
     #: Indices that both sides have; empty where runs are not paired.
     indices: list[int] = []
-    #: Factors for which runs of one index drew the same, and runs of different indices did not.
+    #: Factors for which runs of one index drew the same, and runs of different indices did not; with ``alike`` those for
+    #: which all runs did.
     shared: list[str] = []
     #: Runs of the larger side, and those of them with a partner.
     runs: int
     partners: int
-    #: Factors for which all runs of both sides drew the same; looked for where runs are not paired for want of a proof.
-    alike: list[str] = []
 
     def positions(self, a: Sample, b: Sample) -> list[tuple[int, int]]:
         """Return the positions in the values of each side of the runs that belong together and have both values."""
@@ -65,10 +64,9 @@ def pair_runs(a: Side, b: Side, mode: PairingMode) -> Pairing:
         b=b.label,
         reason="alike" if alike else reason,
         indices=common if reason in ("on", "proven") else [],
-        shared=shared,
+        shared=alike or shared,
         runs=runs,
         partners=len(common),
-        alike=alike,
     )
 
 

@@ -174,7 +174,7 @@ def pairing_text(pairing: Pairing) -> str:
         return "Runs are not paired: no fingerprint shows that runs with the same index used the same random numbers."
     if pairing.reason == "alike":
         return (
-            f"Runs are not paired: all of both sides used the same random numbers for {listed(pairing.alike)}, and no "
+            f"Runs are not paired: all of both sides used the same random numbers for {listed(pairing.shared)}, and no "
             "fingerprint shows that runs with the same index share others."
         )
     if pairing.reason == "proven":
