@@ -30,8 +30,8 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     reason: PairingReason
     #: Indices that both sides have; empty where runs are not paired.
     indices: list[int] = []
-    #: Factors for which runs of one index drew the same, and runs of different indices did not; with ``alike`` those for
-    #: which all runs did.
+    #: Factors for which runs of one index drew the same, and of different indices did not; ``alike``: for which
+    #: all runs did.
     shared: list[str] = []
     #: Runs of the larger side, and those of them with a partner.
     runs: int
