@@ -229,6 +229,21 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.metric} decided against {self.against}".lstrip()
 
 
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """Where runs are made, in the words that were typed for it."""
+
+    #: By its word in `deviate.replicate.executors.registry`.
+    executor: str
+    #: Options of a cluster; None: as ``deviate.toml`` says.
+    partition: str | None = None
+    time: str | None = None
+    gres: str | None = None
+    cpus: int | None = None
+    address: str | None = None
+    #: Runs at a time at most, on a cluster.
+    jobs: int | None = None
+
+
 When = Literal["setup", "evaluate", "cleanup"]
 
 
@@ -331,6 +346,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     needless: dict[str, int] = {}
     #: The scripts of the command, where it starts several: `entry` is the one of them that trains.
     scripts: list[Script] = []
+    #: Where its runs were made last; None: on this machine, and nobody said so.
+    placement: Placement | None = None
 
     @property
     def entries(self) -> list[str]:

@@ -1,6 +1,7 @@
 """Commands beside the training (``--then``, ``[[evaluate]]``, ``[setup]``, ``[cleanup]``), on a small project."""
 
 import json
+import re
 import sys
 
 import pandas as pd
@@ -171,9 +172,13 @@ def test_a_file_that_the_training_read_is_not_evaluated_with_once_it_was_edited(
 
 def test_what_was_deleted_cannot_be_evaluated(project):
     deviate(*RUN, "--discard-work", *COMMAND)
-    done = deviate("run", "--json", "--name", "train", "--then", THEN)
-    assert done.status == 1
-    assert any("the folder of its run was deleted" in warning["message"] for warning in done.json["warnings"])
+    for words in (["run", "--name", "train", "--then", THEN], [*RUN, "--discard-work", "--then", THEN, *COMMAND]):
+        done = deviate(*words)
+        assert (done.status, "the runs of 'train' have no working folder any more" in done.err) == (2, True)
+    # Nothing of it stays, and runs that are still to be trained can be evaluated.
+    assert deviate("report", "train", "--format", "json").json["evaluations"] == []
+    more = deviate(*RUN, "-n", "3", "--then", THEN, *COMMAND)
+    assert any("the folder of its run was deleted" in warning["message"] for warning in more.json["warnings"])
 
 
 def test_with_discard_work_a_run_is_evaluated_before_its_folder_goes(project):
@@ -276,3 +281,37 @@ def test_an_evaluation_whose_source_was_damaged_is_refused_until_it_is_put_back(
     assert deviate("run", "--name", "train", "--then", THEN).status == 0
     assert copy.read_text() == EVALUATE
     assert metrics_of(deviate("run", "-n", "3", "--json", *COMMAND))["evaluate: noisy error"]["n"] == 3
+
+
+def test_a_mistaken_evaluation_is_said_to_have_failed_and_can_be_dropped(project):
+    (project / "wrong.py").write_text(f"raise ValueError('{'far ' * 40}wrong')\n")
+    deviate(*RUN, *COMMAND)
+    done = deviate("run", "--name", "train", "--then", f"{sys.executable} wrong.py")
+    assert f"✗ algo+impl-0  wrong: failed: it ended with status 1: ValueError: {'far ' * 40}wrong" in done.err
+    assert "✗ algo+impl-0  not evaluated by wrong" in done.err
+    assert "✓" not in done.err
+    assert "far wrong" in deviate("logs", "train", "0", "wrong").out
+    assert "wrong.py" in deviate("show", "train").out
+    assert "evaluations: wrong" in deviate("logs", "train", "0", "other").err
+    assert "evaluations: wrong" in deviate("rm", "train", "--evaluation", "other", "--yes").err
+    assert deviate("rm", "train", "--evaluation", "wrong", "--yes").out == "removed wrong of train\n"
+    left = deviate("report", "train", "--format", "json").json
+    assert left["evaluations"] == []
+    assert "evaluation-failed" not in [warning["slug"] for warning in left["warnings"]]
+    assert not list(project.glob(".deviate/experiments/train/**/steps/wrong*"))
+    assert deviate(*RUN, *COMMAND).status == 0
+
+
+def test_an_evaluation_that_is_added_leaves_the_main_metric(project):
+    noisy = f"{THEN} --noise 2"
+    first = deviate(*RUN, "--then", THEN, "--then", noisy, *COMMAND).json
+    names = [metric["name"] for metric in first["variants"][0]["metrics"]]
+    bare = [name.removeprefix("evaluate: ") for name in names if name.startswith("evaluate: ")]
+    assert bare
+    assert all(names.index(f"evaluate: {name}") < names.index(f"evaluate-2: {name}") for name in bare)
+    assert not first["variants"][0]["headline"][0].startswith("evaluate-2")
+    refused = deviate("report", "train", "--metric", "noisy error")
+    assert "'noisy error' names 2 metrics" in refused.err
+    assert "'evaluate: noisy error'" in refused.err
+    assert "'evaluate-2: noisy error'" in refused.err
+    assert re.search(r"evaluate-2\s+\S*python", deviate("report", "train", "-v").out)

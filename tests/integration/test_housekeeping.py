@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.lock import locked
 from deviate.replicate.workspace.looks import ComparedSide, read_looks
+from deviate.report.text.live import live_sentences
+from deviate.results.live import LiveReader
 
 #: Set DEVIATE_REPEATS to look for rare moments of a kill.
 REPEATS = int(os.environ.get("DEVIATE_REPEATS", "2"))
@@ -238,12 +241,20 @@ def test_what_a_worker_on_another_machine_makes_is_left_alone(project):
     work = [run.work for run in runs]
     lease = acquire(runs[0])
     write_json(lease.path, msgspec.structs.replace(lease.holder, host="node7", system="another kernel"))
-    for words in (("rm", "one", "--yes"), ("mv", "one", "three")):
+    for words in (("rm", "one", "--yes"), ("mv", "one", "three"), ("prune", "one", "--yes"), ("export", "one")):
         done = deviate(*words)
         assert done.status == 2
         assert "run-elsewhere" in done.err
-    assert deviate("prune", "one", "--yes").status == 0
-    assert [path.exists() for path in work] == [True, False, False, False, False]
+        assert "deviate show one says how each run stands" in done.err
+    assert "one is left as it is: algo-0 is being made by" in deviate("prune", "--yes").err
+    assert all(path.exists() for path in work)
+    assert not (project / "one.tar.gz").exists()
+    # What has ended, and whose worker lives, is being evaluated.
+    assert re.search(r"algo-0 +evaluating", deviate("show", "one").out)
+    assert "algo 5/5, 1 evaluating" in deviate("list").out
+    assert "1 evaluating" in live_sentences(LiveReader(Workspace(project).experiment("one")).read())[0]
     lease.release()
+    assert deviate("prune", "one", "--yes").status == 0
+    assert not any(path.exists() for path in work)
     assert deviate("rm", "one", "--yes").status == 0
     assert not experiment(project, "one").exists()

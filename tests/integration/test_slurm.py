@@ -69,6 +69,23 @@ def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
     assert {run.read_info().executor for run in runs(project)} == {"slurm"}
 
 
+def test_what_was_not_handed_over_goes_where_the_first_run_went(project, monkeypatch):
+    monkeypatch.setenv("PAUSE", "2")
+    first = tool(*RUN, "-n", "3", "--cpus", "2")
+    wait_for(lambda: started(project))
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=30)
+    done = deviate("run", "--name", "e", "-n", "3", "--vary", "algo", *COMMAND)
+    assert "runs are made by slurm (--cpus 2), as in the last command; --executor local" in done.err
+    infos = [run.read_info() for run in runs(project)]
+    assert [(info.executor, info.threads) for info in infos] == [("slurm", 2)] * 3
+    again = deviate("run", "--name", "e", "-n", "3", "--vary", "algo", *COMMAND)
+    assert (again.status, "are made by" in again.err) == (0, False)
+    deviate("run", "--name", "e", "-n", "4", "--vary", "algo", "--executor", "local", *COMMAND)
+    deviate("run", "--name", "e", "-n", "5", "--vary", "algo", *COMMAND)
+    assert [run.read_info().executor for run in runs(project)[3:]] == ["local"] * 2
+
+
 def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
     monkeypatch.setenv("PAUSE", "30")
     first = tool(*RUN, "-n", "1")
@@ -76,7 +93,7 @@ def test_who_stops_the_tool_is_told_how_to_go_on(project, monkeypatch):
     first.send_signal(signal.SIGINT)
     said = first.communicate(timeout=30)[1]
     assert first.returncode == 130
-    words = re.search(r"scancel --me --name=deviate-\w+", said)[0].split()
+    words = re.search(r"scancel --me --name=deviate-e-\w+", said)[0].split()
     subprocess.run(words, check=True)
     wait_for(lambda: runs(project)[0].read_outcome())
     # A run that its owner ended has not failed: it is made again.
@@ -126,7 +143,8 @@ def test_what_the_cluster_does_not_take_is_a_message(project, cluster, words, hi
     assert hint in done.err
     assert tasks(cluster) <= before
     # Nothing was handed over, and this machine can make the run.
-    assert deviate("run", "--name", "e", "-n", "1", "--vary", "algo", *COMMAND).status == 0
+    here = ["run", "--name", "e", "-n", "1", "--vary", "algo", "--executor", "local"]
+    assert deviate(*here, *COMMAND).status == 0
 
 
 def test_a_machine_without_slurm_is_told(project, monkeypatch):

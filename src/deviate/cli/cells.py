@@ -29,27 +29,31 @@ STATES = {"done": "done before", "made": "made", "failed": "not complete", "busy
 
 def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
     """Make what is missing; return the exit status."""
+    from deviate.cli.progress import Progress
     from deviate.inference.comparison.referee import Referee
     from deviate.study.cells import make_cells
     from deviate.study.request import Request
 
     which = Request(**{name: options[name] for name in _WHICH})
-    made = make_cells(which, _typed(options), _shown, Referee())
+    scripts: list[str] = []
+
+    @contextmanager
+    def begin(cell: Cell, number: int, cells: int) -> Iterator[Callable[[StudyEvent], None]]:
+        """Show the runs of a cell while they go on."""
+        say(f"{cell.name} ({number} of {cells})", err=True)
+        with Progress() as progress:
+            yield progress.observe
+        scripts.extend(progress.scripts)
+
+    made = make_cells(which, _typed(options), begin, Referee())
+    if options["print_script"] and not any(cell.problem for cell in made.cells):
+        click.echo("\n".join(scripts), nl=False)
+        return 0
     if as_json:
         click.echo(msgspec.json.encode(made).decode())
     else:
         say(*cells_lines(made))
     return 0 if made.complete else 1
-
-
-@contextmanager
-def _shown(cell: Cell, number: int, cells: int) -> Iterator[Callable[[StudyEvent], None]]:
-    """Show the runs of a cell while they go on."""
-    from deviate.cli.progress import Progress
-
-    say(f"{cell.name} ({number} of {cells})", err=True)
-    with Progress() as progress:
-        yield progress.observe
 
 
 def _typed(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -102,7 +102,9 @@ def _row(facts: Mapping[str, Any]) -> tuple[str, str, str, str]:
     from deviate.report.escape import clean
 
     made = facts["created"][:16].replace("T", " ")
-    return facts["name"], clean(_runs(facts["completed"], facts["planned"])), made, clean(shlex.join(facts["command"]))
+    runs = _runs(facts["completed"], facts["planned"])
+    runs += f", {facts['evaluating']} evaluating" if facts.get("evaluating") else ""
+    return facts["name"], clean(runs), made, clean(shlex.join(facts["command"]))
 
 
 def _runs(completed: Mapping[str, int], planned: Mapping[str, int]) -> str:

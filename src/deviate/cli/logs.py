@@ -16,26 +16,40 @@ if TYPE_CHECKING:
     from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 
 
-@click.command("logs", epilog=examples("deviate logs base 3", "deviate logs base init-3"))
+@click.command("logs", epilog=examples("deviate logs base 3", "deviate logs base init-3 evaluate"))
 @click.argument("name", shell_complete=experiment_names)
 @click.argument("run")
+@click.argument("evaluation", required=False)
 @click.option("--stderr", "only_stderr", is_flag=True, help="Print standard error only.")
 @click.option("--stdout", "only_stdout", is_flag=True, help="Print standard output only.")
-def command(name: str, run: str, only_stderr: bool, only_stdout: bool) -> None:
-    """Print what a run printed: standard output, then standard error. Tracebacks show your own lines."""
+def command(name: str, run: str, evaluation: str | None, only_stderr: bool, only_stdout: bool) -> None:
+    """Print what a run printed, or an EVALUATION of it: standard output, then standard error.
+
+    Tracebacks show your own lines.
+    """
     from deviate.replicate.workspace.folders import Workspace
+    from deviate.study.housekeeping import find_evaluation
 
     experiment = Workspace.nearest(Path.cwd()).find_experiment(name)
     folder = experiment.find_run(run)
-    logs = [
-        path for path, shown in ((folder.stdout_file, not only_stderr), (folder.stderr_file, not only_stdout)) if shown
-    ]
-    if reason := _damage(folder, logs):
-        say(f"warning: {folder.run.folder} of {name} is shown as it is now: {reason}", err=True)
-    for path in logs:
-        if path.is_file():
-            _print(path, experiment, folder)
-    sys.stdout.buffer.flush()
+    parts = {folder.run.folder: folder}
+    if evaluation is not None:
+        step = find_evaluation(experiment.read_experiment(), evaluation)
+        parts = {
+            f"{evaluation} of {folder.run.folder}": folder.step(step.name, repeat) for repeat in range(step.repeat)
+        }
+    for what, part in parts.items():
+        if not part.path.is_dir():
+            say(f"{evaluation} not started in {folder.run.folder}", err=True)
+        logs = [
+            path for path, shown in ((part.stdout_file, not only_stderr), (part.stderr_file, not only_stdout)) if shown
+        ]
+        if reason := _damage(part, logs):
+            say(f"warning: {what} of {name} is shown as it is now: {reason}", err=True)
+        for path in logs:
+            if path.is_file():
+                _print(path, experiment, folder)
+        sys.stdout.buffer.flush()
 
 
 def _print(log: Path, experiment: ExperimentFolder, folder: RunFolder) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 
+import msgspec
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -26,13 +27,15 @@ from deviate.replicate.events import (
     Submitted,
     Waits,
 )
+from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.run_files import Completed
 from deviate.report.escape import clean
 from deviate.report.text.decided import compared_line
 from deviate.report.text.until import progress_line
-from deviate.report.text.words import listed, nth_iteration
-from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, StudyEvent
+from deviate.report.text.words import count, listed, nth_iteration
+from deviate.study.events import Compared, FactorsSeen, GoesOn, Looked, OpenedAnew, PackingTried, RunsPlaced, StudyEvent
 from deviate.study.packing import LIMIT
+from deviate.study.steps import RESERVED
 
 #: Latest values shown of each run.
 VALUES_SHOWN = 3
@@ -51,6 +54,8 @@ class Progress:
         self.clock = clock
         self.going: dict[Run, RunProgress | RunStarted] = {}
         self.durations: list[float] = []
+        #: Evaluations that failed, by run, until the run has ended.
+        self.lost: dict[Run, dict[str, None]] = {}
         self.ended = 0
         self.total = 0
         self.began = clock()
@@ -95,6 +100,8 @@ class Progress:
                 self._end(event)
             case OpenedAnew():
                 self._whole(f"experiment {event.name!r} is a new one: {event.other}")
+            case RunsPlaced():
+                self._whole(_placed(event))
             case GoesOn():
                 for line in _going_on(event):
                     self._whole(line)
@@ -117,8 +124,8 @@ class Progress:
                 why = f"its job ended before it did ({event.state})" if event.state else "no job makes it"
                 self._say(Text(f"{event.run.folder}: {why}{'; submitted again' if event.again else ''}"))
             case LeftToCluster():
-                self._whole(f"{event.runs} go on without this command: type it again to follow them, or end them with")
-                self._whole(f"  {event.cancel}")
+                for line in _left(event):
+                    self._whole(line)
             case PackingTried():
                 self._whole(_packing(event), style="dim" if event.result is None else "")
             case ColdStart():
@@ -138,14 +145,17 @@ class Progress:
         left = f", about {show_duration(seconds)} left" if seconds is not None and seconds >= LONG else ""
         self._say(Text(f"{event.run.folder} started ({event.number} of {event.total}{left})"))
 
-    def _whole(self, line: str, style: str = "") -> None:
+    def _whole(self, line: str | Text, style: str = "") -> None:
         """Print a line that is not cut to the width of the terminal."""
-        self.console.print(Text(clean(line), style=style), highlight=False, soft_wrap=True)
+        text = line if isinstance(line, Text) else Text(clean(line), style=style)
+        self.console.print(text, highlight=False, soft_wrap=True)
 
     def _step(self, event: StepEnded) -> None:
         if not isinstance(event.outcome, Completed):
             how = f"{event.outcome.status}: {clean(event.outcome.reason)}"
-            self._say(Text.assemble(("✗", "red"), f" {event.run.folder}  {clean(event.step)}: {how}"))
+            self._whole(Text.assemble(("✗", "red"), f" {event.run.folder}  {clean(event.step)}: {how}"))
+            if event.step not in RESERVED:
+                self.lost.setdefault(event.run, {})[event.step] = None
 
     def _end(self, event: RunEnded) -> None:
         self.going.pop(event.run, None)
@@ -155,12 +165,16 @@ class Progress:
             self.durations.append(seconds)
         mark, style = MARKS.get(event.outcome.status, ("✗", "red"))
         what = show_duration(seconds) if event.trained else "evaluated"
+        if lost := self.lost.pop(event.run, None):
+            mark, style = "✗", "red"
+            what = f"{f'{what}, ' if event.trained else ''}not evaluated by {clean(listed(list(lost)))}"
         line = Text.assemble((mark, style), f" {event.run.folder}  {what}")
         if isinstance(event.outcome, Completed):
             line.append(f"  {_values(event.values)}", style="dim")
+            self._say(line)
         else:
             line.append(f"  {event.outcome.status}: {clean(event.outcome.reason)}")
-        self._say(line)
+            self._whole(line)
 
     def _say(self, line: Text) -> None:
         self.console.print(line, highlight=False, no_wrap=True, overflow="ellipsis")
@@ -197,6 +211,25 @@ def _planned(planned: Mapping[str, int]) -> str:
         names = listed(list(planned), len(planned))
         return f"{total}: {len(planned)} variants ({names}), {next(iter(planned.values()))} of each"
     return f"{total}: {listed([f'{runs} of {name}' for name, runs in planned.items()], len(planned))}"
+
+
+def _placed(event: RunsPlaced) -> str:
+    where = event.placement
+    if where.executor == DEFAULT_EXECUTOR:
+        return f"runs are made on this machine, {event.by}"
+    given = msgspec.structs.asdict(where)
+    options = [f"--{name} {value}" for name, value in given.items() if value is not None and name != "executor"]
+    words = f" ({' '.join(options)})" if options else ""
+    return f"runs are made by {where.executor}{words}, {event.by}; --executor local makes them on this machine"
+
+
+def _left(event: LeftToCluster) -> Iterator[str]:
+    one = event.runs == 1
+    going = f"{count(event.runs, 'run')} {'goes' if one else 'go'} on in {event.executor} without this command"
+    if event.waiting:
+        going += f"; {count(event.waiting, 'run')} {'is' if event.waiting == 1 else 'are'} not handed over yet"
+    yield f"{going}: the same command goes on; to end {'it' if one else 'them'}, type"
+    yield f"  {event.cancel}"
 
 
 def _going_on(event: GoesOn) -> Iterator[str]:

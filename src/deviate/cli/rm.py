@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -15,19 +16,30 @@ from deviate.cli.printing import examples, say
     "rm", epilog=examples("deviate rm base-2", "deviate rm digits@lr=0.1,width=32 digits@lr=0.1,width=64 --yes")
 )
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=experiment_names)
+@click.option("--evaluation", metavar="EVALUATION", help="Remove this evaluation alone, with what it recorded.")
 @yes_option
-def command(names: tuple[str, ...], yes: bool) -> None:
+def command(names: tuple[str, ...], evaluation: str | None, yes: bool) -> None:
     """Remove experiments with all their runs.
 
     Data folders that runs link stay, and so does every other experiment. Asks before anything is removed. An experiment
-    whose runs are being made is refused.
+    whose runs are being made is refused. With --evaluation, an evaluation goes and the rest stays, such as one that was
+    mistyped; a command that still asks for it makes it again.
     """
     from deviate.replicate.workspace.folders import Workspace
     from deviate.report.text.words import count
-    from deviate.study.housekeeping import disk_size, remove
+    from deviate.study.housekeeping import disk_size, find_evaluation, remove, remove_evaluation
 
     workspace = Workspace.nearest(Path.cwd())
     folders = [workspace.find_experiment(name) for name in dict.fromkeys(names)]
+    if evaluation is not None:
+        for folder in folders:
+            step = find_evaluation(folder.read_experiment(), evaluation)
+            say(f"{folder.name}: {evaluation}, {shlex.join(step.command)}", err=True)
+        require_yes(f"Remove {evaluation} of {count(len(folders), 'experiment')} for good?", yes=yes)
+        for folder in folders:
+            remove_evaluation(workspace, folder.name, evaluation)
+            say(f"removed {evaluation} of {folder.name}")
+        return
     for folder in folders:
         runs = count(len(folder.runs()), "run")
         say(f"{folder.name}: {runs}, {disk_size(folder.path) / 1e6:.1f} MB", err=True)

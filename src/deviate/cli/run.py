@@ -121,8 +121,8 @@ VARIED = {
     type=click.Choice(WORDS),
     metavar="NAME",
     help="Where runs are made: side by side on this machine (local), as jobs of Slurm (slurm) or tasks of Ray (ray); "
-    "with --print by a Job of Kubernetes (kubernetes) or a task of SkyPilot (sky).  [default: where unfinished runs "
-    "were handed to, else local]",
+    "with --print by a Job of Kubernetes (kubernetes) or a task of SkyPilot (sky).  [default: where the experiment's "
+    "runs were made last, else as deviate.toml says, else local]",
 )
 @click.option("--partition", metavar="NAME", help="With --executor slurm: the partition of the jobs.")
 @click.option("--time", metavar="TIME", help="With --executor slurm: how long a run may take, such as 2:00:00.")

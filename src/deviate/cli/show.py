@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deviate.collect.runs import RunFiles
+    from deviate.experiment import Step
     from deviate.replicate.workspace.folders import ExperimentFolder
     from deviate.results.live import State
 
@@ -82,7 +83,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 
         return shown_lines(folder)
     snapshot, runs = read_snapshot(folder), _read_runs(folder)
-    states = _states(folder) if any(run.outcome is None for run in runs) else {}
+    states = _states(folder)
     loop = experiment.main_loop
     planned = ", ".join(f"{variant} × {runs}" for variant, runs in experiment.planned.items())
     return [
@@ -100,6 +101,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
             f"metric       {metric.name:28} {metric.aggregate:6} {metric.file}:{metric.line}"
             for metric in experiment.metrics
         ),
+        *(f"evaluation   {step.name:28} {_step(step)}" for step in experiment.evaluations),
         *(f"note         {note}" for note in experiment.notes),
         "",
         *(_run_line(run, states) for run in runs),
@@ -107,8 +109,12 @@ def _lines(folder: ExperimentFolder) -> list[str]:
     ]
 
 
+def _step(step: Step) -> str:
+    return f"{shlex.join(step.command)}{f'  {step.repeat} times' if step.repeat > 1 else ''}"
+
+
 def _states(folder: ExperimentFolder) -> dict[str, State]:
-    """Return whether runs without an outcome go on or were interrupted."""
+    """Return whether runs go on, are evaluated, or were interrupted."""
     from deviate.results.live import LiveReader
 
     return {run.name: run.state for run in LiveReader(folder).read().runs}
@@ -153,4 +159,5 @@ def _run_line(run: RunFiles, states: Mapping[str, State]) -> str:
     seed = "derived seeds" if info and info.seeds is not None else "its own seeds"
     reason = f"  {outcome.reason}" if isinstance(outcome, Unfinished) else ""
     took = show_duration(outcome.seconds or 0.0)
-    return f"run          {run.name:16} {outcome.status:16} {took:>9}  {seed}, {threads}{reason}"
+    status = "evaluating" if states.get(run.name) == "evaluating" else outcome.status
+    return f"run          {run.name:16} {status:16} {took:>9}  {seed}, {threads}{reason}"

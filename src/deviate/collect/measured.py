@@ -54,12 +54,21 @@ def with_times(names: Iterable[str]) -> list[str]:
 def measured_metrics(
     experiment: Experiment, recorded: Iterable[tuple[str, int]], observed: Mapping[str, MeasuredMetric] | None = None
 ) -> list[MeasuredMetric]:
-    """Return the metrics that have records, in the order of the experiment; unforeseen ones and times come last.
+    """Return the metrics that have records: those of the training, of each evaluation, and times.
 
+    Those of each are in the order of the experiment, unforeseen ones last.
     `recorded` are names in the records with the position of the metric they belong to, -1 for none; `observed` are
     observed metrics by name.
     """
-    pairs = sorted(set(recorded), key=lambda pair: (pair[1] < 0, abs(pair[1]), pair[0]))
+    prefixes = [step.prefix for step in experiment.evaluations]
+
+    def place(pair: tuple[str, int]) -> tuple[int, bool, int, str]:
+        """Put what the training reports before its evaluations, and these in their order."""
+        name, source = pair
+        step = next((number for number, prefix in enumerate(prefixes, start=1) if name.startswith(prefix)), 0)
+        return step, source < 0, abs(source), name
+
+    pairs = sorted(set(recorded), key=place)
     known, metrics = observed or {}, experiment.all_metrics
     measured = {
         name: known[name] if source == OBSERVED else _measured(name, source, metrics)

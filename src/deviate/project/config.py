@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 import tomlkit
@@ -146,6 +146,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A whole ``deviate.toml``; everything in it is optional."""
 
     entry: str | None = None
+    #: Where runs are made whose experiment was made nowhere else; None: on this machine.
+    executor: Literal["local", "slurm", "ray"] | None = None
     main_loop: LoopEntry | None = None
     #: None where the file lists no metric: then the analysis decides.
     metric: list[MetricEntry] | None = None

@@ -108,9 +108,12 @@ class RunLost(msgspec.Struct, frozen=True, kw_only=True):
 class LeftToCluster(msgspec.Struct, frozen=True, kw_only=True):
     """The user stopped this tool; what was handed over goes on."""
 
+    executor: str
     runs: int
-    #: How it is ended.
+    #: How they are ended.
     cancel: str
+    #: Runs that are still to be handed over.
+    waiting: int = 0
 
 
 Event = (

@@ -80,6 +80,7 @@ def replicate(
         return Order(
             experiment=experiment, overlay=overlay, step_overlays=step_overlays or {}, options=options,
             executor=elsewhere.name, address=elsewhere.address, threads=elsewhere.threads, git=source.git,
+            printed=printer is not None,
         )  # fmt: skip
 
     stage: LocalStage | RemoteStage | PrintStage

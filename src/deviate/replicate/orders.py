@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,9 @@ from deviate.replicate.snapshot.manifest import require_whole
 from deviate.replicate.steps import StepSource, step_source
 from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+
+#: Letters of the experiment's name in that of a submission.
+MOST_LETTERS = 30
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +41,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     #: Threads of a run.
     threads: int
     git: str | None
+    #: It was printed for the user to submit, who may not have done so.
+    printed: bool = False
 
 
 class JobFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +75,7 @@ class Submission:
 
 def write_submission(folder: ExperimentFolder, order: Order, runs: Sequence[RunFolder]) -> Submission:
     """Store what the workers of `runs` need, before any of them is asked for."""
-    submission = Submission(folder.submissions / uuid.uuid4().hex[:12], runs)
+    submission = Submission(folder.submissions / _free_name(folder.name), runs)
     folder.submissions.mkdir(exist_ok=True)
     submission.folder.mkdir(mode=0o700)
     write_json(submission.folder / "order.json", order)
@@ -77,6 +83,12 @@ def write_submission(folder: ExperimentFolder, order: Order, runs: Sequence[RunF
         run.worker.mkdir(parents=True, exist_ok=True)
         write_json(run.job_file, JobFile(submission=submission.name, index=index))
     return submission
+
+
+def _free_name(experiment: str) -> str:
+    """Return a name that no other submission has, and that any scheduler takes as the name of a job."""
+    words = re.sub(r"[^a-z0-9]+", "-", experiment.lower())[:MOST_LETTERS].strip("-")
+    return f"{words}-{uuid.uuid4().hex[:12]}".lstrip("-")
 
 
 def read_job(run: RunFolder) -> JobFile | None:

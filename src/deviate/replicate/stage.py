@@ -92,9 +92,10 @@ class LocalStage:
             self._executor.wait(LOOK_EVERY)
 
 
-def elsewhere(run: str, held: LeaseHeld) -> RunElsewhere:
+#: What to type to have a run that another worker makes.
+FOLLOW = "wait until it has ended; if it was handed to a cluster, add --executor slurm or --executor ray"
+
+
+def elsewhere(run: str, held: LeaseHeld, hint: str = FOLLOW) -> RunElsewhere:
     """Return the error for a run that another worker makes."""
-    return RunElsewhere(
-        f"{run} is being made by {held}",
-        hint="wait until it has ended; if it was handed to a cluster, add --executor slurm or --executor ray",
-    )
+    return RunElsewhere(f"{run} is being made by {held}", hint=hint)

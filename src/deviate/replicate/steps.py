@@ -16,7 +16,7 @@ from deviate.replicate.snapshot.working_copy import overlay_path, write_over
 from deviate.replicate.workspace.folders import RunFolder
 
 #: Why a step cannot be run in the folder of a run that was made before.
-NO_COPY = "the folder of its run was deleted (--discard-work)"
+NO_COPY = "the folder of its run was deleted (--discard-work, deviate prune), or not imported"
 
 #: What ``device = "cpu"`` makes of CUDA_VISIBLE_DEVICES: no GPU is seen.
 NO_GPU = ""

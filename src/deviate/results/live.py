@@ -15,14 +15,16 @@ import msgspec
 from deviate.errors import DeviateError
 from deviate.experiment import Experiment, Run
 from deviate.replicate.executors.processes import is_alive
+from deviate.replicate.lease import live_holder
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import LiveSeries, metric_id
 from deviate.replicate.workspace.run_files import Outcome, RunInfo, Unfinished
 from deviate.results.order import main_metric
 
-#: ``waiting``: not started; ``under way``: its process lives, or nothing tells; ``interrupted``: its process is gone.
+#: ``waiting``: not started; ``under way``: its process lives, or nothing tells; ``interrupted``: its process is gone;
+#: ``evaluating``: its training completed, and an evaluation goes on.
 State = Literal["waiting", "under way", "interrupted", "completed", "failed", "timed-out", "cancelled",
-                "not-instrumented"]  # fmt: skip
+                "not-instrumented", "evaluating"]  # fmt: skip
 
 
 class LiveRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,8 +61,8 @@ class LiveExperiment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def going(self) -> bool:
-        """Whether a run is under way."""
-        return self.count("under way") > 0
+        """Whether a run is under way, or is evaluated."""
+        return self.count("under way", "evaluating") > 0
 
 
 class LiveReader:
@@ -103,7 +105,7 @@ class LiveReader:
 
     def _watched(self) -> Iterator[Path]:
         for run in self.folder.runs():
-            yield from (run.info_file, run.outcome_file, *run.record_files())
+            yield from (run.info_file, run.outcome_file, run.worker, *run.record_files())
 
     def _run(self, name: str, folder: RunFolder | None, metric: int | None) -> LiveRun:
         variant = name.rpartition("-")[0]
@@ -115,7 +117,7 @@ class LiveReader:
         return LiveRun(
             name=name,
             variant=variant,
-            state=outcome.status if outcome else _state(folder, info),
+            state=_ended(folder, outcome) if outcome else _state(folder, info),
             seconds=outcome.seconds if outcome else _since(info),
             iteration=iteration,
             iterations=list(curve),
@@ -153,6 +155,17 @@ def _outcome(folder: RunFolder) -> Outcome | None:
     with suppress(OSError, DeviateError):
         return folder.read_outcome()
     return None
+
+
+def _ended(folder: RunFolder, outcome: Outcome) -> State:
+    return "evaluating" if outcome.status == "completed" and is_evaluated(folder) else outcome.status
+
+
+def is_evaluated(folder: RunFolder) -> bool:
+    """Tell whether a worker evaluates a run that has ended."""
+    with suppress(OSError, DeviateError):
+        return folder.is_done and live_holder(folder) is not None
+    return False
 
 
 def _state(folder: RunFolder, info: RunInfo | None) -> State:

@@ -23,12 +23,17 @@ def same_name(name: str, names: Sequence[str]) -> str | None:
     >>> same_name("LOSS", ["loss", "Loss"]) is None
     True
     """
+    alike = _alike(name, names)
+    return alike[0] if len(alike) == 1 else None
+
+
+def _alike(name: str, names: Sequence[str]) -> list[str]:
+    """Return the names that may be meant, each once."""
     if name in names:
-        return name
-    alike = {other for other in names if other.casefold() == name.casefold()} or {
-        other for other in names if other.rpartition(": ")[2].casefold() == name.casefold()
-    }
-    return alike.pop() if len(alike) == 1 else None
+        return [name]
+    alike = [other for other in names if other.casefold() == name.casefold()]
+    alike = alike or [other for other in names if other.rpartition(": ")[2].casefold() == name.casefold()]
+    return list(dict.fromkeys(alike))
 
 
 def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
@@ -45,6 +50,8 @@ def find_name(name: str, names: Sequence[str], what: str = "metric") -> str:
     'Test accuracy'
     """
     match = same_name(name, names)
+    if match is None and (alike := _alike(name, names)):
+        raise BadOption(f"{name!r} names {len(alike)} {what}s", hint=f"type one of them: {', '.join(map(repr, alike))}")
     if match is None:
         recorded = ", ".join(dict.fromkeys(names)) or "none"
         raise BadOption(f"no {what} {name!r} was recorded", hint=f"{what}s: {recorded}")

@@ -14,6 +14,9 @@ _UNFORESEEN = 2
 _SPLITS = (r"(?<![a-z])test", r"(?<![a-z])(val|eval|dev|held)", r"", r"(?<![a-z])tr(ai)?n")
 
 
+_EVALUATION = re.compile(r"eval\w*(-\d+)?: ", re.IGNORECASE)
+
+
 class Named(Protocol):
     """A metric, whether it was measured already or not."""
 
@@ -51,7 +54,13 @@ def split(name: str) -> int:
     --------
     >>> split("test acc"), split("val_loss"), split("f1"), split("train acc")
     (0, 1, 2, 3)
+
+    What a script of evaluation is called says nothing of the data.
+
+    >>> split("evaluate-2: f1"), split("evaluate: test f1")
+    (2, 0)
     """
+    name = name[match.end() :] if (match := _EVALUATION.match(name)) else name
     ranks = (rank for rank, pattern in enumerate(_SPLITS) if pattern and re.search(pattern, name, re.IGNORECASE))
     return next(ranks, _SPLITS.index(""))
 

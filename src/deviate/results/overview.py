@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from deviate.errors import DeviateError
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
+from deviate.results.live import is_evaluated
 
 
 class Unreadable(NamedTuple):
@@ -31,13 +32,15 @@ def overviews(workspace: Workspace) -> tuple[list[dict[str, Any]], list[Unreadab
 
 
 def overview(folder: ExperimentFolder) -> dict[str, Any]:
-    """Return name, command, and how many runs of each variant are planned and completed."""
+    """Return name, command, how many runs of each variant are planned and completed, and how many are evaluated now."""
     experiment = folder.read_experiment()
-    completed = Counter(run.run.variant for run in folder.completed_runs())
+    runs = folder.completed_runs()
+    completed = Counter(run.run.variant for run in runs)
     return {
         "name": experiment.name,
         "command": experiment.command,
         "created": experiment.created,
         "planned": experiment.planned,
         "completed": {variant: completed[variant] for variant in experiment.planned},
+        "evaluating": sum(map(is_evaluated, runs)),
     }

@@ -21,6 +21,7 @@ from deviate.experiment import SCHEMA
 from deviate.replicate.workspace.files import sync_file
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked, locked_workspace
+from deviate.study.housekeeping import require_idle
 
 #: Of the archives.
 SUFFIX = ".tar.gz"
@@ -54,13 +55,14 @@ def export_experiment(folder: ExperimentFolder, path: Path, *, work: bool = Fals
 
     Raises
     ------
-    WorkspaceBusy
-        If runs of it are being made.
+    WorkspaceBusy, RunElsewhere
+        If runs of it are being made or evaluated, here or elsewhere.
     OSError
         If the file cannot be written.
     """
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with locked(folder, ["deviate", "export", folder.name]):
+        require_idle(folder)
         try:
             with tarfile.open(aside, "w:gz", compresslevel=6) as archive:
                 _add_head(archive, Head(name=folder.name, work=work))

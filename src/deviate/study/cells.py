@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from deviate.errors import DeviateError, NameTaken, WorkspaceBusy
+from deviate.errors import BadOption, DeviateError, NameTaken, WorkspaceBusy
 from deviate.experiment import SCHEMA
 from deviate.project.cells import Cell, read_cells
 from deviate.project.config import FILE_NAME, Setting
@@ -95,11 +96,21 @@ def make_cells(
     requests = [_request(cell, root, request.project, typed) for cell in cells]
     for each in requests:
         check_request(each)
+    _require_one_script(requests)
     made = []
     for number, (cell, each) in enumerate(zip(cells, requests, strict=True), start=1):
         with begin(cell, number, len(cells)) as observe:
             made.append(_make(cell, each, observe, referee))
     return CellsMade(cells=made)
+
+
+def _require_one_script(requests: Sequence[Request]) -> None:
+    """Refuse to print scripts of several cells: one after another in a file they would be no script."""
+    if len(requests) > 1 and any(each.print_script for each in requests):
+        raise BadOption(
+            f"--print prints the script of one experiment, and {len(requests)} are asked for",
+            hint=f"name one cell: --name {shlex.quote(requests[0].name or '')}; or leave --print out",
+        )
 
 
 def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, Any]) -> Request:

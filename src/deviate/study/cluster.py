@@ -16,8 +16,10 @@ from deviate.replicate.engines.ray import Ray
 from deviate.replicate.engines.sky import Sky
 from deviate.replicate.engines.slurm import Slurm
 from deviate.replicate.executors.registry import EXPORTED
+from deviate.replicate.jobs import evaluating_job, stays
 from deviate.replicate.lease import live_holder
 from deviate.replicate.orders import Order, read_job, read_order
+from deviate.replicate.schedule import schedule
 from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.study.request import Request
 
@@ -27,21 +29,24 @@ Entry = TypeVar("Entry", SlurmEntry, RayEntry, ExportEntry)
 def make_engine(request: Request, folder: ExperimentFolder) -> Engine | None:
     """Return what starts workers elsewhere; None where runs are made on this machine.
 
-    Without a word of the user's, runs that were handed over before are followed there.
+    Without a word of where, runs that were handed over before are followed there.
 
     Raises
     ------
     RunElsewhere
-        If they were handed to what nobody can ask.
+        If some are not done, and those are for what nobody can ask.
     """
     handed = handed_to(folder)
     name = request.executor or (handed.executor if handed else None)
     if request.print_script:
         return None
     if name in EXPORTED:
+        if not (request.until or lacks_runs(folder, retry_failed=request.retry_failed)):
+            return None
         raise RunElsewhere(
-            f"runs of {folder.name!r} were handed to {name}, and are not done",
-            hint="type the same command once its jobs have ended; to make them on this machine add --executor local",
+            f"runs of {folder.name!r} are handed to {name}, and are not done",
+            hint="type the same command once its jobs have ended; to print jobs of those that have none, add "
+            f"--executor {name} --print; to make them on this machine, --executor local",
         )
     return _engine(request, folder, name, handed)
 
@@ -89,6 +94,16 @@ def _asked(wishes: Entry, request: Request) -> Entry:
     if wishes.cpus < 1:
         raise BadOption(f"cpus of a run must be at least 1, found {wishes.cpus}", hint="write cpus = 4 in deviate.toml")
     return wishes
+
+
+def lacks_runs(folder: ExperimentFolder, *, retry_failed: bool) -> bool:
+    """Tell whether a run that is planned is not done, or lacks an evaluation."""
+    experiment = folder.read_experiment()
+    done = {run.run: run for run in folder.runs() if stays(run, retry_failed=retry_failed)}
+    if schedule(experiment.planned, done, experiment.seed):
+        return True
+    evaluating = (evaluating_job(run, experiment.steps, retry_failed=retry_failed) for run in folder.completed_runs())
+    return any(job is not None for job in evaluating)
 
 
 def handed_to(folder: ExperimentFolder) -> Order | None:

@@ -8,7 +8,7 @@ import msgspec
 
 from deviate.collect.measured import measured_metrics
 from deviate.contrast.stopping import Look
-from deviate.experiment import Decided, Experiment, Run, Until
+from deviate.experiment import Decided, Experiment, Placement, Run, Until
 from deviate.replicate.events import Event, RunEnded, RunProgress
 from deviate.results.order import main_first
 from deviate.study.packing import Packing
@@ -20,6 +20,14 @@ class OpenedAnew(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     #: What the other one is called, and in what it differs.
     other: str
+
+
+class RunsPlaced(msgspec.Struct, frozen=True, kw_only=True):
+    """Where runs are made, although the command does not say so."""
+
+    placement: Placement
+    #: Who says so.
+    by: str
 
 
 class GoesOn(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +82,7 @@ class PackingTried(msgspec.Struct, frozen=True, kw_only=True):
     result: Packing | None = None
 
 
-StudyEvent = Event | OpenedAnew | GoesOn | FactorsSeen | Looked | Compared | PackingTried
+StudyEvent = Event | RunsPlaced | OpenedAnew | GoesOn | FactorsSeen | Looked | Compared | PackingTried
 
 
 def values_ordered(values: Mapping[str, float], experiment: Experiment) -> dict[str, float]:

@@ -6,6 +6,7 @@ Every step is a rename or can be done again, so that the same command goes on af
 from __future__ import annotations
 
 import os
+import shlex
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from deviate.errors import NameTaken
+from deviate.errors import BadOption, NameTaken
+from deviate.experiment import Experiment, Step
 from deviate.replicate import todo
 from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.lease import LeaseHeld, live_holder
@@ -41,6 +43,44 @@ def remove(workspace: Workspace, name: str) -> None:
         end_leftovers(folder)
         discard(folder.path)
     clear_removed(folder.path.parent)
+
+
+def remove_evaluation(workspace: Workspace, name: str, evaluation: str) -> None:
+    """Remove an evaluation with what it recorded in each run; a command that asks for it makes it again.
+
+    Raises
+    ------
+    UnknownExperiment, BadOption
+        If there is no experiment of that name, or no evaluation.
+    WorkspaceBusy, RunElsewhere
+        If runs of it are being made, here or elsewhere.
+    """
+    with _held(workspace, name, "rm") as folder:
+        step = find_evaluation(folder.read_experiment(), evaluation)
+        end_leftovers(folder)
+        experiment = folder.read_experiment()
+        # Killed from here on, what is left below the runs belongs to no evaluation, and a new one writes it anew.
+        left = [each for each in experiment.steps if each != step]
+        folder.write_experiment(msgspec.structs.replace(experiment, steps=left))
+        for run in folder.runs():
+            for repeat in range(step.repeat):
+                discard(run.step(step.name, repeat).path)
+        discard(folder.step_sources(step.name))
+
+
+def find_evaluation(experiment: Experiment, name: str) -> Step:
+    """Return the evaluation of that name.
+
+    Raises
+    ------
+    BadOption
+        With the names there are.
+    """
+    step = next((step for step in experiment.evaluations if step.name == name), None)
+    if step is None:
+        names = ", ".join(each.name for each in experiment.evaluations) or "none"
+        raise BadOption(f"no evaluation of {experiment.name!r} is named {name!r}", hint=f"evaluations: {names}")
+    return step
 
 
 def rename(workspace: Workspace, name: str, new: str) -> ExperimentFolder:
@@ -82,8 +122,8 @@ def prune(workspace: Workspace, name: str, *, failed: bool = False) -> int:
     ------
     UnknownExperiment
         If there is none of that name.
-    WorkspaceBusy
-        If runs of it are being made.
+    WorkspaceBusy, RunElsewhere
+        If runs of it are being made or evaluated, here or elsewhere.
     """
     with _held(workspace, name, "prune") as folder:
         freed = prunable(folder, failed=failed)
@@ -95,13 +135,20 @@ def prune(workspace: Workspace, name: str, *, failed: bool = False) -> int:
 
 
 def prunable(folder: ExperimentFolder, *, failed: bool = False) -> int:
-    """Return how many bytes the working folders hold that `prune` removes."""
+    """Return how many bytes the working folders hold that `prune` removes.
+
+    Raises
+    ------
+    RunElsewhere
+        As `require_idle` does.
+    """
+    require_idle(folder)
     return sum(disk_size(run.work) for run in _done(folder, failed=failed))
 
 
 def _done(folder: ExperimentFolder, *, failed: bool) -> Sequence[RunFolder]:
-    """Return the runs that have ended and that no worker evaluates now."""
-    ended = [run for run in folder.runs() if run.is_done and live_holder(run) is None]
+    """Return the runs that have ended."""
+    ended = [run for run in folder.runs() if run.is_done]
     return [run for run in ended if failed or isinstance(run.read_outcome(), Completed)]
 
 
@@ -111,12 +158,24 @@ def end_leftovers(folder: ExperimentFolder) -> None:
     Raises
     ------
     RunElsewhere
-        If a worker on another machine, or of a cluster, makes one of them now.
+        As `require_idle` does.
+    """
+    require_idle(folder)
+    deque(todo.end_leftovers(folder.runs(), LocalExecutor(1)), maxlen=0)
+
+
+def require_idle(folder: ExperimentFolder) -> None:
+    """Make sure that nobody makes or evaluates a run.
+
+    Raises
+    ------
+    RunElsewhere
+        If a worker on another machine, or of a cluster, does.
     """
     for run in folder.runs():
         if (holder := live_holder(run)) is not None:
-            raise elsewhere(run.run.folder, LeaseHeld(holder))
-    deque(todo.end_leftovers(folder.runs(), LocalExecutor(1)), maxlen=0)
+            hint = f"wait until it has ended: deviate show {shlex.quote(folder.name)} says how each run stands"
+            raise elsewhere(run.run.folder, LeaseHeld(holder), hint)
 
 
 def disk_size(path: Path) -> int:

@@ -12,7 +12,7 @@ import msgspec
 
 from deviate.analyse.project import analyse_project
 from deviate.errors import BadOption
-from deviate.experiment import Decided
+from deviate.experiment import Decided, Experiment, Placement
 from deviate.factors import DEFAULT_VARIANT
 from deviate.project.target import Target
 from deviate.replicate.containers.image import find_container
@@ -20,14 +20,16 @@ from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked, locked_workspace
+from deviate.study.cluster import lacks_runs
 from deviate.study.criterion import settle_metric, settle_until
 from deviate.study.decided import Referee
-from deviate.study.events import GoesOn, OpenedAnew, StudyEvent
+from deviate.study.events import GoesOn, OpenedAnew, RunsPlaced, StudyEvent
+from deviate.study.placement import Placed, place
 from deviate.study.request import Request, check_request, container_wish, prepare_request, with_steps
 from deviate.study.resume import open_experiment
 from deviate.study.runs import make_runs, run_maker
 from deviate.study.slots import make_slots, shared_gpus
-from deviate.study.steps import ReadStep, asked_steps, read_steps, require_as_trained, take_steps
+from deviate.study.steps import ReadStep, asked_steps, read_steps, require_as_trained, require_folders, take_steps
 
 
 def run(
@@ -48,7 +50,6 @@ def run(
         request = msgspec.structs.replace(request, variants=("as-is",))
     prepared = with_steps(prepared, request)
     rule = settle_metric(rule, prepared.findings, prepared.evaluated) if rule else None
-    _require_container(request, prepared.target)
     workspace = Workspace(prepared.target.project)
     if isinstance(rule, Decided):
         if referee is None:
@@ -58,21 +59,41 @@ def run(
         workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
     workspace.prepare()
     typed = ["deviate", "run", "--", *mask_words(prepared.target.command)]
+    placed = Placed(request)
     with ExitStack() as held:
+
+        def claim(folder: ExperimentFolder) -> None:
+            nonlocal placed
+            held.enter_context(locked(folder, typed))
+            placed = place(request, folder)
+            _require_container(placed.request, prepared.target)
+
         with locked_workspace(workspace, typed):
             now = datetime.now().astimezone()
-            claim = lambda folder: held.enter_context(locked(folder, typed))  # noqa: E731
             opened = open_experiment(request, prepared, workspace, now, rule, claim)
         folder = opened.folder
-        take_steps(folder, prepared.steps)
+        if not lacks_runs(folder, retry_failed=request.retry_failed):
+            require_folders(folder, prepared.steps)
+        _remember(take_steps(folder, prepared.steps), placed.placement, folder)
         if opened.other:
             observe(OpenedAnew(name=folder.name, other=opened.other))
         if opened.aside or opened.changed:
             aside = [change.text for change in opened.aside]
             observe(GoesOn(name=folder.name, aside=aside, changed=opened.changed))
-        for event in make_runs(request, prepared.target.command, folder, rule, opened.changed, referee):
+        _say_placed(placed, folder, observe)
+        for event in make_runs(placed.request, prepared.target.command, folder, rule, opened.changed, referee):
             observe(event)
     return folder
+
+
+def _remember(experiment: Experiment, placement: Placement | None, folder: ExperimentFolder) -> None:
+    if experiment.placement != placement:
+        folder.write_experiment(msgspec.structs.replace(experiment, placement=placement))
+
+
+def _say_placed(placed: Placed, folder: ExperimentFolder, observe: Callable[[StudyEvent], None]) -> None:
+    if placed.placement is not None and placed.by and lacks_runs(folder, retry_failed=placed.request.retry_failed):
+        observe(RunsPlaced(placement=placed.placement, by=placed.by))
 
 
 def _require_container(request: Request, target: Target) -> None:
@@ -109,7 +130,11 @@ def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda ev
         require_as_trained(folder, steps)
     around = [ReadStep(step=step) for step in experiment.steps if not step.is_evaluation]
     with locked(folder, ["deviate", "run", "--name", folder.name]):
+        require_folders(folder, steps)
         take_steps(folder, [*around, *steps])
-        for event in run_maker(request, experiment.command, folder, make_slots(request, folder))({}):
+        # Where runs are evaluated says nothing of where they are trained, and is not remembered.
+        placed = place(request, folder)
+        _say_placed(placed, folder, observe)
+        for event in run_maker(placed.request, experiment.command, folder, make_slots(placed.request, folder))({}):
             observe(event)
     return folder

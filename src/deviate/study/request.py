@@ -63,8 +63,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     gpus: str | None = None
     #: Runs that share a GPU; None: one, or as many as `jobs` make it.
     per_gpu: int | None = None
-    #: Where runs are started, by its word in `deviate.replicate.executors.registry`; None: where the runs are that were
-    #: handed over and are not done, else on this machine.
+    #: Where runs are started, by its word in `deviate.replicate.executors.registry`; None: see
+    #: `deviate.study.placement`.
     executor: str | None = None
     timeout: float | None = None
     #: Seconds after which a run is ended that neither records nor prints anything.
@@ -147,7 +147,7 @@ def check_request(request: Request) -> None:
         raise BadOption(f"--jobs must be at least 1, found {request.jobs}", hint="type -j 1 for one run after another")
     check_executor(request.executor or DEFAULT_EXECUTOR)
     check_cluster(request)
-    _check_local(request)
+    check_local(request)
     if request.container is not None and request.warm:
         raise BadOption("--warm forks runs on this machine, not in a container", hint="leave --warm or --container out")
     limits = (
@@ -163,12 +163,12 @@ def check_request(request: Request) -> None:
     _check_weights(request.weights)
 
 
-def _check_local(request: Request) -> None:
+def check_local(request: Request) -> None:
     """Refuse options of this machine for runs elsewhere, and a GPU without a run."""
     here = {"--warm": request.warm, "--gpus": request.gpus is not None, "--per-gpu": request.per_gpu is not None}
     named = next((name for name, given in here.items() if given), None)
     if named is not None and request.executor in ENGINES:
-        raise BadOption(f"{named} is for runs on this machine", hint=f"leave it out, or --executor {request.executor}")
+        raise BadOption(f"{named} is for runs on this machine", hint="leave it out, or type --executor local")
     if request.per_gpu is not None and not 1 <= request.per_gpu <= MOST_JOBS:
         raise BadOption(f"--per-gpu must be from 1 to {MOST_JOBS:,}, found {request.per_gpu}", hint="type --per-gpu 2")
 

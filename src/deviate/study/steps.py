@@ -224,6 +224,28 @@ def step_overlay(folder: ExperimentFolder, experiment: Experiment, step: Step) -
     return {**plain, **{name: result.data for name, result in instrumented.items()}}
 
 
+def require_folders(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> None:
+    """Make sure that a run is there to be evaluated, before an evaluation is taken into the experiment.
+
+    Raises
+    ------
+    BadOption
+        If all runs that lack an evaluation lack their working folder too.
+    """
+    known = folder.read_experiment().evaluations
+    runs = [run for run in folder.completed_runs() if (info := run.read_info()) is None or not info.same_as]
+    for step in (each.step for each in steps if each.step.is_evaluation):
+        name = next((other.name for other in known if _what(other) == _what(step)), None)
+        passes = range(step.repeat)
+        lacking = [run for run in runs if name is None or not all(run.step(name, each).is_done for each in passes)]
+        if lacking and not any(run.work.is_dir() for run in lacking):
+            raise BadOption(
+                f"the runs of {folder.name!r} have no working folder any more, in which {step.name!r} would be run",
+                hint="it was deleted (--discard-work, deviate prune), or not exported (--with-work); evaluate new "
+                "runs by --then as they are trained",
+            )
+
+
 def require_as_trained(folder: ExperimentFolder, steps: Iterable[ReadStep]) -> None:
     """Make sure that evaluations share no file with the training that was edited since.
 

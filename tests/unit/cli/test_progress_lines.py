@@ -1,4 +1,4 @@
-"""Where no terminal shows bars, lines say what is planned and how long it is likely to take."""
+"""What is said of runs while they go on, a line each where no terminal shows bars."""
 
 import io
 
@@ -7,7 +7,7 @@ from rich.console import Console
 
 from deviate.cli.progress import Progress
 from deviate.experiment import Run
-from deviate.replicate.events import RunEnded, RunStarted
+from deviate.replicate.events import LeftToCluster, RunEnded, RunStarted
 from deviate.replicate.executors.executor import Slot
 from deviate.replicate.workspace.run_files import Completed
 
@@ -38,3 +38,23 @@ def test_the_time_left_is_said_once_a_run_has_ended_and_where_it_is_long(seconds
     assert first == "init-0 started (1 of 3)"
     assert second == f"init-1 started (2 of 3{left})"
     assert third.startswith("init-2 started (3 of 3")
+
+
+def said(*events, width=80):
+    file = io.StringIO()
+    with Progress(Console(file=file, width=width)) as progress:
+        for event in events:
+            progress.observe(event)
+    return file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("runs", "waiting", "line"),
+    [
+        (1, 2, "1 run goes on in slurm without this command; 2 runs are not handed over yet: the same command goes on; "
+               "to end it, type"),
+        (3, 0, "3 runs go on in slurm without this command: the same command goes on; to end them, type"),
+    ],
+)  # fmt: skip
+def test_what_is_left_to_a_cluster_is_counted(runs, waiting, line):
+    assert said(LeftToCluster(executor="slurm", runs=runs, cancel="scancel", waiting=waiting)) == [line, "  scancel"]

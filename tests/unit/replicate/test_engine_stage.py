@@ -10,7 +10,7 @@ from deviate.replicate.engines import stage as module
 from deviate.replicate.engines.engine import JobState, Place
 from deviate.replicate.engines.printing import PrintStage
 from deviate.replicate.engines.stage import MOST_ATTEMPTS, RemoteStage
-from deviate.replicate.events import RunEnded, RunLost, Submitted, Waits
+from deviate.replicate.events import LeftToCluster, RunEnded, RunLost, RunStarted, Submitted, Waits
 from deviate.replicate.interrupts import StopRequests
 from deviate.replicate.lease import Holder, LeaseHeld
 from deviate.replicate.options import ReplicateOptions
@@ -85,7 +85,7 @@ def opened(folder, clock, engine, runs=2, print_only=False, **options):
     source = Source(experiment=experiment, folder=folder, snapshot=read_snapshot(folder), overlay={}, environment={},
                     program=folder.path, executor="scripted", jobs=1)  # fmt: skip
     order = Order(experiment=experiment, overlay={"train.py": b"\xff"}, step_overlays={}, options=options,
-                  executor="scripted", threads=2, git=None)  # fmt: skip
+                  executor="scripted", threads=2, git=None, printed=print_only)  # fmt: skip
     sleep = lambda seconds: setattr(clock, "now", clock.now + seconds)  # noqa: E731
     todo = Todo(source, options, lambda run: run)
     stage = RemoteStage(source, todo, engine, order, clock=clock, sleep=sleep)
@@ -122,6 +122,7 @@ def test_a_failed_run_has_ended_and_a_cancelled_one_is_handed_over_again(folder,
     engine = Scripted(lambda run: ends(next(outcomes))(run))
     events = list(opened(folder, clock, engine, runs=1).run_all(StopRequests()))
     assert [event.state for event in kinds(events, RunLost)] == ["COMPLETED", "not started: another processor"]
+    assert {(event.number, event.total) for event in kinds(events, RunStarted)} == {(1, 1)}
     assert [event.outcome.status for event in kinds(events, RunEnded)] == ["failed"]
 
 
@@ -214,3 +215,19 @@ def test_a_run_that_is_made_elsewhere_is_not_made_here():
     assert isinstance(error, RunElsewhere)
     assert "process 5 of node7" in error.message
     assert leases.BEAT_EVERY * 4 < leases.STALE
+
+
+def test_a_script_that_was_printed_and_not_submitted_is_not_lost(folder, clock):
+    list(opened(folder, clock, Scripted(), print_only=True).run_all(StopRequests()))
+    engine = Scripted(ends(Completed(seconds=1.0)))
+    events = list(opened(folder, clock, engine).run_all(StopRequests()))
+    assert [len(kinds(events, kind)) for kind in (RunLost, Submitted, RunEnded)] == [0, 2, 2]
+
+
+def test_who_stops_hears_what_goes_on_and_what_is_not_handed_over(folder, clock):
+    stop = StopRequests()
+    stream = opened(folder, clock, Scripted(lambda run: "RUNNING"), runs=3).run_all(stop)
+    assert isinstance(next(stream), Submitted)
+    stop.count = 1
+    (left,) = kinds(stream, LeftToCluster)
+    assert (left.runs, left.waiting) == (1, 2)

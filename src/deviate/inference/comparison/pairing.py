@@ -10,13 +10,15 @@ import msgspec
 from deviate.collect.fingerprints import Fingerprint, agree
 from deviate.contrast.choice import LEAST_PAIRED
 from deviate.factors import SEEDED
+from deviate.inference.comparison.draws import repeated_draws
 from deviate.inference.comparison.options import PairingMode
 from deviate.inference.comparison.side import Side
 from deviate.results.sample import Sample
 
 #: Why runs are paired or not. ``off`` and ``on``: as the user says; ``few``: too few runs have a partner; ``proven``
-#: and ``unproven``: fingerprints show that runs of one index drew the same, or do not.
-PairingReason = Literal["off", "on", "few", "proven", "unproven"]
+#: and ``unproven``: fingerprints show that runs of one index drew the same, or do not; ``alike``: those of all
+#: indices did.
+PairingReason = Literal["off", "on", "few", "proven", "unproven", "alike"]
 
 
 class Pairing(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +30,8 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     reason: PairingReason
     #: Indices that both sides have; empty where runs are not paired.
     indices: list[int] = []
-    #: Factors for which runs of one index drew the same, and runs of different indices did not.
+    #: Factors for which runs of one index drew the same, and of different indices did not; ``alike``: for which
+    #: all runs did.
     shared: list[str] = []
     #: Runs of the larger side, and those of them with a partner.
     runs: int
@@ -55,12 +58,13 @@ def pair_runs(a: Side, b: Side, mode: PairingMode) -> Pairing:
     runs = max(len(a.prints), len(b.prints))
     shared = [] if mode == "off" else [name for name in SEEDED if _is_shared(name, a, b, common)]
     reason = _reason(mode, few=len(common) < LEAST_PAIRED * runs, shared=bool(shared))
+    alike = repeated_draws(a, b).shared if reason == "unproven" else []
     return Pairing(
         a=a.label,
         b=b.label,
-        reason=reason,
+        reason="alike" if alike else reason,
         indices=common if reason in ("on", "proven") else [],
-        shared=shared,
+        shared=alike or shared,
         runs=runs,
         partners=len(common),
     )

@@ -41,6 +41,8 @@ HINTS = (
 )
 
 SCRIPT = """#!/bin/bash
+# Made by deviate, for {count} of {experiment}.
+# Where it was printed: submit it with sbatch FILE, then type the same command without --print.
 #SBATCH --job-name={name}
 #SBATCH --array=0-{last}{width}
 #SBATCH --output="{log}"
@@ -93,9 +95,12 @@ class Slurm:
         wishes = self._wishes
         given = {"partition": wishes.partition, "time": wishes.time, "gres": wishes.gres}
         options = [*(f"--{name}={value}" for name, value in given.items() if value), *wishes.options]
+        runs = len(submission.runs)
         return SCRIPT.format(
+            count=f"{runs} run" if runs == 1 else f"{runs} runs",
+            experiment=submission.runs[0].path.parents[1].name,
             name=PREFIX + submission.name,
-            last=len(submission.runs) - 1,
+            last=runs - 1,
             width=f"%{self._width}" if self._width else "",
             log=str(submission.folder / "job-").replace("%", "%%") + "%a.log",
             cpus=wishes.cpus,

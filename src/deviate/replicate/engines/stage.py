@@ -30,7 +30,7 @@ from deviate.replicate.executors.local import LocalExecutor
 from deviate.replicate.interrupts import StopRequests
 from deviate.replicate.jobs import Job, Part, evaluating_job
 from deviate.replicate.lease import live_holder
-from deviate.replicate.orders import JobFile, Order, Submission, read_job, write_submission
+from deviate.replicate.orders import JobFile, Order, Submission, read_job, read_order, write_submission
 from deviate.replicate.prepare import Source, empty
 from deviate.replicate.todo import Todo, end_leftovers
 from deviate.replicate.work import part_progress
@@ -83,7 +83,7 @@ class RemoteStage:
         self._going: dict[Run, _Going] = {}
         self._attempts: Counter[Run] = Counter()
         self._given_up: dict[Run, str] = {}
-        self._started = 0
+        self._numbers: dict[Run, int] = {}
         self._probing = False
         self._pace = Pace(clock)
         self._states: Mapping[Place, JobState] = {}
@@ -91,7 +91,6 @@ class RemoteStage:
 
     def recover(self) -> Iterator[Event]:
         """Find out what is to be done, and what was handed over before."""
-        self._engine.check()
         folder = self._source.folder
         handed = {run.run: file for run in folder.runs() if (file := read_job(run)) is not None}
         mine = [run for run in folder.runs() if run.run not in handed and live_holder(run) is None]
@@ -101,6 +100,8 @@ class RemoteStage:
         for job in [job for job in self._todo.jobs if job.run in handed]:
             self._todo.jobs.remove(job)
             self._going[job.run] = _Going(job, _place(handed[job.run]), self._clock())
+        if self._todo.jobs or self._going:
+            self._engine.check()
         self._probing = self._order.options.probe_first and self._todo.is_fresh
 
     def run_all(self, stop: StopRequests) -> Iterator[Event]:
@@ -119,7 +120,12 @@ class RemoteStage:
             raise
         if self._going:
             names = {going.place.submission for going in self._going.values()}
-            yield LeftToCluster(runs=len(self._going), cancel=self._engine.cancel_words(names))
+            yield LeftToCluster(
+                executor=self._engine.name,
+                runs=len(self._going),
+                cancel=self._engine.cancel_words(names),
+                waiting=len(self._todo.jobs),
+            )
         if self._given_up:
             raise self._refusal()
 
@@ -189,12 +195,13 @@ class RemoteStage:
             yield RunProgress(run=going.job.run, seconds=now - going.started, iteration=iteration, values=values)
 
     def _start(self, going: _Going, now: float) -> Iterator[Event]:
-        self._started += 1
+        # One whose worker was lost begins again, and is no other run.
+        number = self._numbers.setdefault(going.job.run, len(self._numbers) + 1)
         going.started = now
         yield RunStarted(
             run=going.job.run,
             slot=Slot(index=0),
-            number=self._started,
+            number=number,
             total=self._todo.total,
             planned=self._todo.planned,
         )
@@ -211,11 +218,14 @@ class RemoteStage:
         if going.started is None:
             yield from self._start(going, self._clock())
         values = part_progress(run, Part(), self._source)[1]
+        # Of those that ended earlier was said so then.
+        asked = {(part.step.name, part.repeat) for part in going.job.parts if part.step is not None}
         for step in self._order.experiment.steps:
             for repeat in range(step.repeat):
                 folder = run.step(step.name, repeat)
                 if (outcome := folder.read_outcome()) is not None:
-                    yield StepEnded(run=going.job.run, step=step.name, repeat=repeat, outcome=outcome)
+                    if (step.name, repeat) in asked:
+                        yield StepEnded(run=going.job.run, step=step.name, repeat=repeat, outcome=outcome)
                     values |= part_progress(folder, Part(step=step, repeat=repeat), self._source)[1]
         outcome = run.read_outcome()
         assert outcome is not None  # it is done
@@ -243,6 +253,10 @@ class RemoteStage:
             # Evaluations were asked for after it was handed over.
             self._todo.jobs.append(_anew(folder, going.job, self._order))
             return
+        if going.place not in self._states and self._was_printed(folder):
+            # Nobody has submitted it, and nothing was lost.
+            self._todo.jobs.append(_anew(folder, going.job, self._order))
+            return
         state = self._states[going.place].word if going.place in self._states else ""
         outcome = folder.read_outcome()
         if isinstance(outcome, Cancelled) and outcome.hint:
@@ -255,6 +269,10 @@ class RemoteStage:
             self._probing = False
             self._given_up[run] = state
         yield RunLost(run=run, state=state, again=again)
+
+    def _was_printed(self, run: RunFolder) -> bool:
+        job = read_job(run)
+        return job is not None and read_order(self._source.folder, job).printed
 
     def _refusal(self) -> ClusterRefused:
         run, state = next(iter(self._given_up.items()))

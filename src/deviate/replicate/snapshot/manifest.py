@@ -18,7 +18,7 @@ from deviate.replicate.snapshot.named_files import unnamed_files
 from deviate.replicate.snapshot.own_files import read_written, stamp
 from deviate.replicate.snapshot.rules import SnapshotRules, matches
 from deviate.replicate.snapshot.surroundings import Outside, outside_reach, pinned_files
-from deviate.replicate.snapshot.survey import UNREADABLE, Item, survey
+from deviate.replicate.snapshot.survey import OWN, UNREADABLE, Item, survey
 from deviate.replicate.workspace.files import read_json, write_json
 from deviate.replicate.workspace.folders import ExperimentFolder
 
@@ -103,6 +103,9 @@ def describe(
         if item.kind == "copy" and data is not None:
             digests[item.path] = hashlib.sha256(data).hexdigest()
     written = _written(items, digests, read_written(project))
+    own = {path for path in written if not matches(path, rules.include)}
+    items = [msgspec.structs.replace(item, kind="left out", reason=OWN) if item.path in own else item for item in items]
+    digests = {path: digest for path, digest in digests.items() if path not in own}
     roots = None if sources is None else [*sources, *words]
     unnamed = [] if roots is None else _unnamed(project, items, rules, tracked, roots)
     return Snapshot(

@@ -36,6 +36,7 @@ _TRAININGS = {"training_args.bin", "trainer_state.json", "optimizer.pt", "schedu
 
 CHECKPOINT = "looks like a checkpoint of a former training"
 UNREADABLE = "cannot be read"
+OWN = "written by deviate"
 SPECIAL = "no regular file"
 EXCLUDED = "excluded by you"
 OWN_OUTPUT = "output of this command"

@@ -425,6 +425,9 @@ def _names_hint(name: str, names: Sequence[str]) -> str:
     """Name the experiments that `name` may stand for: the nearest first, at most `MOST_NAMED`."""
     if not names:
         return "no experiment yet; make one with: deviate run"
+    if cells := [each for each in names if each.startswith(f"{name}@")]:
+        more = f" and {len(cells) - MOST_NAMED} more" if len(cells) > MOST_NAMED else ""
+        return f"it is a grid: deviate compare {name}; its cells: {', '.join(cells[:MOST_NAMED])}{more}"
     near = difflib.get_close_matches(name, names, n=MOST_NAMED)
     listed = [*near, *(each for each in names if each not in near)]
     more = f" and {len(listed) - MOST_NAMED} more: deviate list" if len(listed) > MOST_NAMED else ""

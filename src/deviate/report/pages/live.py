@@ -39,9 +39,25 @@ LINES_SHOWN, FAILURES_SHOWN = 3, 2
 #: Significant digits of a latest value.
 _DIGITS = 4
 
-_ORDER = ("under way", "failed", "timed-out", "not-instrumented", "interrupted", "cancelled", "completed", "waiting")
+_ORDER = (
+    "under way",
+    "evaluating",
+    "failed",
+    "timed-out",
+    "not-instrumented",
+    "interrupted",
+    "cancelled",
+    "completed",
+    "waiting",
+)
 
-_EMPHASES: dict[str, Emphasis] = {"completed": "good", "under way": "accent", "waiting": "quiet", "cancelled": "quiet"}
+_EMPHASES: dict[str, Emphasis] = {
+    "completed": "good",
+    "under way": "accent",
+    "evaluating": "accent",
+    "waiting": "quiet",
+    "cancelled": "quiet",
+}
 
 
 def live_page(live: LiveExperiment, report: Sequence[Section] = (), *, terminal: bool = False) -> Page:

@@ -6,11 +6,12 @@ from deviate.report.numbers import show_seconds
 from deviate.report.text.words import count, listed
 from deviate.results.live import LiveExperiment, State
 
-_ENDED = ("completed", "failed", "timed-out", "cancelled", "not-instrumented")
+_ENDED = ("completed", "evaluating", "failed", "timed-out", "cancelled", "not-instrumented")
 
 #: Words for states that are counted behind the first number.
 _BESIDE: dict[State, str] = {
     "under way": "under way",
+    "evaluating": "evaluating",
     "failed": "failed",
     "timed-out": "timed out",
     "cancelled": "cancelled",

@@ -224,3 +224,11 @@ def test_what_so_many_runs_detect_and_what_was_seen_have_the_unit_of_the_metric(
     assert float(seen) == pytest.approx(abs(metric.contrast.difference.value), rel=0.1)
     one_sd = abs(metric.contrast.difference.value / metric.sensitivity.seen)
     assert float(detected) == pytest.approx(metric.sensitivity.detectable * one_sd, rel=0.05)
+
+
+def test_values_that_are_all_alike_are_said_to_be_so_and_no_sd_is_named():
+    text = why(compared([1.5] * 2, [1.5] * 2))
+    assert text.startswith("All compared values of ")
+    assert " are bit-identical. 2 against 2 runs: a verdict needs 5 of each." in text
+    assert "SDs" not in text
+    assert "bit-identical" not in why(compared([1.5] * 2, [1.5, 1.5 + 2**-52]))

@@ -8,10 +8,11 @@ from deviate.errors import BadOption
 from deviate.inference.comparison.comparison import compare_sides
 from deviate.inference.comparison.draws import repeated_draws
 from deviate.inference.comparison.options import ComparisonOptions
+from deviate.inference.comparison.pairing import pair_runs
 from deviate.inference.drops import Drop
 from deviate.inference.gate.gate import check_side
 from deviate.inference.gate.options import GateOptions
-from deviate.report.text.comparison.caveats import comparison_caveats
+from deviate.report.text.comparison.caveats import comparison_caveats, pairing_text
 from deviate.report.text.comparison.headline import comparison_headline
 from deviate.report.text.comparison.reasons import reasons
 
@@ -104,3 +105,9 @@ def test_equal_examples_are_one_draw_of_data_however_they_were_drawn():
     rows = ["3", "00000001", "00000002", "00000003"]
     assert repeated_draws(split("a", "x", rows), split("b", "y", rows)).shared == ["data"]
     assert repeated_draws(split("a", "x", rows), split("b", "y", [*rows[:3], "00000009"])).unshared != {}
+
+
+def test_runs_that_all_drew_the_same_are_not_paired_for_that_reason():
+    same, other = (pairing_text(pair_runs(*drawn(SAME, digests), "auto")) for digests in (SAME, OTHER))
+    assert same.startswith("Runs are not paired: all of both sides used the same random numbers for shuffle, and no")
+    assert other.startswith("Runs are not paired: no fingerprint shows")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from deviate.inference.experiment import ExperimentFacts
@@ -42,6 +43,8 @@ def _pairs(facts: ExperimentFacts) -> Iterator[tuple[str, str]]:
     if taken := median_taken([run for variant in facts.variants for run in variant.runs]):
         yield "A run took", taken
     yield "Reproduce", facts.reproduce.command
+    for each in facts.evaluations:
+        yield each.name, shlex.join(each.command)
 
 
 def _caveats(completed: Sequence[tuple[str, Factors]]) -> Iterator[str]:

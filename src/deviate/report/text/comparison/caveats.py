@@ -173,6 +173,11 @@ def pairing_text(pairing: Pairing) -> str:
         return f"Runs are not paired: {partners} have a partner, which is too few."
     if pairing.reason == "unproven":
         return "Runs are not paired: no fingerprint shows that runs with the same index used the same random numbers."
+    if pairing.reason == "alike":
+        return (
+            f"Runs are not paired: all of both sides used the same random numbers for {listed(pairing.shared)}, and no "
+            "fingerprint shows that runs with the same index share others."
+        )
     if pairing.reason == "proven":
         return (
             f"Runs with the same index are paired: checksums show that both drew the same random numbers for "

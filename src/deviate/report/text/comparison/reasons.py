@@ -182,13 +182,26 @@ def _too_few(metric: MetricComparison, pair: PairComparison) -> Iterator[str]:
         if metric.a.spread.identical and metric.b.spread.identical:
             yield "Such runs show no random variation; compare variants in which seeds vary."
         return
+    if _one_value(metric) and _all_alike(pair):
+        yield f"All compared values of {pair.a} and {pair.b} are bit-identical."
     yield f"{n} against {m} runs: a verdict needs {metric.fewest_runs} of each."
+    if metric.a.spread.identical and metric.b.spread.identical:
+        return
     if metric.smallest_p is not None and metric.sensitivity is not None:
         floor, alpha = metric.smallest_p, pair.alpha
         cannot = f", so it cannot reach {alpha:.3g}" if floor > alpha else ""
         size = _size(metric, f"{metric.sensitivity.detectable:.1f} SDs")
         yield f"The smallest p that a rank test can give with so few is {numbers.p(floor)}{cannot}."
         yield f"Only a difference of {size} would show with a power of {show_percent(metric.sensitivity.power)}."
+
+
+def _all_alike(pair: PairComparison) -> bool:
+    """Tell whether every metric but times and resources had one value in all runs of both sides."""
+    return all(_one_value(metric) for metric in pair.metrics if metric.kind not in ("speed", "resource"))
+
+
+def _one_value(metric: MetricComparison) -> bool:
+    return len({value.hex() for value in (*metric.a.values, *metric.b.values)}) == 1
 
 
 def _not_shown(metric: MetricComparison, pair: PairComparison, *, assumed: bool = True) -> Iterator[str]:
