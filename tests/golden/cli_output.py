@@ -218,7 +218,7 @@ def plain_times(text: str) -> str:
 
     Blanks and rules of tables are made short, since columns are as wide as what was measured.
     """
-    text = re.sub(r"(?m)(?:^time per [a-z]+ \(s\).*\n)+", "time per … (s) …\n", text)
+    text = re.sub(r"(?m)(?:^time per [a-z]+ \(m?s\).*\n)+", "time per … (s) …\n", text)
     text = re.sub(r"A run took [^.]*(?:\.\d[^.]*)*\.", "A run took … s.", text)
     text = re.sub(r"\b\d[\d.]*(?: ± \d[\d.]*)? m?s\b", "… s", text)
     text = re.sub(r"\bCPU [^,]*, \d+ cores? for each run, system \S+", "CPU …", text)

@@ -92,7 +92,7 @@ def full_page(facts: Facts) -> Page:
 
 
 def page(facts: Facts) -> str:
-    return render_html(full_page(facts), live=isinstance(facts, LiveExperiment))
+    return render_html(full_page(facts))
 
 
 #: What runs are seeded for.

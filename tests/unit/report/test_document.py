@@ -70,6 +70,16 @@ def test_the_first_sentence_is_about_quality_on_unseen_data(names, first):
     assert only(cases.document({ALGO: values})).headline[0].startswith(f"{first} (")
 
 
+def test_times_of_less_than_a_tenth_of_a_second_are_in_milliseconds():
+    runs = cases.completed(ALGO, 3, [0.0009, 0.00091, 0.00093])
+    document = cases.document({ALGO: {"test acc": [96.9, 97.2, 96.1]}}, runs=runs)
+    text = cases.render_markdown(document)
+    assert "| time per run (ms) | | 3 | 0.913 | 0.015 | 1.7% | 0.900 | 0.930 | 0.030 |" in " ".join(text.split())
+    assert "A run took 0.913 ± 0.015 ms." in text
+    units = {metric["name"]: metric["unit"] for metric in cases.contract(document)["variants"][0]["metrics"]}
+    assert units["time per run"] == "s"
+
+
 def test_metrics_of_a_group_come_by_cv_and_those_without_come_last():
     values = {"high": [1.0, 2.0], "reward": [-1.0, 1.0], "low": [1.0, 1.001], "zero": [0.0, 0.0]}
     metrics = only(cases.document({ALGO: values})).metrics

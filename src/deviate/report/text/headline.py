@@ -14,7 +14,7 @@ from deviate.inference.variant import VariantFacts
 from deviate.measure.failures import FailureRate
 from deviate.measure.intervals import CHI_SQUARE, Interval
 from deviate.measure.misranking import Misranking
-from deviate.report.numbers import last_place, show, show_level, show_percent
+from deviate.report.numbers import show_level, show_percent
 from deviate.report.text.factors import varied_statement
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.until import until_sentences
@@ -105,7 +105,7 @@ def _far(metric: MetricSpread, runs: Sequence[RunResult]) -> list[str]:
         return []
     text, values = MetricText(metric), dict(zip(metric.runs, metric.values, strict=True))
     names = {run.index: run.name for run in runs}
-    named = listed([f"{names[run]} ({show(values[run], last_place(metric.spread.sd))})" for run in metric.far])
+    named = listed([f"{names[run]} ({text.of(values[run])})" for run in metric.far])
     lie = "lies" if len(metric.far) == 1 else "lie"
     return [
         f"In {metric.name}, {named} {lie} far from the others: mean and SD describe no typical run; the median is "
@@ -149,8 +149,7 @@ def _pairs_sentence(metric: MetricSpread) -> list[str]:
     limit, text = metric.spread.repeatability, MetricText(metric)
     if limit is None or metric.far:
         return []
-    within = show(limit, last_place(metric.spread.sd))
-    return [f"Two single runs differ by less than {within}{text.unit} in 95% of cases, if values are normal."]
+    return [f"Two single runs differ by less than {text.of(limit)}{text.unit} in 95% of cases, if values are normal."]
 
 
 def scale_text(metric: MetricSpread) -> str:
@@ -211,8 +210,8 @@ def _time(metrics: Sequence[MetricSpread]) -> list[str]:
         return []
     text = MetricText(metric)
     if metric.spread.identical:
-        return [f"Every run took {text.mean} s."]
-    return [f"A run took {text.mean} ± {text.sd} s."]
+        return [f"Every run took {text.mean}{text.unit}."]
+    return [f"A run took {text.mean} ± {text.sd}{text.unit}."]
 
 
 def diverged(metrics: Sequence[MetricSpread]) -> dict[int, str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from deviate.collect.matching import Match
 from deviate.inference.groups import GroupFacts, GroupStability
+from deviate.report.numbers import Numbers
 from deviate.report.page import Cell, Row, Table
 from deviate.report.pages.cells import columns, number, plain_cell, points_cell, share_cell, telling
+from deviate.report.text.stability import ALPHA
 
 #: How rows of groups were matched with the examples.
 MATCHED: dict[Match, str] = {
@@ -63,6 +65,6 @@ def _chance_cells(group: GroupStability) -> list[Cell]:
         points_cell(accuracy.range),
         points_cell(accuracy.sd),
         points_cell(accuracy.floor),
-        plain_cell(accuracy.p),
+        number(Numbers(ALPHA).p(accuracy.p), accuracy.p),
         *(share_cell(share) for share in (*shares, None if group.churn is None else group.churn.value)),
     ]

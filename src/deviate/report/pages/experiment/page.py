@@ -76,7 +76,8 @@ def experiment_page(facts: ExperimentFacts, reader: Reader, curves: Curves | Non
     sections = [section for make in SECTIONS[reader] if (section := make(facts, charts)) is not None]
     command = shlex.join(facts.command) if reader == "full" else " ".join(facts.command)
     return Page(
-        title=facts.experiment,
+        # Whoever looks at a screen has just typed the name.
+        title="" if reader == "screen" else facts.experiment,
         subtitle=f"{command}; written {facts.generated}" if reader == "paper" else command,
         reader=reader,
         command=f"deviate report {shlex.quote(facts.experiment)}",

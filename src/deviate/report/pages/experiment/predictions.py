@@ -12,11 +12,12 @@ from deviate.inference.weights import WeightFacts
 from deviate.measure.jackknife import Estimate
 from deviate.report.figures.experiment import Charts
 from deviate.report.figures.figure import slug
-from deviate.report.numbers import show, show_interval, show_percent
+from deviate.report.numbers import Numbers, show, show_interval, show_percent
 from deviate.report.page import Block, Cell, Drawing, Fold, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number, plain_cell, points_cell, share_cell
 from deviate.report.pages.experiment.groups import group_tables
 from deviate.report.text.stability import (
+    ALPHA,
     NO_INPUTS,
     NO_REPRESENTATIONS,
     NOTHING_CAPTURED,
@@ -98,7 +99,7 @@ def representations(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Say how alike runs represent the same examples."""
     blocks: list[Block] = [
         Sentences(
-            about=each.variant if len(facts.variants) > 1 else "Representations",
+            about=each.variant if len(facts.variants) > 1 else "",
             sentences=representation_sentences(each),
         )
         for each in facts.representations
@@ -222,7 +223,7 @@ def _class_row(each: ClassStability) -> Row:
         points_cell(each.sd),
         plain_cell(each.ratio),
         points_cell(each.floor),
-        plain_cell(each.p),
+        number(Numbers(ALPHA).p(each.p), each.p),
         share_cell(each.churn.value),
         share_cell(each.fpr),
         share_cell(each.fnr),
