@@ -84,8 +84,9 @@ def _is_number_by_form(node: ast.expr) -> bool:
 
 def _is_latest(node: ast.expr) -> bool:
     """``history["loss"][-1]``: the last of what is kept under a key."""
-    is_last = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.UnaryOp)
-    return is_last and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Subscript)
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.UnaryOp):
+        return False
+    return isinstance(node.value, ast.Subscript)
 
 
 def _is_given_number(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...], depth: int) -> bool:
@@ -142,8 +143,7 @@ def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...
         return is_share(flow, node.value, scope, path, depth + 1)
     sources: list[tuple[ast.expr, Scope, tuple[int, ...]]] = []
     if isinstance(node, ast.Name):
-        bindings = bindings_of(node.id, scope)
-        given = [binding for binding in bindings if binding.kind == "assign" and binding.value is not None]
+        given = [binding for binding in bindings_of(node.id, scope) if binding.kind == "assign"]
         sources = [(one.value, one.scope, (*one.path, *path)) for one in given if one.value is not None]
     elif isinstance(node, ast.Call) and called_name(node) in _NUMBER_CALLS and node.args:
         sources = [(node.args[0], scope, path)]

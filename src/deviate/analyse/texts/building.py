@@ -82,15 +82,16 @@ def _is_made_text(flow: Evaluator, call: ast.Call, scope: Scope) -> bool:
 def _is_written(expr: ast.expr, scope: Scope, names: frozenset[str] = frozenset()) -> bool:
     """Whether an expression, or all that a name of the function is assigned, is a text by its form.
 
-    What a name adds to itself is one if the rest is; `names` are those that are looked at already.
+    What a name is made of itself tells nothing; `names` are those that are looked at already.
     """
     if isinstance(expr, ast.Name):
         assigned = [binding for binding in local_bindings(expr.id, scope) if binding.kind == "assign"]
-        return expr.id in names or (bool(assigned) and all(
+        assigned = [binding for binding in assigned if not _mentions(binding.value, expr.id)]
+        return expr.id not in names and bool(assigned) and all(
             not isinstance(binding.value, (ast.Name, type(None))) and not binding.path
             and _is_written(binding.value, binding.scope, names | {expr.id})
             for binding in assigned
-        ))  # fmt: skip
+        )  # fmt: skip
     if isinstance(expr, ast.BinOp):
         left = _is_written(expr.left, scope, names)
         return left or (isinstance(expr.op, ast.Add) and _is_written(expr.right, scope, names))
@@ -99,6 +100,10 @@ def _is_written(expr: ast.expr, scope: Scope, names: frozenset[str] = frozenset(
     if isinstance(expr, ast.Call):
         return called_name(expr) in {"str", "format", "join", "dumps"}
     return isinstance(expr, ast.JoinedStr) or (isinstance(expr, ast.Constant) and isinstance(expr.value, str))
+
+
+def _mentions(value: ast.expr | None, name: str) -> bool:
+    return value is not None and any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(value))
 
 
 def _adds_lists(value: ast.BinOp) -> bool:

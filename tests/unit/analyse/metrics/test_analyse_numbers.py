@@ -33,6 +33,10 @@ GIVEN = {
         "value = mean(loss)\nprint(epoch, value)",
         "def mean(x):\n    return x.sum().item() / 4",
     ),
+    "what a function adds to what it is given": (
+        "value = grown(loss.item())\nprint('%.3f' % value)",
+        "def grown(total):\n    total = total + 1\n    return total",
+    ),
     "one of what a function returns": (
         "value, _ = both(loss)\nprint(epoch, value)",
         "def both(x):\n    total = 0\n    total += x.item()\n    return total / 4, x",
