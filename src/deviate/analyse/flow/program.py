@@ -80,7 +80,7 @@ class Program:
             plain = Constants(self.modules, None, self.resolve_dotted)
             self.constants = Constants(self.modules, settings, self.resolve_dotted, plain)
         #: What configuration files ask for that are not chosen.
-        self.unchosen = unchosen_targets(root, known.assigned) if self.imports.targets else set[str]()
+        self.unchosen = unchosen_targets(self.imports.configurations, known.assigned)
         #: Whether settings decide which branches run.
         self.is_decided = True
         self.calls: dict[str, list[CallSite]] = {}

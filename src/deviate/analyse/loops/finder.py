@@ -270,11 +270,11 @@ class LoopFinder:
         return bool(names) and all(any(self._is_aside(name) or _SCORES.search(name) for name in two) for two in names)
 
     def _is_named(self, unit: Unit) -> bool:
-        """Whether settings name the class or the file that a function stands in."""
+        """Whether settings, or the project by its own name, name the class or the file that a function stands in."""
         settings = self.program.choices.settings if self.program.is_decided else None
         owner = unit.enclosing_class
         names = {unit.module.dotted.rpartition(".")[2], *([owner.name] if owner is not None else [])}
-        return settings is not None and not names.isdisjoint(settings.texts)
+        return settings is not None and (not names.isdisjoint(settings.texts) or any(map(settings.is_project, names)))
 
     def _count_heirs(self, unit: Unit) -> int:
         """Count the classes that inherit a method: of alternatives, the one that most would run is the likeliest."""

@@ -70,9 +70,16 @@ class Settings:
         That is where a project's documents differ in what they give, or give nothing.
         """
         options = self._options.get(keys[0], []) if self.is_usual and len(keys) == 1 else []
-        names = [_plain(word) for folder in (self.root, self.root.parent) for word in _named(folder)]
-        like = [choice for option in options for choice in option.choices if _plain(choice) in names]
+        like = [choice for option in options for choice in option.choices if self.is_project(choice)]
         return Known(like[0]) if len(set(like)) == 1 else None
+
+    def is_project(self, name: str) -> bool:
+        """Whether the project's folder is called like a name, in part at least."""
+        return _plain(name) in self._project_names
+
+    @cached_property
+    def _project_names(self) -> set[str]:
+        return {_plain(word) for folder in (self.root, self.root.parent) for word in _named(folder)} - {""}
 
     def word(self, position: int) -> Known | None:
         """Return the word of the command at a place, from 1, where no option stands before it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import yaml
@@ -15,36 +15,36 @@ MAX_CONFIG_FILES = 400
 _SKIPPED_FOLDERS = {"node_modules", "__pycache__", "site-packages", "venv", "env", "data", "wandb", "runs"}
 
 
-def config_targets(root: Path) -> list[str]:
-    """Return the dotted names in ``_target_`` fields of the project's YAML files."""
-    targets: dict[str, None] = {}
-    for path in config_files(root):
-        targets.update(dict.fromkeys(_TARGET.findall(_text(path))))
-    return list(targets)
+def config_texts(root: Path) -> dict[Path, str]:
+    """Read the YAML files of a project."""
+    return {path: _text(path) for path in config_files(root)}
 
 
-def unchosen_targets(root: Path, assigned: Mapping[str, str]) -> set[str]:
+def config_targets(texts: Iterable[str]) -> list[str]:
+    """Return the dotted names in ``_target_`` fields of YAML files."""
+    return list(dict.fromkeys(name for text in texts for name in _TARGET.findall(text)))
+
+
+def unchosen_targets(texts: Mapping[Path, str], assigned: Mapping[str, str]) -> set[str]:
     """Return the dotted names that only such files ask for as a group of Hydra has beside the chosen one.
 
     A group's choice is what the command assigns to it, else what the ``defaults`` of the configuration above it list.
     """
-    files = config_files(root)
     chosen, offered = set[Path](), set[Path]()
-    for path in files:
-        for group, choice in _defaults(path):
+    for path, text in texts.items():
+        for group, choice in _defaults(text):
             folder = path.parent / group
             named = folder / f"{assigned.get(group, choice)}{path.suffix}"
-            if named.is_file():
+            if named in texts:
                 chosen.add(named)
-                offered.update(each for each in files if each.parent == folder)
+                offered.update(each for each in texts if each.parent == folder)
     unchosen = offered - chosen
-    asked = {name for path in files if path not in unchosen for name in _TARGET.findall(_text(path))}
-    return {name for path in unchosen for name in _TARGET.findall(_text(path))} - asked
+    asked = config_targets(text for path, text in texts.items() if path not in unchosen) if unchosen else []
+    return set(config_targets(texts[path] for path in unchosen)).difference(asked)
 
 
-def _defaults(path: Path) -> Iterator[tuple[str, str]]:
+def _defaults(text: str) -> Iterator[tuple[str, str]]:
     """Yield the groups that a configuration of Hydra composes, and what it chooses of each."""
-    text = _text(path)
     if "defaults:" not in text:
         return
     try:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
-from deviate.analyse.source.configurations import config_targets
+from deviate.analyse.source.configurations import config_targets, config_texts
 from deviate.analyse.source.dotted import DOTTED_TEXT, constant_ends, constant_start, imported_names
 from deviate.analyse.source.files import UnreadableSourceError, read_source
 from deviate.analyse.source.index import ModuleIndex, Scope, Unit, bindings_of, only_binding
@@ -42,7 +42,8 @@ class Imports:
         #: Whether modules are imported by names that are computed, and where such names were looked for.
         self._is_named = False
         self._looked_at: set[ModuleIndex] = set()
-        #: Dotted names that configuration files ask to be called.
+        #: Texts of the configuration files, where they were looked at for dotted names; the names that they call.
+        self.configurations: dict[Path, str] = {}
         self.targets: list[str] = []
         #: Modules that are imported by a computed name: what of them runs is not written out.
         self.plugins: list[ModuleIndex] = []
@@ -177,7 +178,8 @@ class Imports:
                     self._is_named = self._is_named or is_computed
         if self._is_configured:
             self._is_configured = False
-            self.targets.extend(config_targets(self.root))
+            self.configurations = self.configurations or config_texts(self.root)
+            self.targets.extend(config_targets(self.configurations.values()))
             for dotted in self.targets:
                 self._load_dotted(dotted, module)
 

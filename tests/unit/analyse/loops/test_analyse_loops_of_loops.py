@@ -225,6 +225,16 @@ def test_of_alternatives_that_nothing_decides_the_one_that_most_classes_inherit_
     assert "# Usual" in found(tmp_path, train=text, kinds=HEAD + kinds)
 
 
+def test_of_alternatives_that_nothing_decides_the_one_that_the_project_is_called_like_is_taken(tmp_path):
+    kinds = "".join(
+        f"class {name}:\n" + textwrap.indent(training("train_all", mark=f"  # {name}"), "    ")
+        for name in ("First", "FastOne", "Last")
+    )
+    (tmp_path / "fast-one").mkdir()
+    text = "import kinds\ngetattr(kinds, input())().train_all()\n"
+    assert "# FastOne" in found(tmp_path / "fast-one", train=text, kinds=HEAD + kinds)
+
+
 FITS = "import pytorch_lightning as pl\ntrainer = pl.Trainer(max_epochs=3)\n"
 
 
