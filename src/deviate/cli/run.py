@@ -240,7 +240,7 @@ def command(as_json: bool, verbose: bool, **options: Any) -> int:
         click.echo("\n".join(progress.scripts), nl=False)
         return 0
     if not progress.total:
-        say(f"{folder.name}: nothing to train, the runs are there; a larger -n adds runs", err=True)
+        say(f"{folder.name}: nothing to train, all runs have ended; a larger -n adds runs", err=True)
     view = api.StoredExperiment(folder).report(curves=False)
     path = _write_report(view, folder)
     writer = experiment_writers(())["json" if as_json else "terminal"]

@@ -29,8 +29,6 @@ _SHORT = {
 #: What a variant in which every algorithmic factor varies may still hold.
 _SPARED = (("the data", DATA), ("the implementation", IMPLEMENTATION))
 
-_DATA_DRAWN = "Random draws for the data, such as a split, were held too: --vary algo,impl,data varies them."
-
 _PINNED = "The implementation could not vary: pinned threads, no GPU."
 
 _ALWAYS_HELD = ("command", "source and data files")
@@ -107,15 +105,16 @@ def varied_statement(facts: VariantProof) -> str:
         return "Everything was held fixed."
     varying = [name for name, varies in _varying(variant, facts) if varies]
     held = [name for name, factor in _SPARED if factor not in variant.varying]
+    if DATA not in variant.varying and _draws_data(facts):
+        held[0] = "the data and random draws for them"
     if not set(ALGORITHMIC) <= variant.varying:
         nothing = (
             _PINNED if _is_noiseless(facts, variant) else "The program uses no randomness of the kind that was to vary."
         )
         return f"Only {joined(varying)} varied." if varying else nothing
     kept = f"; {joined(held)} {'was' if held == ['the implementation'] else 'were'} held fixed" if held else ""
-    drawn = f" {_DATA_DRAWN}" if DATA not in variant.varying and _draws_data(facts) else ""
     pinned = f" {_PINNED}" if _is_noiseless(facts, variant) else ""
-    return f"{_capital(joined(varying))} varied{kept}.{drawn}{pinned}"
+    return f"{_capital(joined(varying))} varied{kept}.{pinned}"
 
 
 def _draws_data(facts: VariantProof) -> bool:
