@@ -28,12 +28,13 @@ def command(name: str, run: str, evaluation: str | None, only_stderr: bool, only
     Tracebacks show your own lines.
     """
     from deviate.replicate.workspace.folders import Workspace
-    from deviate.study.housekeeping import find_evaluation
 
     experiment = Workspace.nearest(Path.cwd()).find_experiment(name)
     folder = experiment.find_run(run)
     parts = {folder.run.folder: folder}
     if evaluation is not None:
+        from deviate.study.housekeeping import find_evaluation
+
         step = find_evaluation(experiment.read_experiment(), evaluation)
         parts = {
             f"{evaluation} of {folder.run.folder}": folder.step(step.name, repeat) for repeat in range(step.repeat)
@@ -55,9 +56,9 @@ def command(name: str, run: str, evaluation: str | None, only_stderr: bool, only
 def _print(log: Path, experiment: ExperimentFolder, folder: RunFolder) -> None:
     """Print a log byte for byte, but for tracebacks: these have the lines of the project as it was."""
     from deviate.errors import WorkspaceUnusable
-    from deviate.replicate.outcomes import own_lines
     from deviate.replicate.snapshot.manifest import read_snapshot
     from deviate.replicate.snapshot.working_copy import overlay_path
+    from deviate.replicate.tracebacks import own_lines
 
     try:
         copy = overlay_path(folder, read_snapshot(experiment))

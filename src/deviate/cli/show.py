@@ -83,7 +83,7 @@ def _lines(folder: ExperimentFolder) -> list[str]:
 
         return shown_lines(folder)
     snapshot, runs = read_snapshot(folder), _read_runs(folder)
-    states = _states(folder)
+    states = _states(folder) if any(run.outcome is None or run.folder.worker.is_dir() for run in runs) else {}
     loop = experiment.main_loop
     planned = ", ".join(f"{variant} × {runs}" for variant, runs in experiment.planned.items())
     return [

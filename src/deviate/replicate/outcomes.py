@@ -14,6 +14,7 @@ import msgspec
 from deviate.replicate.environment.command import looks_isolated
 from deviate.replicate.environment.masking import mask_lines, secrets_of
 from deviate.replicate.snapshot.manifest import Snapshot
+from deviate.replicate.tracebacks import own_lines
 from deviate.replicate.workspace.folders import RunFolder
 from deviate.replicate.workspace.records import TAIL, TICK, read_events, read_tail
 from deviate.replicate.workspace.run_files import (
@@ -65,7 +66,7 @@ def run_outcome(
     """
     lines = log_tail(run.stderr_file)
     common: dict[str, Any] = {"seconds": ended.seconds, "ended": _now(), "warnings": warnings, **_taken(ended)}
-    how: dict[str, Any] = {**common, **_how(ended.status), "stderr": own_traceback(lines, copy, source)}
+    how: dict[str, Any] = {**common, **_how(ended.status), "stderr": list(own_lines(lines, copy, source))}
     if ended.cause == "cancel":
         return Cancelled(**how, reason="Ctrl-C or a signal")
     if ended.cause == "timeout":
@@ -212,47 +213,3 @@ def _uninstrumented_hint(words: Sequence[str]) -> str:
 
 def _now() -> str:
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-
-
-_PLACE = re.compile(r'^(?P<indent>\s*)File "(?P<path>[^"]+)", line (?P<line>\d+)(?P<rest>.*)$')
-
-#: How names of the runtime begin, which stand in the copy's instrumented lines only.
-_RUNTIME = "__dv_"
-
-#: Python's marks below a line of source.
-_MARKS = frozenset("~^ ")
-
-
-def own_traceback(lines: Sequence[str], copy: Path, source: Path) -> list[str]:
-    """Return `lines` with paths in `copy` relative to it, and with source lines as they are in `source`.
-
-    In `copy`, the run's copy of the project, some lines are instrumented; `source` is the project as it was.
-    """
-    return list(own_lines(lines, copy, source))
-
-
-def own_lines(lines: Iterable[str], copy: Path, source: Path) -> Iterator[str]:
-    """Yield the same one by one, for whole logs."""
-    line_below: str | None = None
-    marks_below = False
-    for line in lines:
-        if (match := _PLACE.match(line)) and Path(match["path"]).is_relative_to(copy):
-            path = Path(match["path"]).relative_to(copy)
-            line_below, marks_below = _line(source / path, int(match["line"])), False
-            yield f'{match["indent"]}File "{path.as_posix()}", line {match["line"]}{match["rest"]}'
-        elif line_below is not None and _RUNTIME in line:
-            indent = line[: len(line) - len(line.lstrip())]
-            yield indent + line_below
-            # Marks are of columns of the instrumented line.
-            line_below, marks_below = None, True
-        elif not (marks_below and line and set(line) <= _MARKS):
-            line_below, marks_below = None, False
-            yield line
-
-
-def _line(path: Path, number: int) -> str | None:
-    """Return one line of a file without its indentation; None where there is none."""
-    if not path.is_file():
-        return None
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return lines[number - 1].strip() if 0 < number <= len(lines) else None

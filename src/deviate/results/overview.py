@@ -7,8 +7,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from deviate.errors import DeviateError
-from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
-from deviate.results.live import is_evaluated
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder, Workspace
 
 
 class Unreadable(NamedTuple):
@@ -42,5 +41,14 @@ def overview(folder: ExperimentFolder) -> dict[str, Any]:
         "created": experiment.created,
         "planned": experiment.planned,
         "completed": {variant: completed[variant] for variant in experiment.planned},
-        "evaluating": sum(map(is_evaluated, runs)),
+        "evaluating": sum(map(_is_evaluated, runs)),
     }
+
+
+def _is_evaluated(run: RunFolder) -> bool:
+    # Only where a worker may live: looking at processes takes a library that is long to import.
+    if not run.worker.is_dir():
+        return False
+    from deviate.results.live import is_evaluated
+
+    return is_evaluated(run)

@@ -2,7 +2,7 @@
 
 import traceback
 
-from deviate.replicate.outcomes import own_traceback
+from deviate.replicate.tracebacks import own_lines
 
 ORIGINAL = "import random\nvalue = random.random() / 0\n"
 INSTRUMENTED = "import random\nvalue = __dv_draw__(5, random.random)() / 0\n"
@@ -29,7 +29,7 @@ def test_the_authors_file_line_and_source_are_shown(tmp_path):
     copy, source = folders(tmp_path)
     lines = crash(copy / "sub" / "train.py")
     assert "__dv_draw__" in "\n".join(lines)
-    assert own_traceback(lines, copy, source)[-3:] == [
+    assert list(own_lines(lines, copy, source))[-3:] == [
         '  File "sub/train.py", line 2, in <module>',
         "    value = random.random() / 0",
         "ZeroDivisionError: float division by zero",
@@ -47,5 +47,5 @@ def test_other_lines_stay_as_they_are(tmp_path):
         "    x = __dv_draw__(1)",
         "loss nan",
     ]
-    found = own_traceback(lines, copy, source)
+    found = list(own_lines(lines, copy, source))
     assert found == [*lines[:4], '  File "gone.py", line 7', *lines[5:]]

@@ -114,8 +114,8 @@ def test_seeds_of_the_program_and_draws_for_the_data_are_named():
     data = Evidence(name="data", meant="held", found="identical", groups=[])
     proof = VariantProof(variant="algo", planned=2, completed=2, runs=[], evidence=[data], own_seeds=True)
     assert varied_statement(proof) == (
-        "Seeds, also those the program sets, varied; the data and random draws for them and the implementation were held "
-        "fixed."
+        "Seeds, also those the program sets, varied; the data and random draws for them and the implementation were "
+        "held fixed."
     )
     varied = VariantProof(variant="algo,impl,data", planned=2, completed=2, runs=[], evidence=[data])
     assert varied_statement(varied) == "Seeds, the data and the implementation varied."
