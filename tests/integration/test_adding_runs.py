@@ -43,7 +43,7 @@ def test_new_files_that_nothing_names_start_no_experiment_and_are_named(project)
     (project / "notes.md").write_text("first look")
     (project / "plot.py").write_text("import json")
     done = deviate("run", "-n", "2", *COMMAND)
-    assert "they decide nothing: notes.md (new) and plot.py (new)" in done.err
+    assert "not used by its training: notes.md (new) and plot.py (new)" in done.err
     assert [path.name for path in (project / ".deviate/experiments").iterdir()] == ["train"]
     assert completed() == 2
 

@@ -57,6 +57,9 @@ def run(
         referee.check(workspace, rule)
     if request.name is not None:
         workspace.experiment(request.name)  # refuses what cannot be a name, before anything is written
+    if not workspace.path.is_dir():
+        # No experiment says where its runs are made, and where none can start nothing is to be written.
+        _require_container(place(request, workspace.experiment(request.name or "new")).request, prepared.target)
     workspace.prepare()
     typed = ["deviate", "run", "--", *mask_words(prepared.target.command)]
     placed = Placed(request)
