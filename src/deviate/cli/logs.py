@@ -31,15 +31,14 @@ def command(name: str, run: str, evaluation: str | None, only_stderr: bool, only
 
     experiment = Workspace.nearest(Path.cwd()).find_experiment(name)
     folder = experiment.find_run(run)
-    parts = {folder.run.folder: folder}
+    what, parts = folder.run.folder, [folder]
     if evaluation is not None:
         from deviate.study.housekeeping import find_evaluation
 
         step = find_evaluation(experiment.read_experiment(), evaluation)
-        parts = {
-            f"{evaluation} of {folder.run.folder}": folder.step(step.name, repeat) for repeat in range(step.repeat)
-        }
-    for what, part in parts.items():
+        what = f"{evaluation} of {what}"
+        parts = [folder.step(step.name, repeat) for repeat in range(step.repeat)]
+    for part in parts:
         if not part.path.is_dir():
             say(f"{evaluation} not started in {folder.run.folder}", err=True)
         logs = [

@@ -199,7 +199,7 @@ class Progress:
 
 
 def _planned(planned: Mapping[str, int]) -> str:
-    """Say how many runs of which variants are to be made.
+    """Say how many runs each variant gets.
 
     Examples
     --------

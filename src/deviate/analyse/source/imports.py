@@ -245,7 +245,7 @@ class Imports:
         self._load_plugins(sorted(folder.glob("*.py")))
 
     def _load_plugins(self, paths: Sequence[Path]) -> None:
-        """Load modules of which it is decided when the program runs which are used."""
+        """Load modules that the program chooses among while it runs."""
         for path in paths[:MAX_PLUGIN_FILES]:
             module = self.load(path)
             if module is not None and module not in self.plugins:

@@ -102,7 +102,7 @@ def _terminal(grid: Grid, *, in_full: bool) -> Section:
 
 
 def _screen_tables(shown: Sequence[GridMetric], grid: Grid) -> list[Table]:
-    """Return the cells, and effects of which nothing is claimed: the first lines say which of the others matter."""
+    """Return the cells, and effects without a claim: the first lines say which of the others matter."""
     cells = [msgspec.structs.replace(_cells(metric), notes=[], titled=len(shown) > 1) for metric in shown]
     effects = [table for metric in shown if metric.withheld for table in _tables(metric, grid)[1:]]
     return [*(table for each in cells for table in telling([each])), *effects]
