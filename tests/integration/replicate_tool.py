@@ -66,7 +66,7 @@ def main() -> None:
     with _held(project):
         rules = SnapshotRules()
         place, experiment = open_experiment(project, order["command"], runs=order["runs"], rules=rules)
-        options = ReplicateOptions(probe_first=False)
+        options = ReplicateOptions(probe="nothing")
         for event in replicate(experiment, place, overlay, LocalExecutor(order["jobs"]), options=options):
             if isinstance(event, RunEnded):
                 print(event.run.folder, event.outcome.status, flush=True)

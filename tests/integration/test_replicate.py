@@ -179,7 +179,7 @@ def test_a_script_of_the_project_is_taken_from_the_copy(project):
 def test_runs_have_cores_of_their_own_and_are_told_so(project):
     source = "import os\nprint(sorted(os.sched_getaffinity(0)), os.environ.get('MKL_NUM_THREADS')); record(1)\n"
     before = os.sched_getaffinity(0)
-    place = made(project, source, jobs=len(before), options=ReplicateOptions(probe_first=False))
+    place = made(project, source, jobs=len(before), options=ReplicateOptions(probe="nothing"))
     infos = [run.read_info() for run in place.runs()]
     assert printed(place) == [f"{info.cores} {info.threads}\n" for info in infos]
     assert {len(info.cores) for info in infos} == {1}
@@ -196,7 +196,7 @@ GPUS = "import os\nprint(os.environ.get('CUDA_VISIBLE_DEVICES')); record(1)\n"
 )  # fmt: skip
 def test_gpus_that_the_user_has_chosen_are_shared_out(project, monkeypatch, chosen, jobs, given):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
-    place = made(project, GPUS, jobs=jobs, runs=3, options=ReplicateOptions(probe_first=False))
+    place = made(project, GPUS, jobs=jobs, runs=3, options=ReplicateOptions(probe="nothing"))
     assert {text.strip() for text in printed(place)} == given
     assert {run.read_info().gpus for run in place.runs()} == given
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from deviate.replicate.containers.image import ContainerWish
@@ -18,8 +20,9 @@ class ReplicateOptions(msgspec.Struct, frozen=True, kw_only=True):
     memory: float | None = None
     #: Make runs again that failed, ran for too long or were not instrumented.
     retry_failed: bool = False
-    #: Of a fresh experiment, let the first run end before others start: if nothing was recorded the caller stops here.
-    probe_first: bool = True
+    #: What the first run of a fresh experiment does before others start: one iteration of its main loop, with values
+    #: recorded, or all. Where it records nothing, the caller stops there.
+    probe: Literal["nothing", "iteration", "run"] = "run"
     #: Keep the work folder of completed runs: it holds what they saved. Those of other runs are always kept.
     keep_work: bool = True
     #: Have operations without a deterministic form end the run, where the implementation is held fixed.

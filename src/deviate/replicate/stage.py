@@ -9,6 +9,7 @@ from deviate.replicate.events import Event, RunStarted
 from deviate.replicate.interrupts import StopRequests
 from deviate.replicate.jobs import Job
 from deviate.replicate.lease import LeaseHeld, acquire, live_holder
+from deviate.replicate.probe import Probe
 from deviate.replicate.todo import Todo, end_leftovers
 from deviate.replicate.work import LOOK_EVERY, Means, Worker
 
@@ -22,8 +23,7 @@ class LocalStage:
         self._executor = means.executor
         self._workers: dict[int, Worker] = {}
         self._started = 0
-        #: True until the first run of a fresh experiment has ended.
-        self._probing = False
+        self._probe = Probe(means.options, is_fresh=False)
 
     def recover(self) -> Iterator[Event]:
         """End what outlived a killed tool, and find out what is to be done.
@@ -38,7 +38,7 @@ class LocalStage:
                 raise elsewhere(run.run.folder, LeaseHeld(holder))
         yield from end_leftovers(self._means.source.folder.runs(), self._executor)
         self._todo.find()
-        self._probing = self._means.options.probe_first and self._todo.is_fresh
+        self._probe = Probe(self._means.options, is_fresh=self._todo.is_fresh)
 
     def run_all(self, stop: StopRequests) -> Iterator[Event]:
         """Start runs wherever there is room, until all have ended or the user has asked to stop."""
@@ -49,14 +49,16 @@ class LocalStage:
                     break
                 yield from self._start(job, index)
             for index, worker in list(self._workers.items()):
-                yield from worker.look(stop)
+                for event in worker.look(stop):
+                    self._probe.see(event)
+                    yield event
                 self._drop(index, worker)
             if self._workers:
                 self._executor.wait(LOOK_EVERY)
 
     def _free_slot(self) -> int | None:
         """Return the index of a slot for the next run; None where it has to wait, or there is no next run."""
-        if not self._todo.jobs or (self._probing and self._workers):
+        if not self._todo.jobs or (self._probe.goes_on and self._workers):
             return None
         return next((index for index in range(self._executor.jobs) if index not in self._workers), None)
 
@@ -83,7 +85,7 @@ class LocalStage:
     def _drop(self, index: int, worker: Worker) -> None:
         if worker.is_over:
             del self._workers[index]
-            self._probing = False
+            self._probe.end()
 
     def abandon(self, stop: StopRequests) -> None:
         """End what still goes on, because the caller wants no more events."""

@@ -68,7 +68,7 @@ Make = Callable[[Experiment, ExperimentFolder, Executor], Generator[Event, None,
 
 def trial_options(options: ReplicateOptions) -> ReplicateOptions:
     """Return the options of runs that are tried out."""
-    return msgspec.structs.replace(options, probe_first=False, retry_failed=False, timeout=None, warnings=())
+    return msgspec.structs.replace(options, probe="nothing", retry_failed=False, timeout=None, warnings=())
 
 
 def try_packing(

@@ -117,6 +117,8 @@ def run_maker(
     marks = list(_marks(changed))
 
     def make(planned: Mapping[str, int], first: bool = True) -> Generator[StudyEvent, None, None]:
+        asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
+        sharing = _sharing(request, folder)
         options = ReplicateOptions(
             timeout=request.timeout,
             stall=request.stall,
@@ -125,10 +127,10 @@ def run_maker(
             keep_work=not request.discard_work,
             strict=request.strict,
             same_hardware=request.same_hardware,
+            probe="run" if sharing and sharing.waits else "iteration",
             container=container_wish(request, folder.project),
             warnings=tuple(marks),
         )
-        asked = msgspec.structs.replace(plan_runs(folder, planned), command=list(command))
         clear_trial(folder, executor)
         if first and slots.per_gpu > 1 and _lacks_runs(folder, asked):
             trial = _trial_maker(overlay, step_overlays, options)
@@ -137,12 +139,9 @@ def run_maker(
             yield PackingTried(per_gpu=slots.per_gpu, result=packing)
             marks.extend(packing.mark)
             options = msgspec.structs.replace(options, warnings=tuple(marks))
-        sharing = Sharing(folder, folder.read_experiment().planned, skip_alike=request.skip_alike)
         stream = replicate(
             asked, folder, overlay, executor, engine=engine, printer=printer,
-            step_overlays=step_overlays,
-            # Rounds of --until are of as many runs as they were planned with.
-            twin=_itself if request.even_so or request.until else sharing.twin, options=options,
+            step_overlays=step_overlays, twin=sharing.twin if sharing else _itself, options=options,
         )  # fmt: skip
         needless = []
         with closing(warm) if warm else nullcontext(), closing(stream) as events:
@@ -179,6 +178,13 @@ def _warm_executor(folder: ExperimentFolder, experiment: Experiment, slots: Slot
     own = [entry.parent, folder.snapshot / experiment.folder, folder.snapshot]
     packages = leading_packages(entry, own, PACKAGES) if experiment.entry else []
     return WarmExecutor(slots.jobs, experiment.command, packages, slots.gpus)
+
+
+def _sharing(request: Request, folder: ExperimentFolder) -> Sharing | None:
+    # Rounds of --until are of as many runs as they were planned with.
+    if request.even_so or request.until:
+        return None
+    return Sharing(folder, folder.read_experiment().planned, skip_alike=request.skip_alike)
 
 
 def _itself(run: Run) -> Run:

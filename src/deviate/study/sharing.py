@@ -53,6 +53,11 @@ class Sharing:
     skip_alike: bool = False
     known: Seen | None = None
 
+    @property
+    def waits(self) -> bool:
+        """Tell whether what the first run draws for may decide which of the others are trained."""
+        return self.skip_alike or any(self._varying(name) for name in self.planned)
+
     def twin(self, run: Run) -> Run | None:
         """Return the run whose training is also this one's; itself where it is to be trained, None where neither is."""
         self.known = self.known or seen(self.folder)

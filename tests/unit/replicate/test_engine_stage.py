@@ -10,7 +10,7 @@ from deviate.replicate.engines import stage as module
 from deviate.replicate.engines.engine import JobState, Place
 from deviate.replicate.engines.printing import PrintStage
 from deviate.replicate.engines.stage import MOST_ATTEMPTS, RemoteStage
-from deviate.replicate.events import LeftToCluster, RunEnded, RunLost, RunStarted, Submitted, Waits
+from deviate.replicate.events import LeftToCluster, RunEnded, RunLost, RunProgress, RunStarted, Submitted, Waits
 from deviate.replicate.interrupts import StopRequests
 from deviate.replicate.lease import Holder, LeaseHeld
 from deviate.replicate.options import ReplicateOptions
@@ -19,7 +19,7 @@ from deviate.replicate.prepare import Source
 from deviate.replicate.snapshot.manifest import describe, read_snapshot, take
 from deviate.replicate.stage import elsewhere
 from deviate.replicate.todo import Todo
-from deviate.replicate.workspace.folders import Workspace
+from deviate.replicate.workspace.folders import RunFolder, Workspace
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Failed
 
 
@@ -116,6 +116,19 @@ def test_the_first_run_goes_before_the_others_and_all_are_read_from_their_files(
     assert len(kinds(events, RunEnded)) == 4
 
 
+def test_others_are_handed_over_once_the_first_run_has_recorded_an_iteration(folder, clock, monkeypatch):
+    engine = Scripted(lambda run: "RUNNING")
+    stream = opened(folder, clock, engine, runs=3, probe="iteration").run_all(StopRequests())
+    assert next(stream).runs == 1
+    holder = Holder(host="h", system="s", pid=1, created=0.0, start="", beat="")
+    monkeypatch.setattr(module, "live_holder", lambda run: holder)
+    monkeypatch.setattr(RunFolder, "read_info", lambda run: object())
+    monkeypatch.setattr(module, "part_progress", lambda *_: (0, {"acc": 0.5}))
+    assert [type(next(stream)) for _ in range(3)] == [RunStarted, RunProgress, RunProgress]
+    monkeypatch.setattr(module, "part_progress", lambda *_: (1, {"acc": 0.5}))
+    assert [event.runs for event in (next(stream), next(stream)) if isinstance(event, Submitted)] == [2]
+
+
 def test_a_failed_run_has_ended_and_a_cancelled_one_is_handed_over_again(folder, clock):
     elsewhere = Cancelled(seconds=0.0, reason="not started: another processor", hint="start it on such a machine")
     outcomes = iter([Cancelled(seconds=1.0, reason=""), elsewhere, Failed(seconds=1.0, reason="it failed")])
@@ -151,10 +164,10 @@ def test_nothing_is_handed_over_again_while_the_engine_is_silent_or_the_worker_l
 
 def test_what_was_handed_over_by_a_tool_that_is_gone_is_followed(folder, clock):
     engine = Scripted(lambda run: "RUNNING")
-    first = opened(folder, clock, engine, runs=2, probe_first=False).run_all(StopRequests())
+    first = opened(folder, clock, engine, runs=2, probe="nothing").run_all(StopRequests())
     assert next(first).runs == 2
     engine.work = ends(Completed(seconds=1.0))
-    second = opened(folder, clock, engine, runs=2, probe_first=False)
+    second = opened(folder, clock, engine, runs=2, probe="nothing")
     assert len(kinds(list(second.run_all(StopRequests())), RunEnded)) == 2
     assert len(engine.submitted) == 1
 

@@ -197,7 +197,7 @@ def test_as_is_alone_on_the_machine_touches_nothing(folder, clock):
 
 
 def test_runs_go_on_side_by_side_in_places_of_their_own(folder, clock):
-    executor, events = make(folder, clock, works(clock), jobs=2, runs=6, options=ReplicateOptions(probe_first=False))
+    executor, events = make(folder, clock, works(clock), jobs=2, runs=6, options=ReplicateOptions(probe="nothing"))
     assert len(ended(events)) == 6
     assert executor.most_at_once == 2
 
@@ -208,6 +208,23 @@ def test_the_first_run_of_a_fresh_experiment_ends_before_others_start(folder, cl
     assert order[:3] == [RunStarted, RunEnded, RunStarted]
     _, events = make(folder, clock, works(clock), jobs=3, runs=8)
     assert [type(event) for event in events if isinstance(event, RunStarted | RunEnded)][:3] == [RunStarted] * 3
+
+
+@pytest.mark.parametrize(
+    ("values", "alone"),
+    [
+        ({-1: [0, 1], 0: [0.5, 0.75]}, False),
+        # Its first iteration is not over: what an iteration ends with may still fail.
+        ({-1: [0], 0: [0.5]}, True),
+        # Nothing says that it will record anything.
+        ({-1: [0, 1]}, True),
+    ],
+)
+def test_others_start_once_the_first_run_has_recorded_an_iteration(folder, clock, values, alone):
+    options = ReplicateOptions(probe="iteration")
+    _, events = make(folder, clock, works(clock, seconds=5, values=values), jobs=3, runs=3, options=options)
+    order = [type(event) for event in events if isinstance(event, RunStarted | RunEnded)]
+    assert order[:2] == ([RunStarted, RunEnded] if alone else [RunStarted, RunStarted])
 
 
 def test_progress_tells_iteration_and_latest_values(folder, clock):
@@ -313,7 +330,7 @@ def test_a_full_disk_ends_what_runs_and_is_a_message(folder, clock, monkeypatch)
     def full(*_args, **_kwargs):
         raise OSError(28, "No space left on device")
 
-    options = ReplicateOptions(probe_first=False)
+    options = ReplicateOptions(probe="nothing")
     executor, events = make(folder, clock, works(clock, seconds=50), jobs=2, options=options)
     next(events)
     monkeypatch.setattr("deviate.replicate.prepare.make_copy", full)

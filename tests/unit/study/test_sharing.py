@@ -1,5 +1,6 @@
 """Which runs share one training, and which are not needed."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,20 @@ def test_one_source_at_a_time_is_trained_where_its_draws_are_its_own():
     assert found["init", 3] == Run(variant="init", index=3)
     # Its seed orders sets of strings, whatever is drawn.
     assert found["other", 3] == Run(variant="other", index=3)
+
+
+@pytest.mark.parametrize(
+    ("planned", "options", "waits"),
+    [
+        (["algo+impl"], {}, False),
+        (["algo+impl", "impl", "control"], {}, False),
+        (["algo+impl", "algo"], {}, True),
+        (["init"], {}, True),
+        (["algo+impl"], {"skip_alike": True}, True),
+    ],
+)
+def test_others_wait_for_the_first_run_where_it_may_show_that_some_are_not_needed(planned, options, waits):
+    assert sharing(dict.fromkeys(planned, 3), known=None, **options).waits is waits
 
 
 def test_the_implementation_is_trained_for_itself_unless_it_is_skipped_and_cannot_vary():

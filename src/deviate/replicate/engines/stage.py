@@ -32,6 +32,7 @@ from deviate.replicate.jobs import Job, Part, evaluating_job
 from deviate.replicate.lease import live_holder
 from deviate.replicate.orders import JobFile, Order, Submission, read_job, read_order, write_submission
 from deviate.replicate.prepare import Source, empty
+from deviate.replicate.probe import Probe
 from deviate.replicate.todo import Todo, end_leftovers
 from deviate.replicate.work import part_progress
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
@@ -84,7 +85,7 @@ class RemoteStage:
         self._attempts: Counter[Run] = Counter()
         self._given_up: dict[Run, str] = {}
         self._numbers: dict[Run, int] = {}
-        self._probing = False
+        self._probe = Probe(order.options, is_fresh=False)
         self._pace = Pace(clock)
         self._states: Mapping[Place, JobState] = {}
         self._reason = ""
@@ -102,7 +103,7 @@ class RemoteStage:
             self._going[job.run] = _Going(job, _place(handed[job.run]), self._clock())
         if self._todo.jobs or self._going:
             self._engine.check()
-        self._probing = self._order.options.probe_first and self._todo.is_fresh
+        self._probe = Probe(self._order.options, is_fresh=self._todo.is_fresh)
 
     def run_all(self, stop: StopRequests) -> Iterator[Event]:
         """Hand runs over and follow them, until all have ended or the user has asked to stop."""
@@ -143,7 +144,7 @@ class RemoteStage:
 
     def _hand_over(self) -> Iterator[Event]:
         jobs: list[Job] = []
-        while not (self._probing and (jobs or self._going)):
+        while not (self._probe.goes_on and (jobs or self._going)):
             job = yield from self._todo.take({*self._going, *(each.run for each in jobs)})
             if job is None:
                 break
@@ -192,7 +193,9 @@ class RemoteStage:
         if going.started is not None and now - going.reported >= LOOK_EVERY:
             going.reported = now
             iteration, values = part_progress(run, Part(), self._source)
-            yield RunProgress(run=going.job.run, seconds=now - going.started, iteration=iteration, values=values)
+            event = RunProgress(run=going.job.run, seconds=now - going.started, iteration=iteration, values=values)
+            self._probe.see(event)
+            yield event
 
     def _start(self, going: _Going, now: float) -> Iterator[Event]:
         # One whose worker was lost begins again, and is no other run.
@@ -214,7 +217,7 @@ class RemoteStage:
 
     def _end(self, going: _Going, run: RunFolder) -> Iterator[Event]:
         del self._going[going.job.run]
-        self._probing = False
+        self._probe.end()
         if going.started is None:
             yield from self._start(going, self._clock())
         values = part_progress(run, Part(), self._source)[1]
@@ -266,7 +269,7 @@ class RemoteStage:
         if again:
             self._todo.jobs.append(_anew(folder, going.job, self._order))
         else:
-            self._probing = False
+            self._probe.end()
             self._given_up[run] = state
         yield RunLost(run=run, state=state, again=again)
 
