@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from deviate.cli.printing import say
 from deviate.report.escape import csv_cell, json_shown, markdown
 from deviate.report.pages.experiment.page import experiment_page
-from deviate.report.writers.csv_text import csv_text
+from deviate.report.writers.csv_text import csv_rows, csv_text
 from deviate.report.writers.experiment_csv import summary_csv
 from deviate.report.writers.experiment_json import experiment_json
 from deviate.report.writers.latex_text import latex
@@ -47,6 +47,7 @@ def test_csv_has_no_command_and_no_formula_and_numbers_stay(name):
     assert not has_commands(shown)
     assert not re.match(r"\s*[=+\-@\t\r＝＋－＠]", shown)
     assert value == "-1.5"
+    assert cells(csv_rows(table)) == [shown, value]
 
 
 @given(st.text(alphabet=st.characters()))

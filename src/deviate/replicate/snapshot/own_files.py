@@ -18,7 +18,8 @@ def note_written(path: Path) -> None:
     if project is None or not resolved.is_file():
         return
     attributes = resolved.stat()
-    content = hashlib.sha256(resolved.read_bytes()).hexdigest()
+    with resolved.open("rb") as written:
+        content = hashlib.file_digest(written, "sha256").hexdigest()
     # One write of one line: commands that end at the same time do not mix theirs.
     with Workspace(project).written_file.open("a", encoding="ascii") as file:
         file.write(f"{content} {stamp(attributes.st_size, attributes.st_mtime_ns)}\n")

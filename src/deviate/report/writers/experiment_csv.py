@@ -10,7 +10,7 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.metric import MetricSpread
 from deviate.inference.order import by_cv
 from deviate.inference.variant import VariantFacts
-from deviate.report.writers.csv_text import csv_text
+from deviate.report.writers.csv_text import csv_rows, csv_text
 
 RECORD_COLUMNS = ("variant", "run", "metric", "iteration", "elapsed_s", "value")
 
@@ -27,7 +27,7 @@ def records_csv(facts: ExperimentFacts, parts: Iterable[pd.DataFrame]) -> Iterat
         kept = records[records["metric"].isin(chosen)] if chosen else records
         table = kept.loc[:, list(RECORD_COLUMNS)]
         table.insert(0, "experiment", facts.experiment)
-        yield csv_text(table, na_rep="nan", header=False)
+        yield csv_rows(table)
 
 
 def summary_csv(facts: ExperimentFacts) -> str:
