@@ -17,7 +17,11 @@ _SPECIAL = frozenset(',"\r\n')
 
 def csv_text(table: pd.DataFrame) -> str:
     """Return the frame as CSV; what is unknown is empty, texts are made safe, numbers stay as they are."""
-    return _with_safe_texts(table).to_csv(index=False, lineterminator="\n")
+    shown = table.copy()
+    for position, dtype in enumerate(shown.dtypes):
+        if not pd.api.types.is_numeric_dtype(dtype):
+            shown.isetitem(position, _safe(shown.iloc[:, position]).array)
+    return shown.to_csv(index=False, lineterminator="\n")
 
 
 def csv_rows(table: pd.DataFrame) -> str:
@@ -25,23 +29,21 @@ def csv_rows(table: pd.DataFrame) -> str:
 
     Floats are written with the digits that read back as the same float64, whole ones as ``1``, NaN as ``nan``.
     """
-    shown = _with_safe_texts(table)
-    columns = {name: pa.array(shown[name].to_numpy(), from_pandas=False) for name in shown}
-    texts = (set(shown[name]) for name in shown if not pd.api.types.is_numeric_dtype(shown[name].dtype))
-    needs_quotes = any(_SPECIAL.intersection(text) for found in texts for text in found)
+    columns: dict[str, pa.Array] = {}
+    style = "none"
+    for name, column in table.items():
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            columns[str(name)] = pa.array(column.to_numpy(), from_pandas=False)
+            continue
+        # Many rows have few names.
+        encoded = pa.array(column, pa.string()).dictionary_encode()
+        texts = [csv_cell(text) for text in encoded.dictionary.to_pylist()]
+        columns[str(name)] = pa.DictionaryArray.from_arrays(encoded.indices, texts).dictionary_decode()
+        if any(_SPECIAL.intersection(text) for text in texts):
+            style = "needed"
     rows = io.BytesIO()
-    style = "needed" if needs_quotes else "none"
     write_csv(pa.table(columns), rows, WriteOptions(include_header=False, quoting_style=style))
     return rows.getvalue().decode()
-
-
-def _with_safe_texts(table: pd.DataFrame) -> pd.DataFrame:
-    shown = table.copy()
-    for position, dtype in enumerate(shown.dtypes):
-        if not pd.api.types.is_numeric_dtype(dtype):
-            # Many rows have few names.
-            shown.isetitem(position, _safe(shown.iloc[:, position]).array)
-    return shown
 
 
 def _safe(column: pd.Series[Any]) -> pd.Series[Any]:
