@@ -2,6 +2,7 @@
 
     python benchmarks/throughput/run.py                        16 runs, 2 at a time, 3 repeats: a table, a JSON object
     python benchmarks/throughput/run.py --runs 4 --repeats 1   a short look
+    python benchmarks/throughput/run.py --steps 600            trainings that take longer than their imports
     python benchmarks/throughput/run.py --forks 1000           as many runs forked by Deviate instead: does one hang?
 
 The training is a small network of torch on the CPU, with one thread. In each repeat every way makes all runs once, in
@@ -29,26 +30,29 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 TRAIN = """\
+import sys
+
 import torch
 
 
-def train(epochs):
+def train(epochs, steps):
     torch.manual_seed(0)
     inputs = torch.randn(256, 16)
     targets = (inputs.sum(1) > 0).long()
     net = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
     for epoch in range(epochs):
-        loss = torch.nn.functional.cross_entropy(net(inputs), targets)
-        net.zero_grad()
-        loss.backward()
-        with torch.no_grad():
-            for weights in net.parameters():
-                weights -= 0.5 * weights.grad
+        for step in range(steps):
+            loss = torch.nn.functional.cross_entropy(net(inputs), targets)
+            net.zero_grad()
+            loss.backward()
+            with torch.no_grad():
+                for weights in net.parameters():
+                    weights -= 0.5 * weights.grad
         print(f"epoch {epoch} loss {loss.item():.9f}", flush=True)
 
 
 if __name__ == "__main__":
-    train(30)
+    train(30, int(sys.argv[1]))
 """
 
 #: What each forked run computes: with several threads, which it would wait for without end if its parent had any.
@@ -91,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     result = {
         "runs": options.runs,
         "jobs": options.jobs,
+        "steps": options.steps,
         "cores": len(os.sched_getaffinity(0)),
         "load_before": load,
         "load_after": os.getloadavg()[0],
@@ -107,6 +112,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=16)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=1, help="training steps in each of 30 epochs: the longer runs are")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--forks", type=int, default=0, help="fork as many runs, and nothing else")
@@ -119,10 +125,11 @@ def one_round(project: Path, options: argparse.Namespace, rng: random.Random) ->
     name = f"{rng.getrandbits(32):08x}"
     words = [sys.executable, "-m", "deviate", "run", "-n", number, "-j", str(options.jobs), "--even-so"]
     words += ["--vary", "control"]
-    train = ["--", sys.executable, "train.py"]
+    steps = str(options.steps)
+    train = ["--", sys.executable, "train.py", steps]
     ways = {
-        "loop": ["sh", "-c", f"for i in $(seq {number}); do {python} train.py > /dev/null; done"],
-        "xargs": ["sh", "-c", f"seq {number} | xargs -P {options.jobs} -I _ {python} train.py > /dev/null"],
+        "loop": ["sh", "-c", f"for i in $(seq {number}); do {python} train.py {steps} > /dev/null; done"],
+        "xargs": ["sh", "-c", f"seq {number} | xargs -P {options.jobs} -I _ {python} train.py {steps} > /dev/null"],
         "deviate": [*words, "--name", f"cold-{name}", *train],
         "warm": [*words, "--warm", "--name", f"warm-{name}", *train],
     }
