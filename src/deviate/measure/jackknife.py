@@ -94,7 +94,7 @@ def shares_estimate(counts: Integers | Floats, examples: int, level: float = DEF
 
 
 def skewed_estimate(matrix: Floats, level: float = DEFAULT_LEVEL) -> Estimate:
-    """Give the mean over all pairs of a share that is not of examples that differ, by Hall's cubic alone."""
+    """Give the mean over all pairs of numbers in [0, 1] with `share_interval`, all degrees of freedom left."""
     if len(matrix) < 2:
         return without_value(NEEDS_TWO, level)
     value, left_out = pair_mean(matrix)
@@ -186,8 +186,8 @@ def jackknife_interval(
 
     Notes
     -----
-    For means over pairs (U-statistics) the variance is too large rather than too small with few runs [2]_.
-    ``benchmarks/statistics/predictions.py`` measures how often the interval covers.
+    For means over pairs (U-statistics) the variance is too large rather than too small with few runs [2]_;
+    `corrected_interval` mends that. ``benchmarks/statistics/predictions.py`` measures how often the interval covers.
 
     References
     ----------
@@ -261,8 +261,9 @@ def share_interval(
 
     `jackknife_interval` with two corrections. Churn is a variance, that of the labels, and as skewed as one where runs
     differ as wholes: the t statistic is transformed by Hall's cubic [1]_, with the skewness of the values left out. And
-    the variance is less well known then: the degrees of freedom are halved. The squared coefficient of variation of the
-    jackknife variance is ``2 / freedom`` [2]_, and was that of 0.35 to 0.75 ``(R - 1)`` in simulation.
+    the variance is less well known then: the degrees of freedom are fewer. The squared coefficient of variation of the
+    jackknife variance is ``2 / freedom`` [2]_, and was that of 0.35 to 0.75 ``(R - 1)`` in simulation; half of them, or
+    0.7 where half made the interval too wide, cover best.
 
     Parameters
     ----------
