@@ -21,7 +21,7 @@ from groups import CHUNK, DRAWN, ROUNDING, STATE
 from scipy import optimize, special, stats
 from simulation import percent, run, table
 
-from deviate.contrast.few_examples import is_permuted, share_noninferiority
+from deviate.contrast.few_examples import FEW_ERRORS, is_permuted, share_noninferiority
 from deviate.contrast.noninferiority import noninferiority
 
 ALPHA = 0.05
@@ -67,10 +67,10 @@ def wrong(
     shares: dict[str, list[float]] = {"As Deviate tests": [], "Welch's test alone": []}
     for drop in (0.0, DROP):
         right, allowed = ERRORS[errors](rng, accuracy, drop, examples, runs, (repeats, GROUPS))
-        a, limit = right[..., : runs[0]] / examples, right[..., runs[0] :] / examples - allowed
-        check(a[:CHECKED], limit[:CHECKED], examples)
-        for test, floor in (("As Deviate tests", 1 / examples), ("Welch's test alone", 0.0)):
-            not_worse, worse = claimed(a, limit, floor, rng)
+        a, b = right[..., : runs[0]] / examples, right[..., runs[0] :] / examples
+        check(a[:CHECKED], b[:CHECKED], np.broadcast_to(allowed, (*b.shape[:2], 1))[:CHECKED], examples)
+        for test, cautious in (("As Deviate tests", examples), ("Welch's test alone", None)):
+            not_worse, worse = claimed(a, b, allowed, cautious, rng)
             shares[test].append(float(worse.any(axis=1).mean()))
             if drop:
                 shares[test].append(float(not_worse.mean()))
@@ -99,15 +99,33 @@ def on_few(
 
 
 def by_run(
-    rng: np.random.Generator, accuracy: float, drop: float, examples: int, runs: tuple[int, int], shape: tuple[int, int]
+    rng: np.random.Generator,
+    accuracy: float,
+    drop: float,
+    examples: int,
+    runs: tuple[int, int],
+    shape: tuple[int, int],
+    sd: float = STATE,
 ) -> tuple[Any, Any]:
-    """Have runs differ as wholes, on all groups alike."""
-    state = STATE * rng.standard_normal((shape[0], 1, sum(runs)))
-    logits = by_side(logit_of(accuracy - drop), logit_of(accuracy), runs)
+    """Have runs differ as wholes, on all groups alike; `sd` is that of their logits."""
+    state = sd * rng.standard_normal((shape[0], 1, sum(runs)))
+    logits = by_side(logit_of(accuracy - drop, sd), logit_of(accuracy, sd), runs)
     return rng.binomial(examples, special.expit(logits + state), (*shape, sum(runs))), drop
 
 
-ERRORS = {"independent": independent, "on few examples": on_few, "runs differ": by_run}
+def by_run_more(
+    rng: np.random.Generator, accuracy: float, drop: float, examples: int, runs: tuple[int, int], shape: tuple[int, int]
+) -> tuple[Any, Any]:
+    """Have runs differ twice as much."""
+    return by_run(rng, accuracy, drop, examples, runs, shape, 2 * STATE)
+
+
+ERRORS = {
+    "independent": independent,
+    "on few examples": on_few,
+    "runs differ": by_run,
+    "runs differ twice as much": by_run_more,
+}
 
 
 def by_side(a: float, b: float, runs: tuple[int, int]) -> Any:
@@ -115,32 +133,58 @@ def by_side(a: float, b: float, runs: tuple[int, int]) -> Any:
     return np.repeat([a, b], runs)
 
 
-def logit_of(accuracy: float) -> float:
+def logit_of(accuracy: float, sd: float) -> float:
     """Return the logit about which runs scatter that have this accuracy on average."""
-    return float(optimize.brentq(lambda logit: WEIGHTS @ special.expit(logit + STATE * NODES) - accuracy, -9, 12))
+    return float(optimize.brentq(lambda logit: WEIGHTS @ special.expit(logit + sd * NODES) - accuracy, -9, 12))
 
 
-def claimed(a: Any, limit: Any, floor: float, rng: np.random.Generator) -> tuple[Any, Any]:
+def claimed(a: Any, b: Any, allowed: Any, examples: int | None, rng: np.random.Generator) -> tuple[Any, Any]:
     """Tell which groups are called not worse and, adjusted over the groups of a check, worse."""
-    not_worse_p, worse_p = welch(a, limit, floor)
+    limit = b - allowed
+    not_worse_p, worse_p = p_values(a, b, allowed, examples)
     not_worse = not_worse_p <= ALPHA
     # The first step of Holm's procedure decides whether any group is called worse.
     levels = ALPHA / np.maximum(np.sum(~np.isnan(worse_p), axis=1, keepdims=True), 1)
     worse = worse_p <= levels
-    if floor and is_permuted(a.shape[2], limit.shape[2]):
+    if examples and is_permuted(a.shape[2], limit.shape[2]):
         both = np.concatenate([a, limit], axis=2)
         not_worse[not_worse] = permuted(both[not_worse], a.shape[2], rng) <= ALPHA
         worse[worse] = permuted(-both[worse], a.shape[2], rng) <= np.broadcast_to(levels, worse.shape)[worse]
     return not_worse, worse
 
 
-def welch(a: Any, limit: Any, floor: float) -> tuple[Any, Any]:
+def p_values(a: Any, b: Any, allowed: Any, examples: int | None) -> tuple[Any, Any]:
+    """Give p of being not worse and of being worse, without permutations; with Deviate's cautions where `examples`."""
+    limit = b - allowed
+    not_worse, worse = welch(a, limit, 1 / examples if examples else 0.0)
+    if not examples:
+        return not_worse, worse
+    spread = spread_at_the_limit(limit, examples, b.mean(axis=-1))
+    cautious = welch(a, limit, 1 / examples, spread)[0]
+    trials, rate = a.shape[-1] * examples, np.clip(1 - limit.mean(axis=-1), 0, 1)
+    few = stats.binom.cdf(np.rint((1 - a).sum(axis=-1) * examples), trials, rate)
+    few[trials * np.minimum(rate, 1 - rate) >= FEW_ERRORS] = 0
+    return np.maximum(cautious, few), worse
+
+
+def spread_at_the_limit(limit: Any, examples: int, baseline: Any) -> Any:
+    """Return the least variance of A: that of B where logits have moved to the limit."""
+    room = 0.5 / (limit.shape[-1] * examples)
+    rate, at = np.clip(baseline, room, 1 - room), np.clip(limit.mean(axis=-1), room, 1 - room)
+    by_chance = rate * (1 - rate) / examples
+    as_wholes = limit.var(axis=-1, ddof=1) - by_chance
+    wider = np.maximum(at * (1 - at) / (rate * (1 - rate)), 1) ** 2
+    return np.where(as_wholes > 0, by_chance + as_wholes * wider, 0.0)
+
+
+def welch(a: Any, limit: Any, floor: float, at_least: Any = 0.0) -> tuple[Any, Any]:
     """Give p against a difference of at most zero, and of at least zero; NaN where no run differs on either side."""
     sizes = a.shape[-1], limit.shape[-1]
     variances = [side.var(axis=-1, ddof=1) for side in (a, limit)]
     untold = np.maximum(*(np.ptp(side, axis=-1) for side in (a, limit))) < ROUNDING
     errors = [
-        np.maximum(variance, floor**2 * n / (n + 1) ** 2) / n for variance, n in zip(variances, sizes, strict=True)
+        np.maximum(np.maximum(variance, floor**2 * n / (n + 1) ** 2), least) / n
+        for variance, n, least in zip(variances, sizes, (at_least, 0.0), strict=True)
     ]
     freedom = sum(errors) ** 2 / sum(error**2 / (n - 1) for error, n in zip(errors, sizes, strict=True))
     t = np.where(untold, np.nan, (a.mean(axis=-1) - limit.mean(axis=-1)) / np.sqrt(sum(errors)))
@@ -159,18 +203,19 @@ def permuted(values: Any, first: int, rng: np.random.Generator) -> Any:
     return np.concatenate(ps)
 
 
-def check(a: Any, limit: Any, examples: int) -> None:
-    """End the program where the library says something else of Welch's test; it draws other permutations."""
-    for floor in (0.0, 1 / examples):
-        ps = np.stack(welch(a, limit, floor), axis=-1).reshape(-1, 2)
-        for p, first, second in zip(ps, *(side.reshape(-1, side.shape[-1]) for side in (a, limit)), strict=True):
-            test = noninferiority(first, second, "higher", ALPHA)
-            if floor and not np.isnan(p[0]):
-                rng = np.random.default_rng(0)
-                test = share_noninferiority(first, second, ALPHA, examples=examples, rng=rng)
+def check(a: Any, b: Any, allowed: Any, examples: int) -> None:
+    """End the program where the library says something else of these tests; it draws other permutations."""
+    sides = [side.reshape(-1, side.shape[-1]) for side in (a, b, allowed)]
+    for cautious in (None, examples):
+        ps = np.stack(p_values(a, b, allowed, cautious), axis=-1).reshape(-1, 2)
+        for p, first, second, drop in zip(ps, *sides, strict=True):
+            test = noninferiority(first, second - drop, "higher", ALPHA)
+            if cautious and not np.isnan(p[1]):
+                rng, baseline = np.random.default_rng(0), float(second.mean())
+                test = share_noninferiority(first, second - drop, ALPHA, examples=examples, baseline=baseline, rng=rng)
             library = [np.nan if each is None else each for each in (test.p_not_worse, test.p_worse)]
-            if floor and is_permuted(len(first), len(second)):
-                assert np.isnan(p[0]) or (np.array(library) >= p - ROUNDING).all()
+            if cautious and is_permuted(len(first), len(second)):
+                assert np.isnan(p[1]) or (np.array(library) >= p - ROUNDING).all()
             else:
                 assert np.allclose(library, p, rtol=1e-6, equal_nan=True), (library, p)
 

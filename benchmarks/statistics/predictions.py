@@ -4,10 +4,13 @@ Prints tables on standard error and one JSON object on standard output::
 
     python benchmarks/statistics/predictions.py > predictions.json
 
-Run r has a state u_r ~ N(0, 1). It is right on example i with probability ``1 / (1 + exp(-(d_i + s_i * u_r)))``, the
-examples independent given the state, and otherwise gives one of three wrong labels. The true churn follows by
-quadrature over u; true numbers of other measures over pairs are the means over 1,000 further runs. 2,000 repeats tell
-95 % to ±1 point.
+Run r has a state u_r, in most regimes N(0, 1). It is right on example i with probability
+``1 / (1 + exp(-(d_i + s_i * u_r)))``, the examples independent given the state, and otherwise gives one of three wrong
+labels. The true churn follows by quadrature over u, or from 20,000 states; true numbers of other measures over pairs
+are the means over 20,000 further runs. 2,000 repeats tell 95 % to ±1 point.
+
+The parts ``further`` and ``further-between`` have other regimes and numbers of runs: methods were chosen before on the
+regimes of the other parts.
 """
 
 from __future__ import annotations
@@ -32,12 +35,28 @@ from deviate.measure.jackknife import Estimate, jackknife_interval
 
 RUNS = (3, 5, 10, 20)
 
-#: Runs whose pairs stand for all runs, where no formula gives the true number.
-MANY = 1000
+FURTHER_RUNS = (4, 7, 15)
+
+#: Runs of A and of B.
+FURTHER_SIZES = ((4, 12), (7, 7), (15, 6), (15, 15))
+
+#: Runs, or states, that stand for all, where no formula gives the true number; drawn so many at a time.
+MANY, CHUNK = 20_000, 1000
 
 #: Nodes of the quadrature over the state of a run.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+#: How states of runs are drawn, by name; of a shape.
+STATES: dict[str, Callable[[np.random.Generator, tuple[int, int]], Any]] = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "two clusters": lambda rng, shape: rng.choice([-1.0, 1.0], shape),
+    "three clusters": lambda rng, shape: rng.choice([-1.2, 0.0, 1.2], shape),
+    "a fifth unlike": lambda rng, shape: np.where(rng.random(shape) < 0.2, -2.0, 0.5),
+    "heavy tails": lambda rng, shape: np.clip(rng.standard_t(3, shape), -30, 30) / math.sqrt(3),
+    "skewed": lambda rng, shape: 1 - rng.exponential(1, shape),
+}
 
 
 @dataclass(frozen=True)
@@ -52,12 +71,19 @@ class Regime:
     load: float
     #: Half of the examples follow the state in the other direction.
     mixed: bool = False
+    #: Each example follows the state by a factor of its own, drawn from N(0, 1).
+    own: bool = False
+    state: str = "normal"
+    #: Numbers that a state has.
+    factors: int = 1
 
     def test_set(self, rng: np.random.Generator) -> TestSet:
         """Draw the examples."""
         hard = self.hardness[0] + self.hardness[1] * rng.standard_normal(self.examples)
-        load = self.load * (rng.choice([-1.0, 1.0], self.examples) if self.mixed else np.ones(self.examples))
-        return TestSet(hard, load, rng.dirichlet([0.5] * 3, self.examples))
+        shape = (self.factors, self.examples)
+        signs = rng.choice([-1.0, 1.0], shape) if self.mixed else np.ones(shape)
+        own = rng.standard_normal(shape) / math.sqrt(self.factors) if self.own else 1.0
+        return TestSet(hard, self.load * signs * own, rng.dirichlet([0.5] * 3, self.examples), self.state)
 
     def distribution_variance(self) -> float:
         """Return the variance over states of the accuracy on a test set without end."""
@@ -75,6 +101,8 @@ class TestSet:
     load: Any
     #: Probabilities of the three wrong labels of each example.
     wrong: Any
+    #: Name of the distribution of states.
+    state: str
 
     def labels(self, rng: np.random.Generator, runs: int) -> Any:
         """Draw the labels of runs, shape ``(runs, examples)``; 0 is right."""
@@ -85,17 +113,45 @@ class TestSet:
 
     def correct(self, rng: np.random.Generator, runs: int) -> Any:
         """Draw where runs are right."""
-        states = rng.standard_normal((runs, 1))
-        return rng.random((runs, self.hard.size)) < right(self.hard + self.load * states)
+        states = STATES[self.state](rng, (runs, len(self.load)))
+        return rng.random((runs, self.hard.size)) < right(self.hard + states @ self.load)
 
     def shares(self) -> Any:
         """Return the probability of each label, shape ``(examples, 4)``."""
-        mean = right(self.hard[:, None] + self.load[:, None] * NODES) @ WEIGHTS
+        if self.state == "normal" and len(self.load) == 1:
+            mean = right(self.hard[:, None] + self.load.T * NODES) @ WEIGHTS
+        else:
+            # The same states for two recipes, so that one recipe differs from itself by 0.
+            states = STATES[self.state](np.random.default_rng(1), (MANY, len(self.load)))
+            parts = np.array_split(states, MANY // CHUNK)
+            mean = sum(right(self.hard + part @ self.load).sum(axis=0) for part in parts) / MANY
         return np.column_stack([mean, (1 - mean)[:, None] * self.wrong])
 
     def changed(self, rng: np.random.Generator, size: float) -> TestSet:
         """Return the same examples for another recipe, to which some are harder and others easier."""
-        return TestSet(self.hard + size * rng.standard_normal(self.hard.size), self.load, self.wrong)
+        return TestSet(self.hard + size * rng.standard_normal(self.hard.size), self.load, self.wrong, self.state)
+
+    def truths(self, rng: np.random.Generator) -> dict[str, float]:
+        """Return the numbers over pairs of all runs."""
+        churn_of_all = float(np.mean(1 - (self.shares() ** 2).sum(axis=1)))
+        n, total, defined, accuracies = self.hard.size, np.zeros(self.hard.size), 0, []
+        for _ in range(MANY // CHUNK):
+            correct = self.correct(rng, CHUNK)
+            means = correct.mean(axis=1)
+            accuracies.append(means)
+            varied = (means > 0) & (means < 1)
+            scaled = (correct - means[:, None])[varied] / np.sqrt(n * means * (1 - means))[varied, None]
+            total += scaled.sum(axis=0)
+            defined += int(varied.sum())
+        ordered = np.sort(np.concatenate(accuracies))
+        # Gini's mean difference, from the order statistics.
+        forced = float(2 * (2 * np.arange(1, MANY + 1) - MANY - 1) @ ordered / (MANY * (MANY - 1)))
+        return {
+            "churn": churn_of_all,
+            "forced by the accuracies": forced,
+            "beyond the accuracies": churn_of_all - forced,
+            "correlation": float((total @ total - defined) / (defined * (defined - 1))),
+        }
 
 
 def right(logits: Any) -> Any:
@@ -117,6 +173,29 @@ CHURN = (
 
 #: Regimes of churn between two sets of runs: an ordinary one, and the extreme ones.
 BETWEEN = (CHURN[2], *CHURN[6:])
+
+#: Regimes on which no method was chosen.
+FURTHER = (
+    Regime("two clusters of runs", 500, (2, 2), 0.7, state="two clusters"),
+    Regime("a fifth of the runs unlike", 500, (2, 2), 0.6, state="a fifth unlike"),
+    Regime("2,000 examples, 99.9 %", 2000, (9, 2.2), 0.3),
+    Regime("50 examples, hard", 50, (0.5, 1.5), 0.3),
+    Regime("skewed states", 700, (2.5, 2), 0.5, state="skewed"),
+    Regime("opposite ways, 1,500 examples", 1500, (1, 2), 1.0, mixed=True),
+    Regime("runs differ much, 400 examples", 400, (2.5, 1.5), 1.0),
+    Regime("opposite ways, 150 examples", 150, (2, 3), 0.8, mixed=True),
+    Regime("2,500 examples, 93 %", 2500, (4, 2), 0.15),
+    Regime("heavy tails", 600, (1, 1.5), 0.6, state="heavy tails"),
+    Regime("5 factors, 80 examples", 80, (1.5, 2), 1.0, own=True, factors=5),
+    Regime("each example its own way", 1000, (3, 2), 2.0, own=True),
+    Regime("three clusters, mild", 500, (2, 2), 0.3, state="three clusters"),
+    Regime("350 examples, 97 %, skewed", 350, (7, 3), 0.5, state="skewed"),
+    Regime("5,000 examples, nearly alike", 5000, (2, 4), 0.05),
+    Regime("independent errors, 120 hard examples", 120, (0, 1), 0),
+)
+
+#: And of churn between two sets of runs.
+FURTHER_BETWEEN = (FURTHER[0], *FURTHER[4:8], FURTHER[9], FURTHER[11], FURTHER[13], FURTHER[15])
 
 #: Regimes of the distribution-wise variance; the first is exactly zero.
 VARIANCE = (
@@ -148,7 +227,14 @@ def main() -> None:
 
 def within(rng: np.random.Generator, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Simulate one set of runs."""
-    rows = [row for regime in CHURN for row in pairs_within(rng, regime, options.repeats)]
+    rows = [row for regime in CHURN for row in pairs_within(rng, regime, RUNS, options.repeats)]
+    coverage_table("one set of runs", rows)
+    return rows
+
+
+def further(rng: np.random.Generator, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Simulate one set of runs in further regimes."""
+    rows = [row for regime in FURTHER for row in pairs_within(rng, regime, FURTHER_RUNS, options.repeats)]
     coverage_table("one set of runs", rows)
     return rows
 
@@ -156,7 +242,16 @@ def within(rng: np.random.Generator, options: argparse.Namespace) -> list[dict[s
 def between(rng: np.random.Generator, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Simulate two sets of runs."""
     cases = [(regime, change) for regime in BETWEEN for change in (0.0, 0.5, 2.0)]
-    rows = [row for case in cases for row in pairs_between(rng, *case, options.repeats)]
+    sizes = tuple((runs, runs) for runs in RUNS)
+    rows = [row for case in cases for row in pairs_between(rng, *case, sizes, options.repeats)]
+    coverage_table("two sets of runs", rows)
+    return rows
+
+
+def further_between(rng: np.random.Generator, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Simulate two sets of runs in further regimes."""
+    cases = [(regime, change) for regime in FURTHER_BETWEEN for change in (0.0, 1.0)]
+    rows = [row for case in cases for row in pairs_between(rng, *case, FURTHER_SIZES, options.repeats)]
     coverage_table("two sets of runs", rows)
     return rows
 
@@ -168,31 +263,44 @@ def variance(rng: np.random.Generator, options: argparse.Namespace) -> list[dict
     return rows
 
 
-PARTED = {"within": within, "between": between, "variance": variance}
+PARTED = {
+    "within": within,
+    "between": between,
+    "variance": variance,
+    "further": further,
+    "further-between": further_between,
+}
 PARTS = tuple(PARTED)
 
 
-def pairs_within(rng: np.random.Generator, regime: Regime, repeats: int) -> Iterator[dict[str, Any]]:
+def pairs_within(
+    rng: np.random.Generator, regime: Regime, runs: tuple[int, ...], repeats: int
+) -> Iterator[dict[str, Any]]:
     """Yield the coverage of each measure over pairs of one set of runs."""
     test_set = regime.test_set(rng)
-    truths = {name: estimate.value for name, estimate in of_runs(test_set.labels(rng, MANY)).items()}
-    truths["churn"] = float(np.mean(1 - (test_set.shares() ** 2).sum(axis=1)))
-    name = f"{regime.name} ({100 * math.sqrt(regime.distribution_variance()):.1f} points)"
-    yield from coverages(name, truths, lambda n: of_runs(test_set.labels(rng, n)), repeats)
+    truths = test_set.truths(rng)
+    name = regime.name
+    if regime in CHURN:
+        name += f" ({100 * math.sqrt(regime.distribution_variance()):.1f} points)"
+    yield from coverages(name, truths, lambda n: of_runs(test_set.labels(rng, n)), runs, repeats)
 
 
 def of_runs(labels: Any) -> dict[str, Estimate]:
     """Measure runs whose right label is 0."""
     targets = np.zeros(labels.shape[1], int)
+    parts = excess_churn(labels, targets)
     return {
         "churn": churn(labels).mean,
-        "beyond the accuracies": excess_churn(labels, targets).beyond,
+        "forced by the accuracies": parts.forced,
+        "beyond the accuracies": parts.beyond,
         "correlation": correctness_correlation(labels, targets).mean,
     }
 
 
-def pairs_between(rng: np.random.Generator, regime: Regime, change: float, repeats: int) -> Iterator[dict[str, Any]]:
-    """Yield the coverage of each measure between two sets of as many runs."""
+def pairs_between(
+    rng: np.random.Generator, regime: Regime, change: float, sizes: tuple[tuple[int, int], ...], repeats: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the coverage of each measure between two sets of runs."""
     test_set = regime.test_set(rng)
     other = test_set.changed(rng, change)
     a, b = test_set.shares(), other.shares()
@@ -202,18 +310,22 @@ def pairs_between(rng: np.random.Generator, regime: Regime, change: float, repea
         "excess": float(np.mean(((a - b) ** 2).sum(axis=1))) / 2,
     }
 
-    def measured(runs: int) -> dict[str, Estimate]:
-        measured_pairs = churn_between(test_set.labels(rng, runs), other.labels(rng, runs))
+    def measured(runs: tuple[int, int]) -> dict[str, Estimate]:
+        measured_pairs = churn_between(test_set.labels(rng, runs[0]), other.labels(rng, runs[1]))
         return {"between": measured_pairs.between, "over A": measured_pairs.over_a, "excess": measured_pairs.excess}
 
-    yield from coverages(f"{regime.name}, excess {100 * truths['excess']:.2f} %", truths, measured, repeats)
+    yield from coverages(f"{regime.name}, excess {100 * truths['excess']:.2f} %", truths, measured, sizes, repeats)
 
 
 def coverages(
-    regime: str, truths: dict[str, float], measured: Callable[[int], dict[str, Estimate]], repeats: int
+    regime: str,
+    truths: dict[str, float],
+    measured: Callable[[Any], dict[str, Estimate]],
+    sizes: tuple[Any, ...],
+    repeats: int,
 ) -> Iterator[dict[str, Any]]:
     """Yield for each number of runs and measure how often its interval covers."""
-    for runs in RUNS:
+    for runs in sizes:
         drawn = [measured(runs) for _ in range(repeats)]
         for name, truth in truths.items():
             yield {
@@ -277,12 +389,20 @@ def by_jackknife(correct: Any) -> Interval:
 
 def coverage_table(title: str, rows: list[dict[str, Any]]) -> None:
     """Print a line for each regime, with the SD of the accuracy on a test set without end, and measure."""
-    print(f"\n| {title}: regime | measure | truth (%) | {' | '.join(map(str, RUNS))} |", file=sys.stderr)
-    print(f"|---|---|---:|{'---:|' * len(RUNS)}", file=sys.stderr)
+    sizes = list(dict.fromkeys(row["runs"] for row in rows))
+    print(f"\n| {title}: regime | measure | truth (%) | {' | '.join(map(written, sizes))} |", file=sys.stderr)
+    print(f"|---|---|---:|{'---:|' * len(sizes)}", file=sys.stderr)
     for key in dict.fromkeys((row["regime"], row["measure"]) for row in rows):
         alike = [row for row in rows if (row["regime"], row["measure"]) == key]
         cells = " | ".join(percent(row) for row in alike)
         print(f"| {key[0]} | {key[1]} | {100 * alike[0]['truth']:.2f} | {cells} |", file=sys.stderr)
+
+
+def written(runs: int | tuple[int, int]) -> str:
+    """Write a number of runs, or those of A and of B where they differ."""
+    if isinstance(runs, int):
+        return str(runs)
+    return f"{runs[0]} and {runs[1]}" if runs[0] != runs[1] else str(runs[0])
 
 
 def percent(row: dict[str, Any]) -> str:

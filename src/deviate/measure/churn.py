@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from deviate.measure.intervals import DEFAULT_LEVEL
-from deviate.measure.jackknife import Estimate, pair_estimate, share_estimate, shares_estimate
+from deviate.measure.jackknife import Estimate, bent_estimate, share_estimate, shares_estimate, skewed_estimate
 from deviate.measure.predictions import Booleans, Integers, checked_targets, coded, correctness
 
 
@@ -150,6 +150,9 @@ def excess_churn(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_L
     other is wrong, and no label is both. The rest is what Milani Fard et al. (2016) call unnecessary churn. That bound
     follows from the definitions; that it is taken from each pair before the mean is our choice.
 
+    Intervals are those of `deviate.measure.jackknife.share_interval`: of `forced` without fewer degrees of freedom, of
+    `beyond` with the second-order part, which counts where runs form clusters.
+
     Examples
     --------
     >>> parts = excess_churn([[0, 1, 1, 2], [0, 0, 2, 1]], [0, 1, 1, 0])
@@ -162,8 +165,8 @@ def excess_churn(labels: ArrayLike, targets: ArrayLike, level: float = DEFAULT_L
     forced = np.abs(accuracies[:, None] - accuracies)
     different, one_right, examples = differing(codes), differing(right), codes.shape[1]
     return ExcessChurn(
-        forced=pair_estimate(forced, level),
-        beyond=pair_estimate(different / examples - forced, level),
+        forced=skewed_estimate(forced, level),
+        beyond=bent_estimate(different / examples - forced, examples, level),
         one_right=shares_estimate(one_right, examples, level),
         both_wrong=shares_estimate(different - one_right, examples, level),
     )

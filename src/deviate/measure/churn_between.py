@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from deviate.measure.churn import differing
 from deviate.measure.intervals import DEFAULT_LEVEL
 from deviate.measure.jackknife import (
-    SIGNED,
+    METHOD_FEWER,
     Estimate,
-    jackknife_interval,
-    pair_estimate,
+    corrected_estimate,
+    corrected_interval,
     pair_mean,
     share_interval,
     shares_estimate,
@@ -24,6 +24,7 @@ from deviate.measure.jackknife import (
 )
 from deviate.measure.predictions import checked_labels, coded
 from deviate.measure.sample import Floats
+from deviate.measure.second_order import between_groups, combined, within_group
 
 NEEDS_TWO_OF_BOTH = "an interval needs two runs or more in A and in B"
 
@@ -55,8 +56,8 @@ def churn_between(
     """Measure the churn between two sets of runs on the same examples.
 
     Intervals are by jackknife over the runs of both: of the shares that of `deviate.measure.jackknife.share_interval`,
-    of the two differences that of `jackknife_interval`, for which a set whose churn within is subtracted needs three
-    runs.
+    of the two differences that of `corrected_interval`, for which a set whose churn within is subtracted needs three
+    runs. The interval of `excess` is too wide where A and B are alike: it covers 99 % then, at a level of 95 %.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def churn_between(
         across = (cross + cross.T) / 2
         np.fill_diagonal(across, 0.0)
         between = shares_estimate(across * examples, examples, level)
-        over_a, excess = (pair_estimate(across - mean, level, SIGNED) for mean in (inside_a, (inside_a + inside_b) / 2))
+        over_a, excess = (corrected_estimate(across - mean, level) for mean in (inside_a, (inside_a + inside_b) / 2))
     else:
         between = _between(cross, examples, level)
         over_a = _less(cross, [(inside_a, 1.0), (inside_b, 0.0)], level)
@@ -130,8 +131,14 @@ def _between(cross: Floats, examples: int, level: float) -> Estimate:
     value = float(cross.mean())
     if 1 in cross.shape:
         return Estimate(value=value, interval=unknown(NEEDS_TWO_OF_BOTH, level))
-    by_chance = varies_by_chance(cross, examples)
-    return Estimate(value=value, interval=share_interval(value, *_left_out(cross), by_chance=by_chance, level=level))
+    interval = share_interval(
+        value,
+        *_left_out(cross),
+        by_chance=varies_by_chance(cross, examples),
+        as_wholes=METHOD_FEWER,
+        level=level,
+    )
+    return Estimate(value=value, interval=interval)
 
 
 def _less(cross: Floats, within: list[tuple[Floats, float]], level: float) -> Estimate:
@@ -146,4 +153,6 @@ def _less(cross: Floats, within: list[tuple[Floats, float]], level: float) -> Es
         left - weight * without if weight else left
         for left, (weight, _, without) in zip(_left_out(cross), parts, strict=True)
     ]
-    return Estimate(value=value, interval=jackknife_interval(value, *left_out, level=level, bounds=SIGNED))
+    within_sets = ((weight, within_group(inside)) for inside, weight in within)
+    second = combined(between_groups(cross), *within_sets)
+    return Estimate(value=value, interval=corrected_interval(value, *left_out, second=second, level=level))

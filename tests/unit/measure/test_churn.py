@@ -12,7 +12,8 @@ from made_predictions import LABELS
 from scipy import stats
 
 from deviate.measure.churn import churn, class_churn, excess_churn
-from deviate.measure.jackknife import jackknife_interval, pair_estimate, share_interval
+from deviate.measure.jackknife import METHOD_FEWER, jackknife_interval, pair_estimate, pair_mean, share_interval
+from deviate.measure.second_order import within_group
 
 TABLES = arrays.arrays(np.int64, st.tuples(st.integers(2, 7), st.integers(1, 15)), elements=st.integers(-2, 2))
 
@@ -200,3 +201,21 @@ def test_with_two_classes_both_wrong_is_the_same_label():
 def test_the_least_churn_of_two_accuracies_is_reached():
     parts = excess_churn([[0, 0, 0, 0], [0, 0, 1, 1]], [0, 0, 0, 0])
     assert (parts.forced.value, parts.beyond.value) == (0.5, 0)
+
+
+def test_what_the_accuracies_force_has_halls_interval_and_the_rest_that_of_pairs_too():
+    """Of three good and three bad runs, pairs differ beyond the accuracies by more than chance."""
+    rng = np.random.default_rng(0)
+    labels = (rng.random((6, 400)) < np.repeat([0.1, 0.5], 3)[:, None]).astype(int)
+    parts, accuracies = excess_churn(labels, np.zeros(400, int)), (labels == 0).mean(axis=1)
+    forced = np.abs(np.subtract.outer(accuracies, accuracies))
+    assert parts.forced.interval == share_interval(*pair_mean(forced), by_chance=True)
+    assert parts.forced.interval.low > jackknife_interval(*pair_mean(forced)).low
+    beyond = np.array([[share_different(a, b) for b in labels] for a in labels]) - forced
+    upper = beyond[np.triu_indices(6, 1)]
+    assert upper.var(ddof=1) > upper.mean() * (1 - upper.mean()) / 400
+    expected = share_interval(*pair_mean(beyond), by_chance=False, as_wholes=METHOD_FEWER, second=within_group(beyond))
+    assert parts.beyond.interval.method == METHOD_FEWER
+    assert (parts.beyond.interval.low, parts.beyond.interval.high) == pytest.approx((expected.low, expected.high))
+    plain = share_interval(*pair_mean(beyond), by_chance=False, as_wholes=METHOD_FEWER)
+    assert parts.beyond.interval.high != pytest.approx(plain.high, abs=1e-4)

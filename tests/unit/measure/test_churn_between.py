@@ -9,7 +9,8 @@ from made_predictions import LABELS
 
 from deviate.measure.churn import churn
 from deviate.measure.churn_between import churn_between
-from deviate.measure.jackknife import jackknife_interval, share_interval
+from deviate.measure.jackknife import METHOD_FEWER, corrected_interval, share_interval
+from deviate.measure.second_order import between_groups, combined, within_group
 
 SIDES = st.tuples(st.integers(2, 5), st.integers(2, 5), st.integers(1, 10)).flatmap(
     lambda shape: st.tuples(
@@ -74,9 +75,12 @@ def test_intervals_leave_out_runs_of_both(name):
     ]
     if name == "between":
         assert churn_between(LABELS, OTHERS).matrix.var(ddof=1) > whole.value * (1 - whole.value) / LABELS.shape[1]
-        expected = share_interval(whole.value, *lefts, by_chance=False)
+        expected = share_interval(whole.value, *lefts, by_chance=False, as_wholes=METHOD_FEWER)
     else:
-        expected = jackknife_interval(whole.value, *lefts)
+        weights = {"over_a": (1.0, 0.0), "excess": (0.5, 0.5)}[name]
+        within = [within_group(churn(labels).matrix) for labels in (LABELS, OTHERS)]
+        second = combined(between_groups(churn_between(LABELS, OTHERS).matrix), *zip(weights, within, strict=True))
+        expected = corrected_interval(whole.value, *lefts, second=second)
     assert (whole.interval.low, whole.interval.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 

@@ -49,3 +49,20 @@ def test_a_run_that_is_always_right_has_no_correlation():
 def test_one_run_has_no_pair():
     measured = correctness_correlation([[0, 1]], [0, 0])
     assert (measured.mean.value, measured.mean.reason, measured.undefined) == (None, "a pair needs two runs", 0)
+
+
+def test_where_no_two_runs_are_wrong_together_there_is_no_interval():
+    """Four runs with two errors each on 30 examples: phi is -1/14 for each pair that errs apart."""
+    errors = np.zeros((4, 30), int)
+    for run in range(4):
+        errors[run, 2 * run : 2 * run + 2 - run // 3] = 1
+    apart = correctness_correlation(errors, np.zeros(30, int)).mean
+    assert apart.value < 0
+    assert (
+        apart.interval.reason == "no example is wrong in two runs, so nothing shows how often runs are wrong together"
+    )
+    opposite = correctness_correlation(1 - errors, np.zeros(30, int)).mean
+    assert opposite.value == pytest.approx(apart.value)
+    assert opposite.interval.reason.startswith("no example is right in two runs")
+    errors[3, 0] = 1
+    assert correctness_correlation(errors, np.zeros(30, int)).mean.interval.known

@@ -55,7 +55,7 @@ def test_the_accuracy_on_each_group_is_tested_as_a_share_of_its_examples():
     for place, group in enumerate(gate.groups.groups):
         chosen = np.arange(120) // 60 == place
         a, b = accuracies(SAME, chosen), accuracies(BASE, chosen)
-        reference = share_noninferiority(a, b - 0.3, 0.05, examples=60, rng=np.random.default_rng(0))
+        reference = share_noninferiority(a, b - 0.3, 0.05, examples=60, baseline=b.mean(), rng=np.random.default_rng(0))
         assert group.examples == 60
         assert group.accuracy.mean_a == pytest.approx(a.mean(), abs=1e-12)
         assert group.accuracy.p_not_worse == pytest.approx(reference.p_not_worse, rel=1e-9)
@@ -81,6 +81,22 @@ def test_p_values_of_metrics_and_groups_are_one_family_of_holm():
     assert len(plain) == 3
     assert [metric.p_worse_adjusted for metric in gate.judged] == pytest.approx(multipletests(plain, method="holm")[1])
     assert "Holm-adjusted over 1 metric and 2 groups" in " ".join(gate_methods(gate))
+
+
+def test_a_group_on_which_no_runs_could_pass_is_named():
+    """Where 0.4 % of the answers may be wrong, 8 runs at the limit are often right on all of 60 examples."""
+    labels = np.tile(SAME.targets, (8, 1))
+    flawed = labels.copy()
+    flawed[0, 0] = (labels[0, 0] + 1) % 3
+    right, flawed = (made.predictions(8, examples=120, labels=each, seed=2) for each in (labels, flawed))
+    gate = checked(right, drop=0.004, base=flawed)
+    small = gate.groups.groups[0].accuracy
+    assert small.outcome == "inconclusive"
+    assert small.limit == pytest.approx(1 - 1 / 480 - 0.004)
+    assert small.limit**480 > 0.05
+    sentence = "Too few examples and runs for the limit, so that not even runs without an error would pass: half=first"
+    assert sentence in " ".join(json.loads(gate_json(gate))["groups"]["why"])
+    assert "Too few examples" not in " ".join(json.loads(gate_json(checked(SAME)))["groups"]["why"])
 
 
 def test_without_a_drop_only_a_shown_one_fails():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -135,7 +136,8 @@ def tested(question: Question, pairing: Pairing, alpha: float) -> Noninferiority
         return noninferiority(a.values, limit, direction, alpha, pairs=pairs)
     # Own draws for each group, so that leaving one out does not change the others.
     rng = np.random.default_rng(zlib.crc32(a.name.encode("utf-8", "replace")))
-    return share_noninferiority(a.values, limit, alpha, examples=examples, rng=rng, pairs=pairs)
+    baseline = float(np.mean(b.values)) if b.values else math.nan
+    return share_noninferiority(a.values, limit, alpha, examples=examples, baseline=baseline, rng=rng, pairs=pairs)
 
 
 def gate_metric(
