@@ -37,7 +37,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.cancel:
         connect(options.address)
-        cancel(options.cancel)
+        for name in cancel(options.cancel):
+            print(f"no task of {name} is there", file=sys.stderr)  # noqa: T201
         return
     # Whatever else is printed does not get between the answers.
     answers = os.fdopen(os.dup(1), "w")
@@ -123,13 +124,17 @@ def states() -> list[tuple[str, int, str, str]]:
     return found
 
 
-def cancel(submissions: Collection[str]) -> None:
-    """End the tasks of submissions; those that are gone have no task."""
+def cancel(submissions: Collection[str]) -> list[str]:
+    """End the tasks of submissions; return those that are gone, and have no task."""
     import ray
 
+    gone = []
     for name in submissions:
-        with contextlib.suppress(ValueError, ray.exceptions.RayActorError):
+        try:
             ray.get(ray.get_actor(PREFIX + name).cancel.remote(), timeout=PATIENCE)
+        except (ValueError, ray.exceptions.RayActorError):
+            gone.append(name)
+    return gone
 
 
 VERBS: Mapping[str, Callable[..., Any]] = {"check": list, "submit": submit, "states": states, "cancel": cancel}
