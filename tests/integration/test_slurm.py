@@ -147,6 +147,32 @@ def test_what_the_cluster_does_not_take_is_a_message(project, cluster, words, hi
     assert deviate(*here, *COMMAND).status == 0
 
 
+def test_cells_of_a_grid_are_handed_over_together(project, cluster, monkeypatch):
+    monkeypatch.setenv("PAUSE", "1")
+    file = f"""
+[[experiment]]
+name = "grid"
+command = "{sys.executable} train.py {{epochs}}"
+n = 2
+vary = ["algo"]
+[experiment.grid]
+epochs = [2, 3, 4]
+"""
+    (project / "deviate.toml").write_text(file)
+    done = deviate("run", "--executor", "slurm")
+    assert done.status == 0, done.err
+    lines = done.err.splitlines()
+    handed = [index for index, line in enumerate(lines) if "1 handed to slurm" in line]
+    completed = [index for index, line in enumerate(lines) if "✓" in line]
+    # The first run of each cell goes alone, the cells together.
+    assert len(completed) == 6
+    assert handed[2] < completed[1]
+    assert sorted(started(project)) == sorted(["algo-0", "algo-1"] * 3)
+    assert "epochs=4  ✓ algo-1" in done.err
+    again = deviate("run")
+    assert "Nothing was trained" in again.out
+
+
 def test_a_machine_without_slurm_is_told(project, monkeypatch):
     monkeypatch.setenv("PATH", os.path.dirname(sys.executable))
     done = deviate(*RUN, "-n", "1", *COMMAND)

@@ -51,9 +51,10 @@ class Ray:
 
     def __init__(self, wishes: RayEntry, width: int | None) -> None:
         self.address = wishes.address or "auto"
+        self.wishes = wishes
         self._cpus = wishes.cpus
         self._gpus, self._resources = read_resources(wishes.gres)
-        self._width = width
+        self.width = width
         self._link: subprocess.Popen[str] | None = None
 
     @property
@@ -94,7 +95,7 @@ class Ray:
             "cpus": self._cpus,
             "gpus": self._gpus,
             "resources": self._resources,
-            "width": self._width,
+            "width": self.width,
         }
 
     def states(self) -> Mapping[Place, JobState] | None:
