@@ -82,7 +82,7 @@ def replicate(
         return Order(
             experiment=experiment, overlay=overlay, step_overlays=step_overlays or {}, options=options,
             executor=elsewhere.name, address=elsewhere.address, threads=elsewhere.threads, git=source.git,
-            printed=printer is not None,
+            scratch=elsewhere.scratch, printed=printer is not None,
         )  # fmt: skip
 
     stage: LocalStage | RemoteStage | PrintStage

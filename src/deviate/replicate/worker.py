@@ -8,12 +8,19 @@ input ends: whoever started it is gone, or wants it gone.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import socket
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import MutableMapping
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from deviate.errors import DeviateError, RunElsewhere
 from deviate.experiment import Run
@@ -23,6 +30,7 @@ from deviate.replicate.interrupts import listening
 from deviate.replicate.jobs import Job, evaluating_job, training_job
 from deviate.replicate.lease import BEAT_EVERY, Lease, LeaseHeld, acquire, beating
 from deviate.replicate.orders import Order, ordered_source, read_job, read_order
+from deviate.replicate.scratch import Scratch, opened
 from deviate.replicate.work import Means, Worker, end_leftover
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 
@@ -81,12 +89,54 @@ def make_run(path: Path) -> str:
 
 
 def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str:
-    name = _job(os.environ)
-    source, steps = ordered_source(folder, order, dict(os.environ))
     executor = LocalExecutor(1, threads=order.threads)
     for each in (folder.run(job.run), *folder.run(job.run).steps()):
         if not each.is_done:
             end_leftover(each, executor)
+    ready = partial(_ready, folder, job=job, lease=lease, executor=executor, name=_job(os.environ))
+    scratch: Scratch | None = None
+    with ExitStack() as room, listening() as stop:
+        try:
+            # What was trained before is evaluated where it is.
+            if order.scratch and job.trains:
+                scratch = room.enter_context(opened(order.scratch, folder, job.run))
+            worker = ready(order, scratch)
+        except OSError as problem:
+            if not (order.scratch and job.trains):
+                raise
+            room.close()
+            scratch = None
+            worker = ready(_without_scratch(order, problem))
+        if stop.count:
+            lease.release()
+            return f"{job.run.folder} was not begun: {CANCELLED}"
+        deque(worker.next(), maxlen=0)
+        looked = time.monotonic()
+        while not worker.is_over:
+            deque(worker.look(stop), maxlen=0)
+            executor.wait(LOOK_EVERY)
+            if time.monotonic() - looked >= BEAT_EVERY:
+                looked = time.monotonic()
+                if scratch is not None:
+                    scratch.show(job.run)
+                if not lease.is_held():
+                    worker.kill()
+                    raise RunElsewhere(f"{job.run.folder} was taken over", hint="wait until that worker has ended")
+    return f"{job.run.folder}: {job.outcome.status if job.outcome else 'done'}"
+
+
+def _ready(
+    folder: ExperimentFolder,
+    order: Order,
+    scratch: Scratch | None = None,
+    *,
+    job: Job,
+    lease: Lease,
+    executor: LocalExecutor,
+    name: str,
+) -> Worker:
+    """Return the worker of a run that is made ready."""
+    source, steps = ordered_source(folder, order, dict(os.environ), scratch.mirror if scratch else None)
     means = Means(
         source=source,
         steps=steps,
@@ -95,24 +145,20 @@ def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str
         hears_within=HEARS_WITHIN,
         cancelled=CANCELLED,
         job=name,
+        scratch=scratch,
     )
     worker = Worker(means, job, 0, lease)
-    with listening() as stop:
-        worker.prepare()
-        if stop.count:
-            lease.release()
-            return f"{job.run.folder} was not begun: {CANCELLED}"
-        deque(worker.next(), maxlen=0)
-        looked = means.clock()
-        while not worker.is_over:
-            deque(worker.look(stop), maxlen=0)
-            executor.wait(LOOK_EVERY)
-            if means.clock() - looked >= BEAT_EVERY:
-                looked = means.clock()
-                if not lease.is_held():
-                    worker.kill()
-                    raise RunElsewhere(f"{job.run.folder} was taken over", hint="wait until that worker has ended")
-    return f"{job.run.folder}: {job.outcome.status if job.outcome else 'done'}"
+    worker.prepare()
+    return worker
+
+
+def _without_scratch(order: Order, problem: OSError) -> Order:
+    """Return the order of a run that is made in its own folder, because the disk of its machine does not take it."""
+    # Of a folder that could not be copied, the first file says why.
+    reason = problem.args[0][0][-1] if isinstance(problem, shutil.Error) else problem.strerror or problem
+    where = f"--scratch {order.scratch} was not used on {socket.gethostname()}: {reason}"
+    options = msgspec.structs.replace(order.options, warnings=(*order.options.warnings, where))
+    return msgspec.structs.replace(order, options=options, scratch="")
 
 
 def _job(environment: MutableMapping[str, str]) -> str:

@@ -45,6 +45,10 @@ class Printer(Protocol):
     def threads(self) -> int:
         """Threads that a run is given."""
 
+    @property
+    def scratch(self) -> str:
+        """Folder of each machine in which its runs are made; empty: in the experiment's."""
+
     def script(self, submission: Submission) -> str:
         """Return what a user submits by hand to have a worker for each run."""
 

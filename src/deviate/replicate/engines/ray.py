@@ -62,6 +62,11 @@ class Ray:
         """Threads that a run is given."""
         return self._cpus
 
+    @property
+    def scratch(self) -> str:
+        """Folder of each machine in which its runs are made; empty: in the experiment's."""
+        return self.wishes.scratch
+
     def check(self) -> None:
         """Refuse to work where Ray is not."""
         if importlib.util.find_spec("ray") is None:

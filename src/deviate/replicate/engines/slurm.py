@@ -81,6 +81,11 @@ class Slurm:
         """Threads that a run is given."""
         return self.wishes.cpus
 
+    @property
+    def scratch(self) -> str:
+        """Folder of each machine in which its runs are made; empty: in the experiment's."""
+        return self.wishes.scratch
+
     def check(self) -> None:
         """Refuse to work where Slurm is not."""
         for program in ("sbatch", "squeue", "scancel"):
