@@ -35,11 +35,15 @@ def test_one_experiment_is_the_same_wherever_it_is_made(project, monkeypatch, tm
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     run = ["run", "-n", "2", "--vary", "control", "--name"]
     with ExitStack() as stack:
+        (tmp_path / "disk").mkdir()
+        on_disk = ["--scratch", str(tmp_path / "disk")]
         ways = {"local": ["-j", "2"], "warm": ["-j", "2", "--warm"], "ray": ["--executor", "ray"]}
+        ways["ray-scratch"] = [*ways["ray"], *on_disk]
         if not one_node.lacking():
             slurm = stack.enter_context(one_node.Cluster(tmp_path / "node").running())
             monkeypatch.setenv("SLURM_CONF", slurm.environment["SLURM_CONF"])
             ways["slurm"] = ["--executor", "slurm"]
+            ways["slurm-scratch"] = [*ways["slurm"], *on_disk]
         for name, words in ways.items():
             assert deviate(*run, name, *words, *COMMAND).status == 0
     assert all(facts(name) == facts("local") for name in ways)

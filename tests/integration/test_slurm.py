@@ -54,6 +54,22 @@ def test_runs_on_a_cluster_are_those_of_this_machine(project, monkeypatch):
     assert not list((project / ".deviate" / "experiments" / "two" / "submissions").iterdir())
 
 
+def test_runs_on_a_disk_of_their_machine_are_those_of_this_machine(project, monkeypatch, tmp_path):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    (tmp_path / "disk").mkdir()
+    words = ["--executor", "slurm", "--scratch", str(tmp_path / "disk")]
+    deviate("run", "--name", "one", "-n", "2", "--vary", "control", *COMMAND)
+    assert deviate("run", "--name", "two", "-n", "2", *words, "--vary", "control", *COMMAND).status == 0
+    assert facts("one") == facts("two")
+    assert all(run.read_info().scratch.startswith(str(tmp_path / "disk")) for run in runs(project, "two"))
+    assert all(list(run.work.iterdir()) for run in runs(project, "two"))
+    assert not [path for path in (tmp_path / "disk").glob("*/*") if path.is_dir()]
+    # The experiment remembers where its runs are made.
+    done = deviate("run", "--name", "two", "-n", "3", "--vary", "control", *COMMAND)
+    assert f"made by slurm (--scratch {tmp_path / 'disk'})" in done.err
+    assert runs(project, "two")[2].read_info().scratch
+
+
 def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
     monkeypatch.setenv("PAUSE", "3")
     first = tool(*RUN, "-n", "3")

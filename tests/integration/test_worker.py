@@ -222,6 +222,17 @@ def test_where_the_disk_takes_no_run_it_is_made_in_its_folder_and_says_so(saving
     assert run.stdout_file.read_text().startswith(str(run.path))
 
 
+def test_a_run_on_a_full_disk_is_made_again_in_its_folder(saving):
+    run = handed(saving, scratch="$TMPDIR")
+    full = "import deviate.replicate.scratch as module; module.LEAST = 1 << 62\n"
+    done = [sys.executable, "-c", full + "from deviate.replicate.worker import main; main()", str(run.path)]
+    assert subprocess.run(done, capture_output=True, text=True, check=True).stdout == "control-0: completed\n"
+    assert run.read_outcome().warnings[0].endswith(": No space left on device")
+    assert (saving / "starts").read_text() == "xx"
+    assert len(saved(run)[1]) == 30
+    assert not left(saving)
+
+
 def test_who_follows_a_run_sees_it_before_it_has_ended(saving, monkeypatch):
     monkeypatch.setenv("PAUSE", "20")
     run = handed(saving, scratch="$TMPDIR")

@@ -7,6 +7,7 @@ others. A worker that is killed leaves what nobody takes for a run; the next one
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -25,6 +26,9 @@ from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 
 #: Below the folder that the user names: one for each user.
 _OWN = "deviate-{user}"
+
+#: Bytes below which the disk counts as full.
+LEAST = 1 << 20
 
 #: Locked as long as the worker lives that made the folder.
 _LOCK = "lock"
@@ -70,8 +74,13 @@ class Scratch:
         ------
         WorkspaceUnusable
             If it cannot be written there.
+        OSError
+            If this disk is full.
         """
         home, run = self.home(made), self.mirror.run(made.run)
+        if shutil.disk_usage(self.mirror.path).free < LEAST:
+            # Records may be missing, whatever became of the command.
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         try:
             self.note(made)
             _bring(made.path, home.path, self, left=("run.json", "outcome.json", "steps", "work"))
@@ -123,13 +132,15 @@ def opened(wish: str, folder: ExperimentFolder, run: Run) -> Iterator[Scratch]:
 def _clear(own: Path) -> None:
     """Remove the folders whose worker is gone."""
     for place in own.glob("[!.]*"):
-        with suppress(OSError):
-            lock = os.open(place / _LOCK, os.O_RDWR)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(place, ignore_errors=True)
-            finally:
-                os.close(lock)
+        try:
+            lock = os.open(place / _LOCK, os.O_RDONLY)
+        except OSError:
+            # The lock went before what a training wrote on.
+            shutil.rmtree(place, ignore_errors=True)
+            continue
+        with os.fdopen(lock), suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def _bring(made: Path, home: Path, scratch: Scratch, left: tuple[str, ...] = ()) -> None:

@@ -206,6 +206,10 @@ class Worker:
             self._active = None
         return self._active is not None
 
+    def wait(self, seconds: float) -> None:
+        """Wait, at most until a command ends."""
+        self._executor.wait(seconds)
+
     def kill(self) -> None:
         """End what goes on and write nothing: the run is another worker's."""
         while self._active is not None:

@@ -16,7 +16,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import MutableMapping
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from deviate.errors import DeviateError, RunElsewhere
 from deviate.experiment import Run
 from deviate.replicate.engines.ray_driver import JOB
 from deviate.replicate.executors.local import LocalExecutor
-from deviate.replicate.interrupts import listening
+from deviate.replicate.interrupts import StopRequests, listening
 from deviate.replicate.jobs import Job, evaluating_job, training_job
 from deviate.replicate.lease import BEAT_EVERY, Lease, LeaseHeld, acquire, beating
 from deviate.replicate.orders import Order, ordered_source, read_job, read_order
@@ -56,6 +55,9 @@ def main() -> int:
     except DeviateError as error:
         print(f"{error.slug}: {error.message}\n{error.hint}", file=sys.stderr)  # noqa: T201
         return error.exit_status
+    except OSError as error:
+        print(f"{paths[-1]} was not made: {error}", file=sys.stderr)  # noqa: T201
+        return 1
     return 0
 
 
@@ -82,60 +84,77 @@ def make_run(path: Path) -> str:
         return f"{path.name}: nothing is to be done"
     order = read_order(folder, job_file)
     with beating(lease):
-        job = training_job(run.run, order.experiment.steps)
-        if run.is_done:
-            job = evaluating_job(run, order.experiment.steps, retry_failed=False) or Job(run.run, deque())
-        return _work(folder, order, job, lease)
+        return _work(folder, order, run, lease)
 
 
-def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str:
+def _work(folder: ExperimentFolder, order: Order, run: RunFolder, lease: Lease) -> str:
     executor = LocalExecutor(1, threads=order.threads)
-    for each in (folder.run(job.run), *folder.run(job.run).steps()):
+    for each in (run, *run.steps()):
         if not each.is_done:
             end_leftover(each, executor)
-    ready = partial(_ready, folder, job=job, lease=lease, executor=executor, name=_job(os.environ))
-    scratch: Scratch | None = None
-    with ExitStack() as room, listening() as stop:
-        try:
-            # What was trained before is evaluated where it is.
-            if order.scratch and job.trains:
-                scratch = room.enter_context(opened(order.scratch, folder, job.run))
-            worker = ready(order, scratch)
-        except OSError as problem:
-            if not (order.scratch and job.trains):
-                raise
-            room.close()
-            scratch = None
-            worker = ready(_without_scratch(order, problem))
+    worker = partial(_worker, folder, lease=lease, executor=executor, name=_job(os.environ))
+    with listening() as stop:
+        job = _left(run, order)
+        # What was trained before is evaluated where it is.
+        if order.scratch and job.trains:
+            try:
+                with opened(order.scratch, folder, run.run) as scratch:
+                    return _make(worker(order, job, scratch), stop, scratch)
+            except OSError as problem:
+                order, job = _without_scratch(order, problem), _left(run, order)
+        return _make(worker(order, job), stop)
+
+
+def _left(run: RunFolder, order: Order) -> Job:
+    """Return what is to be done of a run."""
+    if not run.is_done:
+        return training_job(run.run, order.experiment.steps)
+    return evaluating_job(run, order.experiment.steps, retry_failed=False) or Job(run.run, deque())
+
+
+def _make(worker: Worker, stop: StopRequests, scratch: Scratch | None = None) -> str:
+    """Do the job of a worker; return what was done, in words.
+
+    Raises
+    ------
+    RunElsewhere
+        If another worker took the run over.
+    OSError
+        If a disk is full, or away; nothing goes on then.
+    """
+    job = worker.job
+    try:
+        worker.prepare()
         if stop.count:
-            lease.release()
+            worker.lease.release()
             return f"{job.run.folder} was not begun: {CANCELLED}"
         deque(worker.next(), maxlen=0)
         looked = time.monotonic()
         while not worker.is_over:
             deque(worker.look(stop), maxlen=0)
-            executor.wait(LOOK_EVERY)
+            worker.wait(LOOK_EVERY)
             if time.monotonic() - looked >= BEAT_EVERY:
                 looked = time.monotonic()
                 if scratch is not None:
                     scratch.show(job.run)
-                if not lease.is_held():
-                    worker.kill()
+                if not worker.lease.is_held():
                     raise RunElsewhere(f"{job.run.folder} was taken over", hint="wait until that worker has ended")
+    except (OSError, RunElsewhere):
+        worker.kill()
+        raise
     return f"{job.run.folder}: {job.outcome.status if job.outcome else 'done'}"
 
 
-def _ready(
+def _worker(
     folder: ExperimentFolder,
     order: Order,
+    job: Job,
     scratch: Scratch | None = None,
     *,
-    job: Job,
     lease: Lease,
     executor: LocalExecutor,
     name: str,
 ) -> Worker:
-    """Return the worker of a run that is made ready."""
     source, steps = ordered_source(folder, order, dict(os.environ), scratch.mirror if scratch else None)
     means = Means(
         source=source,
@@ -147,9 +166,7 @@ def _ready(
         job=name,
         scratch=scratch,
     )
-    worker = Worker(means, job, 0, lease)
-    worker.prepare()
-    return worker
+    return Worker(means, job, 0, lease)
 
 
 def _without_scratch(order: Order, problem: OSError) -> Order:
