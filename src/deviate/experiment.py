@@ -240,9 +240,9 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     gres: str | None = None
     cpus: int | None = None
     address: str | None = None
-    scratch: str | None = None
     #: Runs at a time at most, on a cluster.
     jobs: int | None = None
+    scratch: str | None = None
 
 
 When = Literal["setup", "evaluate", "cleanup"]

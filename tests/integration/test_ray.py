@@ -118,6 +118,17 @@ def test_what_ray_does_not_have_is_said_and_waited_for(project, cluster):
     assert "without this command" in said
 
 
+def test_cells_of_a_grid_are_handed_over_together(project):
+    table = f'name = "grid"\ncommand = "{COMMAND[1]} train.py {{epochs}}"\nn = 2\nvary = ["algo"]'
+    (project / "deviate.toml").write_text(f"[[experiment]]\n{table}\n[experiment.grid]\nepochs = [2, 3]\n")
+    done = deviate("run", "--executor", "ray")
+    assert done.status == 0, done.err
+    lines = done.err.splitlines()
+    handed = [index for index, line in enumerate(lines) if "1 handed to ray" in line]
+    assert handed[1] < next(index for index, line in enumerate(lines) if "\u2713" in line)
+    assert sorted(started(project)) == ["algo-0", "algo-0", "algo-1", "algo-1"]
+
+
 def test_an_address_without_ray_is_told(project):
     done = deviate(*RUN, "--address", "127.0.0.2:1", "-n", "1", *COMMAND)
     assert (done.status, "[no-cluster]" in done.err) == (2, True)
