@@ -165,16 +165,7 @@ def test_what_the_cluster_does_not_take_is_a_message(project, cluster, words, hi
 
 def test_cells_of_a_grid_are_handed_over_together(project, cluster, monkeypatch):
     monkeypatch.setenv("PAUSE", "1")
-    file = f"""
-[[experiment]]
-name = "grid"
-command = "{sys.executable} train.py {{epochs}}"
-n = 2
-vary = ["algo"]
-[experiment.grid]
-epochs = [2, 3, 4]
-"""
-    (project / "deviate.toml").write_text(file)
+    (project / "deviate.toml").write_text(GRID)
     done = deviate("run", "--executor", "slurm")
     assert done.status == 0, done.err
     lines = done.err.splitlines()
@@ -187,6 +178,35 @@ epochs = [2, 3, 4]
     assert "epochs=4  ✓ algo-1" in done.err
     again = deviate("run")
     assert "Nothing was trained" in again.out
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_tool_that_is_ended_leaves_cells_of_a_grid_to_the_next_one(project, monkeypatch, number):
+    monkeypatch.setenv("PAUSE", "2")
+    (project / "deviate.toml").write_text(GRID)
+    words = [sys.executable, "-m", "deviate", "run", "--executor", "slurm"]
+    first = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: len(started(project)) > 1)
+    first.send_signal(number)
+    said = first.communicate(timeout=30)[1]
+    if number == signal.SIGINT:
+        assert first.returncode == 130
+        # Each cell says what goes on.
+        assert len(re.findall(r"scancel --me --name=deviate-grid-epochs-\d-\w+", said)) >= 2
+    assert deviate("run").status == 0
+    assert sorted(started(project)) == sorted(["algo-0", "algo-1"] * 3)
+
+
+#: Three cells of two runs.
+GRID = f"""
+[[experiment]]
+name = "grid"
+command = "{sys.executable} train.py {{epochs}}"
+n = 2
+vary = ["algo"]
+[experiment.grid]
+epochs = [2, 3, 4]
+"""
 
 
 def test_a_machine_without_slurm_is_told(project, monkeypatch):
