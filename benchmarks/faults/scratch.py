@@ -31,6 +31,7 @@ from housekeeping import CALLS
 
 from deviate.experiment import Run
 from deviate.replicate import worker
+from deviate.replicate.lease import acquire
 from deviate.replicate.scratch import Scratch, opened
 from deviate.replicate.workspace.folders import RunFolder, Workspace
 from deviate.replicate.workspace.integrity import damage
@@ -177,8 +178,10 @@ def judged(project: Path, scratch: Path, truth: dict[str, Any], problem: str, be
     problem = problem or (f"the next worker: {again.errors}" if again.status else "")
     problem = problem or ("not whole" if made(the_run(project)) != truth else "")
     # Of a run that was done when its worker was killed, the next run on the machine clears the disk.
-    with opened(str(scratch), Workspace(project).experiment("e"), Run(variant="control", index=1)):
-        pass
+    other = Workspace(project).experiment("e").run(Run(variant="control", index=1))
+    lease = acquire(other)
+    with opened(str(scratch), Workspace(project).experiment("e"), other.run, lease):
+        lease.release()
     left = [path.name for path in scratch.glob("deviate-*/*")]
     problem = problem or (f"left on the disk: {left}" if left else "")
     return {"status": again.status, "message": again.errors[-300:], "seconds": round(time.monotonic() - began, 1),

@@ -11,9 +11,14 @@ import psutil
 import pytest
 from replicate_tool import open_experiment
 
+from deviate.errors import RunElsewhere
 from deviate.experiment import Run, Step
+from deviate.replicate.lease import acquire
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.orders import Order, read_job, write_submission
+from deviate.replicate.scratch import opened
+from deviate.replicate.workspace.files import write_json
+from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Failed
 
 TRAIN = """
@@ -231,6 +236,24 @@ def test_a_run_on_a_full_disk_is_made_again_in_its_folder(saving):
     assert (saving / "starts").read_text() == "xx"
     assert len(saved(run)[1]) == 30
     assert not left(saving)
+
+
+def test_a_worker_that_lost_its_run_brings_nothing(saving):
+    run = handed(saving)
+    lost, place = acquire(run), ExperimentFolder(run.path.parents[1])
+    with opened("$TMPDIR", place, run.run, lost) as scratch:
+        made = scratch.mirror.run(run.run)
+        made.work.mkdir(parents=True)
+        made.stdout_file.write_text("mine")
+        scratch.bring(made, work=True)
+        assert run.stdout_file.read_text() == "mine"
+        write_json(lost.path.with_name("lease-000002.json"), lost.holder)
+        run.stdout_file.write_text("another's")
+        made.stdout_file.write_text("mine, later")
+        scratch._looked = 0.0
+        with pytest.raises(RunElsewhere):
+            scratch.bring(made, work=True)
+    assert run.stdout_file.read_text() == "another's"
 
 
 def test_who_follows_a_run_sees_it_before_it_has_ended(saving, monkeypatch):

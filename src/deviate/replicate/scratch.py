@@ -12,6 +12,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,8 +20,9 @@ from pathlib import Path
 
 import msgspec
 
-from deviate.errors import WorkspaceUnusable
+from deviate.errors import RunElsewhere, WorkspaceUnusable
 from deviate.experiment import Run
+from deviate.replicate.lease import Lease
 from deviate.replicate.prepare import discard, empty
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 
@@ -34,13 +36,19 @@ LEAST = 1 << 20
 _LOCK = "lock"
 
 
-@dataclass(frozen=True)
+#: Seconds between two looks whether the run is still this worker's, while files are brought.
+LOOK_EVERY = 1.0
+
+
+@dataclass
 class Scratch:
     """Where one run is made."""
 
     #: Stands for the experiment: its snapshot, and the folder of the run.
     mirror: ExperimentFolder
     folder: ExperimentFolder
+    lease: Lease
+    _looked: float = float("-inf")
 
     def holds(self, folder: RunFolder) -> bool:
         """Tell whether the folder of a run, or of a step of it, is on this disk."""
@@ -65,7 +73,7 @@ class Scratch:
         with suppress(OSError):
             for path in recorded:
                 if path.is_file():
-                    _bring_file(path, self.home(made).path / path.name)
+                    _bring_end(path, self.home(made).path / path.name)
 
     def bring(self, made: RunFolder, *, work: bool) -> RunFolder:
         """Bring all that a command left, and with `work` what it saved; return the folder where that is now.
@@ -76,12 +84,15 @@ class Scratch:
             If it cannot be written there.
         OSError
             If this disk is full.
+        RunElsewhere
+            If another worker makes the run now: what is there is that one's.
         """
         home, run = self.home(made), self.mirror.run(made.run)
         if shutil.disk_usage(self.mirror.path).free < LEAST:
             # Records may be missing, whatever became of the command.
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         try:
+            self.require_held()
             self.note(made)
             _bring(made.path, home.path, self, left=("run.json", "outcome.json", "steps", "work"))
             if work:
@@ -94,9 +105,17 @@ class Scratch:
             ) from problem
         return home
 
+    def require_held(self) -> None:
+        """Make sure that the run is still this worker's; one that was stopped for long has lost it."""
+        if time.monotonic() - self._looked < LOOK_EVERY:
+            return
+        if not self.lease.is_held():
+            raise RunElsewhere("the run was taken over by another worker", hint="wait until that one has ended")
+        self._looked = time.monotonic()
+
 
 @contextmanager
-def opened(wish: str, folder: ExperimentFolder, run: Run) -> Iterator[Scratch]:
+def opened(wish: str, folder: ExperimentFolder, run: Run, lease: Lease) -> Iterator[Scratch]:
     """Make room for a run below the folder that `wish` names on this machine, and remove it in the end.
 
     Variables such as ``$TMPDIR`` are those of this process. What killed workers left there is removed.
@@ -123,7 +142,7 @@ def opened(wish: str, folder: ExperimentFolder, run: Run) -> Iterator[Scratch]:
         mirror.runs_folder.mkdir(parents=True)
         mirror.snapshot.symlink_to(folder.snapshot)
         empty(folder.run(run))
-        yield Scratch(mirror, folder)
+        yield Scratch(mirror, folder, lease)
     finally:
         shutil.rmtree(place, ignore_errors=True)
         os.close(lock)
@@ -155,16 +174,24 @@ def _bring(made: Path, home: Path, scratch: Scratch, left: tuple[str, ...] = ())
         elif entry.is_dir():
             _bring(path, target, scratch)
         elif entry.is_file():
-            _bring_file(path, target)
+            _bring_file(path, target, scratch)
 
 
-def _bring_file(made: Path, home: Path) -> None:
+def _bring_file(made: Path, home: Path, scratch: Scratch) -> None:
     before, now = made.stat(), home.stat() if home.exists() else None
     if now is not None and (now.st_size, now.st_mtime_ns) == (before.st_size, before.st_mtime_ns):
         return
     aside = home.with_name(f".{home.name}.{os.getpid()}.tmp")
     shutil.copy2(made, aside)
+    scratch.require_held()
     aside.replace(home)
+
+
+def _bring_end(made: Path, home: Path) -> None:
+    """Copy what was appended to a file since the last time."""
+    with made.open("rb") as source, home.open("ab") as target:
+        source.seek(target.tell())
+        shutil.copyfileobj(source, target)
 
 
 def _bring_link(made: Path, home: Path, scratch: Scratch) -> None:

@@ -98,7 +98,7 @@ def _work(folder: ExperimentFolder, order: Order, run: RunFolder, lease: Lease) 
         # What was trained before is evaluated where it is.
         if order.scratch and job.trains:
             try:
-                with opened(order.scratch, folder, run.run) as scratch:
+                with opened(order.scratch, folder, run.run, lease) as scratch:
                     return _make(worker(order, job, scratch), stop, scratch)
             except OSError as problem:
                 order, job = _without_scratch(order, problem), _left(run, order)
@@ -135,10 +135,10 @@ def _make(worker: Worker, stop: StopRequests, scratch: Scratch | None = None) ->
             worker.wait(LOOK_EVERY)
             if time.monotonic() - looked >= BEAT_EVERY:
                 looked = time.monotonic()
-                if scratch is not None:
-                    scratch.show(job.run)
                 if not worker.lease.is_held():
                     raise RunElsewhere(f"{job.run.folder} was taken over", hint="wait until that worker has ended")
+                if scratch is not None:
+                    scratch.show(job.run)
     except (OSError, RunElsewhere):
         worker.kill()
         raise
