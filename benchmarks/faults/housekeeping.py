@@ -37,27 +37,59 @@ CALLS = frozenset(
     {"open", "os.chmod", "os.link", "os.listdir", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink"}
     | {"os.scandir", "os.truncate", "os.utime", "shutil.rmtree"}
 )
-ARCHIVE = "one.tar.gz"
 OTHER = "two"
+
+#: The experiments that commands are typed for, by the word that means them: one, and the cells of a grid.
+MADE = {"one": ("one",), "grid": ("grid@lr=0.1", "grid@lr=1")}
 
 
 class Case(NamedTuple):
     """A command that is killed."""
 
     words: list[str]
-    #: The experiments there are before it and after it, beside the other one, and whether it leaves the archive.
-    before: str
-    after: str
+    of: str
+    #: What each of its experiments is called after it; None where they keep their names.
+    after: tuple[str, ...] | None = None
+    #: It leaves, or reads, the archive.
     archives: bool = False
+    imports: bool = False
+    #: Its exit status where it had done all before it was killed.
+    done: int = 2
+
+    @property
+    def template(self) -> str:
+        """The project that it is typed in."""
+        return f"{self.of}-packed" if self.imports else f"{self.of}-made"
+
+    @property
+    def before(self) -> tuple[str, ...]:
+        """What each of its experiments is called before it; empty where it is not there."""
+        return ("",) * len(MADE[self.of]) if self.imports else MADE[self.of]
+
+    @property
+    def archive(self) -> str:
+        """The file that it leaves or reads."""
+        return archive_of(self.of)
+
+
+def archive_of(word: str) -> str:
+    """Return the file that an experiment or a grid is exported to."""
+    return f"{word}.tar.gz"
 
 
 CASES = {
-    "export": Case(["export", "one", "-o", ARCHIVE], "one", "one", archives=True),
-    "import": Case(["import", ARCHIVE, "--name", "copy"], "", "copy"),
-    "mv": Case(["mv", "one", "moved"], "one", "moved"),
-    "prune": Case(["prune", "one", "--yes"], "one", "one"),
-    "rm": Case(["rm", "one", "--yes"], "one", ""),
-}
+    "export": Case(["export", "one"], "one", archives=True),
+    "import": Case(["import", archive_of("one"), "--name", "copy"], "one", ("copy",), imports=True),
+    "mv": Case(["mv", "one", "moved"], "one", ("moved",)),
+    "prune": Case(["prune", "one", "--yes"], "one"),
+    "rm": Case(["rm", "one", "--yes"], "one", ("",)),
+    "export-grid": Case(["export", "grid@*"], "grid", archives=True),
+    "import-grid": Case(["import", archive_of("grid"), "--name", "copy"], "grid", ("copy@lr=0.1", "copy@lr=1"),
+                        imports=True, done=0),
+    "mv-grid": Case(["mv", "grid", "moved"], "grid", ("moved@lr=0.1", "moved@lr=1")),
+    "prune-grid": Case(["prune", "grid", "--yes"], "grid"),
+    "rm-grid": Case(["rm", "grid@*", "--yes"], "grid", ("", "")),
+}  # fmt: skip
 
 
 def main() -> None:
@@ -73,11 +105,12 @@ def main() -> None:
         make_templates(base)
         warm()
         project = base / "project"
-        truth = report(fresh(project, base / "made"), "one")
         for name, case in CASES.items():
             if options.only not in (None, name):
                 continue
-            template = base / ("packed" if name == "import" else "made")
+            template = base / case.template
+            fresh(project, base / f"{case.of}-made")
+            truth = [report(project, each) for each in MADE[case.of]]
             calls, seconds = measured(fresh(project, template), case.words)
             print(f"{name}: {calls} calls, {seconds:.2f} s", file=sys.stderr)
             number = 0
@@ -93,18 +126,19 @@ def main() -> None:
 
 
 def make_templates(base: Path) -> None:
-    """Make a project with two experiments, and one where the first of them is an archive instead."""
-    made, packed = base / "made", base / "packed"
-    make_project(made)
-    with (made / "train.py").open("a") as program:
-        program.write("open('model.txt', 'w').write('x' * 100_000)\n")
-    for name in ("one", OTHER):
-        if deviate(made, RUN.replace("--name train", f"--name {name}"))["status"]:
-            sys.exit("the runs were not made")
-    shutil.copytree(made, packed, symlinks=True)
-    for words in (f"export one -o {ARCHIVE}", "rm one --yes"):
-        if deviate(packed, words)["status"]:
-            sys.exit(f"not done: {words}")
+    """Make projects with the experiments of a word and another one, and such where those are an archive instead."""
+    for word, names in MADE.items():
+        made, packed = base / f"{word}-made", base / f"{word}-packed"
+        make_project(made)
+        with (made / "train.py").open("a") as program:
+            program.write("open('model.txt', 'w').write('x' * 100_000)\n")
+        for name in (*names, OTHER):
+            if deviate(made, RUN.replace("--name train", f"--name {name}"))["status"]:
+                sys.exit("the runs were not made")
+        shutil.copytree(made, packed, symlinks=True)
+        for words in (f"export {word}", f"rm {word} --yes"):
+            if deviate(packed, words)["status"]:
+                sys.exit(f"not done: {words}")
 
 
 def fresh(project: Path, template: Path) -> Path:
@@ -158,38 +192,45 @@ def killed(project: Path, words: list[str], call: int = 0, seconds: float = 0.0)
     return forked(work, project, {"PWD": str(project)}).status
 
 
-def round_of(project: Path, case: Case, truth: Any, at: dict[str, Any]) -> dict[str, Any]:
+def round_of(project: Path, case: Case, truth: list[Any], at: dict[str, Any]) -> dict[str, Any]:
     """Kill the command once, type it again, and look what is lost."""
     began = time.monotonic()
     other = digests(project, OTHER)
     first = killed(project, case.words, **at)
     problem = "" if first in (0, -signal.SIGKILL) else f"status {first}"
-    problem = problem or wrong(project, case, truth, {case.before, case.after})
-    was_done = not problem and case.before != case.after and case.after in (names(project) or [""])
+    after = case.after or case.before
+    problem = problem or wrong(project, case, truth, (case.before, after))
+    was_done = not problem and case.before != after and names(project) == sorted(filter(None, after))
     again = typed(project, case.words, {})
     # What was done before the kill cannot be done again, and the message says so.
-    if not problem and again["status"] not in ((2,) if was_done else (0,)):
+    if not problem and again["status"] != (case.done if was_done else 0):
         problem = f"the same command: status {again['status']} {again['message']}"
-    problem = problem or again["problem"] or wrong(project, case, truth, {case.after})
+    problem = problem or again["problem"] or wrong(project, case, truth, (after,))
     if not problem and digests(project, OTHER) != other:
         problem = "another experiment was changed"
     return {"status": again["status"], "message": again["message"], "seconds": round(time.monotonic() - began, 1),
             "killed": int(first != 0), "problem": problem}  # fmt: skip
 
 
-def wrong(project: Path, case: Case, truth: Any, allowed: set[str]) -> str:
-    """Return what is wrong with what is there; empty where nothing is. Of `allowed` names one, or none, is there."""
-    found = names(project)
-    if "".join(found) not in allowed:
-        return f"experiments: {found}"
-    for name in found:
-        if report(project, name) != truth:
-            return f"the report of {name} is another"
-    if (project / ARCHIVE).exists() and case.archives:
-        taken = command(project, ["import", ARCHIVE, "--name", "taken"], {"PWD": str(project)})
-        if taken.status or report(project, "taken") != truth:
+def wrong(project: Path, case: Case, truths: list[Any], allowed: tuple[tuple[str, ...], ...]) -> str:
+    """Return what is wrong with what is there; empty where nothing is. Each experiment has one of `allowed` names."""
+    there = set(names(project))
+    for truth, *ways in zip(truths, *allowed, strict=True):
+        found = [way for way in dict.fromkeys(ways) if way in there]
+        if len(found) != 1 and not ("" in ways and not found):
+            return f"experiments: {sorted(there)}"
+        if found and report(project, found[0]) != truth:
+            return f"the report of {found[0]} is another"
+        there -= set(found)
+    if there:
+        return f"experiments that nobody made: {sorted(there)}"
+    if (project / case.archive).exists() and case.archives:
+        taken = command(project, ["import", case.archive, "--name", "taken"], {"PWD": str(project)})
+        cells = [each.replace(case.of, "taken", 1) for each in MADE[case.of]]
+        if taken.status or [report(project, each) for each in cells] != truths:
             return f"the archive is not whole: {taken.errors}"
-        shutil.rmtree(project / ".deviate/experiments/taken")
+        for each in cells:
+            shutil.rmtree(project / ".deviate/experiments" / each)
     return ""
 
 

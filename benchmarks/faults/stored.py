@@ -210,7 +210,7 @@ def imported(path: Path) -> Numbers:
     with tempfile.TemporaryDirectory() as name:
         workspace = Workspace(Path(name))
         try:
-            return numbers(import_archive(path, workspace, "taken"))
+            return numbers(import_archive(path, workspace, "taken")[0])
         except DeviateError:
             left = [each for each in workspace.path.rglob("*") if each.name not in ("experiments", ".gitignore")]
             if any("locks" not in each.parts and each.name != "lock" for each in left):

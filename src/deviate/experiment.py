@@ -242,6 +242,7 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     address: str | None = None
     #: Runs at a time at most, on a cluster.
     jobs: int | None = None
+    scratch: str | None = None
 
 
 When = Literal["setup", "evaluate", "cleanup"]

@@ -199,6 +199,97 @@ def test_an_archive_that_leads_elsewhere_writes_nothing_there(project, tmp_path)
     assert Workspace(project).names() == ["one", "two"]
 
 
+@pytest.fixture
+def grid(project):
+    """Two cells of a grid, and nothing else that begins like them but one experiment."""
+    shutil.copytree(experiment(project, "one"), experiment(project, "grid-2"), symlinks=True)
+    for name, cell in (("one", "grid@lr=0.1"), ("two", "grid@lr=1,w=8")):
+        experiment(project, name).rename(experiment(project, cell))
+    return ["grid@lr=0.1", "grid@lr=1,w=8"]
+
+
+@pytest.mark.parametrize(
+    ("word", "gone"), [("grid", [0, 1]), ("grid@*", [0, 1]), ("grid@lr=1,*", [1]), ("grid@lr=0.1", [0])]
+)
+def test_cells_of_a_grid_are_removed_and_nothing_else(project, grid, word, gone):
+    other = tree(experiment(project, "grid-2"))
+    removed = [grid[index] for index in gone]
+    asked = deviate("rm", word)
+    assert (asked.status, Workspace(project).names()) == (2, ["grid-2", *grid])
+    assert [line.partition(":")[0] for line in asked.err.splitlines()[: len(gone)]] == removed
+    assert deviate("rm", word, "--yes").out == "".join(f"removed {cell}\n" for cell in removed)
+    assert Workspace(project).names() == ["grid-2", *(cell for cell in grid if cell not in removed)]
+    assert tree(experiment(project, "grid-2")) == other
+
+
+def test_where_a_cell_is_in_use_no_cell_is_touched(project, grid):
+    with locked(Workspace(project).experiment(grid[1]), ["deviate", "run"]):
+        for words in (("rm", "grid", "--yes"), ("mv", "grid", "new"), ("export", "grid")):
+            done = deviate(*words)
+            assert done.status == 2
+            assert f"another deviate works on experiment '{grid[1]}'" in done.err
+    assert Workspace(project).names() == ["grid-2", *grid]
+    assert not list(project.glob("*.tar.gz"))
+
+
+@pytest.mark.parametrize("word", ["*", "gri", "grid@lr=7*", "@*"])
+def test_a_pattern_without_a_cell_means_nothing(project, grid, word):
+    done = deviate("rm", word, "--yes")
+    assert (done.status, f"no experiment is named {word!r}" in done.err) == (2, True)
+    assert Workspace(project).names() == ["grid-2", *grid]
+
+
+def test_pruning_a_grid_leaves_others_their_folders(project, grid):
+    assert deviate("prune", "grid", "--yes").out.startswith("freed ")
+    assert not any(list(experiment(project, cell).glob("runs/*/work")) for cell in grid)
+    assert list(experiment(project, "grid-2").glob("runs/*/work"))
+
+
+def test_a_renamed_grid_goes_on_where_it_was_killed(project, grid):
+    before = [report(cell) for cell in grid]
+    # So it is left by a kill between two cells.
+    assert deviate("mv", grid[0], "new@lr=0.1").status == 0
+    assert deviate("mv", "grid@*", "new@*").out == f"{grid[1]} is now new@lr=1,w=8\n"
+    assert Workspace(project).names() == ["grid-2", "new@lr=0.1", "new@lr=1,w=8"]
+    assert [report("new@lr=0.1"), report("new@lr=1,w=8")] == before
+
+
+@pytest.mark.parametrize("new", ["grid-2", "other@lr=1", "taken"])
+def test_a_grid_whose_new_name_is_taken_or_is_none_stays(project, grid, new):
+    shutil.copytree(experiment(project, grid[1]), experiment(project, "taken@lr=1,w=8"), symlinks=True)
+    done = deviate("mv", "grid", new)
+    assert done.status == 2
+    assert ("already" in done.err, "without '@'" in done.err) == (new != "other@lr=1", new == "other@lr=1")
+    assert Workspace(project).names() == ["grid-2", *grid, "taken@lr=1,w=8"]
+
+
+def test_an_exported_grid_is_the_same_elsewhere_and_goes_on_where_it_was_killed(project, grid):
+    before = {cell: report(cell) for cell in grid}
+    done = deviate("export", "grid@*")
+    assert "2 cells of grid written to grid.tar.gz" in done.out
+    assert deviate("import", "grid.tar.gz", "--name", "copy").status == 0
+    assert report("copy@lr=0.1") == before[grid[0]]
+    # So it is left by a kill between two cells.
+    assert deviate("rm", grid[1], "--yes").status == 0
+    first = tree(experiment(project, grid[0]))
+    done = deviate("import", "grid.tar.gz", "--json")
+    assert [each["name"] for each in done.json["experiments"]] == grid
+    assert {cell: report(cell) for cell in grid} == before
+    assert tree(experiment(project, grid[0])) == first
+
+
+def test_a_grid_is_not_taken_in_over_another_one(project, grid):
+    assert deviate("export", "grid").status == 0
+    assert deviate("rm", "grid", "--yes").status == 0
+    file = experiment(project, "grid-2") / "experiment.json"
+    document = msgspec.json.decode(file.read_bytes())
+    file.write_bytes(msgspec.json.encode({**document, "created": "2000-01-01T00:00:00+00:00"}))
+    experiment(project, "grid-2").rename(experiment(project, grid[1]))
+    done = deviate("import", "grid.tar.gz")
+    assert (done.status, f"an experiment is named '{grid[1]}' already" in done.err) == (2, True)
+    assert Workspace(project).names() == [grid[1]]
+
+
 def killed(*words):
     """Start a command, kill it at a random moment, and return whether it had ended."""
     process = subprocess.Popen(

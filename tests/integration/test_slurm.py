@@ -54,6 +54,22 @@ def test_runs_on_a_cluster_are_those_of_this_machine(project, monkeypatch):
     assert not list((project / ".deviate" / "experiments" / "two" / "submissions").iterdir())
 
 
+def test_runs_on_a_disk_of_their_machine_are_those_of_this_machine(project, monkeypatch, tmp_path):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    (tmp_path / "disk").mkdir()
+    words = ["--executor", "slurm", "--scratch", str(tmp_path / "disk")]
+    deviate("run", "--name", "one", "-n", "2", "--vary", "control", *COMMAND)
+    assert deviate("run", "--name", "two", "-n", "2", *words, "--vary", "control", *COMMAND).status == 0
+    assert facts("one") == facts("two")
+    assert all(run.read_info().scratch.startswith(str(tmp_path / "disk")) for run in runs(project, "two"))
+    assert all(list(run.work.iterdir()) for run in runs(project, "two"))
+    assert not [path for path in (tmp_path / "disk").glob("*/*") if path.is_dir()]
+    # The experiment remembers where its runs are made.
+    done = deviate("run", "--name", "two", "-n", "3", "--vary", "control", *COMMAND)
+    assert f"made by slurm (--scratch {tmp_path / 'disk'})" in done.err
+    assert runs(project, "two")[2].read_info().scratch
+
+
 def test_a_killed_tool_leaves_its_jobs_to_the_next_one(project, monkeypatch):
     monkeypatch.setenv("PAUSE", "3")
     first = tool(*RUN, "-n", "3")
@@ -145,6 +161,52 @@ def test_what_the_cluster_does_not_take_is_a_message(project, cluster, words, hi
     # Nothing was handed over, and this machine can make the run.
     here = ["run", "--name", "e", "-n", "1", "--vary", "algo", "--executor", "local"]
     assert deviate(*here, *COMMAND).status == 0
+
+
+def test_cells_of_a_grid_are_handed_over_together(project, cluster, monkeypatch):
+    monkeypatch.setenv("PAUSE", "1")
+    (project / "deviate.toml").write_text(GRID)
+    done = deviate("run", "--executor", "slurm")
+    assert done.status == 0, done.err
+    lines = done.err.splitlines()
+    handed = [index for index, line in enumerate(lines) if "1 handed to slurm" in line]
+    completed = [index for index, line in enumerate(lines) if "✓" in line]
+    # The first run of each cell goes alone, the cells together.
+    assert len(completed) == 6
+    assert handed[2] < completed[1]
+    assert sorted(started(project)) == sorted(["algo-0", "algo-1"] * 3)
+    assert "epochs=4  ✓ algo-1" in done.err
+    again = deviate("run")
+    assert "Nothing was trained" in again.out
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_tool_that_is_ended_leaves_cells_of_a_grid_to_the_next_one(project, monkeypatch, number):
+    monkeypatch.setenv("PAUSE", "2")
+    (project / "deviate.toml").write_text(GRID)
+    words = [sys.executable, "-m", "deviate", "run", "--executor", "slurm"]
+    first = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: len(started(project)) > 1)
+    first.send_signal(number)
+    said = first.communicate(timeout=30)[1]
+    if number == signal.SIGINT:
+        assert first.returncode == 130
+        # Each cell says what goes on.
+        assert len(re.findall(r"scancel --me --name=deviate-grid-epochs-\d-\w+", said)) >= 2
+    assert deviate("run").status == 0
+    assert sorted(started(project)) == sorted(["algo-0", "algo-1"] * 3)
+
+
+#: Three cells of two runs.
+GRID = f"""
+[[experiment]]
+name = "grid"
+command = "{sys.executable} train.py {{epochs}}"
+n = 2
+vary = ["algo"]
+[experiment.grid]
+epochs = [2, 3, 4]
+"""
 
 
 def test_a_machine_without_slurm_is_told(project, monkeypatch):

@@ -7,12 +7,18 @@ import sys
 import time
 
 import msgspec
+import psutil
 import pytest
 from replicate_tool import open_experiment
 
+from deviate.errors import RunElsewhere
 from deviate.experiment import Run, Step
+from deviate.replicate.lease import acquire
 from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.orders import Order, read_job, write_submission
+from deviate.replicate.scratch import opened
+from deviate.replicate.workspace.files import write_json
+from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.replicate.workspace.run_files import Cancelled, Completed, Failed
 
 TRAIN = """
@@ -36,12 +42,12 @@ def project(tmp_path):
     return tmp_path
 
 
-def handed(project, pauses=0, steps=()):
+def handed(project, pauses=0, steps=(), scratch="", **options):
     """Hand the run control-0 over; return its folder."""
     place, experiment = open_experiment(project, [sys.executable, "train.py", str(pauses)], runs=1)
     experiment = msgspec.structs.replace(experiment, steps=list(steps))
-    order = Order(experiment=experiment, overlay={}, step_overlays={}, options=ReplicateOptions(), executor="slurm",
-                  threads=3, git=None)  # fmt: skip
+    order = Order(experiment=experiment, overlay={}, step_overlays={}, options=ReplicateOptions(**options),
+                  executor="slurm", threads=3, git=None, scratch=str(scratch))  # fmt: skip
     run = place.run(Run(variant="control", index=0))
     write_submission(place, order, [run])
     return run
@@ -152,3 +158,132 @@ def test_the_next_worker_ends_what_a_killed_one_left_and_makes_the_run(project):
     assert trained(run) == 2
     with pytest.raises(ProcessLookupError):
         os.kill(orphan, 0)
+
+
+SAVING = """
+import os, sys, time
+with open(os.environ["STARTS"], "a") as log:
+    log.write("x")
+os.makedirs("saved/deep")
+for number in range(30):
+    with open(f"saved/deep/{number}", "w") as file:
+        file.write("weights" * 1000)
+os.symlink(os.path.abspath("saved/deep/0"), "best")
+print(os.getcwd(), flush=True)
+time.sleep(float(os.environ.get("PAUSE", "0")))
+"""
+
+
+@pytest.fixture
+def saving(project, monkeypatch):
+    (project / "train.py").write_text(SAVING)
+    (project / "scratch").mkdir()
+    monkeypatch.setenv("STARTS", str(project / "starts"))
+    monkeypatch.setenv("TMPDIR", str(project / "scratch"))
+    return project
+
+
+def left(project):
+    """What is left on the disk of the machine."""
+    return [path for path in project.glob("scratch/deviate-*/*") if path.is_dir()]
+
+
+def saved(run):
+    (copy,) = run.work.iterdir()
+    return copy, {path.name: path.read_text() for path in copy.glob("saved/deep/*")}
+
+
+def test_a_run_is_made_on_the_disk_of_its_machine_and_brought_back(saving):
+    step = Step(name="look", command=["sh", "-c", "cat saved/deep/0; rm saved/deep/1; echo more > saved/more"])
+    run = handed(saving, scratch="$TMPDIR", steps=[step])
+    assert work(run).stdout == "control-0: completed\n"
+    assert run.stdout_file.read_text().startswith(str(saving / "scratch"))
+    assert isinstance(run.read_outcome(), Completed)
+    assert not run.read_outcome().warnings
+    assert run.read_info().scratch.startswith(str(saving / "scratch"))
+    copy, files = saved(run)
+    assert files == {str(number): "weights" * 1000 for number in range(30) if number != 1}
+    assert (copy / "saved" / "more").read_text() == "more\n"
+    assert os.readlink(copy / "best") == str(copy / "saved" / "deep" / "0")
+    assert (run.step("look").stdout_file).read_text() == "weights" * 1000
+    assert isinstance(run.step("look").read_outcome(), Completed)
+    assert not run.worker.exists()
+    assert not left(saving)
+
+
+def test_what_is_discarded_is_never_brought_back(saving):
+    run = handed(saving, scratch="$TMPDIR", keep_work=False)
+    work(run)
+    assert isinstance(run.read_outcome(), Completed)
+    assert not run.work.exists()
+
+
+@pytest.mark.parametrize("scratch", ["/no/such/folder", "$NOWHERE", "/proc"])
+def test_where_the_disk_takes_no_run_it_is_made_in_its_folder_and_says_so(saving, scratch):
+    run = handed(saving, scratch=scratch)
+    assert work(run).stdout == "control-0: completed\n"
+    (warning,) = run.read_outcome().warnings
+    assert warning.startswith(f"--scratch {scratch} was not used on ")
+    assert run.stdout_file.read_text().startswith(str(run.path))
+
+
+def test_a_run_on_a_full_disk_is_made_again_in_its_folder(saving):
+    run = handed(saving, scratch="$TMPDIR")
+    full = "import deviate.replicate.scratch as module; module.LEAST = 1 << 62\n"
+    done = [sys.executable, "-c", full + "from deviate.replicate.worker import main; main()", str(run.path)]
+    assert subprocess.run(done, capture_output=True, text=True, check=True).stdout == "control-0: completed\n"
+    assert run.read_outcome().warnings[0].endswith(": No space left on device")
+    assert (saving / "starts").read_text() == "xx"
+    assert len(saved(run)[1]) == 30
+    assert not left(saving)
+
+
+def test_a_worker_that_lost_its_run_brings_nothing(saving):
+    run = handed(saving)
+    lost, place = acquire(run), ExperimentFolder(run.path.parents[1])
+    with opened("$TMPDIR", place, run.run, lost) as scratch:
+        made = scratch.mirror.run(run.run)
+        made.work.mkdir(parents=True)
+        made.stdout_file.write_text("mine")
+        scratch.bring(made, work=True)
+        assert run.stdout_file.read_text() == "mine"
+        write_json(lost.path.with_name("lease-000002.json"), lost.holder)
+        run.stdout_file.write_text("another's")
+        made.stdout_file.write_text("mine, later")
+        scratch._looked = 0.0
+        with pytest.raises(RunElsewhere):
+            scratch.bring(made, work=True)
+    assert run.stdout_file.read_text() == "another's"
+
+
+def test_who_follows_a_run_sees_it_before_it_has_ended(saving, monkeypatch):
+    monkeypatch.setenv("PAUSE", "20")
+    run = handed(saving, scratch="$TMPDIR")
+    quick = "import deviate.replicate.worker as module; module.BEAT_EVERY = 0.2; module.main()"
+    worker = subprocess.Popen([sys.executable, "-c", quick, str(run.path)])
+    wait_for(lambda: run.stdout_file.is_file() and run.stdout_file.read_text())
+    assert (run.read_info().pid, run.read_outcome()) != (None, None)
+    assert not run.is_done
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(30) == 0
+    assert isinstance(run.read_outcome(), Cancelled)
+    assert not left(saving)
+
+
+def test_a_killed_worker_leaves_nothing_that_counts_and_the_next_one_clears_its_disk(saving, monkeypatch):
+    monkeypatch.setenv("PAUSE", "60")
+    run = handed(saving, scratch="$TMPDIR")
+    worker = subprocess.Popen([*WORKER, str(run.path)])
+    wait_for(lambda: run.read_info() is not None and (saving / "starts").is_file())
+    worker.kill()
+    worker.wait()
+    training = run.read_info().pid
+    assert psutil.pid_exists(training)
+    assert len(left(saving)) == 1
+    monkeypatch.setenv("PAUSE", "0")
+    assert work(run).stdout == "control-0: completed\n"
+    # What the killed one had started was ended.
+    assert not psutil.pid_exists(training)
+    assert len(saved(run)[1]) == 30
+    assert (saving / "starts").read_text() == "xx"
+    assert not left(saving)

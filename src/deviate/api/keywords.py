@@ -59,6 +59,7 @@ class RunKeywords(TypedDict, total=False):
     time: str | None
     gres: str | None
     cpus: int | None
+    scratch: str | None
     address: str | None
 
 

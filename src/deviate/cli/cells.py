@@ -38,10 +38,10 @@ def run_cells(options: Mapping[str, Any], *, as_json: bool) -> int:
     scripts: list[str] = []
 
     @contextmanager
-    def begin(cell: Cell, number: int, cells: int) -> Iterator[Callable[[StudyEvent], None]]:
+    def begin(cell: Cell, number: int, cells: int, beside: bool) -> Iterator[Callable[[StudyEvent], None]]:
         """Show the runs of a cell while they go on."""
         say(f"{cell.name} ({number} of {cells})", err=True)
-        with Progress() as progress:
+        with Progress(label=cell.label if beside else "") as progress:
             yield progress.observe
         scripts.extend(progress.scripts)
 

@@ -16,6 +16,15 @@ def experiment_names(context: click.Context, parameter: click.Parameter, typed: 
     return [name for name in Workspace.nearest(Path.cwd()).names() if name.startswith(typed)]
 
 
+def experiments_and_grids(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """Return the experiments, and the grids that have cells, whose names begin with `typed`."""
+    from deviate.project.cells import AT
+
+    names = experiment_names(context, parameter, typed)
+    grids = {grid for grid, at, _ in (name.partition(AT) for name in names) if at}
+    return [*(grid for grid in sorted(grids - set(names)) if grid.startswith(typed)), *names]
+
+
 def experiment_sides(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """Return the experiments, or behind a colon the variants of the experiment before it."""
     name, colon, variant = typed.partition(":")

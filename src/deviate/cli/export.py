@@ -1,20 +1,26 @@
-"""``deviate export``: a whole experiment as one file."""
+"""``deviate export``: a whole experiment, or all cells of a grid, as one file."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
-from deviate.cli.completion import experiment_names
+from deviate.cli.completion import experiments_and_grids
 from deviate.cli.printing import examples, say
 from deviate.errors import BadOption
 
 
 @click.command(
-    "export", epilog=examples("deviate export baseline", "deviate export baseline --with-work -o base.tar.gz")
+    "export",
+    epilog=examples(
+        "deviate export baseline",
+        "deviate export baseline --with-work -o base.tar.gz",
+        "deviate export digits                                  all cells of a grid",
+    ),
 )
-@click.argument("name", metavar="NAME", shell_complete=experiment_names)
+@click.argument("name", metavar="NAME", shell_complete=experiments_and_grids)
 @click.option(
     "-o",
     "--output",
@@ -25,22 +31,28 @@ from deviate.errors import BadOption
 def command(name: str, output: Path | None, work: bool) -> None:
     """Write a whole experiment to one archive; `deviate import` takes it in elsewhere.
 
-    It holds the copy of the project, records, logs, and the predictions and weights that Deviate kept: every report is
-    the same where it is imported. An experiment whose runs are being made is refused.
+    NAME is an experiment, or a grid, with all its cells. The archive holds the copy of the project, records, logs, and
+    the predictions and weights that Deviate kept: every report is the same where it is imported. Where runs are being
+    made, nothing is written.
     """
     from deviate.replicate.snapshot.own_files import note_written
     from deviate.replicate.workspace.folders import Workspace
-    from deviate.study.archive import SUFFIX, export_experiment
+    from deviate.report.text.words import count
+    from deviate.study.archive import SUFFIX, export_experiments
+    from deviate.study.named import find_named, grid_of
 
-    folder = Workspace.nearest(Path.cwd()).find_experiment(name)
-    path = output or Path(f"{name}{SUFFIX}")
+    folders = find_named(Workspace.nearest(Path.cwd()), [name])
+    grid = grid_of(name, folders)
+    path = output or Path(f"{grid or name}{SUFFIX}")
     if not path.name.endswith(SUFFIX):
         raise BadOption(f"{path} does not end in {SUFFIX}", hint=f"type -o {path}{SUFFIX}")
     try:
-        export_experiment(folder, path, work=work)
+        export_experiments(folders, path, grid=grid, work=work)
     except OSError as problem:
         raise BadOption(
             f"cannot write {problem.filename or path}: {problem.strerror}", hint="name a file that can be written"
         ) from problem
     note_written(path)
-    say(f"written to {path} ({path.stat().st_size / 1e6:.1f} MB); take it in with: deviate import {path}")
+    what = f"{count(len(folders), 'cell')} of {grid} written" if grid else "written"
+    size = path.stat().st_size / 1e6
+    say(f"{what} to {path} ({size:.1f} MB); take it in with: deviate import {shlex.quote(str(path))}")

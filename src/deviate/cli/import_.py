@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,7 +104,8 @@ def command(as_json: bool, **options: Any) -> None:
     (seed, run) identifies it, or each file is a run. Epochs, folds and test examples are no runs, and are refused.
     Nothing is known of what varied between imported runs, and reports say so.
 
-    An archive that `deviate export` wrote is taken in as it was, with everything that is known of its runs.
+    An archive that `deviate export` wrote is taken in as it was, with everything that is known of its runs. Of a grid,
+    --name is another name for the grid.
     """
     from deviate.importing.import_results import import_results
     from deviate.replicate.workspace.folders import Workspace
@@ -111,8 +113,7 @@ def command(as_json: bool, **options: Any) -> None:
 
     request = _request(**options)
     if len(request.paths) == 1 and is_archive(request.paths[0]):
-        folder = import_archive(request.paths[0], Workspace(request.project), request.name)
-        _say_archive(folder, as_json=as_json)
+        _say_archive(import_archive(request.paths[0], Workspace(request.project), request.name), as_json=as_json)
         return
     folders = import_results(request)
     if as_json:
@@ -166,11 +167,12 @@ def _direction(word: str) -> Any:
     return word
 
 
-def _say_archive(folder: ExperimentFolder, *, as_json: bool) -> None:
+def _say_archive(folders: list[ExperimentFolder], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"schema": 1, "experiments": [_facts(folder)]}))
+        click.echo(json.dumps({"schema": 1, "experiments": [_facts(folder) for folder in folders]}))
         return
-    say(f"{folder.name}: {len(folder.runs())} runs", f"  deviate report {folder.name}")
+    for folder in folders:
+        say(f"{folder.name}: {len(folder.runs())} runs", f"  deviate report {shlex.quote(folder.name)}")
 
 
 def _facts(folder: ExperimentFolder) -> dict[str, Any]:

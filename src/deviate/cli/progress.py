@@ -47,10 +47,17 @@ MARKS = {"completed": ("✓", "green"), "cancelled": ("-", "dim")}
 
 
 class Progress:
-    """Shows the events of the replicate stage, on standard error unless another console is given."""
+    """Shows the events of the replicate stage, on standard error unless another console is given.
 
-    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    With a `label` it is one of several beside each other: that begins its lines, and no bars are drawn.
+    """
+
+    def __init__(
+        self, console: Console | None = None, clock: Callable[[], float] = time.monotonic, label: str = ""
+    ) -> None:
         self.console = console or Console(stderr=True)
+        self.label = label
+        self.draws = self.console.is_terminal and not label
         self.clock = clock
         self.going: dict[Run, RunProgress | RunStarted] = {}
         self.durations: list[float] = []
@@ -66,14 +73,14 @@ class Progress:
         self.live = Live(console=self.console, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Progress:
-        if self.console.is_terminal:
+        if self.draws:
             self.live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.console.is_terminal:
+        if self.draws:
             self.live.stop()
 
     def observe(self, event: StudyEvent) -> None:
@@ -82,7 +89,7 @@ class Progress:
             case RunStarted():
                 self.total = event.total
                 self.going[event.run] = event
-                if not self.console.is_terminal:
+                if not self.draws:
                     self._start(event)
             case RunProgress():
                 self.going[event.run] = event
@@ -134,7 +141,7 @@ class Progress:
                 self._say(
                     Text(f"{event.run.folder}: ended {event.processes} processes that outlived a stopped deviate")
                 )
-        if self.console.is_terminal:
+        if self.draws:
             self.live.update(self._table())
 
     def _start(self, event: RunStarted) -> None:
@@ -148,7 +155,7 @@ class Progress:
     def _whole(self, line: str | Text, style: str = "") -> None:
         """Print a line that is not cut to the width of the terminal."""
         text = line if isinstance(line, Text) else Text(clean(line), style=style)
-        self.console.print(text, highlight=False, soft_wrap=True)
+        self.console.print(self._labelled(text), highlight=False, soft_wrap=True)
 
     def _step(self, event: StepEnded) -> None:
         if not isinstance(event.outcome, Completed):
@@ -177,7 +184,10 @@ class Progress:
             self._whole(line)
 
     def _say(self, line: Text) -> None:
-        self.console.print(line, highlight=False, no_wrap=True, overflow="ellipsis")
+        self.console.print(self._labelled(line), highlight=False, no_wrap=True, overflow="ellipsis")
+
+    def _labelled(self, line: Text) -> Text:
+        return Text.assemble((f"{self.label}  ", "dim"), line) if self.label else line
 
     def _table(self) -> Table:
         grid = Table.grid(padding=(0, 2))

@@ -7,28 +7,29 @@ from pathlib import Path
 import click
 
 from deviate.cli.asking import require_yes, yes_option
-from deviate.cli.completion import experiment_names
+from deviate.cli.completion import experiments_and_grids
 from deviate.cli.printing import examples, say
 from deviate.errors import DeviateError
 
 
 @click.command("prune", epilog=examples("deviate prune", "deviate prune baseline --failed --yes"))
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=experiment_names)
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=experiments_and_grids)
 @click.option("--failed", is_flag=True, help="Also those of runs that failed, which may show why.")
 @yes_option
 def command(names: tuple[str, ...], failed: bool, yes: bool) -> None:
     """Delete the working folders of completed runs, with their checkpoints.
 
     Records, logs, and the predictions and weights that Deviate kept stay, so that every report is as it was. Runs
-    without their folder cannot be evaluated later. Without NAME, all experiments that can be read. Asks before
-    anything is deleted.
+    without their folder cannot be evaluated later. NAME is an experiment, or a grid, with all its cells; without NAME,
+    all experiments that can be read. Asks before anything is deleted.
     """
     from deviate.replicate.workspace.folders import Workspace
     from deviate.study.housekeeping import prunable, prune
+    from deviate.study.named import find_named
 
     workspace = Workspace.nearest(Path.cwd())
     sizes = {}
-    for name in dict.fromkeys(names or workspace.names()):
+    for name in [folder.name for folder in find_named(workspace, names)] or workspace.names():
         try:
             sizes[name] = prunable(workspace.find_experiment(name), failed=failed)
         except DeviateError as error:

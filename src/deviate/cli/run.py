@@ -134,6 +134,12 @@ VARIED = {
 @click.option("--gres", metavar="LIST", help="On a cluster: resources of a run, such as gpu:1.")
 @click.option("--cpus", type=int, metavar="N", help="On a cluster: cores and threads of a run.  [default: 1]")
 @click.option(
+    "--scratch",
+    metavar="DIR",
+    help="With --executor slurm or ray: make each run on a disk of its machine, below this folder, such as '$TMPDIR', "
+    "and bring back what it leaves.",
+)
+@click.option(
     "--print", "print_script", is_flag=True, help="On a cluster: print the script that submits, and submit nothing."
 )
 @click.option("--timeout", type=float, metavar="SECONDS", help="End a run after this time.")

@@ -15,6 +15,8 @@ class SlurmEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     gres: str = ""
     #: Cores of a run, and threads of its numerical libraries.
     cpus: int = 1
+    #: Folder of each machine in which its runs are made; empty: in the experiment's.
+    scratch: str = ""
     #: Runs at a time at most; None: as many as the cluster lets.
     width: int | None = None
     #: Further options of sbatch, such as ``--account=NAME``.
@@ -30,6 +32,8 @@ class RayEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     gres: str = ""
     #: Cores of a run, and threads of its numerical libraries.
     cpus: int = 1
+    #: Folder of each machine in which its runs are made; empty: in the experiment's.
+    scratch: str = ""
     #: Runs at a time at most; None: as many as there is room for.
     width: int | None = None
 

@@ -116,6 +116,12 @@ class LeftToCluster(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int = 0
 
 
+class Idle(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing is to be done for so many seconds: whoever asks for events waits, or does something else."""
+
+    seconds: float
+
+
 Event = (
     LeftoverEnded
     | RunStarted
@@ -128,4 +134,5 @@ Event = (
     | Waits
     | RunLost
     | LeftToCluster
+    | Idle
 )

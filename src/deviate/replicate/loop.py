@@ -8,7 +8,8 @@ from collections.abc import Callable, Generator, Mapping
 
 from deviate.errors import WorkspaceUnusable
 from deviate.experiment import Experiment
-from deviate.replicate.engines.engine import Engine, Printer
+from deviate.replicate.engines.engine import Printer
+from deviate.replicate.engines.pace import Known
 from deviate.replicate.engines.printing import PrintStage
 from deviate.replicate.engines.stage import RemoteStage
 from deviate.replicate.events import Event
@@ -33,7 +34,7 @@ def replicate(
     overlay: Mapping[str, bytes],
     executor: Executor,
     *,
-    engine: Engine | None = None,
+    known: Known | None = None,
     printer: Printer | None = None,
     step_overlays: Mapping[str, Mapping[str, bytes]] | None = None,
     twin: TwinOf = lambda run: run,
@@ -52,8 +53,9 @@ def replicate(
     serves another one, too; `environment` is the user's, by default this process's; `clock` returns seconds. Close the
     iterator to stop: what runs then is ended and counts as cancelled.
 
-    Commands are started by `executor` on this machine, unless there is an `engine` that starts workers elsewhere, or a
-    `printer` that says how a user starts them. What was handed to workers goes on when the user stops this process.
+    Commands are started by `executor` on this machine, unless workers elsewhere start them, those of the engine of
+    `known`, or a `printer` says how a user starts such. What was handed to workers goes on when the user stops this
+    process; while it does, events say how long there is nothing to do (`Idle`).
 
     Raises
     ------
@@ -67,7 +69,7 @@ def replicate(
     options = options or ReplicateOptions()
     user = dict(os.environ if environment is None else environment)
     git = describe_commit(folder.project)
-    here = engine is None and printer is None
+    here = known is None and printer is None
     source = make_source(
         experiment, folder, overlay, user, options, executor.name, jobs=executor.jobs, git=git, here=here
     )
@@ -80,14 +82,14 @@ def replicate(
         return Order(
             experiment=experiment, overlay=overlay, step_overlays=step_overlays or {}, options=options,
             executor=elsewhere.name, address=elsewhere.address, threads=elsewhere.threads, git=source.git,
-            printed=printer is not None,
+            scratch=elsewhere.scratch, printed=printer is not None,
         )  # fmt: skip
 
     stage: LocalStage | RemoteStage | PrintStage
     if printer is not None:
         stage = PrintStage(source, todo, printer, order(printer))
-    elif engine is not None:
-        stage = RemoteStage(source, todo, engine, order(engine))
+    elif known is not None:
+        stage = RemoteStage(source, todo, known, order(known.engine))
     else:
         means = Means(source=source, steps=steps, executor=executor, options=options, clock=clock)
         stage = LocalStage(means, todo)

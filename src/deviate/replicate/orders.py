@@ -6,7 +6,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -41,6 +41,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     #: Threads of a run.
     threads: int
     git: str | None
+    #: The folder of a machine in which its runs are made, see `deviate.replicate.scratch`; empty: in their own.
+    scratch: str = ""
     #: It was printed for the user to submit, who may not have done so.
     printed: bool = False
 
@@ -114,13 +116,17 @@ def read_order(folder: ExperimentFolder, job: JobFile) -> Order:
 
 
 def ordered_source(
-    folder: ExperimentFolder, order: Order, environment: Mapping[str, str]
+    folder: ExperimentFolder,
+    order: Order,
+    environment: Mapping[str, str],
+    mirror: ExperimentFolder | None = None,
 ) -> tuple[Source, dict[str, StepSource]]:
-    """Return what a worker makes runs and their steps from; `environment` is its own."""
+    """Return what a worker makes runs and their steps from; `environment` is its own, and so is `mirror`."""
     experiment = order.experiment
-    source = make_source(
+    made_from = make_source(
         experiment, folder, order.overlay, environment, order.options, order.executor, jobs=1, git=order.git
     )
+    source = replace(made_from, mirror=mirror)
     require_whole(source.snapshot, folder)
     overlays = order.step_overlays
     return source, {step.name: step_source(source, step, overlays.get(step.name, {})) for step in experiment.steps}

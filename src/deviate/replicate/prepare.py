@@ -146,6 +146,12 @@ class Source:
     container: Container | None = None
     #: Note from which lines text is printed, though the source shows a main loop.
     reports: bool = False
+    #: Stands for `folder` where runs are made on another disk, see `deviate.replicate.scratch`.
+    mirror: ExperimentFolder | None = None
+
+    def place(self, run: Run) -> RunFolder:
+        """Return the folder in which a run is made."""
+        return (self.mirror or self.folder).run(run)
 
     @property
     def inside(self) -> dict[str, bytes]:
@@ -212,7 +218,7 @@ def prepare_run(source: Source, run: Run, offered: Slot) -> Ready:
     `offered` is its room. Under ``as-is`` without other runs beside it nothing is held or set but its GPUs.
     """
     variant = OBSERVED if run.variant == OBSERVED.name else parse_variant(run.variant)
-    folder = source.folder.run(run)
+    folder = source.place(run)
     empty(folder)
     copy = make_copy(source.snapshot, source.folder.snapshot, folder, source.inside)
     # Between the look at the snapshot and this copy hours may lie.
@@ -330,7 +336,7 @@ def _launch(
 
 def _inside(source: Source, folder: RunFolder, command: Inside) -> Inside:
     """Return a command with what it reads and writes of this machine."""
-    run = source.folder.run(folder.run)
+    run = source.place(folder.run)
     sees_gpus = bool(installed_gpus()) and command.environment.get("CUDA_VISIBLE_DEVICES") != ""
     return command._replace(mounts=[str(run.path), *shared_paths(source.snapshot)], has_gpus=sees_gpus)
 

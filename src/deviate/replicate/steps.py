@@ -69,12 +69,12 @@ def _threads(step: Step) -> dict[str, str]:
 
 def has_copy(source: Source, run: Run) -> bool:
     """Tell whether the run's copy of the project is still there."""
-    return overlay_path(source.folder.run(run), source.snapshot).is_dir()
+    return overlay_path(source.place(run), source.snapshot).is_dir()
 
 
 def new_folder(source: Source, step: Step, run: Run, repeat: int) -> RunFolder:
     """Make the folder of a step, in place of what may be there."""
-    folder = source.folder.run(run).step(step.name, repeat)
+    folder = source.place(run).step(step.name, repeat)
     discard(folder.path)
     folder.path.mkdir(parents=True)
     return folder
@@ -86,7 +86,7 @@ def prepare_step(steps: StepSource, run: Run, repeat: int, offered: Slot) -> Rea
     What varies between runs varies between repeats too: each draws from seeds of its own.
     """
     source, step = steps.source, steps.step
-    folder, copy = new_folder(source, step, run, repeat), overlay_path(source.folder.run(run), source.snapshot)
+    folder, copy = new_folder(source, step, run, repeat), overlay_path(source.place(run), source.snapshot)
     write_over(copy, source.inside)
     variant = find_variant(run.variant)
     assert variant is not None  # the run was made, or is being made, under it

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
@@ -28,6 +29,7 @@ from deviate.replicate.outcomes import run_outcome, without_secrets, without_set
 from deviate.replicate.predictions import keep_file
 from deviate.replicate.prepare import Ready, Source, discard_work, prepare_run
 from deviate.replicate.same_hardware import hardware_refusal
+from deviate.replicate.scratch import Scratch
 from deviate.replicate.snapshot.link_watch import State, pinned_warnings, state, watched_paths, written_to
 from deviate.replicate.steps import NO_COPY, StepSource, has_copy, new_folder, prepare_step
 from deviate.replicate.workspace.files import sync_file
@@ -61,6 +63,8 @@ class Means:
     cancelled: str = "Ctrl-C or a signal"
     #: What the engine calls this worker.
     job: str = ""
+    #: Where the run is made; None: in its folder.
+    scratch: Scratch | None = None
 
 
 @dataclass
@@ -163,6 +167,8 @@ class Worker:
         now = self._means.clock()
         self._active = _Active(part, ready, handle, shared, files, offset, now, now)
         note_start(ready, msgspec.structs.replace(handle, job=handle.job or self._means.job))
+        if self._means.scratch is not None:
+            self._means.scratch.note(ready.folder)
         return ready, None
 
     def look(self, stop: StopRequests) -> Iterator[Event]:
@@ -199,6 +205,10 @@ class Worker:
             # A full disk must not keep the other trainings from being ended; the run is made again.
             self._active = None
         return self._active is not None
+
+    def wait(self, seconds: float) -> None:
+        """Wait, at most until a command ends."""
+        self._executor.wait(seconds)
 
     def kill(self) -> None:
         """End what goes on and write nothing: the run is another worker's."""
@@ -270,6 +280,7 @@ class Worker:
     def _store(self, part: Part, folder: RunFolder, outcome: Outcome) -> Iterator[Event]:
         """Store how a command ended, and leave out of the job what cannot be done any more."""
         job = self.job
+        folder = self._bring(folder, outcome)
         share_weights(self._means.source.folder, folder)
         # What the outcome speaks of is on disk before the outcome is.
         for path in folder.result_files():
@@ -287,12 +298,20 @@ class Worker:
             job.outcome = without_set_up(outcome)
             self._write(job.training.folder, job.outcome)
 
+    def _bring(self, folder: RunFolder, outcome: Outcome) -> RunFolder:
+        """Return the folder in which a command counts, with all that it left; the same where it was made there."""
+        scratch, keeps = self._means.scratch, self._means.options.keep_work
+        if scratch is None or not scratch.holds(folder):
+            return folder
+        # Evaluations that are still to be made find it where this worker is killed before them.
+        return scratch.bring(folder, work=keeps or bool(self.job.parts) or not isinstance(outcome, Completed))
+
     def _write(self, folder: RunFolder, outcome: Outcome) -> None:
         if not self.lease.is_held():
             raise RunElsewhere(
                 f"{self.job.run.folder} was taken over by another worker", hint="wait until that one has ended"
             )
-        folder.write_outcome(outcome)
+        self._bring(folder, outcome).write_outcome(outcome)
 
 
 def part_progress(folder: RunFolder, part: Part, source: Source) -> tuple[int | None, dict[str, float]]:
@@ -317,4 +336,5 @@ def end_leftover(run: RunFolder, executor: Executor) -> int:
     info = run.read_info()
     if info is None:
         return executor.end(Handle(run.runtime_file))
-    return executor.end(Handle(run.runtime_file, info.job or "", info.pid, info.created))
+    made = RunFolder(Path(info.scratch), run.run) if info.scratch else run
+    return executor.end(Handle(made.runtime_file, info.job or "", info.pid, info.created))

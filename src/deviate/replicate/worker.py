@@ -8,21 +8,28 @@ input ends: whoever started it is gone, or wants it gone.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import socket
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import MutableMapping
+from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from deviate.errors import DeviateError, RunElsewhere
 from deviate.experiment import Run
 from deviate.replicate.engines.ray_driver import JOB
 from deviate.replicate.executors.local import LocalExecutor
-from deviate.replicate.interrupts import listening
+from deviate.replicate.interrupts import StopRequests, listening
 from deviate.replicate.jobs import Job, evaluating_job, training_job
 from deviate.replicate.lease import BEAT_EVERY, Lease, LeaseHeld, acquire, beating
 from deviate.replicate.orders import Order, ordered_source, read_job, read_order
+from deviate.replicate.scratch import Scratch, opened
 from deviate.replicate.work import Means, Worker, end_leftover
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 
@@ -48,6 +55,9 @@ def main() -> int:
     except DeviateError as error:
         print(f"{error.slug}: {error.message}\n{error.hint}", file=sys.stderr)  # noqa: T201
         return error.exit_status
+    except OSError as error:
+        print(f"{paths[-1]} was not made: {error}", file=sys.stderr)  # noqa: T201
+        return 1
     return 0
 
 
@@ -74,19 +84,78 @@ def make_run(path: Path) -> str:
         return f"{path.name}: nothing is to be done"
     order = read_order(folder, job_file)
     with beating(lease):
-        job = training_job(run.run, order.experiment.steps)
-        if run.is_done:
-            job = evaluating_job(run, order.experiment.steps, retry_failed=False) or Job(run.run, deque())
-        return _work(folder, order, job, lease)
+        return _work(folder, order, run, lease)
 
 
-def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str:
-    name = _job(os.environ)
-    source, steps = ordered_source(folder, order, dict(os.environ))
+def _work(folder: ExperimentFolder, order: Order, run: RunFolder, lease: Lease) -> str:
     executor = LocalExecutor(1, threads=order.threads)
-    for each in (folder.run(job.run), *folder.run(job.run).steps()):
+    for each in (run, *run.steps()):
         if not each.is_done:
             end_leftover(each, executor)
+    worker = partial(_worker, folder, lease=lease, executor=executor, name=_job(os.environ))
+    with listening() as stop:
+        job = _left(run, order)
+        # What was trained before is evaluated where it is.
+        if order.scratch and job.trains:
+            try:
+                with opened(order.scratch, folder, run.run, lease) as scratch:
+                    return _make(worker(order, job, scratch), stop, scratch)
+            except OSError as problem:
+                order, job = _without_scratch(order, problem), _left(run, order)
+        return _make(worker(order, job), stop)
+
+
+def _left(run: RunFolder, order: Order) -> Job:
+    """Return what is to be done of a run."""
+    if not run.is_done:
+        return training_job(run.run, order.experiment.steps)
+    return evaluating_job(run, order.experiment.steps, retry_failed=False) or Job(run.run, deque())
+
+
+def _make(worker: Worker, stop: StopRequests, scratch: Scratch | None = None) -> str:
+    """Do the job of a worker; return what was done, in words.
+
+    Raises
+    ------
+    RunElsewhere
+        If another worker took the run over.
+    OSError
+        If a disk is full, or away; nothing goes on then.
+    """
+    job = worker.job
+    try:
+        worker.prepare()
+        if stop.count:
+            worker.lease.release()
+            return f"{job.run.folder} was not begun: {CANCELLED}"
+        deque(worker.next(), maxlen=0)
+        looked = time.monotonic()
+        while not worker.is_over:
+            deque(worker.look(stop), maxlen=0)
+            worker.wait(LOOK_EVERY)
+            if time.monotonic() - looked >= BEAT_EVERY:
+                looked = time.monotonic()
+                if not worker.lease.is_held():
+                    raise RunElsewhere(f"{job.run.folder} was taken over", hint="wait until that worker has ended")
+                if scratch is not None:
+                    scratch.show(job.run)
+    except (OSError, RunElsewhere):
+        worker.kill()
+        raise
+    return f"{job.run.folder}: {job.outcome.status if job.outcome else 'done'}"
+
+
+def _worker(
+    folder: ExperimentFolder,
+    order: Order,
+    job: Job,
+    scratch: Scratch | None = None,
+    *,
+    lease: Lease,
+    executor: LocalExecutor,
+    name: str,
+) -> Worker:
+    source, steps = ordered_source(folder, order, dict(os.environ), scratch.mirror if scratch else None)
     means = Means(
         source=source,
         steps=steps,
@@ -95,24 +164,18 @@ def _work(folder: ExperimentFolder, order: Order, job: Job, lease: Lease) -> str
         hears_within=HEARS_WITHIN,
         cancelled=CANCELLED,
         job=name,
+        scratch=scratch,
     )
-    worker = Worker(means, job, 0, lease)
-    with listening() as stop:
-        worker.prepare()
-        if stop.count:
-            lease.release()
-            return f"{job.run.folder} was not begun: {CANCELLED}"
-        deque(worker.next(), maxlen=0)
-        looked = means.clock()
-        while not worker.is_over:
-            deque(worker.look(stop), maxlen=0)
-            executor.wait(LOOK_EVERY)
-            if means.clock() - looked >= BEAT_EVERY:
-                looked = means.clock()
-                if not lease.is_held():
-                    worker.kill()
-                    raise RunElsewhere(f"{job.run.folder} was taken over", hint="wait until that worker has ended")
-    return f"{job.run.folder}: {job.outcome.status if job.outcome else 'done'}"
+    return Worker(means, job, 0, lease)
+
+
+def _without_scratch(order: Order, problem: OSError) -> Order:
+    """Return the order of a run that is made in its own folder, because the disk of its machine does not take it."""
+    # Of a folder that could not be copied, the first file says why.
+    reason = problem.args[0][0][-1] if isinstance(problem, shutil.Error) else problem.strerror or problem
+    where = f"--scratch {order.scratch} was not used on {socket.gethostname()}: {reason}"
+    options = msgspec.structs.replace(order.options, warnings=(*order.options.warnings, where))
+    return msgspec.structs.replace(order, options=options, scratch="")
 
 
 def _job(environment: MutableMapping[str, str]) -> str:

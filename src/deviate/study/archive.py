@@ -1,4 +1,4 @@
-"""A whole experiment as one file: a gzipped tar archive, which another workspace takes in."""
+"""Whole experiments as one file: a gzipped tar archive, which another workspace takes in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import platform
 import shutil
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import psutil
 
 from deviate.errors import BadInput, BadOption, NameTaken
 from deviate.experiment import SCHEMA
+from deviate.project.cells import AT
 from deviate.replicate.workspace.files import sync_file
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked, locked_workspace
@@ -26,8 +27,9 @@ from deviate.study.housekeeping import require_idle
 #: Of the archives.
 SUFFIX = ".tar.gz"
 
-#: The first member says that the file is one of these; all others lie below the folder.
-HEAD, BELOW = "deviate-archive.json", "experiment"
+#: The first member says that the file is one of these; all others lie below the folder, or those of several experiments
+#: each below a folder of its name.
+HEAD, BELOW, SEVERAL = "deviate-archive.json", "experiment", "experiments"
 
 #: Bytes read at once.
 _CHUNK = 1 << 20
@@ -43,15 +45,18 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """What an archive holds."""
 
     schema: int = SCHEMA
+    #: Of the experiment, or of the grid that the experiments are cells of.
     name: str
     #: The folders that runs were made in, with all that they saved, are in it.
     work: bool
+    #: Names of the cells; none of a single experiment.
+    cells: list[str] = []
 
 
-def export_experiment(folder: ExperimentFolder, path: Path, *, work: bool = False) -> None:
+def export_experiments(folders: Sequence[ExperimentFolder], path: Path, *, grid: str = "", work: bool = False) -> None:
     """Write an experiment to `path`: snapshot, records, logs, predictions and weights, and the runs' folders if asked.
 
-    The file is written aside and renamed.
+    Of a `grid` it is all its cells. The file is written aside and renamed.
 
     Raises
     ------
@@ -61,16 +66,22 @@ def export_experiment(folder: ExperimentFolder, path: Path, *, work: bool = Fals
         If the file cannot be written.
     """
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    cells = [folder.name for folder in folders] if grid else []
+    try:
+        with tarfile.open(aside, "w:gz", compresslevel=6) as archive:
+            _add_head(archive, Head(name=grid or folders[0].name, work=work, cells=cells))
+            for folder in folders:
+                _add(archive, folder, f"{SEVERAL}/{folder.name}" if grid else BELOW, work=work)
+        sync_file(aside)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _add(archive: tarfile.TarFile, folder: ExperimentFolder, below: str, *, work: bool) -> None:
     with locked(folder, ["deviate", "export", folder.name]):
         require_idle(folder)
-        try:
-            with tarfile.open(aside, "w:gz", compresslevel=6) as archive:
-                _add_head(archive, Head(name=folder.name, work=work))
-                archive.add(folder.path, BELOW, filter=lambda member: _kept(member, work=work))
-            sync_file(aside)
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
+        archive.add(folder.path, below, filter=lambda member: _kept(member, len(below.split("/")), work=work))
 
 
 def _add_head(archive: tarfile.TarFile, head: Head) -> None:
@@ -80,12 +91,12 @@ def _add_head(archive: tarfile.TarFile, head: Head) -> None:
     archive.addfile(member, io.BytesIO(data))
 
 
-def _kept(member: tarfile.TarInfo, *, work: bool) -> tarfile.TarInfo | None:
+def _kept(member: tarfile.TarInfo, depth: int, *, work: bool) -> tarfile.TarInfo | None:
     """Leave out working folders unless they are asked for, and what a killed tool left half removed or written."""
-    parts = member.name.split("/")
-    in_runs = parts[1:2] == ["runs"]
-    in_work = in_runs and parts[3:4] == ["work"] and not work
-    aside = any(part.startswith(".") for part in parts[1 : 4 if in_runs else 2])
+    parts = member.name.split("/")[depth:]
+    in_runs = parts[:1] == ["runs"]
+    in_work = in_runs and parts[2:3] == ["work"] and not work
+    aside = any(part.startswith(".") for part in parts[: 3 if in_runs else 1])
     return None if in_work or aside else member
 
 
@@ -102,17 +113,18 @@ def is_archive(path: Path) -> bool:
     return first is not None and first.name == HEAD
 
 
-def import_archive(path: Path, workspace: Workspace, name: str | None = None) -> ExperimentFolder:
-    """Take an exported experiment into a workspace, under its own name or another.
+def import_archive(path: Path, workspace: Workspace, name: str | None = None) -> list[ExperimentFolder]:
+    """Take what was exported into a workspace, under its own name or another; cells of a grid keep their settings.
 
-    It is unpacked aside and renamed, so that half of one is never seen.
+    It is unpacked aside and renamed, so that half of an experiment is never seen. Cells that are there already, because
+    the same command was killed, are left as they are.
 
     Raises
     ------
     BadInput
         If the file is damaged, or holds what no experiment does.
     NameTaken
-        If there is an experiment of that name.
+        If there is another experiment of one of the names.
     """
     if not hasattr(tarfile, "tar_filter"):
         raise BadInput(
@@ -122,17 +134,45 @@ def import_archive(path: Path, workspace: Workspace, name: str | None = None) ->
     command = ["deviate", "import", str(path)]
     _require_whole(path)
     head = _read_head(path)
-    target = workspace.experiment(name or head.name)
-    _require_free(target, workspace)
+    targets = _targets(head, workspace, name)
+    if not head.cells:
+        _require_free(targets[BELOW], workspace)
     workspace.prepare()
-    with _unpacked(path, target) as aside, locked_workspace(workspace, command), locked(target, command):
-        _require_free(target, workspace)
-        experiment = aside.read_experiment()
-        aside.write_experiment(msgspec.structs.replace(experiment, name=target.name))
-        # What is there without an `experiment.json` is what a killed tool left of one that it was making.
-        shutil.rmtree(target.path, ignore_errors=True)
-        aside.path.rename(target.path)
-    return target
+    with _unpacked(path, workspace) as aside, locked_workspace(workspace, command):
+        missing = {
+            below: target
+            for below, target in targets.items()
+            if not (head.cells and _is_there(target, ExperimentFolder(aside / below), workspace))
+        }
+        for target in missing.values():
+            _require_free(target, workspace)
+        for below, target in missing.items():
+            with locked(target, command):
+                _take(ExperimentFolder(aside / below), target)
+    return list(targets.values())
+
+
+def _targets(head: Head, workspace: Workspace, name: str | None) -> dict[str, ExperimentFolder]:
+    """Return where each folder of an archive goes."""
+    if not head.cells:
+        return {BELOW: workspace.experiment(name or head.name)}
+    names = {cell: (name or head.name) + AT + cell.partition(AT)[2] for cell in head.cells}
+    return {f"{SEVERAL}/{cell}": workspace.experiment(target) for cell, target in names.items()}
+
+
+def _is_there(target: ExperimentFolder, unpacked: ExperimentFolder, workspace: Workspace) -> bool:
+    """Tell whether an experiment was taken in before; it may have more runs since."""
+    if target.name not in workspace.names():
+        return False
+    return target.read_experiment().created == unpacked.read_experiment().created
+
+
+def _take(unpacked: ExperimentFolder, target: ExperimentFolder) -> None:
+    experiment = unpacked.read_experiment()
+    unpacked.write_experiment(msgspec.structs.replace(experiment, name=target.name))
+    # What is there without an `experiment.json` is what a killed tool left of one that it was making.
+    shutil.rmtree(target.path, ignore_errors=True)
+    unpacked.path.rename(target.path)
 
 
 def _require_whole(path: Path) -> None:
@@ -163,9 +203,9 @@ def _require_free(target: ExperimentFolder, workspace: Workspace) -> None:
 
 
 @contextmanager
-def _unpacked(path: Path, target: ExperimentFolder) -> Iterator[ExperimentFolder]:
+def _unpacked(path: Path, workspace: Workspace) -> Iterator[Path]:
     """Unpack an archive beside the experiments."""
-    beside = target.path.parent
+    beside = workspace.path / "experiments"
     for left in beside.glob(f"{_UNPACKING}*"):
         maker = left.name.removeprefix(_UNPACKING)
         if not (maker.isdigit() and psutil.pid_exists(int(maker))):
@@ -175,7 +215,7 @@ def _unpacked(path: Path, target: ExperimentFolder) -> Iterator[ExperimentFolder
         place.mkdir()
         with tarfile.open(path, "r:gz") as archive:
             archive.extractall(place, members=_checked(archive, path), filter="tar")
-        yield ExperimentFolder(place / BELOW)
+        yield place
     except tarfile.TarError as problem:
         raise _damaged(path, problem) from problem
     finally:
@@ -187,7 +227,7 @@ def _checked(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
     for member in archive:
         if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
             raise _damaged(path, f"{member.name} is no file")
-        if member.name.split("/")[0] == BELOW:
+        if member.name.split("/")[0] in (BELOW, SEVERAL):
             yield member
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,18 +15,27 @@ import msgspec
 
 from deviate.errors import BadOption, DeviateError, NameTaken, WorkspaceBusy
 from deviate.experiment import SCHEMA
-from deviate.project.cells import Cell, read_cells
-from deviate.project.config import FILE_NAME, Setting
-from deviate.replicate.events import RunEnded
+from deviate.project.cells import MOST_CELLS, Cell, read_cells
+from deviate.project.config import FILE_NAME, Setting, read_config
+from deviate.replicate.events import Idle, RunEnded
+from deviate.replicate.executors.registry import ENGINES
 from deviate.replicate.workspace.folders import Workspace
+from deviate.study.cluster import Engines
 from deviate.study.decided import Referee
 from deviate.study.events import StudyEvent
-from deviate.study.pipeline import run
+from deviate.study.pipeline import study
+from deviate.study.placement import place
 from deviate.study.request import Request, check_request
 from deviate.study.resume import requested_runs
 
 #: How a cell stands after the command: complete before, runs made, something failed, or held by another tool.
 State = Literal["done", "made", "failed", "busy"]
+
+#: Hears of the runs of a cell.
+Observe = Callable[[StudyEvent], None]
+
+#: Called with a cell when it is begun, its number, how many there are, and whether others may go on beside it.
+Begin = Callable[[Cell, int, int, bool], AbstractContextManager[Observe]]
 
 
 class CellMade(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,22 +86,21 @@ def _root(request: Request) -> Path:
     return here if (here / FILE_NAME).is_file() else Workspace.nearest(here).project
 
 
-def make_cells(
-    request: Request,
-    typed: Mapping[str, Any],
-    begin: Callable[[Cell, int, int], AbstractContextManager[Callable[[StudyEvent], None]]],
-    referee: Referee | None = None,
-) -> CellsMade:
-    """Make the missing runs of each cell in turn; one that fails does not keep the others from being made.
+def make_cells(request: Request, typed: Mapping[str, Any], begin: Begin, referee: Referee | None = None) -> CellsMade:
+    """Make the missing runs of each cell; one that fails does not keep the others from being made.
+
+    On this machine that is one cell after another. Cells whose runs are made by a cluster are handed over together,
+    and followed side by side; where there is a limit of runs at a time, as many as are within it.
 
     `request` says which project, and with its name which experiment or cell. `typed` are fields of requests that
-    replace those of the file. `begin` is called with a cell, its number and how many there are, and gives what hears
-    of its runs.
+    replace those of the file. `begin` is called with each cell when it is begun.
 
     Raises
     ------
     BadInput
         If a table or an option is not as it must be, before anything is made.
+    KeyboardInterrupt
+        After Ctrl-C, once each cell that was begun has ended.
     """
     root = _root(request)
     cells = read_cells(root, request.name)
@@ -97,11 +108,137 @@ def make_cells(
     for each in requests:
         check_request(each)
     _require_one_script(requests)
-    made = []
+    engines = Engines()
+    making = []
     for number, (cell, each) in enumerate(zip(cells, requests, strict=True), start=1):
-        with begin(cell, number, len(cells)) as observe:
-            made.append(_make(cell, each, observe, referee))
-    return CellsMade(cells=made)
+        place = _placed(each, root, cell)
+        beside = place.executor in ENGINES and not place.print_script
+        events = partial(study, each, referee, engines)
+        making.append(
+            _Making(cell, each, _width(place, root), partial(begin, cell, number, len(cells), beside), events)
+        )
+    _make_all(making)
+    return CellsMade(cells=[each.made() for each in making])
+
+
+def _placed(request: Request, root: Path, cell: Cell) -> Request:
+    """Return the request with where its runs are made, as far as that can be said before they are."""
+    try:
+        return place(request, Workspace.nearest(root).experiment(cell.name)).request
+    except DeviateError:
+        # It is said where the cell is made.
+        return request
+
+
+def _width(placed: Request, root: Path) -> int | None:
+    """Return how many runs a cluster makes at a time; None where it decides that itself."""
+    config = read_config(root)
+    widths = {"slurm": config.slurm.width, "ray": config.ray.width}
+    return placed.jobs or widths.get(placed.executor or "")
+
+
+class _Making:
+    """A cell whose runs are to be made, go on, or were made."""
+
+    def __init__(
+        self,
+        cell: Cell,
+        request: Request,
+        width: int | None,
+        begin: Callable[[], AbstractContextManager[Observe]],
+        events: Callable[[], Generator[StudyEvent, None, object]],
+    ) -> None:
+        self.cell = cell
+        self.width = width
+        #: At a time, at most.
+        self.runs = min(sum(requested_runs(request).values()), width or MOST_CELLS)
+        #: Seconds for which there is nothing to do.
+        self.idle = 0.0
+        self._request = request
+        self._begin, self._study = begin, events
+        self._open = ExitStack()
+        self._stream: tuple[Generator[StudyEvent, None, object], Observe] | None = None
+        self._trained = self._evaluated = 0
+        self._problem: DeviateError | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether something was done."""
+        return self._stream is not None
+
+    def go_on(self) -> bool:
+        """Do what can be done now; return whether the rest is to be done later."""
+        try:
+            if self._stream is None:
+                observe = self._open.enter_context(self._begin())
+                self._stream = self._open.enter_context(closing(self._study())), observe
+            events, observe = self._stream
+            for event in events:
+                if isinstance(event, Idle):
+                    self.idle = event.seconds
+                    return True
+                self._trained += isinstance(event, RunEnded) and event.trained
+                self._evaluated += isinstance(event, RunEnded) and not event.trained
+                observe(event)
+        except DeviateError as error:
+            self._problem = error
+        self.close()
+        return False
+
+    def close(self) -> None:
+        """Leave it as it is."""
+        self._open.close()
+
+    def made(self) -> CellMade:
+        """Return how it stands."""
+        problem, made_now = self._problem, self._trained or self._evaluated
+        completed, planned = _counts(self._request, self.cell.name)
+        state: State = "made" if made_now else "done"
+        if problem is not None:
+            state = "busy" if isinstance(problem, WorkspaceBusy) else "failed"
+        return CellMade(
+            experiment=self.cell.name,
+            settings=self.cell.settings,
+            state="failed" if state in ("made", "done") and completed < planned else state,
+            trained=self._trained,
+            evaluated=self._evaluated,
+            completed=completed,
+            planned=planned,
+            problem=problem.message if problem else "",
+            hint=_hint(problem, self.cell) if problem else "",
+        )
+
+
+def _make_all(cells: Sequence[_Making]) -> None:
+    """Begin one cell after another, and go on with those that wait for a cluster meanwhile."""
+    waiting, going, stopped = deque(cells), list[_Making](), False
+    try:
+        while waiting or going:
+            begins = bool(waiting) and _has_room(waiting[0], going)
+            if begins:
+                going.append(waiting.popleft())
+            elif going:
+                time.sleep(min(each.idle for each in going))
+            for each in list(going):
+                try:
+                    # Those that have begun heard a Ctrl-C, too, and end as well.
+                    goes_on = (each.has_begun or not stopped) and each.go_on()
+                except KeyboardInterrupt:
+                    goes_on, stopped = False, True
+                    waiting.clear()
+                    each.close()
+                if not goes_on:
+                    going.remove(each)
+    finally:
+        for each in going:
+            each.close()
+    if stopped:
+        raise KeyboardInterrupt
+
+
+def _has_room(cell: _Making, going: Sequence[_Making]) -> bool:
+    """Tell whether a cell can go on beside others: as many runs as the user allows are theirs together."""
+    return not going or cell.width is None or sum(each.runs for each in going) + cell.runs <= cell.width
 
 
 def _require_one_script(requests: Sequence[Request]) -> None:
@@ -141,37 +278,6 @@ def _request(cell: Cell, root: Path, project: Path | None, typed: Mapping[str, A
         **typed,
     }
     return Request(command=cell.command, name=cell.name, project=project, here=root, **fields)
-
-
-def _make(cell: Cell, request: Request, observe: Callable[[StudyEvent], None], referee: Referee | None) -> CellMade:
-    trained = evaluated = 0
-
-    def count(event: StudyEvent) -> None:
-        nonlocal trained, evaluated
-        trained += isinstance(event, RunEnded) and event.trained
-        evaluated += isinstance(event, RunEnded) and not event.trained
-        observe(event)
-
-    problem: DeviateError | None = None
-    try:
-        run(request, count, referee)
-    except DeviateError as error:
-        problem = error
-    completed, planned = _counts(request, cell.name)
-    state: State = "made" if trained or evaluated else "done"
-    if problem is not None:
-        state = "busy" if isinstance(problem, WorkspaceBusy) else "failed"
-    return CellMade(
-        experiment=cell.name,
-        settings=cell.settings,
-        state="failed" if state in ("made", "done") and completed < planned else state,
-        trained=trained,
-        evaluated=evaluated,
-        completed=completed,
-        planned=planned,
-        problem=problem.message if problem else "",
-        hint=_hint(problem, cell) if problem else "",
-    )
 
 
 def _hint(problem: DeviateError, cell: Cell) -> str:

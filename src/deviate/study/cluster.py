@@ -12,6 +12,7 @@ from deviate.project.cluster import ExportEntry, RayEntry, SlurmEntry
 from deviate.project.config import read_config
 from deviate.replicate.engines.engine import Engine, Printer
 from deviate.replicate.engines.kubernetes import Kubernetes
+from deviate.replicate.engines.pace import Known
 from deviate.replicate.engines.ray import Ray
 from deviate.replicate.engines.sky import Sky
 from deviate.replicate.engines.slurm import Slurm
@@ -24,6 +25,21 @@ from deviate.replicate.workspace.folders import ExperimentFolder
 from deviate.study.request import Request
 
 Entry = TypeVar("Entry", SlurmEntry, RayEntry, ExportEntry)
+
+
+class Engines:
+    """The engines of one command: experiments that want the same of a cluster share one, and what is known of it."""
+
+    def __init__(self) -> None:
+        self._made: dict[bytes, Known] = {}
+
+    def known(self, request: Request, folder: ExperimentFolder) -> Known | None:
+        """Return the engine of `make_engine`, with what is known of its jobs; None where there is none."""
+        engine = make_engine(request, folder)
+        if engine is None:
+            return None
+        key = msgspec.json.encode((engine.name, engine.address, engine.wishes, engine.width))
+        return self._made.setdefault(key, Known(engine))
 
 
 def make_engine(request: Request, folder: ExperimentFolder) -> Engine | None:

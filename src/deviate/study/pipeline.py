@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
 
@@ -17,10 +18,11 @@ from deviate.factors import DEFAULT_VARIANT
 from deviate.project.target import Target
 from deviate.replicate.containers.image import find_container
 from deviate.replicate.environment.masking import mask_words
+from deviate.replicate.events import Idle
 from deviate.replicate.executors.registry import DEFAULT_EXECUTOR
 from deviate.replicate.workspace.folders import ExperimentFolder, Workspace
 from deviate.replicate.workspace.lock import locked, locked_workspace
-from deviate.study.cluster import lacks_runs
+from deviate.study.cluster import Engines, lacks_runs
 from deviate.study.criterion import settle_metric, settle_until
 from deviate.study.decided import Referee
 from deviate.study.events import GoesOn, OpenedAnew, RunsPlaced, StudyEvent
@@ -39,10 +41,27 @@ def run(
 
     `referee` compares, where the request asks for runs until a comparison is decided.
     """
+    with closing(study(request, referee)) as events:
+        while True:
+            try:
+                event = next(events)
+            except StopIteration as end:
+                folder: ExperimentFolder = end.value
+                return folder
+            if isinstance(event, Idle):
+                time.sleep(event.seconds)
+            else:
+                observe(event)
+
+
+def study(
+    request: Request, referee: Referee | None = None, engines: Engines | None = None
+) -> Generator[StudyEvent, None, ExperimentFolder]:
+    """Do what `run` does, and say what happens; several that share `engines` may go on side by side."""
     check_request(request)
     shared_gpus(request, os.environ)
     if not request.trains:
-        return evaluate(request, observe)
+        return (yield from evaluate(request))
     rule = settle_until(request)
     # What the source does not show, the first run may print.
     prepared = prepare_request(request, scripted=False)
@@ -79,13 +98,13 @@ def run(
             require_folders(folder, prepared.steps)
         _remember(take_steps(folder, prepared.steps), placed.placement, folder)
         if opened.other:
-            observe(OpenedAnew(name=folder.name, other=opened.other))
+            yield OpenedAnew(name=folder.name, other=opened.other)
         if opened.aside or opened.changed:
             aside = [change.text for change in opened.aside]
-            observe(GoesOn(name=folder.name, aside=aside, changed=opened.changed))
-        _say_placed(placed, folder, observe)
-        for event in make_runs(placed.request, prepared.target.command, folder, rule, opened.changed, referee):
-            observe(event)
+            yield GoesOn(name=folder.name, aside=aside, changed=opened.changed)
+        yield from _placed(placed, folder)
+        command = prepared.target.command
+        yield from make_runs(placed.request, command, folder, rule, opened.changed, referee, engines)
     return folder
 
 
@@ -94,9 +113,9 @@ def _remember(experiment: Experiment, placement: Placement | None, folder: Exper
         folder.write_experiment(msgspec.structs.replace(experiment, placement=placement))
 
 
-def _say_placed(placed: Placed, folder: ExperimentFolder, observe: Callable[[StudyEvent], None]) -> None:
+def _placed(placed: Placed, folder: ExperimentFolder) -> Iterator[StudyEvent]:
     if placed.placement is not None and placed.by and lacks_runs(folder, retry_failed=placed.request.retry_failed):
-        observe(RunsPlaced(placement=placed.placement, by=placed.by))
+        yield RunsPlaced(placement=placed.placement, by=placed.by)
 
 
 def _require_container(request: Request, target: Target) -> None:
@@ -106,7 +125,7 @@ def _require_container(request: Request, target: Target) -> None:
         find_container(wish, os.environ, target.project / target.folder)
 
 
-def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda event: None) -> ExperimentFolder:
+def evaluate(request: Request) -> Generator[StudyEvent, None, ExperimentFolder]:
     """Evaluate the runs of a named experiment that are there already; nothing is trained.
 
     Raises
@@ -137,7 +156,6 @@ def evaluate(request: Request, observe: Callable[[StudyEvent], None] = lambda ev
         take_steps(folder, [*around, *steps])
         # Where runs are evaluated says nothing of where they are trained, and is not remembered.
         placed = place(request, folder)
-        _say_placed(placed, folder, observe)
-        for event in run_maker(placed.request, experiment.command, folder, make_slots(placed.request, folder))({}):
-            observe(event)
+        yield from _placed(placed, folder)
+        yield from run_maker(placed.request, experiment.command, folder, make_slots(placed.request, folder))({})
     return folder

@@ -111,6 +111,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     time: str | None = None
     gres: str | None = None
     cpus: int | None = None
+    #: Folder of each machine of the cluster in which its runs are made.
+    scratch: str | None = None
     #: Of a Ray cluster.
     address: str | None = None
     #: Say what would be submitted, and submit nothing.
@@ -196,13 +198,21 @@ def check_cluster(request: Request) -> None:
     """Refuse options of clusters for runs on this machine, and those of one cluster for another."""
     slurm = {"--partition": request.partition, "--time": request.time}
     ray = {"--address": request.address}
-    given = {**slurm, **ray, "--gres": request.gres, "--cpus": request.cpus, "--print": request.print_script or None}
+    either = {"--scratch": request.scratch}
+    given = {**slurm, **ray, **either, "--gres": request.gres, "--cpus": request.cpus}
+    given["--print"] = request.print_script or None
     for named in (name for name, value in given.items() if value is not None):
         engines = ["slurm"] if named in slurm else ["ray"] if named in ray else ENGINES
+        engines = ["slurm", "ray"] if named in either else engines
         if request.executor not in engines:
             where = "a cluster" if len(engines) > 1 else f"a cluster of {engines[0].capitalize()}"
             words = " or ".join(f"--executor {engine}" for engine in engines)
             raise BadOption(f"{named} is for runs on {where}", hint=f"add {words}, or leave it out")
+    if request.scratch and not request.scratch.startswith(("/", "$")):
+        raise BadOption(
+            f"--scratch must be an absolute path on each machine of the cluster, found {request.scratch!r}",
+            hint="type --scratch /scratch, or a variable that jobs have: --scratch '$TMPDIR'",
+        )
     if request.executor in EXPORTED:
         _check_export(request)
     if request.cpus is not None and request.cpus < 1:
@@ -270,6 +280,7 @@ def option_words(request: Request) -> list[str]:
         "--time": request.time,
         "--gres": request.gres,
         "--cpus": request.cpus,
+        "--scratch": request.scratch,
         "--address": request.address,
         **{
             f"--{name}": None if value is None else f"{value:g}"

@@ -25,7 +25,7 @@ from deviate.replicate.options import ReplicateOptions
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.workspace.records import read_progress
 from deviate.replicate.workspace.run_files import Completed, Failed
-from deviate.study.cluster import make_engine, make_printer
+from deviate.study.cluster import Engines, make_printer
 from deviate.study.decided import Referee, until_decided
 from deviate.study.events import FactorsSeen, PackingTried, StudyEvent, with_ordered_values
 from deviate.study.packing import Make as MakeTrial
@@ -51,6 +51,7 @@ def make_runs(
     rule: Until | Decided | None,
     changed: Sequence[str] = (),
     referee: Referee | None = None,
+    engines: Engines | None = None,
 ) -> Iterator[StudyEvent]:
     """Make the runs that are still to be made; after the first completed one, say which factors it drew for.
 
@@ -69,7 +70,7 @@ def make_runs(
         After the first run, where something that the training needs is missing: it would be in the others, too.
     """
     seen = False
-    with closing(_rounds(request, command, folder, rule, changed, referee)) as events:
+    with closing(_rounds(request, command, folder, rule, changed, referee, engines)) as events:
         for event in events:
             yield event
             if isinstance(event, RunEnded) and isinstance(event.outcome, Failed):
@@ -90,9 +91,10 @@ def _rounds(
     rule: Until | Decided | None,
     changed: Sequence[str],
     referee: Referee | None,
+    engines: Engines | None,
 ) -> Generator[StudyEvent, None, None]:
     slots = make_slots(request, folder)
-    make = run_maker(request, command, folder, slots, changed)
+    make = run_maker(request, command, folder, slots, changed, engines)
     planned = requested_runs(request)
     if rule is None:
         return make(planned)
@@ -103,15 +105,20 @@ def _rounds(
 
 
 def run_maker(
-    request: Request, command: Sequence[str], folder: ExperimentFolder, slots: Slots, changed: Sequence[str] = ()
+    request: Request,
+    command: Sequence[str],
+    folder: ExperimentFolder,
+    slots: Slots,
+    changed: Sequence[str] = (),
+    engines: Engines | None = None,
 ) -> Callable[..., Generator[StudyEvent, None, None]]:
     """Return what makes the runs planned that are not made yet, and evaluates those that are not evaluated yet."""
     experiment = folder.read_experiment()
     instrumented = instrument_experiment(folder.snapshot, experiment)
     overlay = {file: result.data for file, result in instrumented.items()}
     step_overlays = {step.name: step_overlay(folder, experiment, step) for step in experiment.steps}
-    engine, printer = make_engine(request, folder), make_printer(request, folder)
-    is_here = engine is None and printer is None
+    known, printer = (engines or Engines()).known(request, folder), make_printer(request, folder)
+    is_here = known is None and printer is None
     warm = _warm_executor(folder, experiment, slots) if request.warm and is_here else None
     executor = warm or make_executor(DEFAULT_EXECUTOR, slots.jobs if is_here else 1, slots.gpus)
     marks = list(_marks(changed))
@@ -140,7 +147,7 @@ def run_maker(
             marks.extend(packing.mark)
             options = msgspec.structs.replace(options, warnings=tuple(marks))
         stream = replicate(
-            asked, folder, overlay, executor, engine=engine, printer=printer,
+            asked, folder, overlay, executor, known=known, printer=printer,
             step_overlays=step_overlays, twin=sharing.twin if sharing else _itself, options=options,
         )  # fmt: skip
         needless = []

@@ -8,9 +8,19 @@ from deviate.experiment import Experiment, Run
 from deviate.replicate import lease as leases
 from deviate.replicate.engines import stage as module
 from deviate.replicate.engines.engine import JobState, Place
+from deviate.replicate.engines.pace import Known
 from deviate.replicate.engines.printing import PrintStage
 from deviate.replicate.engines.stage import MOST_ATTEMPTS, RemoteStage
-from deviate.replicate.events import LeftToCluster, RunEnded, RunLost, RunProgress, RunStarted, Submitted, Waits
+from deviate.replicate.events import (
+    Idle,
+    LeftToCluster,
+    RunEnded,
+    RunLost,
+    RunProgress,
+    RunStarted,
+    Submitted,
+    Waits,
+)
 from deviate.replicate.interrupts import StopRequests
 from deviate.replicate.lease import Holder, LeaseHeld
 from deviate.replicate.options import ReplicateOptions
@@ -63,6 +73,17 @@ class Scripted:
         return "scancel"
 
 
+class Followed(RemoteStage):
+    """A stage whose clock goes on while there is nothing to do."""
+
+    def run_all(self, stop):
+        for event in super().run_all(stop):
+            if isinstance(event, Idle):
+                self._clock.now += event.seconds
+            else:
+                yield event
+
+
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "train.py").write_text("")
@@ -86,9 +107,8 @@ def opened(folder, clock, engine, runs=2, print_only=False, **options):
                     program=folder.path, executor="scripted", jobs=1)  # fmt: skip
     order = Order(experiment=experiment, overlay={"train.py": b"\xff"}, step_overlays={}, options=options,
                   executor="scripted", threads=2, git=None, printed=print_only)  # fmt: skip
-    sleep = lambda seconds: setattr(clock, "now", clock.now + seconds)  # noqa: E731
     todo = Todo(source, options, lambda run: run)
-    stage = RemoteStage(source, todo, engine, order, clock=clock, sleep=sleep)
+    stage = Followed(source, todo, Known(engine, clock), order, clock=clock)
     if print_only:
         stage = PrintStage(source, todo, engine, order)
     list(stage.recover())

@@ -10,7 +10,7 @@ from compared_sides import write_experiment
 
 from deviate.errors import BadInput
 from deviate.replicate.workspace.folders import Workspace
-from deviate.study.archive import export_experiment, import_archive, is_archive
+from deviate.study.archive import export_experiments, import_archive, is_archive
 
 #: Bytes that the header of the compressed file has at most: a time and a name, which nothing reads.
 HEADER = 64
@@ -20,7 +20,7 @@ HEADER = 64
 def archive(tmp_path):
     (tmp_path / "one").mkdir()
     path = tmp_path / "a.tar.gz"
-    export_experiment(write_experiment(tmp_path / "one", "a", {"test acc": [90.0, 91.0]}), path)
+    export_experiments([write_experiment(tmp_path / "one", "a", {"test acc": [90.0, 91.0]})], path)
     return path
 
 
@@ -49,7 +49,9 @@ def test_a_cut_or_changed_archive_is_refused_and_nothing_of_it_is_left(archive, 
             import_archive(archive, target)
     assert contents(target.project) == {}
     archive.write_bytes(data)
-    assert contents(import_archive(archive, target).path) == contents(Workspace(tmp_path / "one").experiment("a").path)
+    assert contents(import_archive(archive, target)[0].path) == contents(
+        Workspace(tmp_path / "one").experiment("a").path
+    )
 
 
 def unpacked(data):

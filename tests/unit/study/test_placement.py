@@ -7,8 +7,9 @@ from deviate.errors import BadOption, UnknownExperiment
 from deviate.experiment import Experiment, Placement
 from deviate.replicate.workspace.files import write_json
 from deviate.replicate.workspace.folders import Workspace
+from deviate.study.cluster import Engines, make_engine
 from deviate.study.placement import BEFORE, FILE, place
-from deviate.study.request import Request
+from deviate.study.request import Request, check_cluster
 
 SLURM = Placement(executor="slurm", partition="long", cpus=2, jobs=4)
 
@@ -74,6 +75,36 @@ def test_the_file_says_it_of_new_experiments(workspace):
 def test_an_option_of_this_machine_is_refused_elsewhere(workspace):
     with pytest.raises(BadOption, match="--warm is for runs on this machine"):
         place(asked(warm=True), stored(workspace, "e", SLURM))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"scratch": "/s"}, "--scratch is for runs on a cluster"),
+        ({"scratch": "/s", "executor": "sky", "print_script": True}, "--scratch is for runs on a cluster"),
+        ({"scratch": "here", "executor": "slurm"}, "--scratch must be an absolute path"),
+    ],
+)
+def test_a_disk_is_named_for_machines_of_a_cluster(options, said):
+    with pytest.raises(BadOption, match=said):
+        check_cluster(asked(**options))
+    check_cluster(asked(scratch="$TMPDIR/runs", executor="ray"))
+
+
+def test_the_disk_is_remembered_and_the_file_names_one(workspace):
+    (workspace.project / "deviate.toml").write_text('[slurm]\nscratch = "/file"\n')
+    folder = stored(workspace, "e", msgspec.structs.replace(SLURM, scratch="/typed"))
+    assert make_engine(place(asked(), folder).request, folder).scratch == "/typed"
+    assert make_engine(asked(executor="slurm"), folder).scratch == "/file"
+    assert make_engine(asked(executor="slurm", scratch=""), folder).scratch == ""
+
+
+def test_cells_that_want_the_same_of_a_cluster_share_its_engine(workspace):
+    folder, engines = stored(workspace, "e", None), Engines()
+    first = engines.known(asked(executor="slurm", cpus=2), folder)
+    assert engines.known(asked(executor="slurm", cpus=2), folder) is first
+    assert engines.known(asked(executor="slurm", cpus=4), folder) is not first
+    assert engines.known(asked(executor="local"), folder) is None
 
 
 def test_an_experiment_of_an_earlier_version_is_read(workspace):

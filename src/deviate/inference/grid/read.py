@@ -16,7 +16,7 @@ from deviate.inference.comparison.options import ComparisonOptions, check_option
 from deviate.inference.comparison.side import Side, read_sides
 from deviate.inference.grid.compare import compare_cells
 from deviate.inference.grid.facts import Grid, GridLook, MissingCell
-from deviate.project.cells import Cell, read_cells
+from deviate.project.cells import AT, Cell, read_cells
 from deviate.project.config import FILE_NAME
 from deviate.replicate.environment.masking import mask_words
 from deviate.replicate.workspace.folders import Workspace
@@ -80,9 +80,14 @@ def _present(workspace: Workspace, cells: Sequence[Cell]) -> tuple[list[Cell], l
 
 def _recorded(workspace: Workspace, sides: Sequence[Side]) -> RecordedLooks:
     """Read the earlier looks at these cells, however they were named; other cells are another question."""
-    made = "\n".join(f"{side.label} {side.created}" for side in sides)
+    made = "\n".join(_identity(side) for side in sides)
     grid = ComparedSide("grid", hashlib.sha256(made.encode()).hexdigest()[:24])
     return read_looks(workspace, grid, grid, "grid")
+
+
+def _identity(side: Side) -> str:
+    """Return what stays of a cell where it is renamed; results that were imported are known by their name alone."""
+    return f"{side.experiment.partition(AT)[2] if side.created else side.experiment} {side.variant} {side.created}"
 
 
 def _look(sides: Sequence[Side], before: RecordedLooks, alpha: float) -> GridLook:

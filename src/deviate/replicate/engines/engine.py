@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple, Protocol
 
+from deviate.project.cluster import RayEntry, SlurmEntry
 from deviate.replicate.orders import Submission
 
 
@@ -44,12 +45,24 @@ class Printer(Protocol):
     def threads(self) -> int:
         """Threads that a run is given."""
 
+    @property
+    def scratch(self) -> str:
+        """Folder of each machine in which its runs are made; empty: in the experiment's."""
+
     def script(self, submission: Submission) -> str:
         """Return what a user submits by hand to have a worker for each run."""
 
 
 class Engine(Printer, Protocol):
     """Starts workers."""
+
+    @property
+    def wishes(self) -> SlurmEntry | RayEntry:
+        """What the user asks for each of them."""
+
+    @property
+    def width(self) -> int | None:
+        """Most workers of a submission at a time; None: as many as fit."""
 
     def check(self) -> None:
         """Refuse what cannot be, before anything is written.

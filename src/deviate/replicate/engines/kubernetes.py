@@ -26,7 +26,7 @@ class Kubernetes:
     """Says which Job makes the runs in pods of an image, at most `width` at a time; None: all at once."""
 
     name = "kubernetes"
-    address = ""
+    address = scratch = ""
 
     def __init__(self, wishes: ExportEntry, image: str, width: int | None, project: Path) -> None:
         self._wishes = wishes

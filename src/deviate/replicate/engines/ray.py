@@ -51,15 +51,21 @@ class Ray:
 
     def __init__(self, wishes: RayEntry, width: int | None) -> None:
         self.address = wishes.address or "auto"
+        self.wishes = wishes
         self._cpus = wishes.cpus
         self._gpus, self._resources = read_resources(wishes.gres)
-        self._width = width
+        self.width = width
         self._link: subprocess.Popen[str] | None = None
 
     @property
     def threads(self) -> int:
         """Threads that a run is given."""
         return self._cpus
+
+    @property
+    def scratch(self) -> str:
+        """Folder of each machine in which its runs are made; empty: in the experiment's."""
+        return self.wishes.scratch
 
     def check(self) -> None:
         """Refuse to work where Ray is not."""
@@ -94,7 +100,7 @@ class Ray:
             "cpus": self._cpus,
             "gpus": self._gpus,
             "resources": self._resources,
-            "width": self._width,
+            "width": self.width,
         }
 
     def states(self) -> Mapping[Place, JobState] | None:

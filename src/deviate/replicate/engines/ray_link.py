@@ -22,6 +22,9 @@ from deviate.replicate.engines import ray_driver
 PREFIX = "deviate-"
 NAMESPACE = "deviate"
 
+#: A resource that Ray gives the head node alone.
+HEAD = "node:__internal_head__"
+
 #: Seconds that drivers may take to answer.
 PATIENCE = 20.0
 
@@ -37,7 +40,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.cancel:
         connect(options.address)
-        cancel(options.cancel)
+        for name in cancel(options.cancel):
+            print(f"no task of {name} is there", file=sys.stderr)  # noqa: T201
         return
     # Whatever else is printed does not get between the answers.
     answers = os.fdopen(os.dup(1), "w")
@@ -91,10 +95,23 @@ def submit(
     wants = {"num_cpus": cpus, "num_gpus": gpus, "resources": dict(resources)}
     ray.cloudpickle.register_pickle_by_value(ray_driver)
     driver = ray.remote(ray_driver.Driver).options(
-        name=PREFIX + Path(folder).name, lifetime="detached", num_cpus=0, max_restarts=0, max_task_retries=0
-    )
+        name=PREFIX + Path(folder).name, lifetime="detached", num_cpus=0, max_restarts=0, max_task_retries=0,
+        **_on_head(),
+    )  # fmt: skip
     # Secrets may be among the variables: they are handed over, and stored nowhere.
     driver.remote(workers, folder, wants, width, VARIABLES)
+
+
+def _on_head() -> dict[str, Any]:
+    """Return options of an actor that is to live on the head node: with any other node only its own tasks are lost."""
+    import ray
+
+    heads = [node["NodeID"] for node in ray.nodes() if node["Alive"] and HEAD in node["Resources"]]
+    if not heads:
+        return {}
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return {"scheduling_strategy": NodeAffinitySchedulingStrategy(heads[0], soft=True)}
 
 
 def states() -> list[tuple[str, int, str, str]]:
@@ -123,13 +140,17 @@ def states() -> list[tuple[str, int, str, str]]:
     return found
 
 
-def cancel(submissions: Collection[str]) -> None:
-    """End the tasks of submissions; those that are gone have no task."""
+def cancel(submissions: Collection[str]) -> list[str]:
+    """End the tasks of submissions; return those that are gone, and have no task."""
     import ray
 
+    gone = []
     for name in submissions:
-        with contextlib.suppress(ValueError, ray.exceptions.RayActorError):
+        try:
             ray.get(ray.get_actor(PREFIX + name).cancel.remote(), timeout=PATIENCE)
+        except (ValueError, ray.exceptions.RayActorError):
+            gone.append(name)
+    return gone
 
 
 VERBS: Mapping[str, Callable[..., Any]] = {"check": list, "submit": submit, "states": states, "cancel": cancel}

@@ -29,7 +29,7 @@ class Sky:
     """Says which task makes the runs in containers of an image, on `width` machines; None: on one."""
 
     name = "sky"
-    address = ""
+    address = scratch = ""
 
     def __init__(self, wishes: ExportEntry, image: str, width: int | None) -> None:
         if wishes.gres.lower().startswith("gpu:"):

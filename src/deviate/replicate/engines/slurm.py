@@ -73,13 +73,18 @@ class Slurm:
     address = ""
 
     def __init__(self, wishes: SlurmEntry, width: int | None) -> None:
-        self._wishes = wishes
-        self._width = width
+        self.wishes = wishes
+        self.width = width
 
     @property
     def threads(self) -> int:
         """Threads that a run is given."""
-        return self._wishes.cpus
+        return self.wishes.cpus
+
+    @property
+    def scratch(self) -> str:
+        """Folder of each machine in which its runs are made; empty: in the experiment's."""
+        return self.wishes.scratch
 
     def check(self) -> None:
         """Refuse to work where Slurm is not."""
@@ -92,7 +97,7 @@ class Slurm:
 
     def script(self, submission: Submission) -> str:
         """Return the script of the job array."""
-        wishes = self._wishes
+        wishes = self.wishes
         given = {"partition": wishes.partition, "time": wishes.time, "gres": wishes.gres}
         options = [*(f"--{name}={value}" for name, value in given.items() if value), *wishes.options]
         runs = len(submission.runs)
@@ -101,7 +106,7 @@ class Slurm:
             experiment=submission.runs[0].path.parents[1].name,
             name=PREFIX + submission.name,
             last=runs - 1,
-            width=f"%{self._width}" if self._width else "",
+            width=f"%{self.width}" if self.width else "",
             log=str(submission.folder / "job-").replace("%", "%%") + "%a.log",
             cpus=wishes.cpus,
             options="".join(f"#SBATCH {option}\n" for option in options),

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from deviate.errors import ClusterRefused
 from deviate.experiment import Run
-from deviate.replicate.engines.engine import Engine, JobState, Place
-from deviate.replicate.engines.pace import Pace
+from deviate.replicate.engines.engine import Place
+from deviate.replicate.engines.pace import Known
 from deviate.replicate.events import (
     Event,
+    Idle,
     LeftToCluster,
     RunEnded,
     RunLost,
@@ -69,25 +70,22 @@ class RemoteStage:
         self,
         source: Source,
         todo: Todo,
-        engine: Engine,
+        known: Known,
         order: Order,
         *,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._source = source
         self._todo = todo
-        self._engine = engine
+        self._known = known
+        self._engine = known.engine
         self._order = order
         self._clock = clock
-        self._sleep = sleep
         self._going: dict[Run, _Going] = {}
         self._attempts: Counter[Run] = Counter()
         self._given_up: dict[Run, str] = {}
         self._numbers: dict[Run, int] = {}
         self._probe = Probe(order.options, is_fresh=False)
-        self._pace = Pace(clock)
-        self._states: Mapping[Place, JobState] = {}
         self._reason = ""
 
     def recover(self) -> Iterator[Event]:
@@ -114,7 +112,7 @@ class RemoteStage:
                     yield from self._look(going)
                 yield from self._waiting()
                 if self._going:
-                    self._sleep(LOOK_EVERY)
+                    yield Idle(seconds=LOOK_EVERY)
         except GeneratorExit:
             # The caller saw that the runs are of no use.
             self._engine.cancel({going.place.submission for going in self._going.values()})
@@ -132,15 +130,6 @@ class RemoteStage:
 
     def abandon(self, stop: StopRequests) -> None:
         """Leave what goes on to its workers."""
-
-    def _ask(self) -> None:
-        states = self._engine.states()
-        if states is not None:
-            self._states = states
-        self._pace.asked(known=states is not None)
-
-    def _is_active(self, place: Place) -> bool:
-        return place in self._states and self._states[place].is_active
 
     def _hand_over(self) -> Iterator[Event]:
         jobs: list[Job] = []
@@ -164,12 +153,12 @@ class RemoteStage:
         for index, job in enumerate(jobs):
             self._attempts[job.run] += 1
             self._going[job.run] = _Going(job, Place(submission.name, index), now)
-        self._pace.quicken()
+        self._known.quicken()
         return Submitted(executor=self._engine.name, runs=len(jobs), script=script)
 
     def _waiting(self) -> Iterator[Event]:
         """Say why no run goes on, where none does."""
-        states = [self._states.get(going.place) for going in self._going.values() if going.started is None]
+        states = [self._known.states.get(going.place) for going in self._going.values() if going.started is None]
         reason = next((state.waits for state in states if state is not None), "")
         if reason not in (self._reason, "", "None") and len(states) == len(self._going):
             yield Waits(executor=self._engine.name, runs=len(states), reason=reason)
@@ -239,10 +228,9 @@ class RemoteStage:
 
         What a worker wrote before it ended may be seen here later than that the engine does not know it any more.
         """
-        if self._pace.is_due:
-            self._ask()
+        self._known.look()
         now = self._clock()
-        if self._is_active(going.place) or self._pace.last <= going.handed:
+        if self._known.is_active(going.place) or self._known.since <= going.handed:
             going.missed = None
         elif going.missed is None:
             going.missed = now
@@ -256,11 +244,11 @@ class RemoteStage:
             # Evaluations were asked for after it was handed over.
             self._todo.jobs.append(_anew(folder, going.job, self._order))
             return
-        if going.place not in self._states and self._was_printed(folder):
+        if going.place not in self._known.states and self._was_printed(folder):
             # Nobody has submitted it, and nothing was lost.
             self._todo.jobs.append(_anew(folder, going.job, self._order))
             return
-        state = self._states[going.place].word if going.place in self._states else ""
+        state = self._known.states[going.place].word if going.place in self._known.states else ""
         outcome = folder.read_outcome()
         if isinstance(outcome, Cancelled) and outcome.hint:
             # Its worker did not start it, and says why.

@@ -20,6 +20,7 @@ from deviate.report.text.grid import best_sentence, effects_sentence, grid_cavea
 from deviate.report.writers.grid_csv import grid_csv
 from deviate.report.writers.grid_json import grid_json
 from deviate.report.writers.terminal import render_terminal
+from deviate.study.housekeeping import rename
 
 FILE = """\
 [[experiment]]
@@ -184,18 +185,28 @@ def test_looks_at_growing_cells_are_accounted_for(stored, cells):
     assert (first.look.number, first.look.alpha) == (1, 0.05)
     assert read_grid(stored, [], ComparisonOptions()).look == first.look
     for cell in cells:
-        folder = write_experiment_again(stored, cell)
+        folder = write_experiment_again(stored, cell.name)
         assert len(folder.completed_runs()) == 7
     second = read_grid(stored, ["digits"], ComparisonOptions())
     assert second.look.number == 2
     assert second.look.alpha < 0.05
 
 
-def write_experiment_again(workspace, cell):
+def test_looks_at_a_grid_count_under_its_new_name(stored, cells, tmp_path):
+    first = read_grid(stored, ["digits"], ComparisonOptions())
+    for cell in cells:
+        rename(stored, cell.name, cell.name.replace("digits", "mnist"))
+        write_experiment_again(stored, cell.name.replace("digits", "mnist"))
+    file = tmp_path / "deviate.toml"
+    file.write_text(file.read_text().replace('name = "digits"', 'name = "mnist"'))
+    assert (first.look.number, read_grid(stored, ["mnist"], ComparisonOptions()).look.number) == (1, 2)
+
+
+def write_experiment_again(workspace, name):
     """Add a run: the one with index 5 once more."""
     import shutil
 
-    folder = workspace.experiment(cell.name)
+    folder = workspace.experiment(name)
     shutil.copytree(folder.runs_folder / "algo+impl-5", folder.runs_folder / "algo+impl-6")
     return folder
 

@@ -158,6 +158,15 @@ def test_the_script_asks_for_a_detached_actor_with_a_worker_for_each_run(submiss
     assert variables == ray_link.VARIABLES
 
 
+def test_what_has_the_tasks_lives_on_the_head_node(ray, monkeypatch):
+    assert ray_link._on_head() == {}
+    head = {"Alive": True, "NodeID": "1f", "Resources": {ray_link.HEAD: 1.0}}
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "NodeID": "2f", "Resources": {}}, head])
+    affinity = types.SimpleNamespace(NodeAffinitySchedulingStrategy=lambda node, soft: (node, soft))
+    monkeypatch.setitem(sys.modules, "ray.util.scheduling_strategies", affinity)
+    assert ray_link._on_head() == {"scheduling_strategy": ("1f", True)}
+
+
 def test_a_driver_has_its_width_of_tasks_and_no_retries(ray, monkeypatch):
     free, seen = threading.Event(), []
 
