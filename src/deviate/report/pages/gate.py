@@ -67,8 +67,18 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
 
 
 def _answer(gate: Gate) -> Answer:
-    badge = Badge(text="passes" if gate.passed else "does not pass", emphasis="good" if gate.passed else "bad")
-    return Answer(sentences=[gate_sentence(gate)], badge=badge)
+    return Answer(sentences=[gate_sentence(gate)], badge=_badge(gate))
+
+
+def _badge(gate: Gate) -> Badge:
+    """Return whether the side passes; a check that stops it for want of runs alone does not look like a drop."""
+    if gate.passed:
+        return Badge(text="passes", emphasis="good")
+    conditions = [gate.failures, *(each for each in (gate.churn, gate.groups) if each is not None)]
+    open_alone = all(metric.passed or metric.outcome == "inconclusive" for metric in gate.metrics)
+    if open_alone and all(each.passed for each in conditions):
+        return Badge(text="does not pass: inconclusive", emphasis="warning")
+    return Badge(text="does not pass", emphasis="bad")
 
 
 def _figures(gate: Gate) -> list[Block]:
