@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from deviate.cli.commands import BeforeCommand
 from deviate.cli.output import factor_option, format_named, json_option, output_options, show
 from deviate.cli.printing import examples
 from deviate.errors import BadOption
@@ -14,6 +15,7 @@ from deviate.errors import BadOption
 
 @click.command(
     "audit",
+    cls=BeforeCommand,
     epilog=examples("deviate audit -- python train.py", "deviate audit --explain shuffle -- python train.py"),
     context_settings={"allow_interspersed_args": False},
 )

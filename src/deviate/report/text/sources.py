@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from deviate.inference.sources import LeadingSource, Ranking, SpreadAcross, VariantSpread, rank
 from deviate.report.numbers import last_place, show, show_interval, show_level
+from deviate.report.text.footnotes import FEW_THEN_BOTH, sd_methods
 from deviate.report.text.words import joined
 
 #: Summers and Dinneen (ICML 2021): each source alone, even one bit, brings nearly the whole variability.
@@ -21,10 +22,16 @@ NOT_ADDITIVE_SHORT = "Shares do not add up: one source alone often causes most o
 BY_CHANCE = "With few runs, a source alone can come out larger than all together by chance."
 
 
-def across_notes(tables: list[SpreadAcross]) -> list[str]:
+def across_notes(tables: Sequence[SpreadAcross]) -> list[str]:
     """Return what to know to read the spread by variant."""
     larger = any(row.relative is not None and row.relative > 1 for table in tables for row in table.rows)
-    return [*([NOT_ADDITIVE] if any(table.whole for table in tables) else []), *([BY_CHANCE] if larger else [])]
+    # Variants of one experiment may have fewer runs than others.
+    mixed = len(sd_methods(row.ci_sd for table in tables for row in table.rows)) > 1
+    return [
+        *([NOT_ADDITIVE] if any(table.whole for table in tables) else []),
+        *([BY_CHANCE] if larger else []),
+        *([FEW_THEN_BOTH] if mixed else []),
+    ]
 
 
 def source_sentences(table: SpreadAcross, level: float) -> list[str]:

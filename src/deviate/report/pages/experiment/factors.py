@@ -101,7 +101,7 @@ def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
         ],
         rows=[row for table in shown for row in _strip_rows(table, facts, whole=bool(whole))],
         more=Hint(text=f"and {count(more, 'more metric')}; all of them:", command=command) if more else None,
-        notes=across_notes(facts.across),
+        notes=across_notes(shown),
     )
 
 
