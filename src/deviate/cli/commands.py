@@ -37,7 +37,10 @@ class BeforeCommand(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             command = f"{typed or 'python train.py'} {error.option_name}"
-            error.message += f" An option of your own command goes behind --: deviate {self.name} -- {command} …"
+            # The attribute is final for type checkers alone.
+            vars(error)["message"] += (
+                f" An option of your own command goes behind --: deviate {self.name} -- {command} …"
+            )
             raise
 
 

@@ -16,7 +16,10 @@ BOTH = "the wider of chi-square and Bonett's, which allows for heavy tails"
 
 
 #: The same where some intervals are of fewer runs: they are narrower than those of a run more.
-FEW_THEN_BOTH = f"CI of the SD: chi-square below {FEWEST_RUNS} runs, which assumes normal values; from {FEWEST_RUNS} runs on {BOTH}."
+FEW_THEN_BOTH = (
+    f"CI of the SD: chi-square below {FEWEST_RUNS} runs, which assumes normal values; from {FEWEST_RUNS} runs on "
+    f"{BOTH}."
+)
 
 
 def sd_methods(intervals: Iterable[Interval]) -> set[str]:

@@ -130,9 +130,9 @@ def _strip_rows(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool) -> 
     ]
 
 
-def ranking(facts: ExperimentFacts) -> list[Block]:
-    """Rank what varies in the first metric by how much runs differ, in words."""
-    sentences = source_sentences(facts.across[0], facts.level) if facts.across else []
+def ranking(facts: ExperimentFacts, *, brief: bool = False) -> list[Block]:
+    """Rank what varies in the first metric by how much runs differ, in words; briefly where a table shows the SDs."""
+    sentences = source_sentences(facts.across[0], facts.level, brief=brief) if facts.across else []
     return [Answer(sentences=sentences)] if sentences else []
 
 
