@@ -286,12 +286,15 @@ def test_file_is_as_it_was(project, tmp_path, name):
     check_golden(name, path.read_text())
 
 
-#: What one question shows where nothing is wrong.
+#: Reports on a screen of their own, those with failures and warnings among them.
+SCREENED = ("arms", "collapsed", "disturbed", "imported", "lost", "reached", "single", "sources", "troubled", "usual")
+
+#: What one question shows.
 SCREENS = (
     *(f"comparison/{name}/terminal-80.txt" for name in ("few", "imported", "paired", "three", "two", "unknown")),
     *(f"comparison/two/{name}.txt" for name in ("alpha", "noisier", "terminal-120")),
     *(f"gate/{name}/terminal-80.txt" for name in ("pass", "fail", "inconclusive")),
-    *(f"report/{name}/terminal-80.txt" for name in ("arms", "disturbed", "imported", "single", "usual")),
+    *(f"report/{name}/terminal-80.txt" for name in SCREENED),
     "plan/free/terminal-80.txt",
     "plan/pilot/metric.txt",
     "plan/pilot/terminal-80.txt",

@@ -7,13 +7,15 @@ from typing import Any
 
 import click
 
-from deviate.cli.output import factor_option, format_named, json_option, output_options, show
+from deviate.cli.commands import BeforeCommand
+from deviate.cli.output import factor_option, format_named, json_option, output_options, show, verbose_option
 from deviate.cli.printing import examples
 from deviate.errors import BadOption
 
 
 @click.command(
     "audit",
+    cls=BeforeCommand,
     epilog=examples("deviate audit -- python train.py", "deviate audit --explain shuffle -- python train.py"),
     context_settings={"allow_interspersed_args": False},
 )
@@ -28,6 +30,7 @@ from deviate.errors import BadOption
 )
 @output_options("terminal, md, tex, json or html.")
 @json_option
+@verbose_option
 def command(
     command: tuple[str, ...],
     limit: float | None,
@@ -36,6 +39,7 @@ def command(
     format_name: str | None,
     output: Path | None,
     as_json: bool,
+    verbose: bool,
     **options: Any,
 ) -> int:
     """List the sources of nondeterminism of COMMAND, and what pins each.
@@ -61,5 +65,5 @@ def command(
         explain=explain,
     )
     view = audit_view(facts)
-    show(view, writer, output, view.page().command, "audit")
+    show(view, writer, output, view.page().command, "audit", verbose=verbose)
     return int(facts.failed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import keyword
+import shlex
 
 import click
 
@@ -18,6 +19,29 @@ GROUPS = {
 }
 
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+
+
+class BeforeCommand(click.Command):
+    """A sub-command whose own options stand before the ``--`` that begins a command of the user's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words; of an option that is none of Deviate's, say where one of the user's belongs.
+
+        Raises
+        ------
+        click.NoSuchOption
+            With the option that was typed.
+        """
+        typed = shlex.join(args[args.index("--") + 1 :]) if "--" in args else ""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            command = f"{typed or 'python train.py'} {error.option_name}"
+            # The attribute is final for type checkers alone.
+            vars(error)["message"] += (
+                f" An option of your own command goes behind --: deviate {self.name} -- {command} …"
+            )
+            raise
 
 
 class CommandGroup(click.Group):

@@ -6,15 +6,19 @@ import json
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from deviate.cli.output import factor_option, format_named, json_option, output_options, show
+from deviate.cli.output import factor_option, format_named, json_option, output_options, show, verbose_option
 from deviate.cli.printing import Styled, examples, say, shortened
 from deviate.errors import BadOption, NoMetrics, NoScript
+
+#: Metrics that are listed without ``-v``.
+METRICS_SHOWN = 6
 
 if TYPE_CHECKING:
     from deviate.analyse.findings import Findings
@@ -59,6 +63,7 @@ class _BeforeCommand(click.Command):
     "output alone.",
 )
 @click.option("--all", is_flag=True, help="List also the values that are not recorded, with the reason.")
+@verbose_option
 @click.option("--verify", is_flag=True, help="Run COMMAND for a short while and report which metrics yield values.")
 @factor_option
 @click.option(
@@ -162,7 +167,8 @@ def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **
     elif options["diff"]:
         _show_diff(show_edits(project, findings))
     else:
-        say(*_listing(project, findings, options["all"]))
+        listing = _listing if options["verbose"] or options["all"] else _screen
+        say(*listing(project, findings, options["all"]))
 
 
 def _read(
@@ -226,6 +232,40 @@ def _write(project: Path, findings: Findings) -> None:
     say(f"{len(chosen)} metrics written to {path}", err=True)
 
 
+def _screen(project: Path, findings: Findings, everything: bool) -> list[str]:
+    """Return a line for the main loop, each of the first metrics and the draws of all factors."""
+    from deviate.cli.list import aligned
+    from deviate.report.escape import clean
+    from deviate.report.text.words import count
+
+    chosen = sorted((metric for metric in findings.metrics if metric.selected), key=lambda each: -each.confidence)
+    rows = [
+        (clean(each.name), _kind(each), f"{each.file}:{each.line}", f"{each.confidence:.0%} sure")
+        for each in chosen[:METRICS_SHOWN]
+    ]
+    more = [f"and {count(len(chosen) - len(rows), 'more metric')}"] if len(chosen) > len(rows) else []
+    loops = _loop_lines(project, findings)
+    draws = ", ".join(f"{factor} {number}" for factor, number in Counter(d.factor for d in findings.draws).items())
+    left = len(findings.metrics) - len(chosen), len(findings.rejected), len(findings.unreadable)
+    counts = zip(left, ("not selected", "rejected", "unreadable"), strict=True)
+    others = [f"{number} {what}" for number, what in counts if number]
+    return [
+        *(loops if findings.scripts else loops[:1]),
+        f"metrics    {len(chosen)} in {len({m.file for m in chosen})} of {len(findings.files)} files read",
+        "",
+        *(f"  {line}" for line in aligned(rows) if rows),
+        *more,
+        "",
+        *([f"draws      {draws}"] if draws else []),
+        f"{', '.join([*others, 'source lines and reasons'])}: -v",
+    ]
+
+
+def _kind(metric: Metric) -> str:
+    wish = f", {metric.direction} is better" if metric.direction else ""
+    return f"{metric.kind}{wish}, {metric.aggregate}"
+
+
 def _listing(project: Path, findings: Findings, everything: bool) -> list[str]:
     lines = [*_loop_lines(project, findings), ""]
     chosen = [metric for metric in findings.metrics if metric.selected]
@@ -262,11 +302,10 @@ def _loop_lines(project: Path, findings: Findings) -> list[str]:
 def _metric_lines(project: Path, metric: Metric) -> list[str]:
     from deviate.report.escape import clean
 
-    wish = f", {metric.direction} is better" if metric.direction else ""
     name, why = click.style(clean(metric.name), bold=True), click.style(shortened(clean(metric.why), 7), dim=True)
     where = f"       {metric.file}:{metric.line} in {metric.function}   "
     return [
-        Styled(f"{metric.confidence:5.0%}  {name}   {metric.kind}{wish}, {metric.aggregate}"),
+        Styled(f"{metric.confidence:5.0%}  {name}   {_kind(metric)}"),
         f"{where}{shortened(_source(project, metric.file, metric.line), len(where))}",
         Styled(f"       {why}"),
         "",

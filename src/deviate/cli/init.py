@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deviate.cli.commands import BeforeCommand
 from deviate.cli.printing import examples, say
 from deviate.errors import BadOption
 
@@ -21,6 +22,7 @@ LISTED = 5
 
 @click.command(
     "init",
+    cls=BeforeCommand,
     epilog=examples("deviate init -- python train.py --epochs 10", "deviate init --dry-run"),
     context_settings={"allow_interspersed_args": False},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,25 +13,31 @@ import click
 from deviate.cli.completion import experiment_names
 from deviate.cli.printing import examples, say
 
+#: Runs that are listed where none is named.
+LISTED = 5
+
 if TYPE_CHECKING:
     from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 
 
 @click.command("logs", epilog=examples("deviate logs base 3", "deviate logs base init-3 evaluate"))
 @click.argument("name", shell_complete=experiment_names)
-@click.argument("run")
+@click.argument("run", required=False)
 @click.argument("evaluation", required=False)
 @click.option("--stderr", "only_stderr", is_flag=True, help="Print standard error only.")
 @click.option("--stdout", "only_stdout", is_flag=True, help="Print standard output only.")
-def command(name: str, run: str, evaluation: str | None, only_stderr: bool, only_stdout: bool) -> None:
+def command(name: str, run: str | None, evaluation: str | None, only_stderr: bool, only_stdout: bool) -> None:
     """Print what a run printed, or an EVALUATION of it: standard output, then standard error.
 
-    Tracebacks show your own lines.
+    Tracebacks show your own lines. Without RUN, the runs to choose from are listed; an only run is printed.
     """
     from deviate.replicate.workspace.folders import Workspace
 
     experiment = Workspace.nearest(Path.cwd()).find_experiment(name)
-    folder = experiment.find_run(run)
+    if run is None and len(experiment.runs()) != 1:
+        say(*_choices(experiment))
+        return
+    folder = experiment.find_run(run) if run is not None else experiment.runs()[0]
     what, parts = folder.run.folder, [folder]
     if evaluation is not None:
         from deviate.study.housekeeping import find_evaluation
@@ -50,6 +57,33 @@ def command(name: str, run: str, evaluation: str | None, only_stderr: bool, only
             if path.is_file():
                 _print(path, experiment, folder)
         sys.stdout.buffer.flush()
+
+
+def _choices(experiment: ExperimentFolder) -> list[str]:
+    """Return a line for each run, those that failed first, above what to type for one of them."""
+    from deviate.cli.duration import show_duration
+    from deviate.cli.list import aligned
+    from deviate.replicate.workspace.run_files import Completed
+    from deviate.report.text.words import count
+
+    runs = [(folder, folder.read_outcome()) for folder in experiment.runs()]
+    if not runs:
+        return [f"no run of {experiment.name} has started yet"]
+    runs.sort(key=lambda run: isinstance(run[1], Completed))
+    rows = [
+        (folder.run.folder, "goes on" if outcome is None else outcome.status,
+         "" if outcome is None else show_duration(outcome.seconds or 0.0))
+        for folder, outcome in runs
+    ]  # fmt: skip
+    more = f"… and {len(rows) - LISTED} more: deviate show {shlex.quote(experiment.name)}"
+    return [
+        f"{experiment.name} has {count(len(rows), 'run')}; type the name of one:",
+        "",
+        *aligned(rows[:LISTED]),
+        *([more] if len(rows) > LISTED else []),
+        "",
+        f"deviate logs {shlex.quote(experiment.name)} {rows[0][0]}",
+    ]
 
 
 def _print(log: Path, experiment: ExperimentFolder, folder: RunFolder) -> None:

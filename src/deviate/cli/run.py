@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deviate.cli.commands import BeforeCommand
 from deviate.cli.completion import variants
 from deviate.cli.output import factor_option, verbose_option
 from deviate.cli.printing import examples, listing, say
@@ -45,6 +46,7 @@ VARIED = {
 
 @click.command(
     "run",
+    cls=BeforeCommand,
     epilog=listing("Variants", VARIED)
     + "\n\n"
     + examples(
@@ -197,7 +199,9 @@ VARIED = {
     help="Run this in the folder of each run after its training, such as 'python evaluate.py'; what it reports become "
     "further metrics. With --name NAME and no COMMAND, evaluate the runs that are there. Repeatable.",
 )
-@click.option("--retry-failed", is_flag=True, help="Repeat runs that failed or timed out.")
+@click.option(
+    "--retry-failed", is_flag=True, help="Repeat runs that failed or timed out, with the seeds that they had."
+)
 @click.option(
     "--even-so",
     is_flag=True,

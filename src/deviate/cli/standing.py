@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,19 +61,43 @@ def _with_experiments(workspace: Workspace, overviews: Sequence[Mapping[str, Any
     more = [f"… and {len(overviews) - LISTED} more: deviate list"] if len(overviews) > LISTED else []
     folder = workspace.experiment(newest["name"])
     completed = [workspace.experiment(each["name"]) for each in (newest, *others) if any(each["completed"].values())]
-    commands = [*_reading(folder), *_run_commands(folder)]
+    commands = [*_reading(folder), *_run_commands(folder), *_comparing(workspace, completed)]
+    return [*shown, *more, "", *_explained([*commands, ("deviate --help", "all commands")])]
+
+
+def _comparing(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> list[tuple[str, str]]:
+    """Return the command that compares the cells of a grid that was run, else two experiments; none where neither is.
+
+    `completed` are the experiments with completed runs, the newest first.
+    """
+    if grid := _grid_run(workspace, {folder.name for folder in completed}):
+        return [(f"deviate compare {shlex.quote(grid)}", "which cell of the grid is best?")]
     pairs = combinations(completed[:LISTED], 2)
     if pair := next(((a.name, b.name) for b, a in pairs if _are_comparable(a, b)), None):
-        commands.append((f"deviate compare {' '.join(pair)}", "is one better than the other?"))
-    return [*shown, *more, "", *_explained([*commands, ("deviate --help", "all commands")])]
+        return [(f"deviate compare {shlex.join(pair)}", "is one better than the other?")]
+    return []
+
+
+def _grid_run(workspace: Workspace, completed: Collection[str]) -> str:
+    """Return the first experiment of ``deviate.toml`` of which two cells have completed runs; empty: none."""
+    from deviate.errors import BadConfig
+    from deviate.project.cells import read_cells
+
+    try:
+        cells = read_cells(workspace.project)
+    except BadConfig:
+        # Every command that reads the file says what is wrong with it.
+        return ""
+    run = Counter(cell.entry.name for cell in cells if cell.settings and cell.name in completed)
+    return next((name for name, number in run.items() if number > 1), "")
 
 
 def _reading(folder: ExperimentFolder) -> list[tuple[str, str]]:
     """Return the command that reads what there is of an experiment: its runs, else why one of them failed."""
     if folder.completed_runs():
-        return [(f"deviate report {folder.name}", "how much its runs differ")]
+        return [(f"deviate report {shlex.quote(folder.name)}", "how much its runs differ")]
     failed = [run.run.folder for run in folder.runs() if run.is_done]
-    return [(f"deviate logs {folder.name} {failed[0]}", "what a failed run printed")] if failed else []
+    return [(f"deviate logs {shlex.quote(folder.name)} {failed[0]}", "what a failed run printed")] if failed else []
 
 
 def _are_comparable(a: ExperimentFolder, b: ExperimentFolder) -> bool:
@@ -113,7 +138,7 @@ def _run_commands(folder: ExperimentFolder) -> list[tuple[str, str]]:
     failed = sum(not isinstance(run.read_outcome(), Completed) for run in ended)
     options = ["--name", folder.name, *(["--retry-failed"] if failed else [])]
     if failed:
-        return [(run_command(experiment, *options), f"make the {count(failed, 'failed run')} again")]
+        return [(run_command(experiment, *options), f"make the {count(failed, 'failed run')} again, same seeds")]
     if missing := sum(experiment.planned.values()) - len(ended):
         return [(run_command(experiment, *options), f"make the {count(missing, 'missing run')}")]
     doubled = {variant: 2 * runs for variant, runs in experiment.planned.items()}

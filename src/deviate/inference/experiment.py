@@ -184,7 +184,9 @@ def _reproduce(results: Results) -> Reproduce:
     experiment = results.experiment
     versions = {"deviate": results.version} if results.version else {}
     return Reproduce(
-        command=shlex.join(experiment.command) if experiment.imported else run_command(experiment),
+        command=shlex.join(experiment.command)
+        if experiment.imported
+        else run_command(experiment, "--name", experiment.name),
         folder=experiment.folder,
         seed=experiment.seed,
         source=experiment.source,

@@ -250,7 +250,7 @@ def _require_other_ends(folder: ExperimentFolder, failed: Run, outcome: Failed) 
         f"all {len(done)} runs of {failed.variant} failed alike, and {waiting} more would as well: {outcome.reason}",
         hint=outcome.hint
         or f"`deviate logs {shlex.quote(name)} {run}` shows what it printed; then type the same command with "
-        "--retry-failed, or with --even-so to start the others all the same",
+        "--retry-failed, which takes the same seeds, or with --even-so to start the others all the same",
     )
 
 

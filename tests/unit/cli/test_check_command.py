@@ -1,6 +1,7 @@
 """``deviate check`` on experiments in a workspace: outcomes, exit status, formats, and what it refuses."""
 
 import json
+import shlex
 from xml.etree import ElementTree
 
 import numpy as np
@@ -102,13 +103,32 @@ def test_a_worse_one_does_not(project):
     assert check("worse", "--against", "main", "--metric", "val acc") == 1
 
 
+def test_the_page_names_a_command_that_asks_the_same(project):
+    words = ["same", "--against", "main", "--metric", "val acc", "--max-drop", "val acc=3%", "--metric", "val loss"]
+    words += ["--alpha", "0.01", "--inconclusive", "pass", "--max-failures", "50%", "--direction", "val acc=higher"]
+    command = json.loads(run(*words, "--json").stdout)["command"]
+    assert command == shlex.join(["deviate", "check", *words])
+    again = json.loads(run(*shlex.split(command)[2:], "--json").stdout)
+    assert [metric["limit"] for metric in again["metrics"]] == [
+        metric["limit"] for metric in json.loads(run(*words, "--json").stdout)["metrics"]
+    ]
+
+
+def test_the_badge_of_a_check_of_too_few_runs_is_not_that_of_a_drop(project):
+    few = gate_page(deviate.check("few", "main", {"val acc": 3}).facts, "full").sections[0].blocks[0].badge
+    worse = gate_page(deviate.check("worse", "main", {"val acc": 1}).facts, "full").sections[0].blocks[0].badge
+    assert (few.text, few.emphasis) == ("does not pass: inconclusive", "warning")
+    assert (worse.text, worse.emphasis) == ("does not pass", "bad")
+
+
 def test_what_is_not_known_fails_or_passes_as_asked(project):
     words = ("same", "--against", "main", "--metric", "val acc", "--max-drop", "0.1")
     done = run(*words)
     assert done.return_value == 1
-    assert "inconclusive (fails: --inconclusive fail)" in done.stdout
+    assert "val acc (last): inconclusive (counts as failed)" in done.stdout
     assert "runs of each decide it in 4 of 5 cases" in " ".join(done.stdout.split())
-    assert check(*words, "--inconclusive", "pass") == 0
+    passed = run(*words, "--inconclusive", "pass")
+    assert (passed.return_value, "inconclusive (counts as passed)" in passed.stdout) == (0, True)
     assert check("few", "--against", "main", "--metric", "val acc", "--max-drop", "30") == 1
     assert check("worse", "--against", "main", "--metric", "val acc", "--max-drop", "1", "--inconclusive", "pass") == 1
 

@@ -139,6 +139,65 @@ def test_alone_it_adds_runs_of_the_variants_that_are_there(folder):
     assert "  deviate run -n 4 --vary control --name base " in again
 
 
+GRID = """
+[[experiment]]
+name = "widths"
+command = "python train.py {width}"
+grid = {width = [8, 16]}
+"""
+
+
+def test_alone_in_a_project_with_a_grid_it_compares_its_cells(folder):
+    (folder / FILE_NAME).write_text(GRID)
+    write_experiment(folder, "widths@width=8", VALUES)
+    assert not any("  deviate compare" in line for line in typed().stdout.splitlines())
+    write_experiment(folder, "widths@width=16", VALUES)
+    assert any(line.endswith("  deviate compare widths") for line in typed().stdout.splitlines())
+    (folder / FILE_NAME).write_text("experiment = 3")
+    assert any("  deviate compare widths@width=" in line for line in typed().stdout.splitlines())
+
+
+def test_alone_it_quotes_names_that_a_shell_would_split(folder):
+    write_experiment(folder, "my base", VALUES)
+    write_experiment(folder, "wider (2)", VALUES)
+    lines = typed().stdout.splitlines()
+    assert any(line.endswith("  deviate compare 'wider (2)' 'my base'") for line in lines)
+    assert any(
+        line.endswith("  deviate report 'wider (2)'") or line.endswith("  deviate report 'my base'") for line in lines
+    )
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "--epochs", "3", "--", "python", "go.py"), ("run", "--epochs=3", "--", "python", "go.py")]
+)
+def test_an_option_of_the_training_before_the_dashes_is_shown_behind_them(folder, words):
+    done = typed(*words)
+    assert done.exit_code == 2
+    assert "goes behind --: deviate run -- python go.py --epochs …" in " ".join(done.stderr.split())
+    assert "deviate audit -- python train.py --lr …" in " ".join(typed("audit", "--lr", "1").stderr.split())
+
+
+def test_logs_without_a_run_lists_the_runs_with_the_failed_ones_first(folder):
+    write_experiment(folder, "base", {"test acc": [90.0] * 6}, failed=1)
+    lines = typed("logs", "base").stdout.splitlines()
+    assert lines[0] == "base has 7 runs; type the name of one:"
+    assert lines[2].split()[:2] == ["algo+impl-6", "failed"]
+    assert lines[-3:] == ["… and 2 more: deviate show base", "", "deviate logs base algo+impl-6"]
+    assert len(lines) <= 12
+
+
+def test_logs_without_a_run_says_where_none_has_started(folder):
+    write_experiment(folder, "new", {"test acc": []})
+    assert typed("logs", "new").stdout == "no run of new has started yet\n"
+
+
+def test_logs_without_a_run_prints_the_only_one(folder):
+    write_experiment(folder, "one", {"test acc": [90.0]})
+    (run,) = Workspace(folder).experiment("one").runs()
+    run.stdout_file.write_text("epoch 1\n")
+    assert typed("logs", "one").stdout == "epoch 1\n"
+
+
 def test_names_and_variants_are_completed(folder):
     write_experiment(folder, "base", VALUES)
     write_experiment(folder, "wider", VALUES, variant="control")

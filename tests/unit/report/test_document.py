@@ -332,7 +332,10 @@ def test_the_clock_is_given():
 
 def test_how_to_reproduce_is_a_line_for_the_shell():
     reproduce = cases.usual().reproduce
-    assert reproduce.command == "deviate run -n 8 --vary algo+impl --seed 0 -- python train.py --epochs 10"
+    assert (
+        reproduce.command
+        == "deviate run -n 8 --vary algo+impl --name digits_mlp --seed 0 -- python train.py --epochs 10"
+    )
     assert reproduce.environment == {"deviate": "0.1.0", "python": "3.11.7", "torch": "2.13.0+cpu"}
 
 

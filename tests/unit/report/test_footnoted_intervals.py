@@ -5,15 +5,15 @@ import report_cases as cases
 
 FEW, MANY = [1.0, 2.0, 4.0], [1.0, 2.0, 4.0, 3.0, 2.5, 2.0]
 WIDER = "the wider of chi-square and Bonett's, which allows for heavy tails"
-NORMAL = "chi-square, which assumes normal values"
+CHANGES = f"CI of the SD: chi-square below 5 runs, which assumes normal values; from 5 runs on {WIDER}."
 
 
 @pytest.mark.parametrize(
     ("samples", "note"),
     [
-        ({"x": FEW}, f"CI of the SD: {NORMAL}."),
+        ({"x": FEW}, CHANGES),
         ({"x": MANY}, f"CI of the SD: {WIDER}."),
-        ({"x": MANY, "y": [*FEW, None, None, None]}, f"CI of the SD: {WIDER}; below 5 runs {NORMAL}."),
+        ({"x": MANY, "y": [*FEW, None, None, None]}, CHANGES),
         ({"x": [1.0]}, ""),
     ],
 )
@@ -22,6 +22,13 @@ def test_the_method_of_the_intervals_of_the_sd_stands_below_the_table(samples, n
     shown = [text for text in document.variants[0].footnotes if text.startswith("CI of the SD")]
     assert shown == ([note] if note else [])
     assert note in cases.render_markdown(document)
+
+
+def test_variants_with_few_and_many_runs_say_where_the_method_changes():
+    mixed = cases.document({"init": {"x": FEW}, "shuffle": {"x": MANY}})
+    assert CHANGES in mixed.across_notes
+    alike = cases.document({"init": {"x": MANY}, "shuffle": {"x": MANY[::-1]}})
+    assert CHANGES not in alike.across_notes
 
 
 def test_what_is_said_of_few_runs_agrees_with_the_intervals_of_the_table():

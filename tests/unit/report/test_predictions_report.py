@@ -167,12 +167,22 @@ def test_a_comparison_says_what_b_changes_beyond_training_again():
     )
 
 
+def test_a_screen_says_in_a_line_how_many_predictions_change():
+    other = made.predictions(6, seed=1)
+    shifted = made.predictions(6, labels=np.where(np.arange(60) < 20, 2, other.labels))
+    endings = {" points beyond retraining.": shifted, "not shown to exceed retraining.": made.predictions(6)}
+    for ending, first in endings.items():
+        page = comparison_page(compare_sides(sides(first, other), ComparisonOptions()), "screen")
+        (line,) = [line for line in terminal.render_terminal(page, 80).splitlines() if line.startswith("Changed")]
+        assert line.endswith(ending)
+
+
 def test_another_recipe_changes_more():
     other = made.predictions(6, seed=1)
     shifted = made.predictions(6, labels=np.where(np.arange(60) < 20, 2, other.labels))
     comparison = compare_sides(sides(shifted, other), ComparisonOptions())
     text = text_of(comparison_page(comparison, "full"), markdown.render_markdown)
-    assert "% more than retraining changes." in text
+    assert " points more than retraining changes." in text
 
 
 def test_a_comparison_says_in_which_group_most_answers_change():

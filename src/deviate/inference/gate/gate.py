@@ -22,7 +22,7 @@ from deviate.inference.gate.conditions import GateChurn, GateFailures, gate_chur
 from deviate.inference.gate.groups import GateGroups, checked_groups, gate_groups
 from deviate.inference.gate.looks import GateLook, gate_look, read_checks
 from deviate.inference.gate.metric import GateMetric, Question, gate_metric, tested
-from deviate.inference.gate.options import GateOptions, Inconclusive, check_options
+from deviate.inference.gate.options import GateOptions, Inconclusive, check_command, check_options
 from deviate.inference.metric import MetricSpread, measured_sample
 from deviate.replicate.workspace.folders import Workspace
 from deviate.replicate.workspace.lock import locked_looks
@@ -83,7 +83,7 @@ def read_gate(workspace: Workspace, a: str, against: str, options: GateOptions) 
         if not options.drops:
             raise _without_metric(checked)
         before = read_checks(workspace, checked, other)
-        gate = check_side(checked, other, options, shlex.join(["deviate", "check", a, "--against", against]), before)
+        gate = check_side(checked, other, options, shlex.join(check_command(a, against, options)), before)
         unrecorded = record_look(workspace, checked, other, before)
     return msgspec.structs.replace(gate, look=msgspec.structs.replace(gate.look, unrecorded=unrecorded))
 

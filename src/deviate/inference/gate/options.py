@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -10,7 +11,7 @@ from deviate.errors import BadOption
 from deviate.experiment import Direction
 from deviate.inference.comparison.options import PairingMode, check_directions
 from deviate.inference.drops import Drop
-from deviate.results.options import DEFAULTS, SampleOptions
+from deviate.results.options import DEFAULTS, SampleOptions, option_words
 
 #: What becomes of a metric about which too little is known.
 Inconclusive = Literal["pass", "fail"]
@@ -70,3 +71,33 @@ def check_options(options: GateOptions) -> None:
     if options.max_group_drop is not None and not options.groups:
         raise BadOption("--max-group-drop is for groups of examples", hint="give --groups as well, or leave it out")
     check_directions(options.directions)
+
+
+def check_command(a: str, against: str, options: GateOptions) -> list[str]:
+    """Return the words of the command that asks the same.
+
+    Examples
+    --------
+    >>> options = GateOptions(drops={"test acc": Drop(0.5)}, max_failures=0.1)
+    >>> check_command("new", "base", options)[5:]
+    ['--metric', 'test acc', '--max-drop', 'test acc=0.5', '--max-failures', '10%']
+    """
+    usual = GateOptions(drops={})
+    shares = {name: getattr(options, name) for name in ("max_failures", "max_churn", "max_group_drop")}
+    words = [
+        *(word for metric, drop in options.drops.items() for word in _drop_words(metric, drop)),
+        *((name, str(getattr(options, name))) for name in ("alpha", "inconclusive", "pairing")
+          if getattr(options, name) != getattr(usual, name)),
+        *((name.replace("_", "-"), f"{100 * share:.10g}%") for name, share in shares.items() if share is not None),
+        *(("groups", source) for source in options.groups),
+        *(("direction", f"{metric}={direction}") for metric, direction in options.directions.items()),
+        *(("match", f"{metric}={other}") for metric, other in options.matches.items()),
+    ]  # fmt: skip
+    typed = [word for option, value in words for word in (f"--{option}", value)]
+    return ["deviate", "check", a, "--against", against, *typed, *option_words(options.samples)]
+
+
+def _drop_words(metric: str, drop: Drop) -> Sequence[tuple[str, str]]:
+    """Name the metric also where no drop is allowed: that is how a check without --max-drop is typed."""
+    allowed = [("max-drop", f"{metric}={drop.text}")] if drop.value else []
+    return [("metric", metric), *allowed]

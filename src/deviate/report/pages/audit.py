@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from deviate.factors import SEEDED
 from deviate.preflight.verdicts import Audit, AuditedFactor, Probe, Verdict
 from deviate.report.numbers import show_seconds
@@ -17,6 +19,7 @@ from deviate.report.page import (
     Code,
     Emphasis,
     Fold,
+    Hint,
     Page,
     Reader,
     Remark,
@@ -25,7 +28,7 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import columns, number, remark_blocks
+from deviate.report.pages.cells import columns, number, remark_blocks, screen_remarks
 from deviate.report.pages.explanation import explanation_section
 from deviate.report.pages.printed import printed_blocks
 from deviate.report.text.preflight import (
@@ -48,15 +51,19 @@ from deviate.report.text.words import count
 #: Last lines of a failed probe on a brief page.
 LINES_SHOWN = 4
 
-_EMPHASES: dict[Verdict, Emphasis] = {"varies": "good", "pinned": "warning", "absent": "quiet", "unknown": "warning"}
+#: Last lines of a failed probe on a screen, and warnings.
+SCREEN_LINES, WARNED_ON_SCREEN = 1, 2
+
+_EMPHASES: dict[Verdict, Emphasis] = {"varies": "accent", "pinned": "plain", "absent": "quiet", "unknown": "warning"}
 
 
 def audit_page(audit: Audit, reader: Reader) -> Page:
     """Make the page of an audit."""
-    make = {"screen": _brief, "brief": _brief, "full": _full, "paper": _paper}[reader]
+    make = {"screen": _screen, "brief": _brief, "full": _full, "paper": _paper}[reader]
     command = shlex.join(audit.command)
     return Page(
-        title=command,
+        # Whoever looks at a screen has just typed the command.
+        title="" if reader == "screen" else command,
         subtitle="sources of nondeterminism" if reader not in AT_TERMINAL else "",
         command=f"deviate audit{_options(audit)} -- {command}",
         reader=reader,
@@ -67,6 +74,23 @@ def audit_page(audit: Audit, reader: Reader) -> Page:
 def _options(audit: Audit) -> str:
     explain = f" --explain {audit.explanation.factor}" if audit.explanation else ""
     return f"{' --quick' if audit.quick else ''}{explain}"
+
+
+def _screen(audit: Audit) -> Iterator[Section]:
+    table = _sources(audit)
+    absent = [factor.verdict == "absent" for factor in audit.factors] + [not audit.gpu]
+    rows = [row for row, is_absent in zip(table.rows, absent, strict=True) if not is_absent]
+    shown = [msgspec.structs.replace(table, rows=rows)] if rows else []
+    yield Section(slug="sources", blocks=[Answer(sentences=list(audit_answer(audit))), *shown])
+    warned = [*map(cause_text, audit.causes), *map(repeated_text, audit.workers)]
+    cut = [Remark(message=message) for message in warned[:WARNED_ON_SCREEN]]
+    yield Section(slug="causes", blocks=screen_remarks(cut, []))
+    yield explanation_section(audit.explanation)
+    yield Section(slug="failures", blocks=_failures(audit, SCREEN_LINES)[:1])
+    counts = count(len(warned[WARNED_ON_SCREEN:]), "more warning") if warned[WARNED_ON_SCREEN:] else ""
+    beside = ", ".join([*([counts] if counts else []), "all sources, seeds, and what it printed"])
+    command = f"deviate audit -v{_options(audit)} -- {shlex.join(audit.command)}"
+    yield Section(slug="more", blocks=[Hint(text=f"{beside}:", command=command)])
 
 
 def _brief(audit: Audit) -> Iterator[Section]:

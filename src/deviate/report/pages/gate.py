@@ -25,7 +25,16 @@ from deviate.report.page import (
     Sentences,
     Table,
 )
-from deviate.report.pages.cells import TRUST, again_sections, caveat_blocks, caveat_count, columns, more_blocks, number
+from deviate.report.pages.cells import (
+    TRUST,
+    again_sections,
+    caveat_blocks,
+    caveat_count,
+    columns,
+    more_blocks,
+    number,
+    screen_caveats,
+)
 from deviate.report.text.caveat import counted_caveats, split_caveats
 from deviate.report.text.gate import (
     churn_sentences,
@@ -39,6 +48,9 @@ from deviate.report.text.gate import (
     outcome_text,
 )
 from deviate.report.text.words import count
+
+#: Metrics of a gate on a screen, and how many of them it explains where there are no more.
+METRICS_ON_SCREEN, EXPLAINED = 4, 2
 
 
 def gate_page(gate: Gate, reader: Reader) -> Page:
@@ -67,8 +79,18 @@ def gate_page(gate: Gate, reader: Reader) -> Page:
 
 
 def _answer(gate: Gate) -> Answer:
-    badge = Badge(text="passes" if gate.passed else "does not pass", emphasis="good" if gate.passed else "bad")
-    return Answer(sentences=[gate_sentence(gate)], badge=badge)
+    return Answer(sentences=[gate_sentence(gate)], badge=_badge(gate))
+
+
+def _badge(gate: Gate) -> Badge:
+    """Return whether the side passes; a check that stops it for want of runs alone does not look like a drop."""
+    if gate.passed:
+        return Badge(text="passes", emphasis="good")
+    conditions = [gate.failures, *(each for each in (gate.churn, gate.groups) if each is not None)]
+    open_alone = all(metric.passed or metric.outcome == "inconclusive" for metric in gate.metrics)
+    if open_alone and all(each.passed for each in conditions):
+        return Badge(text="does not pass: inconclusive", emphasis="warning")
+    return Badge(text="does not pass", emphasis="bad")
 
 
 def _figures(gate: Gate) -> list[Block]:
@@ -99,15 +121,28 @@ def _screen(gate: Gate) -> Section:
         slug="answer",
         blocks=[
             outcome,
-            *_reasons(gate),
+            *_screen_reasons(gate),
             *_conditions(gate, most=1)[silent:],
-            *caveat_blocks(shown),
+            *screen_caveats(shown),
             *more_blocks(*counted_caveats(others), "what these runs can show of failures"),
         ],
     )
 
 
-def _reasons(gate: Gate) -> list[Block]:
+def _screen_reasons(gate: Gate) -> list[Block]:
+    """Explain one metric or two; of more the first that fails, with a line for the outcome of each other."""
+    reasons = _reasons(gate)
+    if len(reasons) <= EXPLAINED:
+        return [*reasons]
+    first = next((index for index, metric in enumerate(gate.metrics) if not metric.passed), None)
+    ordered = [*([] if first is None else [first]), *(i for i in range(len(reasons)) if i != first)][:METRICS_ON_SCREEN]
+    names = [reasons[i] if i == first else msgspec.structs.replace(reasons[i], blocks=[]) for i in ordered]
+    left = len(reasons) - len(ordered)
+    more = [Sentences(sentences=[f"and {count(left, 'more metric')}"], emphasis="quiet")] if left else []
+    return [*names, *more]
+
+
+def _reasons(gate: Gate) -> list[Fold]:
     return [_reason(metric, f"{metric.name} ({metric.aggregate})", gate.look.alpha) for metric in gate.metrics]
 
 

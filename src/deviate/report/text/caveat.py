@@ -24,7 +24,7 @@ class Caveat(msgspec.Struct, frozen=True, kw_only=True):
     variant: str | None = None
 
 
-#: Notes that answer an option which the user typed.
+#: Caveats that answer an option which the user typed.
 ASKED_FOR = frozenset({"finite-test", "weak-runs"})
 
 
@@ -32,15 +32,22 @@ ASKED_FOR = frozenset({"finite-test", "weak-runs"})
 WARNINGS_ON_SCREEN = 2
 
 
-def split_caveats(caveats: Iterable[Caveat]) -> tuple[list[Caveat], list[Caveat]]:
-    """Return the first warnings and the notes that were asked for, which a screen shows, and the other caveats."""
+def split_caveats(caveats: Iterable[Caveat], most: int = WARNINGS_ON_SCREEN) -> tuple[list[Caveat], list[Caveat]]:
+    """Return the first `most` warnings and what was asked for, which a screen shows, and the other caveats."""
     listed = list(caveats)
     warnings = [caveat for caveat in listed if caveat.severity == "warning"]
     shown = [
-        *warnings[:WARNINGS_ON_SCREEN],
+        *warnings[:most],
         *(caveat for caveat in listed if caveat.severity == "note" and caveat.slug in ASKED_FOR),
     ]
     return shown, [caveat for caveat in listed if caveat not in shown]
+
+
+def split_asked(caveats: Iterable[Caveat]) -> tuple[list[Caveat], list[Caveat]]:
+    """Return the caveats that nobody asked for, and those that answer an option."""
+    listed = list(caveats)
+    asked = [caveat for caveat in listed if caveat.slug in ASKED_FOR]
+    return [caveat for caveat in listed if caveat not in asked], asked
 
 
 def counted_caveats(caveats: Iterable[Caveat]) -> list[str]:

@@ -92,8 +92,8 @@ def gloss(name: str) -> str:
     return name if variant is None else _gloss(variant)
 
 
-def varied_statement(facts: VariantProof) -> str:
-    """Say in a sentence what varied between the runs of a variant and what was held fixed."""
+def varied_statement(facts: VariantProof, *, brief: bool = False) -> str:
+    """Say in a sentence what varied between the runs of a variant and what was held fixed; why, unless `brief`."""
     variant = find_variant(facts.variant)
     if facts.variant == IMPORTED or variant is None:
         return "What varied between these runs is not known."
@@ -105,7 +105,7 @@ def varied_statement(facts: VariantProof) -> str:
         return "Everything was held fixed."
     varying = [name for name, varies in _varying(variant, facts) if varies]
     held = [name for name, factor in _SPARED if factor not in variant.varying]
-    if DATA not in variant.varying and _draws_data(facts):
+    if DATA not in variant.varying and _draws_data(facts) and not brief:
         held[0] = "the data and random draws for them"
     if not set(ALGORITHMIC) <= variant.varying:
         nothing = (
@@ -113,7 +113,7 @@ def varied_statement(facts: VariantProof) -> str:
         )
         return f"Only {joined(varying)} varied." if varying else nothing
     kept = f"; {joined(held)} {'was' if held == ['the implementation'] else 'were'} held fixed" if held else ""
-    pinned = f" {_PINNED}" if _is_noiseless(facts, variant) else ""
+    pinned = f" {_PINNED}" if _is_noiseless(facts, variant) and not brief else ""
     return f"{_capital(joined(varying))} varied{kept}.{pinned}"
 
 

@@ -5,11 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from deviate.inference.metric import MetricSpread
-from deviate.measure.intervals import CHI_SQUARE
+from deviate.measure.intervals import CHI_SQUARE, Interval
 from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.report.numbers import show_level
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.words import listed
+
+#: The interval of an SD from `FEWEST_RUNS` runs on.
+BOTH = "the wider of chi-square and Bonett's, which allows for heavy tails"
+
+
+#: The same where some intervals are of fewer runs: they are narrower than those of a run more.
+FEW_THEN_BOTH = (
+    f"CI of the SD: chi-square below {FEWEST_RUNS} runs, which assumes normal values; from {FEWEST_RUNS} runs on "
+    f"{BOTH}."
+)
+
+
+def sd_methods(intervals: Iterable[Interval]) -> set[str]:
+    """Return the methods of the intervals that are known."""
+    return {interval.method for interval in intervals if interval.known}
 
 
 def footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
@@ -23,14 +38,12 @@ def asked_footnotes(metrics: Sequence[MetricSpread]) -> list[str]:
 
 
 def _sd_intervals(metrics: Sequence[MetricSpread]) -> Iterable[str]:
-    """Say how the intervals of the SD in the table were made."""
-    methods = {metric.ci_sd.method == CHI_SQUARE for metric in metrics if metric.ci_sd.known}
-    few = "chi-square, which assumes normal values" if True in methods else ""
-    several = "the wider of chi-square and Bonett's, which allows for heavy tails" if False in methods else ""
-    if few and several:
-        yield f"CI of the SD: {several}; below {FEWEST_RUNS} runs {few}."
-    elif few or several:
-        yield f"CI of the SD: {few or several}."
+    """Say how the intervals of the SD in the table were made, and where the way changes if some have few runs."""
+    methods = sd_methods(metric.ci_sd for metric in metrics)
+    if CHI_SQUARE in methods:
+        yield FEW_THEN_BOTH
+    elif methods:
+        yield f"CI of the SD: {BOTH}."
 
 
 def _without_cv(metrics: Sequence[MetricSpread]) -> Iterable[str]:

@@ -117,8 +117,7 @@ def outcome_text(metric: GateMetric) -> str:
     """Write an outcome, and what becomes of one that is open."""
     if metric.outcome != "inconclusive":
         return metric.outcome
-    counts = ("passes", "pass") if metric.passed else ("fails", "fail")
-    return f"{metric.outcome} ({counts[0]}: --inconclusive {counts[1]})"
+    return f"{metric.outcome} (counts as {'passed' if metric.passed else 'failed'})"
 
 
 def gate_reasons(metric: GateMetric, alpha: float) -> list[str]:

@@ -78,17 +78,20 @@ def _spread(facts: VariantFacts, *, brief: bool) -> list[str]:
         return [f"{completed} of {facts.variant} completed, but no metric has a finite value in {them}."]
     main = main_metric(reported)
     first = [*_failed(facts.failures), *_far(main, facts.runs), _spread_sentence(main, facts, brief=brief)]
-    return [*first, *_rankings(facts), *_varied(facts), *_diverged_sentence(facts)]
+    diverged_runs = _diverged_sentence(facts)
+    # What went wrong needs the room of a screen; `-v` says what varied.
+    varied = [] if brief and (len(first) > 1 or diverged_runs) else _varied(facts, brief=brief)
+    return [*first, *_rankings(facts), *varied, *diverged_runs]
 
 
 def _reported(facts: VariantFacts) -> list[MetricSpread]:
     return [metric for metric in facts.metrics if metric.kind != "speed" and metric.n]
 
 
-def _varied(facts: VariantFacts) -> list[str]:
+def _varied(facts: VariantFacts, *, brief: bool = False) -> list[str]:
     """Say what varied and what was held; nothing of one run, or where fingerprints show otherwise."""
     unproven = facts.completed < 2 or any(each.broken for each in facts.evidence)
-    return [] if unproven else [varied_statement(facts)]
+    return [] if unproven else [varied_statement(facts, brief=brief)]
 
 
 def _failed(failures: FailureRate) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from itertools import groupby
+from typing import Literal
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -105,13 +106,17 @@ def _(block: Answer, room: Room) -> list[RenderableType]:
 @_block.register
 def _(block: Remarks, room: Room) -> list[RenderableType]:
     grid = Grid.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True, min_width=1)
     # A long path is folded, not cut: the number of its line stands at its end.
-    grid.add_column(overflow="fold")
+    overflow: Literal["ellipsis", "fold"] = "ellipsis" if block.cut else "fold"
+    grid.add_column(overflow=overflow)
     for remark in block.remarks:
         about = f"{remark.about}: " if remark.about else ""
         style = "" if remark.severity == "warning" else "dim"
-        grid.add_row(_REMARK_SIGNS[remark.severity], Text(clean(about + remark.message), style=style))
+        grid.add_row(
+            _REMARK_SIGNS[remark.severity],
+            Text(clean(about + remark.message), style=style, no_wrap=block.cut, overflow=overflow),
+        )
     return [room.narrow(grid)] if block.remarks else []
 
 

@@ -12,7 +12,7 @@ from deviate.report.figures.figure import slug
 from deviate.report.numbers import Numbers
 from deviate.report.page import Block, Cell, Row, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number, share_cell
-from deviate.report.text.comparison.predictions import changed_sentences, group_note, group_sentences
+from deviate.report.text.comparison.predictions import changed_sentences, group_note, group_sentences, screen_changed
 
 
 def brief_predictions(comparison: Comparison) -> Section | None:
@@ -26,8 +26,8 @@ def screen_predictions(comparison: Comparison) -> Section | None:
     pair = comparison.pairs[0]
     if len(comparison.pairs) > 1 or pair.predictions is None:
         return None
-    sentences = [*changed_sentences(pair.predictions, pair.a, pair.b), *_on_groups(pair)]
-    return Section(slug="predictions", blocks=[Sentences(about="Predictions", sentences=sentences)])
+    sentences = [*screen_changed(pair.predictions, pair.a, pair.b), *_on_groups(pair)]
+    return Section(slug="predictions", blocks=[Sentences(sentences=sentences)])
 
 
 def predictions(comparison: Comparison) -> Section | None:

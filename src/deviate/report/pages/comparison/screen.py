@@ -8,7 +8,7 @@ from deviate.inference.comparison.comparison import Comparison, PairComparison
 from deviate.inference.comparison.metric import MetricComparison
 from deviate.report.numbers import Numbers
 from deviate.report.page import Answer, Block, Cell, Column, Fold, Hint, Row, Section, Sentences, Table
-from deviate.report.pages.cells import caveat_blocks, telling
+from deviate.report.pages.cells import caveat_blocks, screen_caveats, telling
 from deviate.report.pages.comparison.rows import TESTED, metric_rows, pair_names, places_text
 from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats
 from deviate.report.text.comparison.caveats import comparison_caveats
@@ -23,7 +23,7 @@ from deviate.results.order import main_metric
 METRICS_SHOWN = 15
 
 #: The same on a screen of one pair.
-METRICS_ON_SCREEN = 3
+METRICS_ON_SCREEN = 2
 
 #: Metrics whose verdict is explained on a brief page.
 EXPLAINED = 3
@@ -38,7 +38,7 @@ _SCREEN = (*TESTED, "ratio", "ratio_ci", "short verdict")
 def screen_answer(comparison: Comparison) -> Section:
     """Say how the experiments compare, without a title; of several pairs only the verdicts."""
     several = len(comparison.pairs) > 1
-    sentences = [verdict_headline(comparison)] if several else comparison_headline(comparison)
+    sentences = [verdict_headline(comparison)] if several else comparison_headline(comparison, brief=True)
     return Section(slug="answer", blocks=[Answer(sentences=sentences, listed=True)])
 
 
@@ -119,7 +119,7 @@ def screen_reasons(comparison: Comparison) -> Section | None:
 def warnings(comparison: Comparison) -> Section | None:
     """List what casts doubt on the verdicts, and what was asked for; `more` counts the rest."""
     shown, _ = _split_caveats(comparison)
-    return Section(slug="trust", blocks=caveat_blocks(shown)) if shown else None
+    return Section(slug="trust", blocks=screen_caveats(shown)) if shown else None
 
 
 def _split_caveats(comparison: Comparison) -> tuple[list[Caveat], list[Caveat]]:

@@ -101,7 +101,7 @@ def spread_table(facts: ExperimentFacts, most: int = ACROSS_SHOWN) -> Table:
         ],
         rows=[row for table in shown for row in _strip_rows(table, facts, whole=bool(whole))],
         more=Hint(text=f"and {count(more, 'more metric')}; all of them:", command=command) if more else None,
-        notes=across_notes(facts.across),
+        notes=across_notes(shown),
     )
 
 
@@ -130,9 +130,9 @@ def _strip_rows(table: SpreadAcross, facts: ExperimentFacts, *, whole: bool) -> 
     ]
 
 
-def ranking(facts: ExperimentFacts) -> list[Block]:
-    """Rank what varies in the first metric by how much runs differ, in words."""
-    sentences = source_sentences(facts.across[0], facts.level) if facts.across else []
+def ranking(facts: ExperimentFacts, *, brief: bool = False) -> list[Block]:
+    """Rank what varies in the first metric by how much runs differ, in words; briefly where a table shows the SDs."""
+    sentences = source_sentences(facts.across[0], facts.level, brief=brief) if facts.across else []
     return [Answer(sentences=sentences)] if sentences else []
 
 

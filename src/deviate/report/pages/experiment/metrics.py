@@ -68,15 +68,17 @@ def metric_table(variant: VariantFacts, facts: ExperimentFacts, most: int = METR
 
 
 def _brief(variant: VariantFacts, level: float) -> list[MetricColumn]:
+    if _is_single(variant):
+        return [_numbers("value", "mean", emphasis="strong")]
     unequal = len({metric.n for metric in variant.metrics}) > 1
     interval = f"{show_level(level)} CI of SD"
     return [
         _numbers("n", "n", sacrifice=1 if unequal else 8, emphasis="quiet"),
         _numbers("mean", "mean", emphasis="strong"),
         _numbers("SD", "sd"),
-        _numbers("CV", "cv", sacrifice=1),
-        _numbers(interval, "ci_sd", sacrifice=5, emphasis="quiet"),
-        _numbers("range", "range", sacrifice=3),
+        _numbers("CV", "cv", sacrifice=3),
+        _numbers(interval, "ci_sd", sacrifice=2, emphasis="quiet"),
+        _numbers("range", "range", sacrifice=5),
         _numbers("median", "median", sacrifice=7, emphasis="quiet"),
         _numbers("min", "min", sacrifice=6, emphasis="quiet"),
         MetricColumn(
@@ -88,13 +90,20 @@ def _brief(variant: VariantFacts, level: float) -> list[MetricColumn]:
     ]
 
 
+def _is_single(variant: VariantFacts) -> bool:
+    """Whether one run has given all there is: its value is mean, median, smallest and largest at once."""
+    return all(metric.n == 1 for metric in variant.metrics)
+
+
 def _strip(metric: MetricSpread) -> str:
     return "all equal".center(STRIP_WIDTH) if metric.spread.identical else strip(metric.values)
 
 
 def _brief_row(metric: MetricSpread, numbers: Sequence[MetricColumn]) -> Row:
     text = MetricText(metric)
-    return Row(cells=[Cell(text.name, remark=text.aggregate), *(each.cell(metric, text) for each in numbers)])
+    # How the times of iterations become one of a run takes the room of a column, and is in the methods.
+    remark = "" if metric.kind == "speed" else text.aggregate
+    return Row(cells=[Cell(text.name, remark=remark), *(each.cell(metric, text) for each in numbers)])
 
 
 def _numbers(head: str, name: str, **column: object) -> MetricColumn:
@@ -131,16 +140,19 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
 
 def _full_table(variant: VariantFacts, level: float, *, titled: bool) -> Table:
     share = show_level(level)
+    names = ("n", "mean", "SD", "CV", "min", "max", "range", "median", "IQR")
     numbers = [
-        *(_numbers(name, name.lower()) for name in ("n", "mean", "SD", "CV", "min", "max", "range", "median", "IQR")),
+        *(_numbers(name, name.lower()) for name in names),
         _numbers(f"{share} CI of the mean", "ci_mean"),
         _numbers(f"{share} CI of the SD", "ci_sd"),
     ]
+    if _is_single(variant):
+        numbers = [_numbers("value", "mean")]
     rows = []
     for metric in variant.metrics:
         text = MetricText(metric)
-        names = [Cell(text.name, remark="seen in the output" if metric.observed else metric.site), Cell(text.aggregate)]
-        rows.append(Row(cells=[*names, *(each.cell(metric, text) for each in numbers)]))
+        cells = [Cell(text.name, remark="seen in the output" if metric.observed else metric.site), Cell(text.aggregate)]
+        rows.append(Row(cells=[*cells, *(each.cell(metric, text) for each in numbers)]))
     return Table(
         caption=f"{variant.variant}: {count(len(variant.metrics), 'metric')} over {count(variant.completed, 'run')}",
         titled=titled,

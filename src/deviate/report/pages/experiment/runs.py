@@ -11,7 +11,7 @@ from deviate.inference.metric import MetricSpread
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.numbers import show, show_seconds
-from deviate.report.page import Block, Cell, Code, Fold, Hint, Row, RunCard, Section, Sentences, Table
+from deviate.report.page import Block, Cell, Code, Fold, Hint, Remark, Remarks, Row, RunCard, Section, Sentences, Table
 from deviate.report.pages.cells import columns, number, telling
 from deviate.report.text.words import ENDED, count, ended_as, listed
 from deviate.results.run import RunResult
@@ -19,8 +19,11 @@ from deviate.results.run import RunResult
 #: Ways of not completing that a brief page shows with the last lines of a run, and a full page opens.
 FAILURES_SHOWN = 3
 
-#: Last lines of a failed run on a brief page, and on a screen.
-LINES_SHOWN, SCREEN_LINES = 4, 1
+#: Last lines of a failed run on a brief page.
+LINES_SHOWN = 4
+
+#: Ways of not completing on a screen, and runs that are named of each.
+WAYS_ON_SCREEN, NAMES_ON_SCREEN = 2, 2
 
 #: Metrics of a run that is chosen in a chart, and last lines of its log.
 CARD_METRICS, CARD_LINES = 4, 12
@@ -29,12 +32,12 @@ CARD_METRICS, CARD_LINES = 4, 12
 CARD_DIGITS = 5
 
 
-def failures(variant: VariantFacts, facts: ExperimentFacts, lines: int = LINES_SHOWN) -> list[Block]:
+def failures(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
     """Show each way in which runs of a variant ended once, with the last lines of the first of them."""
     ended = [run for run in variant.runs if run.status != "completed"]
     ways = list(dict.fromkeys((run.status, run.reason) for run in ended))
     blocks: list[Block] = [
-        _failure([run for run in ended if (run.status, run.reason) == way], facts.experiment, lines)
+        _failure([run for run in ended if (run.status, run.reason) == way], facts.experiment)
         for way in ways[:FAILURES_SHOWN]
     ]
     if len(ways) > FAILURES_SHOWN:
@@ -43,21 +46,37 @@ def failures(variant: VariantFacts, facts: ExperimentFacts, lines: int = LINES_S
     return blocks
 
 
-def screen_failures(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
-    """Show the same with the last line alone."""
-    return failures(variant, facts, SCREEN_LINES)
+def screen_failures(variants: Sequence[VariantFacts], facts: ExperimentFacts) -> list[Block]:
+    """Show the ways in which most runs of any variant ended in a line each, and what shows the first of them."""
+    ended = [run for variant in variants for run in variant.runs if run.status != "completed"]
+    ways: dict[tuple[str, str], list[RunResult]] = {}
+    for run in ended:
+        # Behind a semicolon a reason says when the run reported last.
+        ways.setdefault((run.status, run.reason.partition(";")[0]), []).append(run)
+    ranked = sorted(ways.values(), key=len, reverse=True)
+    lines = [_ended(runs, reason) for (_, reason), runs in ways.items() if runs in ranked[:WAYS_ON_SCREEN]]
+    if not lines:
+        return []
+    more = sum(map(len, ranked[WAYS_ON_SCREEN:]))
+    rest = [Sentences(sentences=[f"and {count(more, 'more run')} that did not complete"], emphasis="quiet")]
+    command = f"deviate logs {shlex.quote(facts.experiment)} {ranked[0][0].name}"
+    return [Remarks(remarks=lines), *(rest if more else []), Hint(text="", command=command)]
 
 
-def _failure(runs: Sequence[RunResult], experiment: str, lines: int) -> Fold:
+def _ended(runs: Sequence[RunResult], reason: str) -> Remark:
+    how = f": {reason.removeprefix('it ')}" if reason else ""
+    names = listed([run.name for run in runs], most=NAMES_ON_SCREEN)
+    return Remark(message=f"{names} {ended_as(runs[0].status, len(runs))}{how}", severity="warning")
+
+
+def _failure(runs: Sequence[RunResult], experiment: str) -> Fold:
     first = runs[0]
     after = f" after {show_seconds(first.seconds)}" if len(runs) == 1 else ""
     # Outcomes say "it ended with …", of each run alone.
     reason = f": {first.reason.removeprefix('it ')}" if first.reason else ""
     # Where a run was stopped tells nothing.
     stopped = first.status in ("cancelled", "interrupted")
-    tail = [] if stopped else [line for line in first.stderr_tail if line.strip()][-lines:]
-    # The reason of most failures is the last line: once is enough.
-    tail = [] if lines == 1 and tail and tail[0].strip() in first.reason else tail
+    tail = [] if stopped else [line for line in first.stderr_tail if line.strip()][-LINES_SHOWN:]
     return Fold(
         title=listed([run.name for run in runs]),
         remark=f"{ended_as(first.status, len(runs))}{after}{reason}",

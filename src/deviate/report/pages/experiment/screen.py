@@ -10,18 +10,18 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.page import Answer, Block, Hint, Section, Sentences
-from deviate.report.pages.cells import remark_blocks
+from deviate.report.pages.cells import screen_remarks
 from deviate.report.pages.experiment import reported
-from deviate.report.pages.experiment.answer import IN_FULL, remarks_of
+from deviate.report.pages.experiment.answer import remarks_of
 from deviate.report.pages.experiment.factors import ranking, spread_table
 from deviate.report.pages.experiment.metrics import metric_table
 from deviate.report.pages.experiment.predictions import main_stability
 from deviate.report.pages.experiment.runs import screen_failures
-from deviate.report.text.caveat import Caveat, counted_caveats, split_caveats, together
+from deviate.report.text.caveat import WARNINGS_ON_SCREEN, Caveat, counted_caveats, split_asked, split_caveats, together
 from deviate.report.text.caveats import experiment_caveats
 from deviate.report.text.footnotes import asked_footnotes
 from deviate.report.text.headline import all_equal, screen_headline
-from deviate.report.text.sources import NOT_ADDITIVE_SHORT
+from deviate.report.text.sources import BY_CHANCE, NOT_ADDITIVE, NOT_ADDITIVE_SHORT
 from deviate.report.text.stability import screen_stability
 from deviate.report.text.words import ENDED, count
 
@@ -29,27 +29,32 @@ from deviate.report.text.words import ENDED, count
 METRICS_SHOWN = 4
 ACROSS_SHOWN = 1
 
+#: Rows of the table of variants, its heading among them: those that differ most.
+ROWS_SHOWN = 6
+
+#: Warnings beside such a table.
+WARNINGS_OF_SEVERAL = 1
+
+#: Notes below the table of variants, as a screen has them; `-v` has the others.
+SHORT_NOTES = {NOT_ADDITIVE: NOT_ADDITIVE_SHORT, BY_CHANCE: BY_CHANCE}
+
 #: Caveats that `screen_failures` shows with what the runs printed last.
 _SHOWN_AS_FAILURES = frozenset(f"run-{status}" for status in ENDED)
 
 
 def answer(facts: ExperimentFacts, charts: Charts) -> Section:
     """Answer in two lines a variant with a short table; of many variants, in one table."""
-    blocks = ranking(facts)
-    if len(facts.variants) > IN_FULL and facts.across:
+    blocks = ranking(facts, brief=True)
+    if len(facts.variants) > 1 and facts.across:
         table = spread_table(facts, ACROSS_SHOWN)
-        blocks += [
-            msgspec.structs.replace(
-                table, more=None, notes=[NOT_ADDITIVE_SHORT, *table.notes[1:]] if table.notes else []
-            )
-        ]
-        failed = [block for variant in facts.variants for block in screen_failures(variant, facts)]
-        return Section(slug="answer", blocks=[*blocks, *failed])
+        notes = [SHORT_NOTES[note] for note in table.notes if note in SHORT_NOTES]
+        blocks += [msgspec.structs.replace(table, rows=table.rows[:ROWS_SHOWN], more=None, notes=notes)]
+        return Section(slug="answer", blocks=[*blocks, *screen_failures(facts.variants, facts)])
     for variant in facts.variants:
         shown = _table(variant, facts)
         # The table of a variant names it.
         about = variant.variant if len(facts.variants) > 1 and not shown else ""
-        blocks += [Answer(about=about, sentences=screen_headline(variant)), *shown, *screen_failures(variant, facts)]
+        blocks += [Answer(about=about, sentences=screen_headline(variant)), *shown, *screen_failures([variant], facts)]
     return Section(slug="answer", blocks=blocks)
 
 
@@ -58,14 +63,20 @@ def _table(variant: VariantFacts, facts: ExperimentFacts) -> list[Block]:
         return []
     notes = asked_footnotes(variant.metrics)
     below = [Sentences(sentences=notes, emphasis="quiet", listed=True)] if notes else []
-    table = metric_table(variant, facts, METRICS_SHOWN)
+    table = metric_table(variant, facts, _metrics_shown(facts))
     # The headline and the warnings say how many runs there are; what is left out is counted by `more`.
     return [msgspec.structs.replace(table, more=None, remark=""), *below]
 
 
+def _metrics_shown(facts: ExperimentFacts) -> int:
+    """Return how many metrics there is room for, beside warnings and several variants."""
+    return METRICS_SHOWN - (len(_split_caveats(facts)[0]) > 1) - (len(facts.variants) > 1)
+
+
 def predictions(facts: ExperimentFacts, charts: Charts) -> Section | None:
-    """Say of the first variant how many predictions change."""
-    first = main_stability(facts, facts.variants[0].variant) if facts.variants else None
+    """Say of a single variant how many predictions change."""
+    # Of several, the first alone would be taken for all of them.
+    first = main_stability(facts, facts.variants[0].variant) if len(facts.variants) == 1 else None
     if first is None:
         return None
     return Section(slug="predictions", blocks=[Sentences(sentences=screen_stability(first))])
@@ -80,22 +91,27 @@ def unmeasured(facts: ExperimentFacts, charts: Charts) -> Section | None:
 def warnings(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """List what casts doubt on the numbers; `more` counts the rest."""
     shown, _ = _split_caveats(facts)
-    return Section(slug="trust", blocks=remark_blocks(remarks_of(facts, shown))) if shown else None
+    cut, asked = split_asked(shown)
+    blocks = screen_remarks(remarks_of(facts, cut), remarks_of(facts, asked))
+    return Section(slug="trust", blocks=blocks) if blocks else None
 
 
 def _split_caveats(facts: ExperimentFacts) -> tuple[list[Caveat], list[Caveat]]:
     """Return the first warnings beside those on the runs whose failures stand below the table, and all else."""
     caveats = [caveat for caveat in experiment_caveats(facts) if caveat.slug not in _SHOWN_AS_FAILURES]
-    return split_caveats(caveats)
+    return split_caveats(caveats, WARNINGS_OF_SEVERAL if len(facts.variants) > 1 else WARNINGS_ON_SCREEN)
 
 
 def more(facts: ExperimentFacts, charts: Charts) -> Section:
     """Say where the rest is."""
     _, rest = _split_caveats(facts)
-    left = max((len(variant.metrics) for variant in facts.variants), default=0) - METRICS_SHOWN
-    if len(facts.variants) > IN_FULL:
+    hidden = 0
+    left = max((len(variant.metrics) for variant in facts.variants), default=0) - _metrics_shown(facts)
+    if len(facts.variants) > 1 and facts.across:
         left = len(facts.across) - ACROSS_SHOWN
-    counted = [f"{count(left, 'more metric')}"] if left > 0 else []
+        hidden = len(spread_table(facts, ACROSS_SHOWN).rows) - ROWS_SHOWN
+    counted = [f"{count(hidden, 'more variant')}"] if hidden > 0 else []
+    counted += [f"{count(left, 'more metric')}"] if left > 0 else []
     counted += counted_caveats(caveat for caveat, _ in together(rest))
-    text = f"{', '.join([*counted, 'how to reproduce'])}:"
+    text = f"{', '.join(counted or ['how to reproduce'])}:"
     return Section(slug="more", blocks=[Hint(text=text, command=f"deviate report {shlex.quote(facts.experiment)} -v")])

@@ -15,13 +15,16 @@ from deviate.report.text.words import count, listed
 from deviate.results.order import main_metric
 
 
-def comparison_headline(comparison: Comparison) -> list[str]:
-    """Say in a sentence or two per pair how its sides compare; of several pairs each sentence names its own."""
+def comparison_headline(comparison: Comparison, *, brief: bool = False) -> list[str]:
+    """Say in a sentence or two per pair how its sides compare; of several pairs each sentence names its own.
+
+    The `brief` ones leave the means to the table.
+    """
     several = len(comparison.pairs) > 1
-    return [sentence for pair in comparison.pairs for sentence in _pair(pair, comparison, several=several)]
+    return [sentence for pair in comparison.pairs for sentence in _pair(pair, comparison, several=several, brief=brief)]
 
 
-def _pair(pair: PairComparison, comparison: Comparison, *, several: bool) -> list[str]:
+def _pair(pair: PairComparison, comparison: Comparison, *, several: bool, brief: bool) -> list[str]:
     main = main_metric(pair.metrics)
     than = {pair.a: f" than {pair.b}", pair.b: f" than {pair.a}"} if several else {pair.a: "", pair.b: ""}
     claimed = [metric for metric in pair.metrics if metric.name in comparison.claimed and metric is not main]
@@ -30,7 +33,7 @@ def _pair(pair: PairComparison, comparison: Comparison, *, several: bool) -> lis
     beside = [*_fails_more(pair, main, comparison), *_which(pair, than, "better", explored)]
     beside += _which(pair, than, "noisier", [metric for metric in pair.metrics if metric.kind != "speed"])
     return [
-        _main(pair, main, comparison),
+        _main(pair, main, comparison, brief=brief),
         *([f"{'; '.join(claims)}."] if claims else []),
         *([f"Exploratory: {'; '.join(beside)}."] if beside else []),
     ]
@@ -76,15 +79,16 @@ def _fails_more(pair: PairComparison, metric: MetricComparison, comparison: Comp
     return [f"{pair.a if more_in_a else pair.b} fails more often: {failures_text(metric, pair)}"]
 
 
-def _main(pair: PairComparison, metric: MetricComparison, comparison: Comparison) -> str:
+def _main(pair: PairComparison, metric: MetricComparison, comparison: Comparison, *, brief: bool) -> str:
     a, b = metric.a.spread, metric.b.spread
     place = finest((a.sd, b.sd))
     unit = f" {metric.unit}" if metric.unit else ""
     means = f"{_mean(a, place)} in {pair.a}, {_mean(b, place)}{unit} in {pair.b}"
     tested = metric.verdict != "too few runs" and metric.p_adjusted is not None
     p = Numbers(pair.alpha).equal_p(metric.p_adjusted, comparison.correction, metric.family)
-    basis = f"mean ± SD, {a.n} and {count(b.n, 'run')}{f'; {p}{limit_text(pair, comparison)}' if tested else ''}"
-    sentences = [_verdict(pair, metric), *_far(pair, metric, place), f"{means} ({basis})"]
+    basis = f"{a.n} and {count(b.n, 'run')}{f'; {p}{limit_text(pair, comparison)}' if tested else ''}"
+    verdict, far = _verdict(pair, metric), _far(pair, metric, place)
+    sentences = [f"{verdict} ({basis})", *far] if brief else [verdict, *far, f"{means} (mean ± SD, {basis})"]
     return f"{metric.name} ({metric.aggregate}): {'. '.join(sentences)}."
 
 

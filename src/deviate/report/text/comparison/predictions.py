@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from deviate.contrast.multiplicity import CORRECTION_NAMES
 from deviate.inference.comparison.groups import BOTH, ChangedGroup
 from deviate.inference.comparison.predictions import ChangedPredictions
-from deviate.report.numbers import show_percent
+from deviate.report.numbers import points, show_percent
 from deviate.report.text.stability import show_interval
 from deviate.report.text.words import count, listed
 
@@ -34,7 +34,7 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
     excess = measured.excess
     if excess.value is not None and excess.interval.low is not None and excess.interval.high is not None:
         if excess.interval.low > 0:
-            sentences.append(f"That is {show_percent(excess.value)} more than retraining changes.")
+            sentences.append(f"That is {points(excess.value)} more than retraining changes.")
         else:
             sentences.append("These runs do not show that this is more than retraining changes.")
     if facts.groups:
@@ -42,6 +42,19 @@ def changed_sentences(facts: ChangedPredictions, a: str, b: str) -> list[str]:
         share, examples = show_percent(most.between.value), count(most.examples, "example")
         sentences.append(f"Most labels change in group {most.label}: {share} of its {examples}.")
     return sentences
+
+
+def screen_changed(facts: ChangedPredictions, a: str, b: str) -> list[str]:
+    """Say in one sentence how many answers of B the runs of A change, and whether retraining changes fewer."""
+    if facts.churn is None:
+        return changed_sentences(facts, a, b)
+    measured, excess = facts.churn, facts.churn.excess
+    beyond = ""
+    if excess.value is not None and excess.interval.low is not None and excess.interval.high is not None:
+        shown = excess.interval.low > 0
+        beyond = f", {points(excess.value)} beyond retraining" if shown else ", not shown to exceed retraining"
+    share, interval = show_percent(measured.between.value), show_interval(measured.between.interval)
+    return [f"Changed predictions: {share}{interval}{beyond}."]
 
 
 def group_sentences(groups: Sequence[ChangedGroup], a: str, b: str, *, one_draw: bool) -> list[str]:
