@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.tables import REGISTERING
 from deviate.analyse.flow.values import Instance, Valuation
 from deviate.analyse.source.index import CallSite, ClassScope, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text
-
-_REGISTERING = re.compile(r"regist|plugin", re.IGNORECASE)
 
 
 def started_by_name(site: CallSite) -> Iterator[str]:
@@ -64,7 +62,7 @@ def _registering(program: Program, cls: ClassScope) -> ast.expr | None:
     for decorator in getattr(cls.node, "decorator_list", []):
         dotted = dotted_text(decorator.func if isinstance(decorator, ast.Call) else decorator)
         is_own = isinstance(decorator, ast.Call) and cls.parent is not None and _is_own(program, dotted, cls)
-        if _REGISTERING.search(dotted) or is_own:
+        if REGISTERING.search(dotted) or is_own:
             return decorator  # type: ignore[no-any-return]
     return None
 
