@@ -185,13 +185,13 @@ def describe():
 def test_value_that_may_be_a_setting_is_shown_where_a_tracker_is_given_it(tmp_path):
     report = """
     import wandb
-    wandb.log({'spread': measure(10), 'splits': args.splits})
+    wandb.log({'spread': measure(), 'splits': args.splits})
     """
     before = """
     import argparse
     from away import divided
     args = argparse.ArgumentParser().parse_args()
-    def measure(splits):
+    def measure(splits=10):
         return divided(splits)
     """
     assert names(analyse(tmp_path, train=looped(report, before))) == {"measure()": "value"}
