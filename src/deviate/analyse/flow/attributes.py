@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.libraries import attribute_of
+from deviate.analyse.flow.records import given_fields
 from deviate.analyse.flow.values import NOTHING, External, From, Instance, Ref, Value, join
 from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Scope, Unit
 
@@ -82,6 +83,9 @@ def _of_class(flow: Evaluator, cls: ClassScope, name: str) -> Value | None:
 
 def instance_attribute(flow: Evaluator, instance: Instance, name: str) -> Value | None:
     """Evaluate an attribute of an object of the project: its methods, properties and what methods assign."""
+    given = given_fields(flow.program, flow, instance).get(name)
+    if given is not None and instance.scope is not None:
+        return flow.value(given, instance.scope)
     values: list[Value] = []
     for cls in flow.program.family(flow, instance.cls):
         if name in cls.methods:

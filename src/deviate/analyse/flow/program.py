@@ -139,6 +139,12 @@ class Program:
             return False
         return not self.is_decided or not self.constants.is_dead(nesting, unit)
 
+    def live_results(self, unit: Unit, results: list[tuple[ast.expr, Scope]]) -> list[tuple[ast.expr, Scope]]:
+        """Leave out what a function returns in branches that settings exclude; all of it where nothing else is left."""
+        if len(results) < 2 or not unit.results_within:
+            return results
+        return [each for each in results if self.may_run(unit, unit.results_within.get(each[0]))] or results
+
     def running_units(self) -> list[Unit]:
         """List the functions that run, in the order of files and lines."""
         return [unit for module in self.modules for unit in module.units if unit in self.reached]

@@ -240,7 +240,9 @@ def _by_words(
     if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or by_form:
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
-    if sink in _TRACKERS and (reported.tag or reported.label is not None) and not value.has(From.SETTING, From.TEXT):
+    is_setting = value.has(From.SETTING) and not value.has(From.UNKNOWN, From.DATA)
+    is_under_tag = sink in _TRACKERS and (reported.tag or reported.label is not None)
+    if is_under_tag and not is_setting and not value.has(From.TEXT):
         return Verdict(0.4, "given to a tracker", _meaning(value, variable, description))
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
 

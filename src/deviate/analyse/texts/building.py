@@ -65,6 +65,8 @@ def builds(flow: Evaluator, binding: Binding) -> bool:
         name = called_name(value)
         if name in {"format", "join", "dumps", "str"}:
             return flow.value(value, binding.scope).has(From.TEXT)
+        if name in TEXT_METHODS and isinstance(value.func, ast.Attribute):
+            return isinstance(value.func.value, ast.Call) and is_textual(flow, value.func.value, binding.scope)
         return (name == "dict" and bool(value.keywords)) or name == "map" or _is_made_text(flow, value, binding.scope)
     if isinstance(value, ast.BinOp):
         return is_textual(flow, value, binding.scope) or _adds_lists(value)
