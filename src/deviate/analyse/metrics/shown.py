@@ -1,4 +1,4 @@
-"""Values that are named and shown as a metric, whatever they seem to be made of: ``accuracy {:.2f}`` of two counters."""
+"""Values that are named and shown like a metric, whatever their parts are: ``accuracy {:.2f}`` of two counters."""
 
 from __future__ import annotations
 

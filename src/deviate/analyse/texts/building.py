@@ -229,18 +229,18 @@ def handed_on(unit: Unit) -> str:
 
 
 def may_be_text(unit: Unit) -> bool:
-    """Whether a function returns something else than arithmetic, or one number of several."""
-    return not all(_is_arithmetic(result) for result, _ in unit.returns)
+    """Whether a function returns something else than arithmetic, and a method than one number of its object."""
+    return not all(_is_arithmetic(result, of_object=unit.is_method) for result, _ in unit.returns)
 
 
 #: Functions and methods that give a number.
 _NUMBERS = {"mean", "nanmean", "average", "median", "std", "sum", "float", "int", "round", "item"}
 
 
-def _is_arithmetic(result: ast.expr) -> bool:
+def _is_arithmetic(result: ast.expr, *, of_object: bool) -> bool:
     if isinstance(result, ast.BinOp):
         return not isinstance(result.op, (ast.Add, ast.Mod))
-    return isinstance(result, ast.Call) and called_name(result) in _NUMBERS
+    return of_object and isinstance(result, ast.Call) and called_name(result) in _NUMBERS
 
 
 def named_key(binding: Binding) -> ast.expr | None:
