@@ -41,7 +41,10 @@ def offered_methods(program: Program, flow: Valuation, site: CallSite) -> Iterat
 
 
 def registered_classes(program: Program) -> Iterator[ClassScope]:
-    """Yield the classes that decorators keep in tables; of a table that settings name classes of, those alone."""
+    """Yield the classes that decorators keep in tables; of a table that settings name classes of, those alone.
+
+    Where settings name none, a text of the entry does: ``registry.get(config.get("runner", "epochs"))``.
+    """
     tables: dict[str, list[tuple[ClassScope, set[str]]]] = {}
     for cls in program.classes:
         decorator = _registering(program, cls)
@@ -52,9 +55,16 @@ def registered_classes(program: Program) -> Iterator[ClassScope]:
             tables.setdefault(dotted_text(func), []).append((cls, {cls.name, *keys}))
     settings = program.choices.settings if program.is_decided else None
     named = settings.texts if settings is not None else set[str]()
+    written = _texts_of_entry(program) if program.is_decided else set[str]()
     for members in tables.values():
         chosen = [cls for cls, names in members if not names.isdisjoint(named)]
+        chosen = chosen or [cls for cls, names in members if not names.isdisjoint(written)]
         yield from chosen or (cls for cls, _ in members)
+
+
+def _texts_of_entry(program: Program) -> set[str]:
+    nodes = ast.walk(program.entry.tree) if program.entry is not None else ()
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def _registering(program: Program, cls: ClassScope) -> ast.expr | None:
