@@ -117,11 +117,20 @@ class Flow:
             live = [each for each in bindings if self.program.may_run(each.scope.unit, each.nesting)]
             bindings = live or bindings
         filled = filled_by_others(self, name, home, bindings)
-        value = join([*(self.binding(binding) for binding in bindings), *filled])
+        value = self.with_computed_keys(join([*(self.binding(binding) for binding in bindings), *filled]), bindings)
         is_weights = name == "params" and bool(bindings) and _is_functional(bindings[0].scope.module)
         if is_settings_name(name) and not is_weights and not value.refs and not value.has(From.LIVE):
             return of(From.SETTING)
         return value
+
+    def with_computed_keys(self, value: Value, bindings: list[Binding]) -> Value:
+        """Add what is stored under computed keys to items that have no more than a first value: ``sums[key] += x``."""
+        first = [key for key, item in value.keys.items() if item.origins <= {From.CONSTANT}]
+        stored = [self.value(each.value, each.scope) for each in bindings if first and _stores_by_key(each)]
+        if not stored:
+            return value
+        items = {key: join([value.keys[key], *stored]) for key in first}
+        return Value(value.origins, value.refs, value.items, value.keys | items, value.element)
 
     def _unbound(self, name: str, scope: Scope) -> Value:
         starred = self._from_stars(name, scope.module)
@@ -178,7 +187,8 @@ class Flow:
         """Evaluate a ``for`` target; parameters stay visible, so that a function that loops over one is known to."""
         params = frozenset(value.params())
         value = _unpacked(element_of(self.resolve(value) if params and not value.element else value), binding)
-        return value.with_origins(value.origins | params)
+        is_key = value.origins == {From.TEXT}
+        return value if is_key else value.with_origins(value.origins | params)
 
     def _parameter(self, binding: Binding) -> Value:
         unit = binding.scope
@@ -239,6 +249,16 @@ class Flow:
         return self.once(
             (id(unit), "returned"), lambda: join([of(From.UNKNOWN), *map(self.returned, others[:MAX_RESOLVED_REFS])])
         )
+
+
+def _stores_by_key(binding: Binding) -> bool:
+    """Whether an assignment stores a value in a container under a key that is no constant."""
+    statement = binding.statement
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return binding.kind == "element" and any(
+        isinstance(target, ast.Subscript) and not isinstance(target.slice, (ast.Constant, ast.Slice))
+        for target in targets
+    )
 
 
 def _is_abstract(unit: Unit) -> bool:

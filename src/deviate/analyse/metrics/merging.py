@@ -81,11 +81,18 @@ def _is_given_anew(finding: Finding, other: Finding) -> bool:
     scope = finding.reported.scope
     if finding.variable != other.variable or scope is not other.reported.scope:
         return False
-    nodes = [_converted(one.reported.expr) for one in (finding, other)]
+    nodes = [_holder(_converted(one.reported.expr)) for one in (finding, other)]
     names = [node for node in nodes if isinstance(node, ast.Name)]
     given = [surely_bound(name, local_bindings(name.id, scope)) for name in names]
     values = [binding.value for binding in given if binding is not None and binding.value is not None]
     return len(values) == 2 and values[0] is not values[1] and text_of(values[0]) != text_of(values[1])
+
+
+def _holder(node: ast.expr) -> ast.expr:
+    """Return what an item is taken of: ``results`` of ``results["loss"]``."""
+    while isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        node = node.value
+    return node
 
 
 def _is_iterated_anew(finding: Finding, other: Finding) -> bool:

@@ -112,7 +112,8 @@ def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> li
         if text is not None:
             fields = percent_fields(text, expr.right)
             return [part for field in fields for part in _field(flow, field, scope, depth)]
-        if flow.value(expr.left, scope).has(From.TEXT):
+        # Numbers have no rest by a tuple; a text that callers give may be any format.
+        if isinstance(expr.right, ast.Tuple) or flow.resolved(expr.left, scope).has(From.TEXT):
             return take_apart(flow, expr.right, scope, depth + 1)
         if isinstance(expr.right, ast.Name) and expr.right.id == scope.unit.vararg:
             return [*take_apart(flow, expr.left, scope, depth + 1), " ", ReportedValue(expr.right, scope)]
