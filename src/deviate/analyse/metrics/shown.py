@@ -32,11 +32,12 @@ def is_shown_as_metric(
         return False
     if is_counting(name) or is_settings_name(name) or is_schedule(name) or is_schedule(description):
         return False
-    meaning = meaning_of(description) if is_metric_word(description) else None
+    is_divided = is_share(flow, reported.expr, reported.scope)
+    # Words that mean other things, too, are enough for a share: ``em`` of ``right / total``.
+    meaning = meaning_of(description) if is_divided or is_metric_word(description) else None
     if meaning is None or meaning.kind not in {"quality", "loss"}:
         return False
-    is_shown = is_tracked or DECIMALS.search(reported.spec) is not None
-    is_shown = is_shown or is_share(flow, reported.expr, reported.scope)
+    is_shown = is_divided or is_tracked or DECIMALS.search(reported.spec) is not None
     return is_shown and _is_computed(flow, reported.expr, reported.scope, 0)
 
 
