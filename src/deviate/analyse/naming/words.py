@@ -157,7 +157,7 @@ def is_metric_word(text: str) -> bool:
     lower = text.lower()
     if _AVERAGED.search(lower) or is_episode_length(text):
         return True
-    if _AT_RANK.search(lower) or _MEAN_RANK.search(lower) or _RECIPROCAL_RANK.search(lower) or _MEAN_PRECISION.search(text):
+    if any(rank.search(lower) for rank in (_AT_RANK, _MEAN_RANK, _RECIPROCAL_RANK)) or _MEAN_PRECISION.search(text):
         return True
     return any(
         (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None or _of_several(word) is not None
