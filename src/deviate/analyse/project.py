@@ -17,6 +17,7 @@ from deviate.analyse.flow.plugins import unchosen_modules
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.reach import reached_units
 from deviate.analyse.frameworks.reported import framework_metrics
+from deviate.analyse.loops.assumed import assumed_loop, assumed_metric, training_modules
 from deviate.analyse.loops.finder import LoopFinder
 from deviate.analyse.loops.phases import Phases, loop_at
 from deviate.analyse.metrics.finder import MetricFinder, unreached
@@ -26,6 +27,9 @@ from deviate.analyse.source.search_path import relative
 from deviate.analyse.source.stack import with_deep_stack
 from deviate.errors import EntrySyntax
 from deviate.experiment import Draw, MainLoop, Metric
+
+#: Metrics, rejected values, the main loop, draws, and whether the loop is known to train.
+Results = tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw], bool]
 
 #: Alternatives that are left out, one after the other, until one trains.
 MAX_PASSED_OVER = 3
@@ -60,7 +64,12 @@ def analyse_project(
         program = Program(root, entry, folders, arguments)
         if program.entry is None:
             _refuse(program, relative(entry, root))
-        metrics, rejected, main_loop, draws, trains = with_deep_stack(lambda: read_program(program))
+        results = with_deep_stack(lambda: read_program(program))
+        if results[2] is None:
+            wide = Program(root, entry, folders, arguments, is_wide=True)
+            results = with_deep_stack(lambda: _read_widely(wide, program)) or results
+            program = wide if results[2] is not None else program
+    metrics, rejected, main_loop, draws, trains = results
     return Findings(
         entry=relative(entry, root), main_loop=main_loop, metrics=metrics, rejected=rejected, draws=draws,
         unreadable=sorted(program.imports.unreadable, key=lambda file: file.file),
@@ -84,7 +93,7 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw], bool]:
+def read_program(program: Program) -> Results:
     """Run the steps of the analysis, each on the results of those before.
 
     Where the first of several alternatives trains nothing, the next ones are tried. Where settings exclude every
@@ -99,6 +108,25 @@ def read_program(program: Program) -> tuple[list[Metric], list[Rejected], MainLo
         program.is_decided = False
         return _read(program, *_reach(program))
     return results
+
+
+def _read_widely(program: Program, known: Program) -> Results | None:
+    """Look for the main loop in what the entry is assumed to reach, beyond the modules that are `known`.
+
+    First by names that Python would not find a module by, or that texts give; then in all functions of the entry; then
+    in those of the modules that train.
+    """
+    results = read_program(program)
+    for assumed in ([program.entry], training_modules(program)):
+        if results[2] is None:
+            program.assumed = [module for module in assumed if module is not None]
+            results = read_program(program) if program.assumed else results
+    metrics, rejected, loop, draws, trains = results
+    if loop is None:
+        return None
+    files = {module.file for module in known.modules} - {module.file for module in program.assumed}
+    metrics = [metric if metric.file in files else assumed_metric(metric) for metric in metrics]
+    return metrics, rejected, assumed_loop(loop), draws, trains
 
 
 def _choose_one_that_trains(program: Program) -> tuple[Flow, CallGraph] | None:
@@ -122,9 +150,7 @@ def _reach(program: Program) -> tuple[Flow, CallGraph]:
     return flow, CallGraph(flow)
 
 
-def _read(
-    program: Program, flow: Flow, graph: CallGraph
-) -> tuple[list[Metric], list[Rejected], MainLoop | None, list[Draw], bool]:
+def _read(program: Program, flow: Flow, graph: CallGraph) -> Results:
     loops = LoopFinder(flow, graph)
     reports = Reports(flow)
     reports.collect()

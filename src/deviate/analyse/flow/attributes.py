@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.libraries import attribute_of
-from deviate.analyse.flow.values import NOTHING, External, From, Instance, Ref, Value, join
+from deviate.analyse.flow.records import given_fields
+from deviate.analyse.flow.values import NOTHING, External, From, Instance, Ref, Value, join, of
 from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Scope, Unit
 
 #: Classes that share an attribute's name are all considered up to this number.
@@ -17,6 +18,8 @@ MAX_OWNERS = 4
 MAX_STORES = 8
 #: What Ignite's engines keep of a pass: ``engine.state.metrics``.
 _OF_STATE = {"metrics", "output"}
+#: Numbers that libraries name.
+_NUMBERS = {"inf", "Inf", "infty", "nan", "NaN", "NAN", "pi"}
 #: What an attribute may start from that other code fills.
 _FIRST_VALUES = {From.CONSTANT, From.SETTING, From.COUNT}
 
@@ -54,6 +57,8 @@ def _of_ref(flow: Evaluator, ref: Ref, name: str) -> Value | None:
     if isinstance(ref, ModuleIndex):
         return _of_module(flow, ref, name)
     if isinstance(ref, External):
+        if name in _NUMBERS and not ref.made:
+            return of(From.CONSTANT)
         return Value(refs=(External(f"{ref.dotted}.{name}"),)) if not ref.made else None
     if isinstance(ref, Instance):
         return instance_attribute(flow, ref, name)
@@ -82,6 +87,9 @@ def _of_class(flow: Evaluator, cls: ClassScope, name: str) -> Value | None:
 
 def instance_attribute(flow: Evaluator, instance: Instance, name: str) -> Value | None:
     """Evaluate an attribute of an object of the project: its methods, properties and what methods assign."""
+    given = given_fields(flow.program, flow, instance).get(name)
+    if given is not None and instance.scope is not None:
+        return flow.value(given, instance.scope)
     values: list[Value] = []
     for cls in flow.program.family(flow, instance.cls):
         if name in cls.methods:
@@ -126,7 +134,11 @@ def _attribute_binding(flow: Evaluator, cls: ClassScope, name: str) -> list[Valu
     bindings = cls.attributes.get(name)
     if not bindings:
         return []
-    return [flow.once((id(cls), "self." + name), lambda: join([flow.binding(binding) for binding in bindings]))]
+    return [flow.once((id(cls), "self." + name), lambda: _joined(flow, bindings))]
+
+
+def _joined(flow: Evaluator, bindings: list[Binding]) -> Value:
+    return flow.with_computed_keys(join([flow.binding(binding) for binding in bindings]), bindings)
 
 
 def is_property(unit: Unit) -> bool:

@@ -27,7 +27,7 @@ from deviate.analyse.flow.values import (
 from deviate.analyse.naming.words import is_settings_name
 from deviate.analyse.source.dotted import name_below
 from deviate.analyse.source.index import Binding, ClassScope, ModuleIndex, Nesting, Scope, Unit, lookup
-from deviate.analyse.source.syntax import annotations_of
+from deviate.analyse.source.syntax import annotations_of, text_of
 
 #: Of what callers pass for parameters, so much is remembered.
 MAX_RESOLVED_REFS = 8
@@ -113,15 +113,24 @@ class Flow:
         return remembered if remembered is not None else self.once(key, lambda: self._bound(node.id, bindings, home))
 
     def _bound(self, name: str, bindings: list[Binding], home: Scope) -> Value:
-        if len(bindings) > 1 and all(binding.kind == "import" for binding in bindings):
+        if len(bindings) > 1:
             live = [each for each in bindings if self.program.may_run(each.scope.unit, each.nesting)]
             bindings = live or bindings
         filled = filled_by_others(self, name, home, bindings)
-        value = join([*(self.binding(binding) for binding in bindings), *filled])
+        value = self.with_computed_keys(join([*(self.binding(binding) for binding in bindings), *filled]), bindings)
         is_weights = name == "params" and bool(bindings) and _is_functional(bindings[0].scope.module)
         if is_settings_name(name) and not is_weights and not value.refs and not value.has(From.LIVE):
             return of(From.SETTING)
         return value
+
+    def with_computed_keys(self, value: Value, bindings: list[Binding]) -> Value:
+        """Add what is stored under computed keys to items that have no more than a first value: ``sums[key] += x``."""
+        first = [key for key, item in value.keys.items() if item.origins <= {From.CONSTANT}]
+        stored = [self.value(each.value, each.scope) for each in bindings if first and _stores_by_key(each)]
+        if not stored:
+            return value
+        items = {key: join([value.keys[key], *stored]) for key in first}
+        return Value(value.origins, value.refs, value.items, value.keys | items, value.element)
 
     def _unbound(self, name: str, scope: Scope) -> Value:
         starred = self._from_stars(name, scope.module)
@@ -178,7 +187,8 @@ class Flow:
         """Evaluate a ``for`` target; parameters stay visible, so that a function that loops over one is known to."""
         params = frozenset(value.params())
         value = _unpacked(element_of(self.resolve(value) if params and not value.element else value), binding)
-        return value.with_origins(value.origins | params)
+        is_key = value.origins == {From.TEXT}
+        return value if is_key else value.with_origins(value.origins | params)
 
     def _parameter(self, binding: Binding) -> Value:
         unit = binding.scope
@@ -223,13 +233,42 @@ class Flow:
     def returned(self, unit: Unit) -> Value:
         """Join what a function returns or yields, its parameters symbolic."""
         if isinstance(unit.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            values = [self.value(expr, scope) for expr, scope in unit.returns]
+            values = [self.value(expr, scope) for expr, scope in self.program.live_results(unit, unit.returns)]
             yields = [self.value(expr, scope) for expr, scope in unit.yields]
             if yields:
                 element = join(yields)
                 values.append(Value(element.origins, element=element))
-            return trimmed(join(values)) if values else of(From.CONSTANT)
+            return trimmed(join(values)) if values else self._implemented(unit)
         return of(From.UNKNOWN)
+
+    def _implemented(self, unit: Unit) -> Value:
+        """Evaluate a function that returns nothing: of one that only raises, what others of its name return."""
+        if not _is_abstract(unit):
+            return of(From.CONSTANT)
+        others = [each for each in self.program.methods.get(unit.name, ()) if each.returns or each.yields]
+        return self.once(
+            (id(unit), "returned"), lambda: join([of(From.UNKNOWN), *map(self.returned, others[:MAX_RESOLVED_REFS])])
+        )
+
+
+def _stores_by_key(binding: Binding) -> bool:
+    """Whether an assignment stores a value in a container under a key that is no constant."""
+    statement = binding.statement
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return binding.kind == "element" and any(
+        isinstance(target, ast.Subscript) and not isinstance(target.slice, (ast.Constant, ast.Slice))
+        for target in targets
+    )
+
+
+def _is_abstract(unit: Unit) -> bool:
+    """Whether a method does nothing but raise: those of other classes stand for it."""
+    last = unit.node.body[-1] if isinstance(unit.node, ast.FunctionDef) else None
+    return unit.owner is not None and isinstance(last, ast.Raise) and _says_not_implemented(last.exc)
+
+
+def _says_not_implemented(raised: ast.expr | None) -> bool:
+    return raised is not None and "NotImplemented" in text_of(raised)
 
 
 def _unpacked(value: Value, binding: Binding) -> Value:

@@ -29,6 +29,9 @@ class Evaluator(Valuation, Protocol):
     def resolve(self, value: Value) -> Value:
         """Replace the parameters in a value by what callers pass."""
 
+    def param(self, param: Param) -> Value:
+        """Join what callers pass for a parameter."""
+
     def default_value(self, default: ast.expr, unit: Unit) -> Value:
         """Evaluate a parameter that is not passed."""
 
@@ -37,6 +40,9 @@ class Evaluator(Valuation, Protocol):
 
     def binding(self, binding: Binding) -> Value:
         """Evaluate one binding."""
+
+    def with_computed_keys(self, value: Value, bindings: list[Binding]) -> Value:
+        """Add what is stored under computed keys to items that have no more than a first value."""
 
     def returned(self, unit: Unit) -> Value:
         """Join what a function returns or yields, its parameters symbolic."""

@@ -10,7 +10,7 @@ from deviate.analyse.flow.attributes import attribute_value
 from deviate.analyse.flow.calls import call_value
 from deviate.analyse.flow.computed import chosen_by_name
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.flow.values import From, Instance, Value, join, mixed, of, subtract
+from deviate.analyse.flow.values import From, Instance, Value, element_of, join, mixed, of, subtract
 from deviate.analyse.source.index import Scope, bindings_of
 from deviate.analyse.source.syntax import dotted_text
 
@@ -65,7 +65,7 @@ def _mapping(flow: Evaluator, node: ast.Dict, scope: Scope) -> Value:
             keys.update(value.keys)
         elif isinstance(key, ast.Constant) and isinstance(key.value, str):
             keys[key.value] = value
-    return Value(mixed(values).origins, keys=keys, element=join(values))
+    return Value(mixed(values).origins, keys=keys, element=join(values) if values else None)
 
 
 def _comprehension(flow: Evaluator, node: ast.expr, scope: Scope) -> Value:
@@ -97,8 +97,8 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
            for unit in flow.program.method(flow, ref.cls, "__getitem__")]  # fmt: skip
     if own:
         return join([flow.returned(unit) for unit in own])
-    if base.element is not None:
-        return base.element
+    if base.element is not None or (key is None and base.keys):
+        return element_of(base) if base.keys else base.element or base
     return Value(base.origins, base.refs if base.items is None else ())
 
 

@@ -62,15 +62,25 @@ class CallsByName:
 
 
 class Program:
-    """All modules that the entry reaches."""
+    """All modules that the entry reaches.
+
+    Where `is_wide`, those, too, that are taken to be reached though no import leads to them: it is assumed that what
+    trains in the files that are read runs.
+    """
 
     def __init__(
-        self, root: Path, entry: Path, folders: Sequence[Path] = (), arguments: Sequence[str] | None = None
+        self,
+        root: Path,
+        entry: Path,
+        folders: Sequence[Path] = (),
+        arguments: Sequence[str] | None = None,
+        *,
+        is_wide: bool = False,
     ) -> None:
-        self.imports = Imports(root, entry, folders)
+        known = documented_arguments(root, entry) if arguments is None else Arguments(arguments)
+        self.imports = Imports(root, entry, folders, frozenset(known.values), is_wide=is_wide)
         self.entry = self.imports.load_all(entry)
         self.modules: list[ModuleIndex] = list(self.imports.loaded())
-        known = documented_arguments(root, entry) if arguments is None else Arguments(arguments)
         settings = Settings(self.modules, self.entry, root, known, is_usual=arguments is None)
         #: What of several things is chosen: an option that is not known to be given has its default.
         self.choices = Constants(self.modules, settings, self.resolve_dotted)
@@ -83,6 +93,8 @@ class Program:
         self.unchosen = unchosen_targets(self.imports.configurations, known.assigned)
         #: Whether settings decide which branches run.
         self.is_decided = True
+        #: Modules of which everything is assumed to run.
+        self.assumed: list[ModuleIndex] = []
         self.calls: dict[str, list[CallSite]] = {}
         self.reached: set[Unit] = set()
         self.aliases = self._import_aliases()
@@ -126,6 +138,12 @@ class Program:
         if unit.module is not self.entry and under_main_guard(nesting):
             return False
         return not self.is_decided or not self.constants.is_dead(nesting, unit)
+
+    def live_results(self, unit: Unit, results: list[tuple[ast.expr, Scope]]) -> list[tuple[ast.expr, Scope]]:
+        """Leave out what a function returns in branches that settings exclude; all of it where nothing else is left."""
+        if len(results) < 2 or not unit.results_within:
+            return results
+        return [each for each in results if self.may_run(unit, unit.results_within.get(each[0]))] or results
 
     def running_units(self) -> list[Unit]:
         """List the functions that run, in the order of files and lines."""

@@ -50,6 +50,8 @@ class _Reach:
             for unit in module.units:
                 if unit.owner is None and self._registered(unit):
                     self._reach(unit)
+        for module in self.program.assumed:
+            self._assume(module)
         for cls in registered_classes(self.program):
             self._use(cls)
         if self.program.entry is not None:
@@ -61,6 +63,14 @@ class _Reach:
             if not self.waiting:
                 self._reach_all(self.objects.make_tested())
         return self.units
+
+    def _assume(self, module: ModuleIndex) -> None:
+        """Reach all functions and methods of a module, tests of its own aside."""
+        for cls in module.classes:
+            self._use(cls)
+        for unit in module.units:
+            if unit.nesting is None or self.program.may_run(module.unit, unit.nesting):
+                self._reach(unit)
 
     def _reach_all(self, units: Iterable[Unit]) -> None:
         for unit in units:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.tables import REGISTERING
 from deviate.analyse.flow.values import Instance, Valuation
 from deviate.analyse.source.index import CallSite, ClassScope, bindings_of
 from deviate.analyse.source.syntax import called_name, dotted_text
-
-_REGISTERING = re.compile(r"regist|plugin", re.IGNORECASE)
 
 
 def started_by_name(site: CallSite) -> Iterator[str]:
@@ -43,7 +41,10 @@ def offered_methods(program: Program, flow: Valuation, site: CallSite) -> Iterat
 
 
 def registered_classes(program: Program) -> Iterator[ClassScope]:
-    """Yield the classes that decorators keep in tables; of a table that settings name classes of, those alone."""
+    """Yield the classes that decorators keep in tables; of a table that settings name classes of, those alone.
+
+    Where settings name none, a text of the entry does: ``registry.get(config.get("runner", "epochs"))``.
+    """
     tables: dict[str, list[tuple[ClassScope, set[str]]]] = {}
     for cls in program.classes:
         decorator = _registering(program, cls)
@@ -54,9 +55,16 @@ def registered_classes(program: Program) -> Iterator[ClassScope]:
             tables.setdefault(dotted_text(func), []).append((cls, {cls.name, *keys}))
     settings = program.choices.settings if program.is_decided else None
     named = settings.texts if settings is not None else set[str]()
+    written = _texts_of_entry(program) if program.is_decided else set[str]()
     for members in tables.values():
         chosen = [cls for cls, names in members if not names.isdisjoint(named)]
+        chosen = chosen or [cls for cls, names in members if not names.isdisjoint(written)]
         yield from chosen or (cls for cls, _ in members)
+
+
+def _texts_of_entry(program: Program) -> set[str]:
+    nodes = ast.walk(program.entry.tree) if program.entry is not None else ()
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def _registering(program: Program, cls: ClassScope) -> ast.expr | None:
@@ -64,7 +72,7 @@ def _registering(program: Program, cls: ClassScope) -> ast.expr | None:
     for decorator in getattr(cls.node, "decorator_list", []):
         dotted = dotted_text(decorator.func if isinstance(decorator, ast.Call) else decorator)
         is_own = isinstance(decorator, ast.Call) and cls.parent is not None and _is_own(program, dotted, cls)
-        if _REGISTERING.search(dotted) or is_own:
+        if REGISTERING.search(dotted) or is_own:
             return decorator  # type: ignore[no-any-return]
     return None
 

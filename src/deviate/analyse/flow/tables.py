@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from deviate.analyse.flow.program import Program
 from deviate.analyse.source.index import Binding, Nesting, Scope, bindings_of
 from deviate.analyse.source.parents import Parents
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, dotted_text
 
 #: Functions and methods that take nothing out of a table.
 _HARMLESS_CALLS = {"len", "list", "sorted", "print", "str", "tuple", "set", "join", "iter"}
 _HARMLESS_METHODS = {"keys", "update", "setdefault", "__contains__"}
+#: What keeps something in a table is called so.
+REGISTERING = re.compile(r"regist|plugin", re.IGNORECASE)
 _Entries = dict[str, list[ast.expr]]
 
 
@@ -36,12 +39,36 @@ class Tables:
             for key, chosen in self._readings():
                 known = asked[key]
                 asked[key] = None if chosen is None or known is None else known | {chosen}
-        return {
+        return self._not_named() | {
             id(name)
             for key, chosen in asked.items()
             if chosen and chosen <= self._entries[key].keys()
             for entry, values in self._entries[key].items()
             if entry not in chosen
+            for value in values
+            for name in ast.walk(value)
+        }
+
+    def _not_named(self) -> set[int]:
+        """Return the ids of the names in calls that register something by a key, where settings name another key.
+
+        ``factory.register("ppo", PPO)`` is left out where the settings name ``"sac"``, which is registered so, too.
+        """
+        tables: dict[str, dict[str, list[ast.expr]]] = {}
+        for site in (site for module in self.program.modules for unit in module.units for site in unit.calls):
+            call = site.node
+            if REGISTERING.search(called_name(call)) and len(call.args) == 2:
+                key, value = call.args
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    tables.setdefault(dotted_text(call.func), {}).setdefault(key.value, []).append(value)
+        settings = self.program.choices.settings
+        named = settings.texts if settings is not None and any(map(_is_choice, tables.values())) else set[str]()
+        return {
+            id(name)
+            for entries in tables.values()
+            if _is_choice(entries) and not named.isdisjoint(entries)
+            for key, values in entries.items()
+            if key not in named
             for value in values
             for name in ast.walk(value)
         }
@@ -112,6 +139,10 @@ class Tables:
         if isinstance(parent, ast.Call):
             return called_name(parent) in _HARMLESS_CALLS
         return isinstance(parent, ast.Attribute) and parent.attr in _HARMLESS_METHODS
+
+
+def _is_choice(entries: _Entries) -> bool:
+    return len(entries) > 1
 
 
 def _entries_of(bindings: list[Binding]) -> _Entries:

@@ -83,7 +83,7 @@ class Candidate:
         over = self.node.iter
         known = only_binding(over.id, self.unit) if isinstance(over, ast.Name) else None
         count = known.value if known is not None and isinstance(known.value, ast.Call) else over
-        is_count = isinstance(count, ast.Call) and called_name(count) in _COUNTS
+        is_count = isinstance(count, ast.Call) and (called_name(count) in _COUNTS or any(map(_is_range, count.args)))
         names = list(_names_counted(count)) if is_count else []
         words = {word for name in names for word in (name.lower(), *words_of(name))}
         return words | {_NUMBER_OF.sub("", word) for word in words}
@@ -103,7 +103,9 @@ class Candidate:
         """Whether it repeats whole trainings, or does something else to each of a few things."""
         if not isinstance(self.node, (ast.For, ast.AsyncFor)) or self.counts_epochs:
             return False
-        if _counts_machines(self.node.iter) or (self.counted & _TIMES and not self.counted & _PASSES):
+        if _counts_machines(self.node.iter) or _starts_workers(self.node):
+            return True
+        if self.counted & _TIMES and not self.counted & _PASSES:
             return True
         if not self.words & _REPEATS:
             return False
@@ -300,6 +302,11 @@ class LoopFinder:
         return -score, self.program.modules.index(unit.module), file, node.lineno
 
 
+def _is_range(node: ast.expr) -> bool:
+    """Whether an expression counts up, whatever shows how far: ``Progress(range(epochs))``."""
+    return isinstance(node, ast.Call) and called_name(node) == "range"
+
+
 def _names_counted(node: ast.expr) -> Iterator[str]:
     """Yield what numbers are called: the last part of ``args.epochs + 1``, ``int(epochs)``, ``config["epochs"]``."""
     match node:
@@ -317,6 +324,15 @@ def _counts_machines(node: ast.expr) -> bool:
         return False
     words = {word for arg in node.args for name in re.findall(r"[A-Za-z]+", text_of(arg)) for word in words_of(name)}
     return not words.isdisjoint({"gpu", "gpus", "ngpu", "ngpus", "world", "devices", "processes", "workers", "towers"})
+
+
+def _starts_workers(loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether a loop starts threads or processes that each run a function: ``Thread(target=work).start()``."""
+    calls = (node for statement in loop.body for node in ast.walk(statement) if isinstance(node, ast.Call))
+    return any(
+        called_name(call) in {"Thread", "Process"} and any(key.arg == "target" for key in call.keywords)
+        for call in calls
+    )
 
 
 def _encloses(outer: Candidate, inner: Candidate) -> bool:

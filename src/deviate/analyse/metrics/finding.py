@@ -120,9 +120,9 @@ def metric_of(finding: Finding) -> Metric:
 
 
 def _site(finding: Finding) -> tuple[str, int, int, str]:
-    """File, first and last line, and function of the report; of the value where that is in another file."""
+    """File, first and last line, and function of the report; of the value where that is in another function."""
     reported, report = finding.reported, finding.report
-    if reported.scope.module is report.scope.module:
+    if reported.scope.unit is report.scope.unit:
         return reported.scope.module.file, report.line, report.end_line, report.scope.unit.display_name
     node = reported.expr
     return reported.scope.module.file, node.lineno, node.end_lineno or node.lineno, reported.scope.unit.display_name

@@ -36,7 +36,7 @@ def merge(flow: Evaluator, findings: list[Finding]) -> list[Finding]:
     order: dict[int, int] = {}
     for position, finding in enumerate(findings):
         identity = identity_of(flow, finding.reported.expr, finding.reported.scope)
-        group = groups.setdefault((identity.computed_in or finding.unit, finding.reported.mapping), [])
+        group = groups.setdefault((identity.computed_in or finding.reported.scope.unit, finding.reported.mapping), [])
         same = next((at for at, (other, its) in enumerate(group) if _is_same(finding, identity, other, its)), None)
         if same is None:
             order[id(finding)] = position
@@ -55,7 +55,7 @@ def _is_same(finding: Finding, identity: Identity, other: Finding, its: Identity
         return False
     if finding.report is other.report and _tags_differ(finding, other):
         return False
-    if _is_given_anew(finding, other) or _is_alternative(finding, other):
+    if _is_given_anew(finding, other) or _is_iterated_anew(finding, other) or _is_alternative(finding, other):
         return False
     if statistic_of(finding.reported.expr) != statistic_of(other.reported.expr):
         return False
@@ -81,11 +81,34 @@ def _is_given_anew(finding: Finding, other: Finding) -> bool:
     scope = finding.reported.scope
     if finding.variable != other.variable or scope is not other.reported.scope:
         return False
-    nodes = [_converted(one.reported.expr) for one in (finding, other)]
+    nodes = [_holder(_converted(one.reported.expr)) for one in (finding, other)]
     names = [node for node in nodes if isinstance(node, ast.Name)]
     given = [surely_bound(name, local_bindings(name.id, scope)) for name in names]
     values = [binding.value for binding in given if binding is not None and binding.value is not None]
     return len(values) == 2 and values[0] is not values[1] and text_of(values[0]) != text_of(values[1])
+
+
+def _holder(node: ast.expr) -> ast.expr:
+    """Return what an item is taken of: ``results`` of ``results["loss"]``."""
+    while isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        node = node.value
+    return node
+
+
+def _is_iterated_anew(finding: Finding, other: Finding) -> bool:
+    """Whether two loops of one variable run over different things: ``for key, value in losses.items()``."""
+    if finding.variable != other.variable:
+        return False
+    sources = [text_of(one) for one in map(_iterated, (finding, other)) if one is not None]
+    return len(sources) == 2 and sources[0] != sources[1]
+
+
+def _iterated(finding: Finding) -> ast.expr | None:
+    """Find what the loop around a report runs over whose variable is reported."""
+    around = enclosing_loops(finding.report.nesting)
+    bindings = local_bindings(finding.variable, finding.reported.scope)
+    runs_over = {each.statement: each.value for each in bindings if each.kind == "for"}
+    return next((runs_over[loop] for loop in around if loop in runs_over), None)
 
 
 def _is_alternative(finding: Finding, other: Finding) -> bool:

@@ -62,7 +62,12 @@ def _unwrapped(flow: Evaluator, node: ast.expr, scope: Scope) -> ast.expr | None
     if isinstance(node, ast.IfExp):
         return node.body if not isinstance(node.body, ast.Constant) else node.orelse
     if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.DictComp)):
-        return node.generators[0].iter
+        source = node.generators[0].iter
+        element = node.value if isinstance(node, ast.DictComp) else node.elt
+        is_counted = (
+            isinstance(source, ast.Call) and called_name(source) == "range" and isinstance(element, ast.Subscript)
+        )
+        return element.value if is_counted and isinstance(element, ast.Subscript) else source
     if isinstance(node, ast.Starred) or (
         isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Call, ast.BinOp))
     ):

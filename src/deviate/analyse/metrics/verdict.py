@@ -25,6 +25,7 @@ from deviate.analyse.metrics.forms import (
     joins_settings,
 )
 from deviate.analyse.metrics.names import text_name, words_before
+from deviate.analyse.metrics.shown import DECIMALS, is_shown_as_metric
 from deviate.analyse.naming.words import (
     UNNAMED,
     Meaning,
@@ -35,6 +36,7 @@ from deviate.analyse.naming.words import (
     is_schedule,
     is_settings_name,
     meaning_of,
+    split_of,
     without_unit,
     word_lists,
     words_of,
@@ -49,8 +51,6 @@ _TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
 _SUMS = {"total", "totals"}
 #: Functions that make one number of what was kept of each example.
 _AVERAGES = {"mean", "nanmean", "average"}
-#: A format that shows decimal places.
-_DECIMALS = re.compile(r"\.[1-9]\d*[feg]")
 _LISTS = word_lists(__file__)
 _SAMPLES = _LISTS["samples"]
 _IDENTIFIERS = _LISTS["identifiers"]
@@ -106,6 +106,8 @@ def verdict_of(
         return Verdict(0.6, "the length of an episode", meaning_of(description))
     if _is_share_of_counts(flow, value, reported, variable, sink):
         return Verdict(0.45, "counts, named like a metric", _meaning(value, variable, description))
+    if is_shown_as_metric(flow, value, reported, last_name(variable), description, is_tracked=sink in _TRACKERS):
+        return Verdict(0.42, "named and shown like a metric", _meaning(value, variable, description))
     return Verdict(reason=reason_of(value))
 
 
@@ -177,7 +179,7 @@ def _of_training(
     )
     is_sum = last_name(variable) in _SUMS and not value.has(From.COUNT, From.TOTAL)
     # What the training computes and is shown with decimal places is no count: ``accuracy_epoch``.
-    is_exact = _DECIMALS.search(reported.spec) is not None and not value.has(From.COUNT, From.TOTAL)
+    is_exact = DECIMALS.search(reported.spec) is not None and not value.has(From.COUNT, From.TOTAL)
     is_named_count = is_counting(last_name(variable)) and not reported.mapping and not is_exact
     if is_named_count and not is_sum and not is_metric_word(description) and not measured:
         return Verdict(reason="counter")
@@ -234,13 +236,17 @@ def _by_words(
     # The text says that it is what the variable's last word says: ``print("F1:", f1)``.
     is_said = is_metric_word(words_before(reported)) and is_metric_word(_last_word(variable))
     is_plain = number or is_said or not value.has(From.OBJECT, From.DATA)
-    is_exact = _says_same(reported, last) and _DECIMALS.search(reported.spec) is not None
+    is_exact = _says_same(reported, last) and DECIMALS.search(reported.spec) is not None
     is_shared = _names_quality(last) and is_share(flow, reported.expr, reported.scope)
     by_form = is_exact or is_shared or is_best(reported)
     if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or by_form:
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
-    if sink in _TRACKERS and (reported.tag or reported.label is not None) and not value.has(From.SETTING, From.TEXT):
+    if number and DECIMALS.search(reported.spec) and split_of(words_before(reported)):
+        return Verdict(0.41, "shown with decimals for a part of the data", _meaning(value, variable, description))
+    is_setting = value.has(From.SETTING) and not value.has(From.UNKNOWN, From.DATA)
+    is_under_tag = sink in _TRACKERS and (reported.tag or reported.label is not None)
+    if is_under_tag and not is_setting and not value.has(From.TEXT):
         return Verdict(0.4, "given to a tracker", _meaning(value, variable, description))
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
 

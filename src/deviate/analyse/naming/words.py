@@ -67,6 +67,7 @@ _AVERAGED = re.compile(r"(?<![a-z0-9])(micro|macro|weighted)[ _-]?[prf](?![a-z])
 #: Retrieval: ``hits@10``, ``HR@5``, the mean rank.
 _AT_RANK = re.compile(r"(?<![a-z0-9])(hits?|hr|h|p|r|map|ndcg|acc|top)[ _]?@[ _]?\d*")
 _MEAN_RANK = re.compile(r"\bmean[ _-]?rank\b")
+_RECIPROCAL_RANK = re.compile(r"(?<![a-z])recip(rocal)?[ _-]?rank")
 #: Mean average precision: in lower case it may be any map.
 _MEAN_PRECISION = re.compile(r"(^|[^A-Za-z])m?AP([^A-Za-z]|$)|(^|[^A-Za-z])MAP([^A-Za-z]|$)")
 _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
@@ -107,6 +108,8 @@ def meaning_of(text: str) -> Meaning | None:
     if _WIN_RATE.search(text.lower()):
         return Meaning("quality", "higher")
     if _AT_RANK.search(text.lower()) or _AVERAGED.search(text.lower()):
+        return Meaning("quality", "higher")
+    if _RECIPROCAL_RANK.search(text.lower()):
         return Meaning("quality", "higher")
     if _MEAN_RANK.search(text.lower()):
         return Meaning("quality", "lower")
@@ -154,7 +157,7 @@ def is_metric_word(text: str) -> bool:
     lower = text.lower()
     if _AVERAGED.search(lower) or is_episode_length(text):
         return True
-    if _AT_RANK.search(lower) or _MEAN_RANK.search(lower) or _MEAN_PRECISION.search(text):
+    if any(rank.search(lower) for rank in (_AT_RANK, _MEAN_RANK, _RECIPROCAL_RANK)) or _MEAN_PRECISION.search(text):
         return True
     return any(
         (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None or _of_several(word) is not None

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable
 
-from deviate.analyse.settings.keys import setting_keys, word_position
+from deviate.analyse.settings.keys import flag_held, setting_keys, word_position
 from deviate.analyse.source.index import CallSite, ClassScope, Scope, Unit, lookup
 from deviate.analyse.source.parents import Parents
 from deviate.analyse.source.syntax import called_name, passed_for, text_of
@@ -111,7 +111,7 @@ class Alternatives:
         """Whether an expression is a setting, by way of names, parameters and methods of texts."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TEXT_METHODS:
             node = node.func.value
-        if setting_keys(node) or word_position(node):
+        if setting_keys(node) or word_position(node) or flag_held(node, scope):
             return True
         definition = lookup(node.id, scope) if isinstance(node, ast.Name) and depth < MAX_DEPTH else None
         bindings = definition[1] if definition is not None else []

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from deviate.analyse.settings.alternatives import MAX_DEPTH, TEXT_METHODS, Alternatives, name_called
 from deviate.analyse.settings.derived import is_command
-from deviate.analyse.settings.keys import setting_keys, word_position
+from deviate.analyse.settings.keys import flag_held, setting_keys, word_position
 from deviate.analyse.settings.known import Known, agreed
 from deviate.analyse.settings.lookup import Settings
 from deviate.analyse.source.index import Binding, CallSite, ModuleIndex, Nesting, Scope, Unit, lookup
@@ -102,7 +102,8 @@ class Constants:
         return self._known[node]
 
     def _evaluate(self, node: ast.expr, scope: Scope, depth: int) -> Known | None:
-        keys = setting_keys(node)
+        flag = flag_held(node, scope)
+        keys = (flag,) if flag else setting_keys(node)
         if keys:
             return self.settings.value(keys) if self.settings is not None else None
         position = word_position(node)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from deviate.analyse.settings.known import literal
 from deviate.analyse.settings.lookup import holds_settings
+from deviate.analyse.source.index import Scope, only_binding
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 
@@ -14,6 +16,18 @@ def word_position(node: ast.expr) -> int:
         return 0
     at = node.slice.value if isinstance(node.slice, ast.Constant) else 0
     return at if isinstance(at, int) else 0
+
+
+def flag_held(node: ast.expr, scope: Scope) -> str:
+    """Return the flag that is read through what declares it, as absl's may be: ``_MODE.value``."""
+    if not isinstance(node, ast.Attribute) or node.attr != "value" or not isinstance(node.value, ast.Name):
+        return ""
+    held = only_binding(node.value.id, scope)
+    call = held.value if held is not None else None
+    if not isinstance(call, ast.Call) or not called_name(call).startswith("DEFINE_") or not call.args:
+        return ""
+    name = literal(call.args[0])
+    return name.value if name is not None and isinstance(name.value, str) else ""
 
 
 def setting_keys(node: ast.expr) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def declared_options(sites: Iterable[CallSite]) -> Iterator[Option]:
         option = None
         if name == "HfArgumentParser":
             yield from (Option(phase, (f"--{phase}",), Known(False), type="bool") for phase in _PHASES)
-        if name == "add_argument":
+        if name in {"add_argument", "add_arg"} or (name == "add" and _is_flag(site.node)):
             option = _of_parser(site.node, site.scope)
         elif name == "option":
             option = _of_click(site.node)
@@ -57,6 +57,12 @@ def declared_options(sites: Iterable[CallSite]) -> Iterator[Option]:
             option = _of_flags(site.node, name.removeprefix("DEFINE_"))
         if option is not None:
             yield option
+
+
+def _is_flag(call: ast.Call) -> bool:
+    """Whether what is added is an option, as ConfigArgParse adds them, and no item of a set."""
+    first = literal(call.args[0]) if call.args else None
+    return first is not None and isinstance(first.value, str) and first.value.startswith("-")
 
 
 def _of_parser(call: ast.Call, scope: Scope) -> Option | None:

@@ -9,21 +9,26 @@ from collections.abc import Iterator
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import Instance, Param
 from deviate.analyse.source.index import Binding, Scope, Unit, bindings_of
-from deviate.analyse.source.syntax import called_name
+from deviate.analyse.source.syntax import called_name, dotted_text
 
 #: Names of names are followed this far.
 MAX_DEPTH = 4
 
 
-def original_calls(flow: Evaluator, call: ast.Call, scope: Scope, depth: int = 0) -> Iterator[ast.Call]:
+def original_calls(flow: Evaluator, call: ast.Call, scope: Scope) -> Iterator[ast.Call]:
     """Yield the calls that a call under another name stands for, with the arguments that this one gives."""
-    if depth > MAX_DEPTH:
-        return
-    for value in _given(flow, call.func, scope):
-        original = _called_through(value, call)
+    yield from _originals(flow, call, scope, {dotted_text(call.func)}, 0)
+
+
+def _originals(flow: Evaluator, call: ast.Call, scope: Scope, seen: set[str], depth: int) -> Iterator[ast.Call]:
+    """Follow each name once: what many callers pass on under the same names has more ways than can be gone."""
+    for value in _given(flow, call.func, scope) if depth <= MAX_DEPTH else ():
+        name = dotted_text(value)
+        original = _called_through(value, call) if name not in seen or not name else None
         if original is not None:
+            seen.add(name)
             yield original
-            yield from original_calls(flow, original, scope, depth + 1)
+            yield from _originals(flow, original, scope, seen, depth + 1)
 
 
 def _given(flow: Evaluator, func: ast.expr, scope: Scope) -> Iterator[ast.expr]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.sinks.readers import accumulated, elements_of
-from deviate.analyse.source.index import Scope, bindings_of
+from deviate.analyse.source.index import Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import Part, as_mapping, change_values
 
@@ -44,6 +44,10 @@ def _frame_parts(flow: Evaluator, frame: ast.expr, scope: Scope, depth: int = 0)
             return _frame_parts(flow, frame.args[0], scope, depth + _MAX_DEPTH // 2) or as_mapping(
                 elements_of(flow, frame.args[0], scope)
             )
+        units = [ref for ref in flow.value(frame.func, scope).refs if isinstance(ref, Unit)]
+        if units:
+            results = ((each, home) for unit in units for each, home in unit.returns if isinstance(each, ast.Name))
+            return [part for each, home in results for part in _set_parts(flow, each, home)]
         if isinstance(frame.func, ast.Attribute):
             return _frame_parts(flow, frame.func.value, scope, depth + 1)
     return []
@@ -64,9 +68,10 @@ def _set_parts(flow: Evaluator, frame: ast.Name, scope: Scope) -> list[Part]:
         key = target.slice.elts[-1] if isinstance(target.slice, ast.Tuple) and target.slice.elts else target.slice
         name = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
         read = elements_of(flow, store.value, store.scope) if is_view else accumulated(flow, store.value, store.scope)
-        parts.extend([*_named(read, name), "\n"])
+        item = f"{frame.id}['{name}']" if name and not isinstance(store.value, (ast.Name, ast.Attribute)) else ""
+        parts.extend([*_named(read, name, item), "\n"])
     return parts
 
 
-def _named(parts: list[Part], name: str) -> list[Part]:
-    return change_values(parts, lambda value: replace(value, tag=name or value.tag))
+def _named(parts: list[Part], name: str, item: str) -> list[Part]:
+    return change_values(parts, lambda value: replace(value, tag=name or value.tag, known_as=item or value.known_as))

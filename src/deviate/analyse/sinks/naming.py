@@ -6,6 +6,7 @@ import ast
 
 from deviate.analyse.naming.words import UNNAMED, meaning_of
 from deviate.analyse.source.index import Unit, local_bindings
+from deviate.analyse.source.syntax import dotted_text
 from deviate.analyse.texts.reported import ReportedValue
 
 
@@ -16,6 +17,16 @@ def does_nothing(unit: Unit) -> bool:
         isinstance(statement, ast.Pass)
         or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
         for statement in body
+    )
+
+
+def hands_on(unit: Unit) -> bool:
+    """Whether a method hands all that it is given to one of its own name: ``self.writer.add_scalar(*args)``."""
+    return unit.vararg is not None and any(
+        isinstance(site.node.func, ast.Attribute)
+        and site.node.func.attr == unit.name
+        and any(isinstance(arg, ast.Starred) and dotted_text(arg.value) == unit.vararg for arg in site.node.args)
+        for site in unit.calls
     )
 
 

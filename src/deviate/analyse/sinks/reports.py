@@ -10,9 +10,9 @@ from itertools import chain
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.parameters import forwarded_param
-from deviate.analyse.flow.values import From, Instance, Param
+from deviate.analyse.flow.values import From, Instance, Param, of
 from deviate.analyse.naming.words import meaning_of, words_of
-from deviate.analyse.sinks.naming import does_nothing, names_items, names_metric, number_of
+from deviate.analyse.sinks.naming import does_nothing, hands_on, names_items, names_metric, number_of
 from deviate.analyse.sinks.readers import elements_of, with_tag
 from deviate.analyse.sinks.report import Report, report_of_call, report_of_store, reports_of_returns
 from deviate.analyse.sinks.rows import receiver_text
@@ -100,7 +100,9 @@ class Reports:
 
     def _is_own(self, site: CallSite) -> bool:
         """Whether the call runs code of the project, which then reports by itself."""
-        targets = [unit for unit in self.program.targets(self.flow, site) if not does_nothing(unit)]
+        targets = [
+            unit for unit in self.program.targets(self.flow, site) if not does_nothing(unit) and not hands_on(unit)
+        ]
         if isinstance(site.node.func, ast.Attribute):
             names = {site.node.func.attr, "__init__", "__call__"}
             return any(target.name in names for target in targets)
@@ -168,10 +170,16 @@ class Reports:
                     self.shown |= shown_by(self.flow, reported.expr, reported.scope, self._kept_names)
         for unit, kept in self._keeping.items():
             for one in kept:
-                if unit not in self.storing and (self._is_beside(one, unit) or self._is_shown(one)):
+                is_known = unit in self.storing or self._is_counted(unit, one)
+                if not is_known and (self._is_beside(one, unit) or self._is_shown(one)):
                     self.channels.setdefault(unit, []).append(Channel(one.value, _sink_of(unit), one.key))
                     self.storing[unit] = one.containers
                     yield unit
+
+    def _is_counted(self, unit: Unit, kept: Kept) -> bool:
+        """Whether a value is kept under a number: ``results[run].append(result)``."""
+        key = self.flow.resolve(of(Param(unit, kept.key))) if kept.key else None
+        return key is not None and key.has(From.COUNT) and not key.has(From.TEXT, From.UNKNOWN)
 
     def _may_show(self, reported: ReportedValue) -> bool:
         """Whether the function of a value, or one that it calls, names a container that something is kept in."""

@@ -36,6 +36,7 @@ _ADDING = {
 #: Methods that give what is kept under a key.
 _GIVING = {"setdefault", "get"}
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
+_SETTINGS = frozenset({From.SETTING, From.CONSTANT})
 _TEXT_METHODS = ("__str__", "__repr__", "__format__")
 
 
@@ -137,10 +138,12 @@ def _containers(flow: Evaluator, container: ast.expr, scope: Scope) -> Iterator[
 
 
 def _only_param(flow: Evaluator, value: ast.expr, scope: Scope) -> Param | None:
-    """Find the parameter that a value is computed from, the first one of several that is no counter."""
+    """Find the parameter that a value is computed from, the first one of several that is no counter and no setting."""
     own = [param for param in flow.value(value, scope).params() if param.unit is scope.unit]
     names = scope.unit.parameters
     own = [param for param in own if param.name in names and not is_counting(param.name)]
+    if flow.value(value, scope).has(From.LIVE):  # a loss may be weighted by a parameter
+        own = [param for param in own if not flow.param(param).origins <= _SETTINGS]
     return min(own, key=lambda param: names.index(param.name), default=None)
 
 

@@ -43,9 +43,10 @@ def constant_start(node: ast.expr) -> str:
 
 
 def constant_ends(node: ast.expr) -> str:
-    """Path of the modules that a text stands for which is open in the middle: ``f"kinds.{name}.work"``.
+    """Path of the modules that a text stands for which is open in the middle, or in its last two parts or more.
 
-    Empty for any other expression, and where the text begins or ends with what is open.
+    ``f"kinds.{name}.work"`` is one, and ``f"settings.{kind}.{name}"``. Empty for any other expression, and where the
+    text begins with what is open.
     """
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         node = node.left
@@ -53,7 +54,7 @@ def constant_ends(node: ast.expr) -> str:
         node = node.func.value
     parts = _parts_of(node)
     text = re.sub(r"\{[^{}]*\}|%s", "*", "".join(parts))
-    is_open = re.fullmatch(r"[A-Za-z_][\w.]*\.\*(\.\w+)+", text)
+    is_open = re.fullmatch(r"[A-Za-z_][\w.]*\.\*(\.(\w+|\*))+", text)
     return text.replace(".", "/") if is_open else ""
 
 

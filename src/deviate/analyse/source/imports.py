@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
@@ -26,21 +26,31 @@ _PATH_METHODS = {"append", "insert", "extend"}
 class Imports:
     """The modules of a project, loaded when an import reaches them.
 
-    `folders` are what else is on the module search path: modules are read from them wherever they lie.
+    `folders` are what else is on the module search path: modules are read from them wherever they lie. Of modules that
+    names choose, those that `words` of the command name come first. Where `is_wide`, what texts name is read as well.
     """
 
-    def __init__(self, root: Path, entry: Path, folders: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        entry: Path,
+        folders: Sequence[Path] = (),
+        words: Set[str] = frozenset(),
+        *,
+        is_wide: bool = False,
+    ) -> None:
         self.root = root
+        self._words = words
         self.modules: dict[Path, ModuleIndex | None] = {}
         self.unreadable: list[Unreadable] = []
-        self.search = SearchPath(root, entry, folders)
+        self.search = SearchPath(root, entry, folders, is_wide)
         #: Files outside the project, by their absolute paths.
         self.outside: list[str] = []
         self._is_full = False
         self._located: dict[tuple[str, str], ModuleIndex | None] = {}
-        self._is_configured = False
+        self._is_configured = is_wide
         #: Whether modules are imported by names that are computed, and where such names were looked for.
-        self._is_named = False
+        self._is_named = is_wide
         self._looked_at: set[ModuleIndex] = set()
         #: Texts of the configuration files, where they were looked at for dotted names; the names that they call.
         self.configurations: dict[Path, str] = {}
@@ -246,7 +256,8 @@ class Imports:
 
     def _load_plugins(self, paths: Sequence[Path]) -> None:
         """Load modules that the program chooses among while it runs."""
-        for path in paths[:MAX_PLUGIN_FILES]:
+        named = sorted(paths, key=lambda path: -len({path.stem, path.parent.name} & self._words))
+        for path in named[:MAX_PLUGIN_FILES]:
             module = self.load(path)
             if module is not None and module not in self.plugins:
                 self.plugins.append(module)

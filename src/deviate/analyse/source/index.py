@@ -117,6 +117,8 @@ class Unit(Scope):
     loops: list[Loop] = field(default_factory=list)
     returns: list[tuple[ast.expr, Scope]] = field(default_factory=list)
     yields: list[tuple[ast.expr, Scope]] = field(default_factory=list)
+    #: Where those of them stand that are within compound statements.
+    results_within: dict[ast.expr, Nesting] = field(default_factory=dict)
     loads: list[tuple[ast.Name | ast.Attribute, Scope, Nesting | None]] = field(default_factory=list)
     #: Assignments to attributes and subscripts: targets a report can hide in (``bar.suffix = text``).
     stores: list[Store] = field(default_factory=list)

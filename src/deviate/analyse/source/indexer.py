@@ -222,6 +222,8 @@ class _Indexer:
         if node.value is not None:
             results = scope.unit.returns if isinstance(node, ast.Return) else scope.unit.yields
             results.append((node.value, scope))
+            if nesting is not None:
+                scope.unit.results_within[node.value] = nesting
         return True
 
     def _declare(self, node: ast.Global | ast.Nonlocal, scope: Scope, nesting: _Nesting, statement: _Statement) -> bool:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 #: Folders that libraries are installed in; the runtime knows what those libraries draw for.
 LIBRARY_FOLDERS = {"site-packages", "dist-packages"}
+#: So far above the project, packages are looked for that it, or its repository, may be a part of.
+MAX_ABOVE = 2
+_TOP_MARKS = (".git", "setup.py", "pyproject.toml")
 #: Libraries that are not read, even where they are installed to be edited: the runtime has boundaries for them, or
 #: they are too large. `deviate.frameworks` has other packages: those that need a setting before a training starts.
 LIBRARIES = frozenset(
@@ -42,16 +45,20 @@ LIBRARIES = frozenset(
 class SearchPath:
     """The folders that a program's modules are looked for in.
 
-    `folders` are what else is on the module search path: modules are read from them wherever they lie.
+    `folders` are what else is on the module search path: modules are read from them wherever they lie. A wide search
+    also looks where Python would not, unless the project is installed: in the repository that `root` is a folder of.
     """
 
-    def __init__(self, root: Path, entry: Path, folders: Sequence[Path] = ()) -> None:
+    def __init__(self, root: Path, entry: Path, folders: Sequence[Path] = (), is_wide: bool = False) -> None:
         self.root = root
+        self.is_wide = is_wide
         self.folders: list[Path] = [entry.parent]
         self._packages: dict[str, str] = {}
         self._exists: dict[Path, bool] = {}
         self.add([root, root / "src"])
         self.add(folders, anywhere=True)
+        if is_wide and not _is_top(root) and (top := next(filter(_is_top, root.parents[:MAX_ABOVE]), None)) is not None:
+            self.add([top, top / "src"], anywhere=True)
 
     def add(self, folders: Iterable[Path], anywhere: bool = False) -> bool:
         """Look also in these folders, only within the project unless `anywhere`; return whether any is new."""
@@ -73,8 +80,29 @@ class SearchPath:
             is_read = self.holds(base) or relative(base, self.root) in self._packages
             return self._module_file(base, name) if is_read else None
         file = next((path for folder in self.folders if (path := self._module_file(folder, name))), None)
+        if file is None:
+            return self._above(name)
         is_library = file is not None and not self.holds(file) and name.partition(".")[0] in LIBRARIES
         return None if is_library else file
+
+    def _above(self, dotted: str) -> Path | None:
+        """Find a module of which no folder of the search path knows: of a package that the project is, or is in.
+
+        Such a program is started from the folder above the package. In a wide search, the end of a dotted name counts,
+        too: a package may stand elsewhere where it is installed.
+        """
+        package, _, rest = dotted.partition(".")
+        if package in LIBRARIES:
+            return None
+        places = [(folder, rest) for folder in self._packages_around(package)]
+        if self.is_wide and not places:
+            ends = [rest.split(".", count)[-1] for count in range(rest.count("."))]
+            places = [(folder, end) for end in ends for folder in self.folders]
+        return next((path for folder, name in places if (path := self._module_file(folder, name))), None)
+
+    def _packages_around(self, package: str) -> list[Path]:
+        """Return the project, or the folders around it, where they are called like a package."""
+        return [folder for folder in (self.root, *self.root.parents[:MAX_ABOVE]) if _is_called(folder, package)]
 
     def _module_file(self, folder: Path, dotted: str) -> Path | None:
         at = folder.joinpath(*dotted.split(".")) if dotted else folder
@@ -107,7 +135,20 @@ class SearchPath:
 
     def is_package(self, dots: str, parts: list[str]) -> bool:
         """Whether the first part is a folder without ``__init__.py``, which Python imports all the same."""
-        return bool(dots) or any((folder / parts[0]).is_dir() for folder in self.folders)
+        if dots or any((folder / parts[0]).is_dir() for folder in self.folders):
+            return True
+        return parts[0] not in LIBRARIES and (self.is_wide or bool(self._packages_around(parts[0])))
+
+
+def _is_called(folder: Path, package: str) -> bool:
+    """Whether a folder is called like a package, the owner and the branch of a repository aside."""
+    name = folder.name.rpartition("+")[2].removesuffix("-main").removesuffix("-master")
+    return name.replace("-", "_") == package
+
+
+def _is_top(folder: Path) -> bool:
+    """Whether a folder is that of a whole repository or distribution."""
+    return any((folder / mark).exists() for mark in _TOP_MARKS)
 
 
 def relative(path: Path, root: Path) -> str:

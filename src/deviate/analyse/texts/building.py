@@ -65,6 +65,8 @@ def builds(flow: Evaluator, binding: Binding) -> bool:
         name = called_name(value)
         if name in {"format", "join", "dumps", "str"}:
             return flow.value(value, binding.scope).has(From.TEXT)
+        if name in TEXT_METHODS and isinstance(value.func, ast.Attribute):
+            return isinstance(value.func.value, ast.Call) and is_textual(flow, value.func.value, binding.scope)
         return (name == "dict" and bool(value.keywords)) or name == "map" or _is_made_text(flow, value, binding.scope)
     if isinstance(value, ast.BinOp):
         return is_textual(flow, value, binding.scope) or _adds_lists(value)
@@ -227,10 +229,18 @@ def handed_on(unit: Unit) -> str:
 
 
 def may_be_text(unit: Unit) -> bool:
-    """Whether a function returns something else than arithmetic."""
-    return any(
-        not isinstance(result, ast.BinOp) or isinstance(result.op, (ast.Add, ast.Mod)) for result, _ in unit.returns
-    )
+    """Whether a function returns something else than arithmetic, and a method than one number of its object."""
+    return not all(_is_arithmetic(result, of_object=unit.is_method) for result, _ in unit.returns)
+
+
+#: Functions and methods that give a number.
+_NUMBERS = {"mean", "nanmean", "average", "median", "std", "sum", "float", "int", "round", "item"}
+
+
+def _is_arithmetic(result: ast.expr, *, of_object: bool) -> bool:
+    if isinstance(result, ast.BinOp):
+        return not isinstance(result.op, (ast.Add, ast.Mod))
+    return of_object and isinstance(result, ast.Call) and called_name(result) in _NUMBERS
 
 
 def named_key(binding: Binding) -> ast.expr | None:

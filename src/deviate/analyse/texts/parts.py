@@ -9,7 +9,8 @@ from dataclasses import replace
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_mapping, makes_mapping
 from deviate.analyse.flow.parameters import forwarded_param
-from deviate.analyse.flow.values import From
+from deviate.analyse.flow.records import given_fields
+from deviate.analyse.flow.values import From, Instance
 from deviate.analyse.source.index import Binding, Scope, Unit
 from deviate.analyse.source.syntax import called_name, dotted_text, passed_for
 from deviate.analyse.texts.building import (
@@ -80,6 +81,8 @@ def take_apart(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) ->
         return _named(flow, expr, scope, depth)
     if isinstance(expr, ast.Subscript) and (text := cut_text(expr)) is not None:
         return take_apart(flow, text, scope, depth + 1)
+    if isinstance(expr, ast.Subscript) and flow.value(expr, scope).keys:
+        return [ReportedValue(expr, scope, mapping=True)]
     return [ReportedValue(expr, scope)]
 
 
@@ -109,7 +112,8 @@ def _operation(flow: Evaluator, expr: ast.BinOp, scope: Scope, depth: int) -> li
         if text is not None:
             fields = percent_fields(text, expr.right)
             return [part for field in fields for part in _field(flow, field, scope, depth)]
-        if flow.value(expr.left, scope).has(From.TEXT):
+        # Numbers have no rest by a tuple; a text that callers give may be any format.
+        if isinstance(expr.right, ast.Tuple) or flow.resolved(expr.left, scope).has(From.TEXT):
             return take_apart(flow, expr.right, scope, depth + 1)
         if isinstance(expr.right, ast.Name) and expr.right.id == scope.unit.vararg:
             return [*take_apart(flow, expr.left, scope, depth + 1), " ", ReportedValue(expr.right, scope)]
@@ -149,7 +153,8 @@ def _call(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Par
             return _format(flow, expr, expr.func.value, scope, depth)
         if name == "join" and len(expr.args) == 1 and not flow.value(expr.func.value, scope).refs:
             return take_apart(flow, expr.args[0], scope, depth + 1)
-        if name in TEXT_METHODS and flow.value(expr.func.value, scope).has(From.TEXT):
+        base = expr.func.value
+        if name in TEXT_METHODS and (is_converted(base) or flow.value(base, scope).has(From.TEXT)):
             return take_apart(flow, expr.func.value, scope, depth + 1)
     if name in {"str", "repr"} and len(expr.args) == 1:
         return take_apart(flow, expr.args[0], scope, depth + 1)
@@ -239,7 +244,8 @@ def _followed(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope, dep
         converted = take_apart(flow, bindings[0].value, bindings[0].scope, depth + 1)  # type: ignore[arg-type]
         return change_values(converted, lambda value: replace(value, known_as=dotted_text(expr)))
     if not is_built or kinds & {"for", "with", "import", "opaque"}:
-        return [ReportedValue(expr, scope, mapping=is_mapping(flow, expr, scope))]
+        record = _record(flow, expr, scope, depth)
+        return record or [ReportedValue(expr, scope, mapping=is_mapping(flow, expr, scope))]
     if is_grown_mapping(bindings):
         return _grown_mapping(flow, expr, bindings, scope, depth)
     parts: list[Part] = [ReportedValue(expr, scope)] if "param" in kinds else []
@@ -254,7 +260,8 @@ def _followed(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope, dep
 def _grown_mapping(flow: Evaluator, expr: ast.expr, bindings: list[Binding], scope: Scope, depth: int) -> list[Part]:
     """Take a mapping apart that is built in several statements; one that takes unknown items is reported whole."""
     whole: Part = ReportedValue(expr, scope, mapping=True)
-    is_varied = any(map(is_open, bindings))
+    # What an item is in the end is no value of one statement.
+    is_varied = any(map(is_open, bindings)) or any(isinstance(each.statement, ast.AugAssign) for each in bindings)
     takes_unknown_items = any(is_open(binding) and named_key(binding) is None for binding in bindings)
     parts: list[Part] = [whole] if takes_unknown_items else []
     for binding in bindings:
@@ -278,6 +285,17 @@ def _grown_mapping(flow: Evaluator, expr: ast.expr, bindings: list[Binding], sco
         parts.append("\n")
     # One that starts empty and is given to functions is filled by them.
     return parts if any(isinstance(part, ReportedValue) for part in parts) else [whole]
+
+
+def _record(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int) -> list[Part]:
+    """Take a record apart that is shown whole, into what its fields are given where it is made."""
+    made = [ref for ref in flow.resolved(expr, scope).refs if isinstance(ref, Instance) and ref.scope is not None]
+    return [
+        part
+        for ref in made
+        for name, value in given_fields(flow.program, flow, ref).items()
+        for part in (*tagged(flow, name, value, ref.scope or scope, depth), "\n")
+    ]
 
 
 def _built_elsewhere(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Part]:

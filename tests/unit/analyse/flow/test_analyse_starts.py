@@ -117,3 +117,45 @@ def test_a_function_that_is_passed_on_reports_what_it_is_given(tmp_path):
         "print('loss', loss.item())", "report('loss %.3f' % loss.item())"
     )
     assert names(analyse(tmp_path, train=HEAD + before + "fit(show)\n")) == {"loss": "value"}
+
+
+REGISTERED = """
+class Factory:
+    makers = {}
+    def register_maker(self, key, maker):
+        self.makers[key] = maker
+    def make(self, key):
+        return self.makers[key]()
+factory = Factory()
+factory.register_maker('first', lambda: First())
+factory.register_maker('second', lambda: Second())
+factory.make(args.kind).fit()
+"""
+
+
+def test_of_what_calls_register_by_a_key_the_one_that_settings_name_is_read(tmp_path):
+    classes = "".join(
+        TRAINER.replace("Trainer", name).replace("'loss", f"'{name} loss") for name in ("First", "Second")
+    )
+    option = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--kind', default='second')\n"
+    findings = analyse(tmp_path, train=HEAD + classes + option + "args = p.parse_args()\n" + REGISTERED)
+    assert [metric.name for metric in findings.metrics if metric.selected] == ["Second loss"]
+
+
+def test_of_classes_that_are_registered_the_one_that_the_entry_names_is_read(tmp_path):
+    plugins = "TABLE = {}\ndef register(name):\n    return lambda cls: TABLE.setdefault(name, cls)\n" + HEAD
+    for name in ("First", "Second"):
+        text = TRAINER.replace("Trainer", name).replace("'loss", f"'{name} loss")
+        plugins += f"@register('{name.lower()}')\n{text}"
+    train = "import plugins, json\nplugins.TABLE[json.load(open('x')).get('kind', 'second')]().fit()\n"
+    findings = analyse(tmp_path, train=train, plugins=plugins)
+    assert [metric.name for metric in findings.metrics if metric.selected] == ["Second loss"]
+
+
+def test_a_flag_that_is_read_through_what_declares_it_decides(tmp_path):
+    text = HEAD + "from absl import app, flags\n_KIND = flags.DEFINE_enum('kind', 'second', ['first', 'second'], '')\n"
+    for name in ("first", "second"):
+        text += f"def {name}():\n" + TRAIN.replace("'loss", f"'{name} loss")
+    text += "def main(_):\n    if _KIND.value == 'first':\n        first()\n    elif _KIND.value == 'second':\n"
+    text += "        second()\napp.run(main)\n"
+    assert [metric.name for metric in analyse(tmp_path, train=text).metrics if metric.selected] == ["second loss"]

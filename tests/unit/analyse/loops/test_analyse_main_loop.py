@@ -59,3 +59,29 @@ def test_a_method_that_is_called_eval_executes_no_text(tmp_path):
     )
     findings = analyse(tmp_path, train="import work\nwork.run()\n", work=module)
     assert [metric.name for metric in findings.metrics if metric.selected] == ["loss"]
+
+
+def test_a_loop_that_starts_threads_is_not_the_main_one(tmp_path):
+    text = (
+        HEAD
+        + "import threading\ndef work():\n    step = 0\n    while step < 100:  # main\n        for x, y in loader:\n"
+        f"{_INNER}\n            print('loss', loss.item())\n        step += 1\n"
+        "for i in range(args.num_learners):\n    threading.Thread(target=work, name=str(i)).start()\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")
+
+
+def test_a_loop_over_attempts_is_not_the_main_one(tmp_path):
+    text = (
+        HEAD + "tries = 10\nfor i in range(tries):\n    for epoch in range(3):  # main\n        for x, y in loader:\n"
+        f"{_INNER}\n            print('loss', loss.item())\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")
+
+
+def test_a_count_that_a_progress_bar_wraps_counts(tmp_path):
+    text = (
+        "from kit import Reporter, Trainer\nbar = Reporter(range(args.epochs))\nwith Trainer() as trainer:\n"
+        "    for _ in bar:  # main\n        trainer.train(loader)\n        trainer.test(loader)\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")

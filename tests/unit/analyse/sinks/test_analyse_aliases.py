@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from analysed_projects import HEAD, analyse, looped, names
 
@@ -101,3 +103,11 @@ for step in range(10):
 """
     )
     assert names(analyse(tmp_path, train=train)) == {"self.loss": "framework"}
+
+
+def test_a_function_that_many_hand_on_under_one_name_is_followed_once(tmp_path):
+    text = "def make(layer):\n    return layer('loss')\n"
+    text += "".join(f"def make_{n}(layer):\n    return make(layer)\nmake_{n}(print)\n" for n in range(25))
+    began = time.perf_counter()
+    analyse(tmp_path, train=text)
+    assert time.perf_counter() - began < 5

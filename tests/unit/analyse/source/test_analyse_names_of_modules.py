@@ -153,3 +153,24 @@ def test_a_text_that_is_made_of_itself_is_survived(tmp_path):
         + "\n    print(row(loss.item()))\n"
     )  # fmt: skip
     assert analyse(tmp_path, train=text).main_loop is not None
+
+
+SETTINGS_MODULES = """
+import argparse, importlib
+parser = argparse.ArgumentParser()
+parser.add_argument('kind')
+parser.add_argument('name')
+args = parser.parse_args()
+work = importlib.import_module('kinds.{}.{}'.format(args.kind, args.name))
+getattr(work, 'Work')().train_model()
+"""
+
+
+@pytest.mark.parametrize("command", ["", "one work"])
+def test_modules_of_a_name_that_ends_in_two_open_parts_are_read(tmp_path, monkeypatch, command):
+    monkeypatch.setattr("deviate.analyse.source.imports.MAX_PLUGIN_FILES", 1 if command else 60)
+    if command:
+        (tmp_path / "README.md").write_text(f"    python train.py {command}\n")
+    packages = {"kinds": "", "kinds/one": "", "kinds/a": ""}
+    files = {"kinds__one__work": trains("Work"), "kinds__a__other": "LIMIT = 3\n"}
+    assert reported(tmp_path, packages, train=SETTINGS_MODULES, **files) == {"Work loss"}

@@ -1,0 +1,29 @@
+"""Where a training may be that no call leads to: what to assume of the files that are read."""
+
+from __future__ import annotations
+
+import msgspec
+
+from deviate.analyse.flow.program import Program
+from deviate.analyse.loops.training import training_signs
+from deviate.analyse.source.index import ModuleIndex
+from deviate.experiment import MainLoop, Metric
+
+#: What is left of the confidence in a value that code reports which is assumed to run.
+ASSUMED = 0.7
+
+
+def training_modules(program: Program) -> list[ModuleIndex]:
+    """Return the modules whose functions train."""
+    return [module for module in program.modules if any(map(training_signs, module.units))]
+
+
+def assumed_loop(loop: MainLoop) -> MainLoop:
+    """Say of a main loop that it is assumed to run."""
+    return msgspec.structs.replace(loop, why=f"{loop.why}; that the entry reaches it is assumed")
+
+
+def assumed_metric(metric: Metric) -> Metric:
+    """Say of a metric that the code which reports it is assumed to run."""
+    why = f"{metric.why}; that the entry reaches it is assumed"
+    return msgspec.structs.replace(metric, confidence=round(metric.confidence * ASSUMED, 2), why=why)

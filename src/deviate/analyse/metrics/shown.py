@@ -1,0 +1,72 @@
+"""Values that are named and shown like a metric, whatever their parts are: ``accuracy {:.2f}`` of two counters."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.values import From, Param, Value
+from deviate.analyse.metrics.forms import MAX_DEPTH, is_share
+from deviate.analyse.naming.words import is_counting, is_metric_word, is_schedule, is_settings_name, meaning_of
+from deviate.analyse.source.index import Scope, Unit, bindings_of
+from deviate.analyse.source.syntax import called_name
+from deviate.analyse.texts.reported import ReportedValue
+
+#: A format that shows decimal places.
+DECIMALS = re.compile(r"\.[1-9]\d*[feg]")
+#: Functions and methods that make one number of several.
+_REDUCING = {"mean", "nanmean", "average", "median", "std", "max", "min", "sum", "reduce_mean"}
+#: Those that give the number that they are given, in another form.
+_CONVERTING = {"float", "round", "abs", "sum", "str"}
+
+
+def is_shown_as_metric(
+    flow: Evaluator, value: Value, reported: ReportedValue, name: str, description: str, *, is_tracked: bool
+) -> bool:
+    """Whether a value has the name of a loss or a quality, is shown as a share or with decimals, and is computed.
+
+    `name` is its own, `description` what the report calls it; `is_tracked` says that a tracker takes it.
+    """
+    if reported.mapping or value.has(From.SCHEDULE, From.PATH, From.CLOCK, From.RANDOM):
+        return False
+    if is_counting(name) or is_settings_name(name) or is_schedule(name) or is_schedule(description):
+        return False
+    is_divided = is_share(flow, reported.expr, reported.scope)
+    # Words that mean other things, too, are enough for a share: ``em`` of ``right / total``.
+    meaning = meaning_of(description) if is_divided or is_metric_word(description) else None
+    if meaning is None or meaning.kind not in {"quality", "loss"}:
+        return False
+    is_shown = is_divided or is_tracked or DECIMALS.search(reported.spec) is not None
+    return is_shown and _is_computed(flow, reported.expr, reported.scope, 0)
+
+
+def _is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int) -> bool:
+    """Whether a value is one quantity by another, one number of several, or what a function of the project returns."""
+    if depth > MAX_DEPTH:
+        return False
+    if isinstance(node, ast.BinOp):
+        sides = (node.left, node.right)
+        if isinstance(node.op, ast.Div) and not any(isinstance(side, ast.Constant) for side in sides):
+            return True
+        return any(_is_computed(flow, side, scope, depth + 1) for side in sides)
+    if isinstance(node, ast.Subscript):
+        return _is_computed(flow, node.value, scope, depth + 1)
+    if isinstance(node, ast.Call):
+        name = called_name(node)
+        if name in _CONVERTING and len(node.args) > 0:
+            return _is_computed(flow, node.args[0], scope, depth + 1)
+        return name in _REDUCING or any(isinstance(ref, Unit) for ref in flow.value(node.func, scope).refs)
+    if isinstance(node, ast.Name):
+        return any(_is_computed(flow, value, home, depth + 1) for value, home in _given(flow, node, scope))
+    return False
+
+
+def _given(flow: Evaluator, node: ast.Name, scope: Scope) -> list[tuple[ast.expr, Scope]]:
+    """Return what a name is assigned, or what callers pass for it."""
+    bindings = bindings_of(node.id, scope)
+    given = [(one.value, one.scope) for one in bindings if one.kind in {"assign", "aug"} and one.value is not None]
+    for binding in bindings:
+        if binding.kind == "param" and binding.scope.unit is not None:
+            given += flow.program.arguments(flow, Param(binding.scope.unit, binding.key))
+    return given

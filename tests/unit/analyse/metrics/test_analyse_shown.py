@@ -1,0 +1,149 @@
+"""Values whose parts say counter or setting, and whose name and form say metric."""
+
+from __future__ import annotations
+
+import pytest
+from analysed_projects import analyse, looped, names
+
+#: A function whose result nothing in the source ties to the model: it reads a file that another program wrote.
+SCORED = """
+import json
+
+def scored(path):
+    with open(path) as file:
+        answers = json.load(file)
+    right = 0
+    for answer in answers:
+        if answer["given"] == answer["expected"]:
+            right += 1
+    return 100 * right / len(answers)
+"""
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "exact = scored('answers.json')\nprint(f'dev accuracy: {exact:.3f}')",
+        "exact = scored('answers.json')\nwriter.add_scalar('accuracy/dev', exact, epoch)",
+    ],
+)
+def test_a_share_that_is_named_and_shown_like_a_quality_is_one(tmp_path, report):
+    before = f"{SCORED}\nfrom torch.utils.tensorboard import SummaryWriter\nwriter = SummaryWriter()\n"
+    assert "exact" in names(analyse(tmp_path, train=looped(report, before)))
+
+
+def test_means_of_counts_are_qualities_where_the_text_says_so(tmp_path):
+    report = """
+    hits = []
+    for rank in ranks():
+        hits.append(1 if rank <= 10 else 0)
+    both = (sum(hits) / len(hits) + sum(hits) / len(hits)) / 2
+    print("Hits@10 are {}".format(both))
+    """
+    before = "def ranks():\n    return [int(line) for line in open('ranks.txt')]\n"
+    assert "both" in names(analyse(tmp_path, train=looped(report, before)))
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "print(f'accuracy threshold: {args.threshold:.2f}')",
+        "threshold = args.threshold\nprint(f'accuracy: {threshold:.2f}')",
+        "print(f'score of step {epoch}')",
+        "print(f'learning rate of accuracy: {optimizer.param_groups[0][\"lr\"]:.4f}')",
+    ],
+)
+def test_settings_and_counters_stay_what_they_are(tmp_path, report):
+    before = (
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--threshold', type=float, default=0.5)\nargs = parser.parse_args()\n"
+    )
+    assert names(analyse(tmp_path, train=looped(report, before))) == {}
+
+
+def test_what_is_shown_with_decimals_for_a_part_of_the_data_is_a_metric(tmp_path):
+    logger = """
+    import torch
+
+    class Results:
+        def __init__(self, runs):
+            self.results = [[] for _ in range(runs)]
+
+        def add_result(self, run, result):
+            self.results[run].append(result)
+
+        def show(self, run):
+            result = 100 * torch.tensor(self.results[run])
+            best = result[:, 1].argmax().item()
+            print(f"Highest Valid: {result[:, 1].max():.2f}")
+            print(f"   Final Test: {result[best, 2]:.2f}")
+    """
+    report = "results.add_result(i, (evaluate('a'), evaluate('b'), evaluate('c')))"
+    before = "from outside import evaluate\nfrom results import Results\nresults = Results(1)\n"
+    train = looped(report, before) + "\nresults.show(0)\n"
+    found = names(analyse(tmp_path, train=train, results=logger))
+    assert set(found) >= {"result[best, 2]", "result[:, 1]"}
+
+
+def test_a_writer_that_hands_everything_on_reports_where_it_is_called(tmp_path):
+    writer = """
+    from torch.utils.tensorboard import SummaryWriter
+
+    class Writer:
+        def __init__(self, rank):
+            self.rank = rank
+            self.writer = SummaryWriter()
+
+        def add_scalar(self, *args, **kwargs):
+            if self.rank == 0:
+                self.writer.add_scalar(*args, **kwargs)
+    """
+    report = (
+        "gap = (model(x) - y).max()\nwriter.add_scalar('train/loss', loss, i)\nwriter.add_scalar('train/gap', gap, i)"
+    )
+    before = "from writers import Writer\nwriter = Writer(0)\n"
+    found = analyse(tmp_path, train=looped(report, before), writers=writer)
+    assert [metric.name for metric in found.metrics if metric.selected] == ["train/loss", "train/gap"]
+
+
+def test_meters_whose_method_gives_a_mean_are_metrics_of_their_own(tmp_path):
+    meters = """
+    import torch
+
+    class Meter:
+        def __init__(self):
+            self.losses = []
+
+        def update(self, value):
+            self.losses.append(value)
+
+        def show(self):
+            return torch.mean(torch.stack(self.losses[-40:]))
+    """
+    report = """
+    coarse.update(loss.data)
+    fine.update(loss.data ** 2)
+    print('[lateral-2: {:.4f}, lateral-3: {:.4f}]'.format(coarse.show(), fine.show()))
+    """
+    before = "from meters import Meter\ncoarse, fine = Meter(), Meter()\n"
+    found = analyse(tmp_path, train=looped(report, before), meters=meters)
+    assert {metric.name for metric in found.metrics if metric.selected} == {"lateral-2", "lateral-3"}
+
+
+def test_options_that_configargparse_adds_are_read(tmp_path):
+    train = """
+    import configargparse, torch
+    parser = configargparse.ArgumentParser()
+    parser.add('--model', default='linear')
+    args = parser.parse_args()
+    model = torch.nn.Linear(2, 1)
+    for epoch in range(3):
+        loss = (model(torch.ones(4, 2)) ** 2).mean()
+        loss.backward()
+        if args.model == 'linear':
+            print('loss', loss.item())
+        else:
+            print('other loss', float(loss))
+    """
+    found = analyse(tmp_path, train=train)
+    assert [metric.name for metric in found.metrics if metric.selected] == ["loss"]
