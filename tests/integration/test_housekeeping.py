@@ -249,7 +249,11 @@ def test_a_renamed_grid_goes_on_where_it_was_killed(project, grid):
     before = [report(cell) for cell in grid]
     # So it is left by a kill between two cells.
     assert deviate("mv", grid[0], "new@lr=0.1").status == 0
-    assert deviate("mv", "grid@*", "new@*").out == f"{grid[1]} is now new@lr=1,w=8\n"
+    table = '[[experiment]]\nname = "grid"\ncommand = "python train.py {lr}"\n[experiment.grid]\nlr = [0.1, 1]\n'
+    (project / "deviate.toml").write_text(table)
+    said = deviate("mv", "grid@*", "new@*").out.splitlines()
+    assert said[0] == f"{grid[1]} is now new@lr=1,w=8"
+    assert said[1].startswith("deviate.toml lists grid: rename it there, too")
     assert Workspace(project).names() == ["grid-2", "new@lr=0.1", "new@lr=1,w=8"]
     assert [report("new@lr=0.1"), report("new@lr=1,w=8")] == before
 

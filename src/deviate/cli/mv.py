@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from deviate.cli.completion import experiments_and_grids
 from deviate.cli.printing import examples, say
+from deviate.errors import DeviateError
 
 
 @click.command("mv", epilog=examples("deviate mv base baseline", "deviate mv digits mnist     all cells of a grid"))
@@ -19,6 +21,8 @@ def command(name: str, new: str) -> None:
     NAME is an experiment, or a grid: its cells keep their settings. Comparisons that were made with it are still
     accounted for. Where runs are being made, nothing is renamed.
     """
+    from deviate.project.cells import AT
+    from deviate.project.config import FILE_NAME
     from deviate.replicate.workspace.folders import Workspace
     from deviate.study.housekeeping import rename
     from deviate.study.named import find_named, new_names, require_free
@@ -29,3 +33,15 @@ def command(name: str, new: str) -> None:
     for old, target in names.items():
         folder = rename(workspace, old, target)
         say(f"{old} is now {folder.name}")
+    listed = name.partition(AT)[0]
+    if _lists(workspace.project, listed):
+        say(f"{FILE_NAME} lists {listed}: rename it there, too, or `deviate run` makes its runs anew")
+
+
+def _lists(project: Path, name: str) -> bool:
+    from deviate.project.config import read_config
+
+    # One that cannot be read lists nothing that could be renamed.
+    with suppress(DeviateError):
+        return any(entry.name == name for entry in read_config(project).experiment)
+    return False
