@@ -161,7 +161,7 @@ def compare(
     until : {'decided'}, optional
         The experiments grow, and are compared until a difference is shown: all looks share alpha. At the first look.
     most : int, optional
-        With `until`, runs a side at the last look; by default 30.
+        With `until`, runs per side at the last look; by default 30.
     aggregates : mapping of str to str, optional
         Aggregates by metric, where they should differ from the experiments': ``{"test acc": "best"}``.
     weak : sequence of str, optional

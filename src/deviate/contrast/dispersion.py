@@ -46,7 +46,7 @@ def f_variance(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal variances by their ratio, which is right for normal values only.
 
     ``F = var(a) / var(b)`` and ``p = 2 * min(P(F' <= F), P(F' >= F))`` of ``F'`` with ``n_a - 1`` and ``n_b - 1``
-    degrees of freedom. Unknown where a side is constant.
+    degrees of freedom. Unknown where one side is constant.
 
     References
     ----------
@@ -69,7 +69,7 @@ def f_variance(a: ArrayLike, b: ArrayLike) -> Tested:
 def bartlett(a: ArrayLike, b: ArrayLike) -> Tested:
     """Test for equal variances with Bartlett's test, which is right for normal values only.
 
-    Unknown where a side is constant.
+    Unknown where one side is constant.
 
     References
     ----------

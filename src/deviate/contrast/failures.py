@@ -22,7 +22,7 @@ class FailureContrast(msgspec.Struct, frozen=True, kw_only=True):
 def failure_contrast(failed_a: int, runs_a: int, failed_b: int, runs_b: int) -> FailureContrast:
     """Compare the rates of failures by Fisher's exact test, two-sided.
 
-    Unknown where no run failed, or a side has no run.
+    Unknown where no run failed, or one side has no run.
 
     References
     ----------

@@ -15,7 +15,7 @@ from deviate.measure.sample import Floats, common_scale, finite_sample, is_ident
 def welch_anova(samples: Sequence[ArrayLike]) -> Tested:
     """Test for equal means of several sides without assuming equal SDs.
 
-    Unknown where a side has fewer than two runs or is constant: its weight would be infinite.
+    Unknown where one side has fewer than two runs or is constant: its weight would be infinite.
 
     References
     ----------

@@ -145,7 +145,7 @@ def pitman_morgan(a: ArrayLike, b: ArrayLike) -> Tested:
 
 
 def correlation(a: ArrayLike, b: ArrayLike) -> float | None:
-    """Give Pearson's correlation over the pairs; None where a side is constant or below three pairs.
+    """Give Pearson's correlation over the pairs; None where one side is constant or below three pairs.
 
     Examples
     --------

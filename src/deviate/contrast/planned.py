@@ -22,7 +22,7 @@ _LARGEST_EFFECT = 1e6
 def planned_power(
     effect: float, n: int, alpha: float = DEFAULT_ALPHA, *, paired: bool = False, freedom: int | None = None
 ) -> float:
-    """Give the probability that Welch's or the paired t test of `n` runs a side shows a difference.
+    """Give the probability that Welch's or the paired t test of `n` runs per side shows a difference.
 
     For normal values with equal SDs, see `welch_power`. Where the SD was measured, the power is the mean over the true
     SDs that it leaves open, ``sd * sqrt(freedom / chi2)`` [1]_.
@@ -64,7 +64,7 @@ def planned_runs(
     paired: bool = False,
     freedom: int | None = None,
 ) -> int | None:
-    """Give the runs a side that reach a power, see `planned_power`; None where `MOST_RUNS` are not enough.
+    """Give the runs per side that reach a power, see `planned_power`; None where `MOST_RUNS` are not enough.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def planned_difference(
     paired: bool = False,
     freedom: int | None = None,
 ) -> float:
-    """Give the smallest difference, in SDs, that `n` runs a side show with a power, see `planned_power`.
+    """Give the smallest difference, in SDs, that `n` runs per side show with a power, see `planned_power`.
 
     Examples
     --------

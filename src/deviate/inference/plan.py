@@ -22,7 +22,7 @@ from deviate.inference.pilot import CAUTION, Pilot, make_pilot, sd_upper_factor,
 from deviate.inference.plan_options import PlanOptions, check_options, check_size, plan_command
 from deviate.replicate.workspace.folders import Workspace
 
-#: Numbers of runs a side for which it is shown what they can show.
+#: Numbers of runs per side for which it is shown what they can show.
 LADDER = (5, 8, 10, 16, 30, 50, 100)
 
 #: Two sides are compared.
@@ -86,7 +86,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ladder: list[Rung]
     #: Alpha of each test, where several are corrected together.
     alpha_each: float
-    #: Runs a side below which there is no verdict.
+    #: Runs per side below which there is no verdict.
     fewest_runs: int
     #: How much larger than the pilot's the SD of the cautious answers is, and the share of pilots in which the true one
     #: is larger still; None where the SD does not come from a pilot.

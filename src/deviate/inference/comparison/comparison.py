@@ -46,7 +46,7 @@ class PairComparison(msgspec.Struct, frozen=True, kw_only=True):
     pairing: Pairing
     draws: RepeatedDraws
     look: PairLook
-    #: None where a side has no predictions.
+    #: None where one side has no predictions.
     predictions: ChangedPredictions | None = None
 
     @property

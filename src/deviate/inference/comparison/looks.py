@@ -43,7 +43,7 @@ class PairLook(msgspec.Struct, frozen=True, kw_only=True):
     alpha: float
     #: Chance of any false alarm over all looks.
     whole: float
-    #: Runs a side at the last look, where that was fixed before the first.
+    #: Runs per side at the last look, where that was fixed before the first.
     most: int | None = None
     #: The earlier look at which a difference in all that is claimed was shown; None where at none.
     settled: int | None = None

@@ -19,7 +19,7 @@ from deviate.results.options import DEFAULTS, SampleOptions, option_words
 PairingMode = Literal["auto", "on", "off"]
 
 
-#: Runs a side at the last look of ``--until decided``, where the user does not say.
+#: Runs per side at the last look of ``--until decided``, where the user does not say.
 DEFAULT_MOST = 30
 
 

@@ -80,7 +80,7 @@ def checked_groups(a: Side, b: Side, matches: Mapping[str, str], options: GateOp
     Raises
     ------
     BadOption
-        If a side has no groups, because it has no predictions.
+        If one side has no groups, because it has no predictions.
     """
     if not options.groups:
         return None

@@ -74,7 +74,7 @@ class GateMetric(msgspec.Struct, frozen=True, kw_only=True):
     p_worse_adjusted: float | None
     outcome: Outcome
     passed: bool
-    #: Runs a side that would decide it, if the means are as they seem; None where it is decided, or nothing tells.
+    #: Runs per side that would decide it, if the means are as they seem; None where it is decided, or nothing tells.
     runs_needed: int | None
     #: Each run gave exactly the value of the run of B with the same random numbers.
     same: bool

@@ -45,7 +45,7 @@ class RecordedLooks(msgspec.Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
     a: ComparedSide
     b: ComparedSide
-    #: Runs a side at the last look, where that was fixed before the first.
+    #: Runs per side at the last look, where that was fixed before the first.
     most: int | None = None
     looks: list[RecordedLook] = []
     asked: Asked = "compare"
