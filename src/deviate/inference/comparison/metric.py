@@ -34,8 +34,8 @@ UNEQUAL_RUNS = 2.0
 #: 17 % where the noisier side has 5 runs and the other 16 (``benchmarks/statistics``).
 UNEQUAL_SDS = 2.0
 
-#: Below this many runs per side the Brown-Forsythe test at 5 % misses an SD ratio of 2 more often than not: its power is
-#: 0.49 at 14 runs and 0.51 at 15 (`deviate.contrast.power.simulated_power` with 200,000 pairs of normal samples).
+#: Below this many runs per side the Brown-Forsythe test at 5 % misses an SD ratio of 2 more often than not: its power
+#: is 0.49 at 14 runs and 0.51 at 15 (`deviate.contrast.power.simulated_power` with 200,000 pairs of normal samples).
 RUNS_FOR_SPREAD = 15
 
 
@@ -57,8 +57,8 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
     #: Pooled over the sides, in the unit of the metric, and the difference in that unit; None where runs are paired.
     pooled_sd: float | None
     detectable_in_unit: float | None
-    #: The difference that was seen, in SDs, and the runs per side that show one as large; None where that is unknown, or
-    #: more runs are needed than can be made.
+    #: The difference that was seen, in SDs, and the runs per side that show one as large; None where that is unknown,
+    #: or more runs are needed than can be made.
     seen: float | None = None
     runs_for_seen: int | None = None
 
