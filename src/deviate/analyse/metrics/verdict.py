@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from deviate.analyse.findings import Reason
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
-from deviate.analyse.flow.values import METRIC_ORIGINS, From, Value
+from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
 from deviate.analyse.metrics.forms import (
     NUMERIC_SPEC,
     is_best,
@@ -48,7 +48,7 @@ _TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
 #: Names of sums, which count only where they are sums of counts.
 _SUMS = {"total", "totals"}
 #: Functions that make one number of what was kept of each example.
-_AVERAGES = {"mean", "nanmean", "average"}
+_AVERAGES = {"mean", "nanmean", "average", "avg"}
 #: A format that shows decimal places.
 _DECIMALS = re.compile(r"\.[1-9]\d*[feg]")
 _LISTS = word_lists(__file__)
@@ -100,10 +100,10 @@ def verdict_of(
         return Verdict(reason="counter")
     if value.has(*METRIC_ORIGINS):
         return _of_training(flow, value, reported, variable, description, sink)
+    if value.has(From.COUNT, From.TOTAL) and is_episode_length(description):
+        return Verdict(0.6, "the length of an episode", meaning_of(description))
     if _is_open(value):
         return _by_words(flow, value, reported, variable, description, sink)
-    if value.has(From.COUNT) and is_episode_length(description):
-        return Verdict(0.6, "the length of an episode", meaning_of(description))
     if _is_share_of_counts(flow, value, reported, variable, sink):
         return Verdict(0.45, "counts, named like a metric", _meaning(value, variable, description))
     return Verdict(reason=reason_of(value))
@@ -111,7 +111,7 @@ def verdict_of(
 
 def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, variable: str, sink: str) -> bool:
     """Whether counts were made into what has the name of a quality: ``precision = hits / found``."""
-    is_averaged = isinstance(reported.expr, ast.Call) and called_name(reported.expr) in _AVERAGES
+    is_averaged = _is_averaged(flow, reported)
     if not value.plain() <= {From.COUNT, From.TOTAL, From.CONSTANT} or not (value.has(From.COUNT) or is_averaged):
         return False
     last = last_name(variable)
@@ -121,10 +121,20 @@ def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, 
     return _names_quality(last) and (is_strong or is_averaged or is_share(flow, reported.expr, reported.scope))
 
 
+def _is_averaged(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether a mean is taken, by a function or by a meter of the project: ``exact.avg``."""
+    if isinstance(reported.expr, ast.Call):
+        return called_name(reported.expr) in _AVERAGES
+    if not isinstance(reported.expr, ast.Attribute) or reported.expr.attr not in _AVERAGES:
+        return False
+    return any(isinstance(ref, Instance) for ref in flow.resolved(reported.expr.value, reported.scope).refs)
+
+
 def _says_same(reported: ReportedValue, name: str) -> bool:
-    """Whether text and variable are of one word that is a quality among other things: ``HR = %.4f`` of ``best_hr``."""
-    said = words_of(words_before(reported))[-1:]
-    return bool(said) and said == words_of(name)[-1:] and _names_quality(said[0])
+    """Whether text and variable mean one quality, be it by words that also mean other things: ``return {ret:.1f}``."""
+    said, own = words_of(words_before(reported))[-1:], words_of(name)[-1:]
+    is_one = bool(said) and bool(own) and (said == own or meaning_of(said[0]) == meaning_of(own[0]))
+    return is_one and _names_quality(said[0])
 
 
 def _names_quality(name: str) -> bool:
