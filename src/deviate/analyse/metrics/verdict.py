@@ -40,9 +40,12 @@ from deviate.analyse.naming.words import (
     words_of,
 )
 from deviate.analyse.sinks.rows import TEXT_SINKS
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.index import Scope, bindings_of
+from deviate.analyse.source.syntax import called_name, dotted_text, unpacked
 from deviate.analyse.texts.reported import ReportedValue
 
+#: Names given names are followed this far.
+MAX_NAMES = 3
 #: What is given to these under a tag is a number that somebody wants to follow.
 _TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
 #: Names of sums, which count only where they are sums of counts.
@@ -111,23 +114,30 @@ def verdict_of(
 
 def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, variable: str, sink: str) -> bool:
     """Whether counts were made into what has the name of a quality: ``precision = hits / found``."""
-    is_averaged = _is_averaged(flow, reported)
-    if not value.plain() <= {From.COUNT, From.TOTAL, From.CONSTANT} or not (value.has(From.COUNT) or is_averaged):
+    if not value.plain() <= {From.COUNT, From.TOTAL, From.CONSTANT} or not value.plain():
         return False
     last = last_name(variable)
+    is_averaged = _is_averaged(flow, reported.expr, reported.scope)
+    if not (value.has(From.COUNT) or is_averaged):
+        # Of lengths alone, only what is divided: ``precision = len(right) / len(found)``.
+        is_divided = value.has(From.TOTAL) and _DECIMALS.search(reported.spec) is not None
+        return is_divided and _names_quality(last) and is_share(flow, reported.expr, reported.scope)
     if sink in _TRACKERS and is_metric_word(reported.tag) and _names_quality(reported.tag):
         return True
     is_strong = is_metric_word(last) and is_number(flow, reported, sink)
     return _names_quality(last) and (is_strong or is_averaged or is_share(flow, reported.expr, reported.scope))
 
 
-def _is_averaged(flow: Evaluator, reported: ReportedValue) -> bool:
-    """Whether a mean is taken, by a function or by a meter of the project: ``exact.avg``."""
-    if isinstance(reported.expr, ast.Call):
-        return called_name(reported.expr) in _AVERAGES
-    if not isinstance(reported.expr, ast.Attribute) or reported.expr.attr not in _AVERAGES:
+def _is_averaged(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether a mean is taken, by a function or by a meter of the project, or a name was given one: ``exact.avg``."""
+    if isinstance(expr, ast.Name) and depth < MAX_NAMES:
+        given = ((unpacked(each), each.scope) for each in bindings_of(expr.id, scope) if each.kind == "assign")
+        return any(value is not None and _is_averaged(flow, value, home, depth + 1) for value, home in given)
+    if isinstance(expr, ast.Call):
+        return called_name(expr) in _AVERAGES
+    if not isinstance(expr, ast.Attribute) or expr.attr not in _AVERAGES:
         return False
-    return any(isinstance(ref, Instance) for ref in flow.resolved(reported.expr.value, reported.scope).refs)
+    return any(isinstance(ref, Instance) for ref in flow.resolved(expr.value, scope).refs)
 
 
 def _says_same(reported: ReportedValue, name: str) -> bool:
@@ -200,7 +210,7 @@ def _of_training(
         is_measured = value.has(From.DURATION, From.MEMORY)
         if not is_number(flow, reported, sink) and (value.has(From.TEXT) or not is_measured):
             return Verdict(reason="identifier")
-        if _names_samples(variable) and not is_measured:
+        if _names_samples(variable) and not is_measured and _DECIMALS.search(reported.spec) is None:
             return Verdict(reason="identifier")
     meaning = _meaning(value, variable, description)
     confidence = (

@@ -143,3 +143,68 @@ def test_ranks_of_retrieval_are_qualities(text):
 @pytest.mark.parametrize("text", ["rank", "local_rank", "rank 12", "mixed_precision"])
 def test_other_ranks_and_number_formats_are_none(text):
     assert not is_metric_word(text)
+
+
+def test_shares_of_lengths_named_by_letters_beside_one_another_are_metrics(tmp_path):
+    before = """
+def measure(gold, found):
+    right = list(set(gold).intersection(found))
+    right_num, gold_num, found_num = len(right), len(gold), len(found)
+    if found_num == 0:
+        precision = -1
+    else:
+        precision = (right_num + 0.0) / found_num
+    recall = (right_num + 0.0) / gold_num
+    f_measure = 2 * precision * recall / (precision + recall)
+    return precision, recall, f_measure
+"""
+    report = """
+    p, r, f = measure([1, 2], [2, 3])
+    print("p: %.4f, r: %.4f, f: %.4f" % (p, r, f))
+    left = len(loader) / 7
+    print("f: %.2f" % left)
+    """
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"p", "r", "f"}
+
+
+def test_mean_of_hits_that_a_name_is_given_is_a_share(tmp_path):
+    before = """
+import numpy as np
+def rate(items):
+    for item in items:
+        if item == items[0]:
+            return 1
+    return 0
+"""
+    report = """
+    hits = []
+    for one in read():
+        hits.append(rate(one))
+    hr = np.array(hits).mean()
+    best_hr = hr
+    print('HR = %.4f' % hr)
+    print('End. HR = %.4f' % best_hr)
+    """
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"hr"}
+
+
+def test_lists_in_a_mapping_are_filled_by_the_functions_that_are_given_it(tmp_path):
+    before = """
+import numpy as np
+def step(x, y, stats):
+    loss = ((model(x) - y) ** 2).mean()
+    stats['COSTS'].append(loss.item())
+"""
+    report = """
+    stats = {'COSTS': []}
+    step(x, y, stats)
+    texts = [('COSTS', 'Discriminator loss')]
+    shown = ['%s: %.4f' % (v, np.mean(stats[k])) for k, v in texts if len(stats[k]) > 0]
+    print(' - '.join(shown))
+    """
+    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["stats[k]"]
+
+
+def test_mean_prediction_that_is_shown_with_decimals_is_a_number(tmp_path):
+    report = "src_pred = model(x).mean().item()\nprint('source: %.5f' % src_pred)"
+    assert list(names(analyse(tmp_path, train=looped(report)))) == ["src_pred"]
