@@ -21,6 +21,8 @@ class Edge:
     line: int
     #: False where it is only named.
     called: bool = True
+    #: Called within a lambda, which runs when that is called.
+    deferred: bool = False
 
 
 class CallGraph:
@@ -43,7 +45,8 @@ class CallGraph:
         for site in unit.calls:
             if self.program.may_run(unit, site.nesting):
                 targets = self.program.targets(self.flow, site) or self._by_method_name(site.node, unit)
-                edges.extend(Edge(site.nesting, target, site.node.lineno) for target in targets)
+                deferred = site.scope.lambda_around is not None
+                edges.extend(Edge(site.nesting, each, site.node.lineno, deferred=deferred) for each in targets)
         return edges
 
     def _by_method_name(self, call: ast.Call, unit: Unit) -> list[Unit]:

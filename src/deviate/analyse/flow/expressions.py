@@ -97,8 +97,10 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
            for unit in flow.program.method(flow, ref.cls, "__getitem__")]  # fmt: skip
     if own:
         return join([flow.returned(unit) for unit in own])
-    if base.element is not None or (key is None and base.keys):
-        return element_of(base) if base.keys else base.element or base
+    if key is None and base.keys:
+        return element_of(base)
+    if base.element is not None:
+        return base.element
     return Value(base.origins, base.refs if base.items is None else ())
 
 

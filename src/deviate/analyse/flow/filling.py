@@ -29,7 +29,13 @@ def _is_empty(binding: Binding) -> bool:
         return False
     if isinstance(value, ast.Call):
         return called_name(value) in _MAKERS and not value.keywords and len(value.args) <= 1
-    return (isinstance(value, ast.Dict) and not value.keys) or (isinstance(value, ast.List) and not value.elts)
+    if isinstance(value, ast.Dict):
+        return all(isinstance(item, ast.Constant) or _is_empty_list(item) for item in value.values)
+    return _is_empty_list(value)
+
+
+def _is_empty_list(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.List) and not value.elts
 
 
 def _fillings(flow: Evaluator, name: str, unit: Unit, seen: set[tuple[int, str]]) -> Iterator[Binding]:

@@ -219,8 +219,9 @@ class Program:
     def find_passed(self, flow: Valuation) -> None:
         """Find other names that functions are called by: ``fit(report)`` calls ``report`` as ``callback``."""
         for name, sites in self.calls.items():
-            for site in sites if name not in self.defined else ():
-                if _is_given(site):
+            for site in sites:
+                # By the name of a function of the project, only what is opened is called: ``with dump() as log``.
+                if _is_given(site) if name not in self.defined else _is_opened(site):
                     for unit in self.targets(flow, site):
                         self._passed_as.setdefault(unit, set()).add(name)
         if self._passed_as:
@@ -298,12 +299,17 @@ def _last_word(node: ast.expr) -> str:
     return words[-1].lower().removesuffix("s") if words else ""
 
 
+def _is_opened(site: CallSite) -> bool:
+    func = site.node.func
+    return isinstance(func, ast.Name) and any(each.kind == "with" for each in bindings_of(func.id, site.scope))
+
+
 def _is_given(site: CallSite) -> bool:
     """Whether what is called is a parameter, a name or an attribute of the object that was given a function."""
     func = site.node.func
     if isinstance(func, ast.Name):
         kinds = {binding.kind for binding in bindings_of(func.id, site.scope)}
-        return not kinds.isdisjoint({"param", "assign", "for"})
+        return not kinds.isdisjoint({"param", "assign", "for", "with"})
     owner = site.scope.unit.enclosing_class
     if owner is None or not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name):
         return False

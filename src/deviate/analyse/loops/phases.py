@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from deviate.analyse.flow.callgraph import CallGraph, Edge
-from deviate.analyse.flow.program import Program
+from deviate.analyse.flow.program import COMMON_METHODS, Program
 from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_branches, enclosing_loops, is_within
 from deviate.analyse.source.syntax import dotted_text
 
@@ -42,7 +42,7 @@ class Phases:
         #: Lines and nestings of the loop or of the calls that lead to it, in each function on the way to the loop.
         self.ways: dict[Unit, list[tuple[int, Nesting | None]]] = {unit: [(loop.node.lineno, loop.nesting)]}
         self._find_ways()
-        self.during |= self._closure(self._callbacks())
+        self.during |= self._closure([*self._callbacks(), *self._deferred()])
         self.after = self._closure(self._called_later())
         #: What runs within the main loop only because an object is made there.
         self.made_during = graph.inside(unit, loop.node) - self.during
@@ -68,18 +68,35 @@ class Phases:
             callers.setdefault(edge.target, []).append((caller, edge))
         waiting = [self.unit]
         while waiting:
-            for caller, edge in callers.get(waiting.pop(), []):
+            unit = waiting.pop()
+            known = callers.get(unit, [])
+            is_asked = any(caller.name != unit.name for caller, _ in known)  # not by those below it alone
+            for caller, edge in known if is_asked else (*known, *self._called_by_name(unit)):
                 if caller not in self.ways:
                     self.ways[caller] = []
                     waiting.append(caller)
                 if caller is not self.unit:
                     self.ways[caller].append((edge.line, edge.nesting))
 
+    def _called_by_name(self, unit: Unit) -> list[tuple[Unit, Edge]]:
+        """List the calls by the name of a method that no call is known to reach: of an object that is not known."""
+        if unit.owner is None or unit.name in COMMON_METHODS:
+            return []
+        sites = [
+            site for site in self.graph.program.calls.get(unit.name, ()) if isinstance(site.node.func, ast.Attribute)
+        ]
+        return [(site.scope.unit, Edge(site.nesting, unit, site.node.lineno)) for site in sites]
+
     def _callbacks(self) -> Iterable[Unit]:
         """Functions that are named and not called on the way to the loop: callbacks."""
         for unit in self.ways:
             called = {edge.target for edge in self.graph.edges(unit) if edge.called}
             yield from (edge.target for edge in self.graph.edges(unit) if edge.target not in called | self.ways.keys())
+
+    def _deferred(self) -> set[Unit]:
+        """Return what lambdas alone call and does not lead to the loop: ``callbacks.append(lambda ep: show(ep))``."""
+        direct = {edge.target for _, edge in self._edges if edge.called and not edge.deferred}
+        return {edge.target for _, edge in self._edges if edge.deferred} - direct - self.ways.keys()
 
     def _called_later(self) -> Iterable[Unit]:
         for unit in self.ways:

@@ -40,6 +40,8 @@ from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
 from deviate.experiment import Metric
 
+#: What single letters beside one another mean: ``p: %.4f, r: %.4f, f: %.4f``.
+_LETTERS = {"p": "precision", "r": "recall", "f": "f1"}
 #: What is left of the confidence in a value that code beside the training reports.
 ASIDE = 0.35
 #: So many calls of functions that do not run are looked at: a large library has tens of thousands.
@@ -64,6 +66,7 @@ class MetricFinder:
                 for _, variable in roots:
                     self._reject(report, variable, "identifier")
                 continue
+            spelled = _LETTERS.keys() <= {variable for _, variable in roots}
             clock = len({variable for _, variable in roots if is_clock_part(variable)}) > 1
             for reported, variable in roots:
                 if clock and is_clock_part(variable):
@@ -74,8 +77,9 @@ class MetricFinder:
                     earlier = before  # ``Accuracy on the {} test images: {}``
                 same = variable == last or names_also(earlier, variable) or continues(reported)
                 finding = self._classify(
-                    report, reported, variable, earlier if same or not meaning_of(variable) else "", same
-                )
+                    report, reported, variable, earlier if same or not meaning_of(variable) else "", same,
+                    meant=_LETTERS[variable] if spelled and variable in _LETTERS else variable,
+                )  # fmt: skip
                 if finding is not None:
                     finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.nesting)
                     self.findings.append(finding)
@@ -135,11 +139,11 @@ class MetricFinder:
         return any("DEBUG" in line or "setLevel(10)" in line for line in lines)
 
     def _classify(
-        self, report: Report, reported: ReportedValue, variable: str, earlier: str, same: bool
+        self, report: Report, reported: ReportedValue, variable: str, earlier: str, same: bool, meant: str
     ) -> Finding | None:
         if not variable or self._is_served(reported):
             return None
-        verdict = verdict_of(self.flow, reported, variable, report.sink, report.hint, earlier if same else "")
+        verdict = verdict_of(self.flow, reported, meant, report.sink, report.hint, earlier if same else "")
         verdict = self._counted_cost(report, reported, verdict)
         if verdict.reason is not None:
             self._reject(report, variable, verdict.reason)

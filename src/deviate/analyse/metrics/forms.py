@@ -133,7 +133,7 @@ def _bindings_of_number(node: ast.Name | ast.Subscript, scope: Scope) -> list[Bi
 
 def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...] = (), depth: int = 0) -> bool:
     """Whether a value, or what a name or a function gives for it, is one quantity by another."""
-    if depth > MAX_DEPTH:
+    if depth > 2 * MAX_DEPTH:
         return False
     if path and isinstance(node, (ast.Tuple, ast.List)):
         return path[0] < len(node.elts) and is_share(flow, node.elts[path[0]], scope, path[1:], depth + 1)

@@ -59,6 +59,8 @@ def _is_same(finding: Finding, identity: Identity, other: Finding, its: Identity
         return False
     if statistic_of(finding.reported.expr) != statistic_of(other.reported.expr):
         return False
+    if finding.variable == other.variable and _is_rate(finding) != _is_rate(other):
+        return False
     both_logged = is_framework_logged(finding.capture) and is_framework_logged(other.capture)
     if both_logged and finding.capture != other.capture:
         return False
@@ -86,6 +88,12 @@ def _is_given_anew(finding: Finding, other: Finding) -> bool:
     given = [surely_bound(name, local_bindings(name.id, scope)) for name in names]
     values = [binding.value for binding in given if binding is not None and binding.value is not None]
     return len(values) == 2 and values[0] is not values[1] and text_of(values[0]) != text_of(values[1])
+
+
+def _is_rate(finding: Finding) -> bool:
+    """Whether something is divided by the variable: ``frames / elapsed`` is another value than ``elapsed``."""
+    node = _converted(finding.reported.expr)
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and finding.variable in text_of(node.right)
 
 
 def _holder(node: ast.expr) -> ast.expr:

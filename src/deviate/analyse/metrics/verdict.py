@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from deviate.analyse.findings import Reason
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
-from deviate.analyse.flow.values import METRIC_ORIGINS, From, Value
+from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
 from deviate.analyse.metrics.forms import (
     NUMERIC_SPEC,
     is_best,
@@ -42,15 +42,18 @@ from deviate.analyse.naming.words import (
     words_of,
 )
 from deviate.analyse.sinks.rows import TEXT_SINKS
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.index import Scope, bindings_of
+from deviate.analyse.source.syntax import called_name, dotted_text, unpacked
 from deviate.analyse.texts.reported import ReportedValue
 
+#: Names given names are followed this far.
+MAX_NAMES = 3
 #: What is given to these under a tag is a number that somebody wants to follow.
 _TRACKERS = {"tensorboard", "wandb", "mlflow", "keras", "tracker", "logger"}
 #: Names of sums, which count only where they are sums of counts.
 _SUMS = {"total", "totals"}
 #: Functions that make one number of what was kept of each example.
-_AVERAGES = {"mean", "nanmean", "average"}
+_AVERAGES = {"mean", "nanmean", "average", "avg"}
 _LISTS = word_lists(__file__)
 _SAMPLES = _LISTS["samples"]
 _IDENTIFIERS = _LISTS["identifiers"]
@@ -100,10 +103,10 @@ def verdict_of(
         return Verdict(reason="counter")
     if value.has(*METRIC_ORIGINS):
         return _of_training(flow, value, reported, variable, description, sink)
+    if value.has(From.COUNT, From.TOTAL) and is_episode_length(description):
+        return Verdict(0.6, "the length of an episode", meaning_of(description))
     if _is_open(value):
         return _by_words(flow, value, reported, variable, description, sink)
-    if value.has(From.COUNT) and is_episode_length(description):
-        return Verdict(0.6, "the length of an episode", meaning_of(description))
     if _is_share_of_counts(flow, value, reported, variable, sink):
         return Verdict(0.45, "counts, named like a metric", _meaning(value, variable, description))
     if is_shown_as_metric(flow, value, reported, last_name(variable), description, is_tracked=sink in _TRACKERS):
@@ -113,20 +116,37 @@ def verdict_of(
 
 def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, variable: str, sink: str) -> bool:
     """Whether counts were made into what has the name of a quality: ``precision = hits / found``."""
-    is_averaged = isinstance(reported.expr, ast.Call) and called_name(reported.expr) in _AVERAGES
-    if not value.plain() <= {From.COUNT, From.TOTAL, From.CONSTANT} or not (value.has(From.COUNT) or is_averaged):
+    if not value.plain() <= {From.COUNT, From.TOTAL, From.CONSTANT} or not value.plain():
         return False
     last = last_name(variable)
+    is_averaged = _is_averaged(flow, reported.expr, reported.scope)
+    if not (value.has(From.COUNT) or is_averaged):
+        # Of lengths alone, only what is divided: ``precision = len(right) / len(found)``.
+        is_divided = value.has(From.TOTAL) and DECIMALS.search(reported.spec) is not None
+        return is_divided and _names_quality(last) and is_share(flow, reported.expr, reported.scope)
     if sink in _TRACKERS and is_metric_word(reported.tag) and _names_quality(reported.tag):
         return True
     is_strong = is_metric_word(last) and is_number(flow, reported, sink)
     return _names_quality(last) and (is_strong or is_averaged or is_share(flow, reported.expr, reported.scope))
 
 
+def _is_averaged(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether a mean is taken, by a function or by a meter of the project, or a name was given one: ``exact.avg``."""
+    if isinstance(expr, ast.Name) and depth < MAX_NAMES:
+        given = ((unpacked(each), each.scope) for each in bindings_of(expr.id, scope) if each.kind == "assign")
+        return any(value is not None and _is_averaged(flow, value, home, depth + 1) for value, home in given)
+    if isinstance(expr, ast.Call):
+        return called_name(expr) in _AVERAGES
+    if not isinstance(expr, ast.Attribute) or expr.attr not in _AVERAGES:
+        return False
+    return any(isinstance(ref, Instance) for ref in flow.resolved(expr.value, scope).refs)
+
+
 def _says_same(reported: ReportedValue, name: str) -> bool:
-    """Whether text and variable are of one word that is a quality among other things: ``HR = %.4f`` of ``best_hr``."""
-    said = words_of(words_before(reported))[-1:]
-    return bool(said) and said == words_of(name)[-1:] and _names_quality(said[0])
+    """Whether text and variable mean one quality, be it by words that also mean other things: ``return {ret:.1f}``."""
+    said, own = words_of(words_before(reported))[-1:], words_of(name)[-1:]
+    is_one = bool(said) and bool(own) and (said == own or meaning_of(said[0]) == meaning_of(own[0]))
+    return is_one and _names_quality(said[0])
 
 
 def _names_quality(name: str) -> bool:
@@ -192,7 +212,7 @@ def _of_training(
         is_measured = value.has(From.DURATION, From.MEMORY)
         if not is_number(flow, reported, sink) and (value.has(From.TEXT) or not is_measured):
             return Verdict(reason="identifier")
-        if _names_samples(variable) and not is_measured:
+        if _names_samples(variable) and not is_measured and DECIMALS.search(reported.spec) is None:
             return Verdict(reason="identifier")
     meaning = _meaning(value, variable, description)
     confidence = (

@@ -66,8 +66,10 @@ _CROSS_ENTROPY = re.compile(r"cross[_ -]?entropy")
 _AVERAGED = re.compile(r"(?<![a-z0-9])(micro|macro|weighted)[ _-]?[prf](?![a-z])")
 #: Retrieval: ``hits@10``, ``HR@5``, the mean rank.
 _AT_RANK = re.compile(r"(?<![a-z0-9])(hits?|hr|h|p|r|map|ndcg|acc|top)[ _]?@[ _]?\d*")
-_MEAN_RANK = re.compile(r"\bmean[ _-]?rank\b")
+_MEAN_RANK = re.compile(r"(\b|_)(mean|average|avg|av)[ ._-]{0,2}rank\b")
 _RECIPROCAL_RANK = re.compile(r"(?<![a-z])recip(rocal)?[ _-]?rank")
+_FIRST_RANKS = re.compile(r"(?<![a-z0-9])rank[ _-]?(1|5|10|20)(?!\d)")
+_NUMBER_FORMAT = re.compile(r"(mixed|half|full|single|float|numerical)[ _-]?precision")
 #: Mean average precision: in lower case it may be any map.
 _MEAN_PRECISION = re.compile(r"(^|[^A-Za-z])m?AP([^A-Za-z]|$)|(^|[^A-Za-z])MAP([^A-Za-z]|$)")
 _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
@@ -103,11 +105,11 @@ def meaning_of(text: str) -> Meaning | None:
         return Meaning("speed", "higher")
     if _TIME_SPENT.search(text.lower()):
         return Meaning("speed", "lower")
-    if _EPISODE_LENGTH.search(text.lower()) or _LOSS_SCALE.search(text.lower()):
+    if any(named.search(text.lower()) for named in (_EPISODE_LENGTH, _LOSS_SCALE, _NUMBER_FORMAT)):
         return UNNAMED
     if _WIN_RATE.search(text.lower()):
         return Meaning("quality", "higher")
-    if _AT_RANK.search(text.lower()) or _AVERAGED.search(text.lower()):
+    if _AT_RANK.search(text.lower()) or _AVERAGED.search(text.lower()) or _FIRST_RANKS.search(text.lower()):
         return Meaning("quality", "higher")
     if _RECIPROCAL_RANK.search(text.lower()):
         return Meaning("quality", "higher")
@@ -157,8 +159,11 @@ def is_metric_word(text: str) -> bool:
     lower = text.lower()
     if _AVERAGED.search(lower) or is_episode_length(text):
         return True
-    if any(rank.search(lower) for rank in (_AT_RANK, _MEAN_RANK, _RECIPROCAL_RANK)) or _MEAN_PRECISION.search(text):
+    ranks = (_AT_RANK, _MEAN_RANK, _RECIPROCAL_RANK, _FIRST_RANKS)
+    if any(rank.search(lower) for rank in ranks) or _MEAN_PRECISION.search(text):
         return True
+    if _NUMBER_FORMAT.search(lower):
+        return False
     return any(
         (word in _MEANINGS and word not in _WEAK) or _compound(word) is not None or _of_several(word) is not None
         for word in words_of(text)

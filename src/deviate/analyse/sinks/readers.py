@@ -188,6 +188,8 @@ def elements_of(flow: Evaluator, expr: ast.expr, scope: Scope) -> list[Part]:
 
 def accumulated(flow: Evaluator, expr: ast.expr, scope: Scope, tag: str | None = None) -> list[Part]:
     """Parts of a list that was filled over time: what was put into it, named by the list unless by a key."""
+    while isinstance(expr, ast.Call) and called_name(expr) in _ARRAYS and expr.args:
+        expr = expr.args[0]
     name = tag or dotted_text(expr).rpartition(".")[2]
     return change_values(elements_of(flow, expr, scope), lambda value: replace(value, tag=value.tag or name))
 

@@ -159,7 +159,10 @@ class Reports:
         if reported.label is None:
             return ""
         param = forwarded_param(self.flow, reported.label, reported.scope)
-        return param.name if param is not None and param.unit is unit else ""
+        if param is not None and param.unit is unit:
+            return param.name
+        parts = re.findall(r"\{(\w+)\}", reported.tag)  # ``f"{self.kind}/{key}"``
+        return next((name for name in parts if name in unit.parameters), "")
 
     def _open_stores(self, reports: list[Report]) -> Iterator[Unit]:
         """Open the functions that keep values under keys in a container that one of the reports shows."""

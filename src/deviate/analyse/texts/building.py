@@ -61,6 +61,8 @@ def builds(flow: Evaluator, binding: Binding) -> bool:
         return True
     if isinstance(value, (ast.List, ast.Tuple)):
         return bool(value.elts)
+    if isinstance(value, (ast.ListComp, ast.GeneratorExp)):
+        return is_textual(flow, value.elt, binding.scope.module.inner.get(value, binding.scope))
     if isinstance(value, ast.Call):
         name = called_name(value)
         if name in {"format", "join", "dumps", "str"}:

@@ -289,12 +289,13 @@ def _grown_mapping(flow: Evaluator, expr: ast.expr, bindings: list[Binding], sco
 
 def _record(flow: Evaluator, expr: ast.expr, scope: Scope, depth: int) -> list[Part]:
     """Take a record apart that is shown whole, into what its fields are given where it is made."""
-    made = [ref for ref in flow.resolved(expr, scope).refs if isinstance(ref, Instance) and ref.scope is not None]
+    made = [(ref, ref.scope) for ref in flow.resolved(expr, scope).refs if isinstance(ref, Instance)]
     return [
         part
-        for ref in made
+        for ref, home in made
+        if home is not None and home.unit in flow.program.reached
         for name, value in given_fields(flow.program, flow, ref).items()
-        for part in (*tagged(flow, name, value, ref.scope or scope, depth), "\n")
+        for part in (*tagged(flow, name, value, home, depth), "\n")
     ]
 
 

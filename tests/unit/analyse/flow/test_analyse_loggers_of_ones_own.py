@@ -1,0 +1,210 @@
+"""Loggers, meters and callbacks of a project's own, and what reaches them by other ways than a plain call."""
+
+from __future__ import annotations
+
+import pytest
+from analysed_projects import analyse, looped, names
+
+from deviate.analyse.naming.words import is_counting, is_metric_word, meaning_of
+
+LOGGER = """
+from torch.utils.tensorboard import SummaryWriter
+class Dump:
+    def __init__(self, logger, step, kind):
+        self._logger = logger
+        self._step = step
+        self._kind = kind
+    def __enter__(self):
+        return self
+    def __call__(self, key, value):
+        self._logger.log(f'{self._kind}/{key}', value, self._step)
+    def __exit__(self, *problem):
+        pass
+class Logger:
+    def __init__(self):
+        self._writer = SummaryWriter()
+    def log(self, key, value, step):
+        self._writer.add_scalar(key, value, step)
+    def dump(self, step, kind):
+        return Dump(self, step, kind)
+logger = Logger()
+steps = 0
+"""
+
+
+def test_calls_of_what_a_with_statement_opens_are_reports(tmp_path):
+    report = """
+    start = time.time()
+    steps += 1
+    frames = steps * args.repeat
+    elapsed = time.time() - start
+    with logger.dump(i, kind='train') as log:
+        log('fps', frames / elapsed)
+        log('elapsed', elapsed)
+        log('cost', loss.item())
+        log('episode_length', frames)
+        log('step', steps)
+    """
+    before = f"{LOGGER}\nimport argparse\nargs = argparse.ArgumentParser().parse_args()"
+    found = [metric.name for metric in analyse(tmp_path, train=looped(report, before)).metrics if metric.selected]
+    assert sorted(found) == ["cost", "elapsed", "episode_length", "fps"]
+
+
+def test_callback_that_only_a_lambda_calls_runs_within_the_loop(tmp_path):
+    before = """
+def summarize(episode, prefix):
+    ret = episode['reward'].sum()
+    print(f'{prefix} episode with return {ret:.1f}')
+class Collect:
+    def __init__(self, callbacks):
+        self.callbacks = callbacks
+    def advance(self, episode):
+        for callback in self.callbacks:
+            callback(episode)
+callbacks = []
+callbacks.append(lambda episode: summarize(episode, 'train'))
+env = Collect(callbacks)
+"""
+    assert names(analyse(tmp_path, train=looped("env.advance(read())", before))) == {"ret": "value"}
+
+
+def test_mean_of_a_meter_of_hits_is_a_share(tmp_path):
+    meter = """
+class Meter:
+    def __init__(self):
+        self.sum = self.count = self.avg = 0
+    def update(self, val, n=1):
+        self.sum += val * n
+        self.count += n
+        self.avg = self.sum / self.count
+def hits(guesses, truth):
+    exact = Meter()
+    for a, b in zip(guesses, truth):
+        if a == b:
+            exact.update(1)
+        else:
+            exact.update(0)
+    return exact.avg
+end_acc = Meter()
+"""
+    report = "end_acc.update(hits(guess(x), y))\nprint('end = %.2f' % end_acc.avg)"
+    assert list(names(analyse(tmp_path, train=looped(report, meter)))) == ["end_acc"]
+
+
+def test_numbers_written_as_an_array_are_listed_one_by_one(tmp_path):
+    report = """
+    import numpy as np
+    psnr, cost = (model(x) - y).abs().mean().item(), loss.item()
+    np.savetxt('mean.txt', np.asarray([psnr, cost]))
+    """
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"psnr", "cost"}
+
+
+def test_code_after_the_call_of_a_method_whose_object_is_unknown_comes_after_the_loop(tmp_path):
+    trainers = "import torch\n" + "".join(
+        f"""
+class Agent{n}:
+    def __init__(self):
+        self.net = torch.nn.Linear(2, 1)
+    def learn_batch(self, loader):
+        for epoch in range(3):
+            for x, y in loader:
+                loss = ((self.net(x) - y) ** 2).mean()
+                loss.backward()
+    def validate(self, x):
+        return (self.net(x) > 0).float().mean().item()
+"""
+        for n in range(5)
+    )
+    train = """
+    import argparse
+    import agents
+    args = argparse.ArgumentParser().parse_args()
+    def run(args):
+        agent = agents.__dict__[args.kind].__dict__[args.name]()
+        for task in range(3):
+            agent.learn_batch(read(task))
+        return agent.validate(read(0))
+    acc = run(args)
+    print('average acc:', acc)
+    """
+    assert "acc" in names(analyse(tmp_path, train=train, agents=trainers))
+
+
+@pytest.mark.parametrize("text", ["rank1", "Test/rank_5", "Rank-10", "average rank", "Av.rank"])
+def test_ranks_of_retrieval_are_qualities(text):
+    meaning = meaning_of(text)
+    assert is_metric_word(text)
+    assert not is_counting(text)
+    assert meaning is not None
+    assert meaning.kind == "quality"
+
+
+@pytest.mark.parametrize("text", ["rank", "local_rank", "rank 12", "mixed_precision"])
+def test_other_ranks_and_number_formats_are_none(text):
+    assert not is_metric_word(text)
+
+
+def test_shares_of_lengths_named_by_letters_beside_one_another_are_metrics(tmp_path):
+    before = """
+def measure(gold, found):
+    right = list(set(gold).intersection(found))
+    right_num, gold_num, found_num = len(right), len(gold), len(found)
+    if found_num == 0:
+        precision = -1
+    else:
+        precision = (right_num + 0.0) / found_num
+    recall = (right_num + 0.0) / gold_num
+    f_measure = 2 * precision * recall / (precision + recall)
+    return precision, recall, f_measure
+"""
+    report = """
+    p, r, f = measure([1, 2], [2, 3])
+    print("p: %.4f, r: %.4f, f: %.4f" % (p, r, f))
+    left = len(loader) / 7
+    print("f: %.2f" % left)
+    """
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"p", "r", "f"}
+
+
+def test_mean_of_hits_that_a_name_is_given_is_a_share(tmp_path):
+    before = """
+import numpy as np
+def rate(items):
+    for item in items:
+        if item == items[0]:
+            return 1
+    return 0
+"""
+    report = """
+    hits = []
+    for one in read():
+        hits.append(rate(one))
+    hr = np.array(hits).mean()
+    best_hr = hr
+    print('HR = %.4f' % hr)
+    print('End. HR = %.4f' % best_hr)
+    """
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"hr"}
+
+
+def test_lists_in_a_mapping_are_filled_by_the_functions_that_are_given_it(tmp_path):
+    before = """
+import numpy as np
+def step(x, y, stats):
+    loss = ((model(x) - y) ** 2).mean()
+    stats['COSTS'].append(loss.item())
+"""
+    report = """
+    stats = {'COSTS': []}
+    step(x, y, stats)
+    texts = [('COSTS', 'Discriminator loss')]
+    shown = ['%s: %.4f' % (v, np.mean(stats[k])) for k, v in texts if len(stats[k]) > 0]
+    print(' - '.join(shown))
+    """
+    assert list(names(analyse(tmp_path, train=looped(report, before)))) == ["stats[k]"]
+
+
+def test_mean_prediction_that_is_shown_with_decimals_is_a_number(tmp_path):
+    report = "src_pred = model(x).mean().item()\nprint('source: %.5f' % src_pred)"
+    assert list(names(analyse(tmp_path, train=looped(report)))) == ["src_pred"]
