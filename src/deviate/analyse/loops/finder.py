@@ -266,6 +266,8 @@ class LoopFinder:
             for candidate in usable
             if not any(_encloses(other, candidate) for other in usable if other is not candidate)
         ]
+        if len(outermost) == 1:
+            return _described(outermost[0])
         return _described(min(outermost or usable, key=self._rank)) if usable else None
 
     @cached_property
