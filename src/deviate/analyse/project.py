@@ -17,7 +17,7 @@ from deviate.analyse.flow.plugins import unchosen_modules
 from deviate.analyse.flow.program import Program
 from deviate.analyse.flow.reach import reached_units
 from deviate.analyse.frameworks.reported import framework_metrics
-from deviate.analyse.loops.assumed import assumed_loop, assumed_metric, training_modules
+from deviate.analyse.loops.assumed import assumed_loop, assumed_metric, may_train, training_modules
 from deviate.analyse.loops.finder import LoopFinder
 from deviate.analyse.loops.phases import Phases, loop_at
 from deviate.analyse.metrics.finder import MetricFinder, unreached
@@ -116,17 +116,18 @@ def _read_widely(program: Program, known: Program) -> Results | None:
     First by names that Python would not find a module by, or that texts give; then in all functions of the entry; then
     in those of the modules that train.
     """
+    assert program.entry is not None
     results = read_program(program)
-    for assumed in ([program.entry], training_modules(program)):
-        if results[2] is None:
-            program.assumed = [module for module in assumed if module is not None]
-            results = read_program(program) if program.assumed else results
+    for assumed in ([program.entry], training_modules(program)) if may_train(program.entry) else ():
+        if results[2] is None and assumed:
+            program.assumed = assumed
+            results = read_program(program)
     metrics, rejected, loop, draws, trains = results
     if loop is None:
         return None
     files = {module.file for module in known.modules} - {module.file for module in program.assumed}
     metrics = [metric if metric.file in files else assumed_metric(metric) for metric in metrics]
-    return metrics, rejected, assumed_loop(loop), draws, trains
+    return metrics, rejected, assumed_loop(loop), draws, trains and not program.assumed
 
 
 def _choose_one_that_trains(program: Program) -> tuple[Flow, CallGraph] | None:

@@ -9,7 +9,7 @@ from deviate.analyse.flow.computed import taken_from
 from deviate.analyse.flow.objects import Objects, called_above, passes_self
 from deviate.analyse.flow.plugins import dynamic_imports, imported_by_name
 from deviate.analyse.flow.program import COMMON_METHODS, Program
-from deviate.analyse.flow.starts import offered_methods, registered_classes, started_by_name
+from deviate.analyse.flow.starts import chained_names, offered_methods, registered_classes, started_by_name
 from deviate.analyse.flow.tables import Tables
 from deviate.analyse.flow.values import Valuation
 from deviate.analyse.source.dotted import constant_start, name_below
@@ -109,6 +109,8 @@ class _Reach:
                     self._reach_target((unit.module, name), 0)
                 for cls, name in offered_methods(self.program, self.objects.flow, site):
                     self._reach_all((*self.objects.make(cls), *self.objects.ask_of(cls, name)))
+                for name in chained_names(self.program, site):
+                    self._reach_all(self.objects.ask(name))
                 self._computed(site)
                 if name_above := called_above(site.node):
                     self._reach_all(self.objects.ask_above(unit.enclosing_class, name_above))

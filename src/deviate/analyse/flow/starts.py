@@ -40,6 +40,14 @@ def offered_methods(program: Program, flow: Valuation, site: CallSite) -> Iterat
             yield from ((cls, name) for name in ([word for word in words if word in names] or names))
 
 
+def chained_names(program: Program, site: CallSite) -> list[str]:
+    """Return the words of a command that fire asks of what the words before them give: ``new Model train``."""
+    settings = program.choices.settings
+    if called_name(site.node) != "Fire" or settings is None:
+        return []
+    return [word for word in settings.arguments.leading if word.isidentifier()]
+
+
 def registered_classes(program: Program) -> Iterator[ClassScope]:
     """Yield the classes that decorators keep in tables; of a table that settings name classes of, those alone.
 

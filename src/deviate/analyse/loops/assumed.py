@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePosixPath
+
 import msgspec
 
 from deviate.analyse.flow.program import Program
@@ -11,6 +14,17 @@ from deviate.experiment import MainLoop, Metric
 
 #: What is left of the confidence in a value that code reports which is assumed to run.
 ASSUMED = 0.7
+#: What a script is called that may train, and one that does something else.
+_TRAINS = re.compile(r"train|fit|learn|main|run|exp|start|launch|cli", re.IGNORECASE)
+_BESIDE = re.compile(
+    r"test|eval|valid|infer|predict|demo|sampl|prep|data|plot|visual|export|convert|load|generat|setup"
+)
+
+
+def may_train(entry: ModuleIndex) -> bool:
+    """Whether a script that no training is seen in may train all the same, by its name."""
+    name = PurePosixPath(entry.file).stem.lower()
+    return bool(_TRAINS.search(name)) and not _BESIDE.search(name)
 
 
 def training_modules(program: Program) -> list[ModuleIndex]:

@@ -109,7 +109,9 @@ class Candidate:
             return True
         if not self.words & _REPEATS:
             return False
-        return isinstance(self.node.target, ast.Tuple) or not self.counts
+        if isinstance(self.node.target, ast.Tuple):
+            return not set(words_of(text_of(self.node.target.elts[0]))) & _PASSES
+        return not self.counts
 
     @property
     def reason(self) -> str:
@@ -220,6 +222,8 @@ class LoopFinder:
         ]  # fmt: skip
         if any(other.counts_epochs and _makes_optimiser(other.unit, other.node) for other in inside):
             return True
+        if any(self._is_stage(candidate, other) for other in others):
+            return True
         return (
             isinstance(candidate.node, ast.For)
             and not candidate.own & _PASSES
@@ -227,6 +231,22 @@ class LoopFinder:
                 (other.words & _PASSES or isinstance(other.node, ast.While))
                 and (_makes_optimiser(other.unit, other.node) or self._is_equipped(candidate, other))
                 for other in inside
+            )
+        )
+
+    def _is_stage(self, outer: Candidate, inner: Candidate) -> bool:
+        """Whether an outer loop makes the optimiser for a loop over epochs that stands in it: a stage, not a pass."""
+        if outer.loop is None or inner.loop is None or inner.unit is not outer.unit or not inner.counts_epochs:
+            return False
+        is_inside = inner.loop is not outer.loop and is_within(inner.loop.nesting, outer.node)
+        return (
+            is_inside
+            and not outer.own & _PASSES
+            and any(
+                _OPTIMISER.search(called_name(site.node))
+                and is_within(site.nesting, outer.node)
+                and not is_within(site.nesting, inner.node)
+                for site in outer.unit.calls
             )
         )
 
@@ -246,12 +266,21 @@ class LoopFinder:
             for candidate in usable
             if not any(_encloses(other, candidate) for other in usable if other is not candidate)
         ]
+        if len(outermost) == 1:
+            return _described(outermost[0])
         return _described(min(outermost or usable, key=self._rank)) if usable else None
 
     @cached_property
     def _called(self) -> set[Unit]:
         """Functions that calls lead to from the entry."""
         return self.graph.closure([self.program.entry.unit]) if self.program.entry is not None else set()
+
+    @cached_property
+    def _prepares(self) -> set[Unit]:
+        """Functions that run only while objects are made: ``Model()`` that fits its first weights."""
+        entry = self.program.entry
+        later = self.graph.closure([entry.unit], constructors=False) if entry is not None else set()
+        return self._called - later
 
     @cached_property
     def _purpose(self) -> set[str]:
@@ -294,7 +323,7 @@ class LoopFinder:
         score += min(len(candidate.inside), 10) * 0.15 + min(self._count_heirs(unit), 10) * 0.05
         score -= 2.5 * any(map(self._is_aside, (unit.display_name, file.rpartition("/")[2])))
         score += 1.0 * (unit in self._called) + 1.0 * self._is_named(unit)
-        score -= 5.0 * self._trains_aside(candidate)
+        score -= 5.0 * self._trains_aside(candidate) + 6.0 * (unit in self._prepares)
         score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
         score -= 1.5 * (isinstance(node, ast.Call))
         is_sure = candidate.reports or isinstance(node, ast.Call)

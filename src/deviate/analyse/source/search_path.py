@@ -53,6 +53,9 @@ class SearchPath:
         self.root = root
         self.is_wide = is_wide
         self.folders: list[Path] = [entry.parent]
+        self._called: dict[str, list[Path]] = {}
+        for folder in (root, *root.parents[:MAX_ABOVE]):
+            self._called.setdefault(_package(folder), []).append(folder)
         self._packages: dict[str, str] = {}
         self._exists: dict[Path, bool] = {}
         self.add([root, root / "src"])
@@ -102,7 +105,7 @@ class SearchPath:
 
     def _packages_around(self, package: str) -> list[Path]:
         """Return the project, or the folders around it, where they are called like a package."""
-        return [folder for folder in (self.root, *self.root.parents[:MAX_ABOVE]) if _is_called(folder, package)]
+        return self._called.get(package, [])
 
     def _module_file(self, folder: Path, dotted: str) -> Path | None:
         at = folder.joinpath(*dotted.split(".")) if dotted else folder
@@ -140,10 +143,10 @@ class SearchPath:
         return parts[0] not in LIBRARIES and (self.is_wide or bool(self._packages_around(parts[0])))
 
 
-def _is_called(folder: Path, package: str) -> bool:
-    """Whether a folder is called like a package, the owner and the branch of a repository aside."""
+def _package(folder: Path) -> str:
+    """Return the package that a folder is called like, the owner and the branch of a repository aside."""
     name = folder.name.rpartition("+")[2].removesuffix("-main").removesuffix("-master")
-    return name.replace("-", "_") == package
+    return name.replace("-", "_")
 
 
 def _is_top(folder: Path) -> bool:

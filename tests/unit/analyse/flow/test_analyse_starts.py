@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from analysed_projects import HEAD, STEP, analyse, names
+from analysed_projects import HEAD, STEP, analyse, names, write
+
+from deviate.analyse.project import analyse_project
 
 BODY = "".join(f"        {line}\n" for line in (*STEP.strip().splitlines(), "print('loss', loss.item())"))
 #: A function that trains, and a class whose method does.
@@ -159,3 +163,24 @@ def test_a_flag_that_is_read_through_what_declares_it_decides(tmp_path):
     text += "def main(_):\n    if _KIND.value == 'first':\n        first()\n    elif _KIND.value == 'second':\n"
     text += "        second()\napp.run(main)\n"
     assert [metric.name for metric in analyse(tmp_path, train=text).metrics if metric.selected] == ["second loss"]
+
+
+def test_words_that_fire_chains_are_asked_of_what_comes_before(tmp_path):
+    text = "import fire\n" + TRAINER.replace("fit", "fit_all") + "class Kit:\n    def new(self):\n"
+    text += "        return {'small': Trainer}\nfire.Fire(Kit())\n"
+    findings = analyse_project(
+        write(tmp_path, train=HEAD + text), Path("train.py"), arguments=["new", "small", "fit_all"]
+    )
+    assert names(findings) == {"loss": "value"}
+
+
+def test_a_step_that_is_spread_over_devices_is_read(tmp_path):
+    text = (
+        "import jax\nfrom jax.experimental.pjit import pjit\ndef step(state, batch):\n"
+        "    loss, grads = jax.value_and_grad(apply)(state.params, batch)\n"
+        "    return state.apply_gradients(grads=grads), loss\nspread = pjit(step)\n"
+        "for epoch in range(3):\n    state, loss = spread(state, next(batches))\n    print('loss', loss)\n"
+    )
+    findings = analyse(tmp_path, train=text)
+    assert findings.trains
+    assert names(findings) == {"loss": "value"}

@@ -85,3 +85,33 @@ def test_a_count_that_a_progress_bar_wraps_counts(tmp_path):
         "    for _ in bar:  # main\n        trainer.train(loader)\n        trainer.test(loader)\n"
     )
     assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")
+
+
+def test_a_stage_that_makes_its_optimiser_is_not_the_main_loop(tmp_path):
+    text = (
+        HEAD
+        + "def train():\n    for x, y in loader:\n"
+        + textwrap.indent(STEP.strip(), " " * 8)
+        + "\n    return loss\n"
+        "for sp in range(len(widths)):\n    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "    for epoch in range(3):  # main\n        print('loss', train().item())\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")
+
+
+def test_a_loop_that_counts_steps_beside_a_data_set_is_no_repetition(tmp_path):
+    text = (
+        HEAD + "def train(batch):\n    x, y = batch\n" + textwrap.indent(STEP.strip(), " " * 4) + "\n    return loss\n"
+        "for step, (batch, dataset_state) in zip(range(100), loader):  # main\n    print('loss', train(batch).item())\n"
+    )
+    assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")
+
+
+def test_a_loop_that_runs_while_an_object_is_made_is_not_the_main_one(tmp_path):
+    text = (
+        HEAD + "import pytorch_lightning as pl\nclass Net:\n    def __init__(self):\n        self.fit_weights()\n"
+        "    def fit_weights(self):\n        for epoch in range(3):\n            for x, y in loader:\n"
+        + textwrap.indent(STEP.strip(), " " * 16) + "\n"
+        "def work():\n    trainer = pl.Trainer()\n    trainer.fit(Net())  # main\nwork()\n"
+    )  # fmt: skip
+    assert analyse(tmp_path, train=text).main_loop.line == line_of(text, "# main")

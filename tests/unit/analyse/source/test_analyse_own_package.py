@@ -63,6 +63,12 @@ def test_where_nothing_trains_the_functions_of_the_entry_are_assumed_to_run(tmp_
     assert (findings.main_loop.file, ASSUMED in findings.main_loop.why) == ("work.py", True)
 
 
+def test_a_script_of_another_purpose_is_not_assumed_to_train(tmp_path):
+    text = "import sys, work\nsys.modules['work'].train()\n"
+    findings = analyse(tmp_path, entry="evaluate.py", evaluate=text, work=TRAINS)
+    assert findings.main_loop is None
+
+
 def test_where_nothing_trains_modules_that_do_are_assumed_to_run(tmp_path):
     findings = analyse(tmp_path, train="import sys, work\nsys.modules['work'].train()\n", work=TRAINS)
     assert (findings.main_loop.file, ASSUMED in findings.main_loop.why) == ("work.py", True)
