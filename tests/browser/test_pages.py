@@ -56,10 +56,9 @@ def test_no_table_is_cut_off(browser, kind):
         assert browser.ask(f"{cut}.map(e => e.ariaLabel)") == [], width
 
 
-@pytest.mark.parametrize(("kind", "where"), [("audit", "h1"), ("failing gate", "td")])
-def test_options_are_not_broken_behind_their_hyphens(browser, kind, where):
-    browser.open(pages.page_of(kind), width=390)
-    lines = f"[...document.querySelectorAll('{where} .option')].map(e => e.getClientRects().length)"
+def test_options_are_not_broken_behind_their_hyphens(browser):
+    browser.open(pages.page_of("audit"), width=390)
+    lines = "[...document.querySelectorAll('h1 .option')].map(e => e.getClientRects().length)"
     assert set(browser.ask(lines)) == {1}
 
 

@@ -234,3 +234,19 @@ def failing_gate() -> Gate:
         options,
         "deviate check proposed --against baseline",
     )
+
+
+def timed_out() -> cases.Document:
+    """Runs that were all ended by the time limit, and printed nothing to standard error."""
+    facts = cases.none_completed().facts
+    variants = [
+        structs.replace(
+            variant,
+            runs=[
+                structs.replace(run, status="timed-out", reason="ended by the time limit", stderr_tail=[])
+                for run in variant.runs
+            ],
+        )
+        for variant in facts.variants
+    ]
+    return cases.Document(structs.replace(facts, variants=variants))

@@ -149,6 +149,12 @@ def gate() -> Gate:
 
 
 @cache
+def inconclusive_gate() -> Gate:
+    drops = {"test acc": Drop(0.5)}
+    return check_side(*sides(3), GateOptions(drops=drops), "deviate check baseline --against proposed")
+
+
+@cache
 def plan() -> Plan:
     return make_plan(PlanOptions(difference=0.5, sd=0.4), None, "deviate plan --difference 0.5 --sd 0.4")
 
@@ -177,6 +183,10 @@ KINDS = {
     "audit": further.audit,
     "verification": further.verification,
     "live": further.live,
+    "two runs": lambda: cases.document({"algo+impl": {"test acc": [80.5, 81.5], "train loss": [0.42, 0.44]}}),
+    "timed out": further.timed_out,
+    "comparison where B is better": lambda: compare_sides(sides()[::-1], ComparisonOptions(), "deviate compare b a"),
+    "inconclusive gate": inconclusive_gate,
 }
 
 

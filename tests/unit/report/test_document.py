@@ -2,14 +2,17 @@
 
 import math
 
+import page_cases as pages
 import pandas as pd
 import pytest
 import report_cases as cases
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from deviate.collect.events import EnvironmentDifference
 from deviate.measure.spread import spread
+from deviate.report.pages.comparison.page import comparison_page
 from deviate.report.pages.experiment.page import experiment_page
 from deviate.report.text.headline import figure_headline
 from deviate.results.options import SampleOptions
@@ -200,7 +203,37 @@ def test_the_key_figure_has_the_main_metric_and_every_run():
     assert places["algo+impl-3"] == 1
     assert places["algo+impl-1"] == pytest.approx((97.2 - 96.1) / (97.8 - 96.1))
     (single, *_) = experiment_page(cases.single().facts, "full").sections
-    assert single.blocks[0].figure is None
+    alone = single.blocks[0].figure
+    assert (alone.label, alone.text, alone.runs) == ("test acc (best), one run", "97.2", [])
+    (same, *_) = experiment_page(cases.identical().facts, "full").sections
+    assert "exactly equal in" in same.blocks[0].figure.label
+    assert "±" not in same.blocks[0].figure.text
+
+
+def test_a_page_without_a_number_begins_with_a_badge_and_what_the_runs_printed():
+    (lost, *_) = experiment_page(cases.none_completed().facts, "full").sections
+    answer, *why = lost.blocks
+    assert (answer.badge.text, answer.badge.emphasis) == ("no run completed", "bad")
+    assert why
+    (nan, *others) = experiment_page(cases.all_nan().facts, "full").sections
+    assert nan.blocks[0].badge.text == "no finite value"
+    assert not {"curves", "distribution"} & {section.slug for section in others}
+
+
+def test_what_a_machine_does_not_have_is_not_listed():
+    facts = cases.usual().facts
+    reproduce = structs.replace(facts.reproduce, environment={"python": "3.11", "gpu": "None"})
+    page = experiment_page(structs.replace(facts, reproduce=reproduce), "full")
+    pairs = dict(next(section for section in page.sections if section.slug == "reproduce").blocks[1].pairs)
+    assert pairs["python"] == "3.11"
+    assert "gpu" not in pairs
+
+
+def test_a_page_of_three_experiments_begins_with_one_sentence():
+    compared = comparison_page(pages.ranked(), "full")
+    answer, words = compared.sections[0].blocks
+    assert (len(answer.sentences), words.open) == (1, False)
+    assert compared.title == "baseline, proposed and third"
 
 
 def test_best_of_the_epochs_is_said_to_look_too_good():

@@ -14,8 +14,10 @@ from deviate.inference.variant import VariantFacts
 from deviate.measure.failures import FailureRate
 from deviate.measure.intervals import CHI_SQUARE, Interval
 from deviate.measure.misranking import Misranking
+from deviate.measure.robust_sd import FEWEST_RUNS
 from deviate.report.numbers import show_level, show_percent
 from deviate.report.text.factors import varied_statement
+from deviate.report.text.identity import identity_statement
 from deviate.report.text.metric_text import MetricText
 from deviate.report.text.until import until_sentences
 from deviate.report.text.words import count, ended_as, listed
@@ -32,7 +34,11 @@ def headline(facts: VariantFacts) -> list[str]:
 def figure_headline(facts: VariantFacts) -> list[str]:
     """Say what is not in the figure: mean, SD and n of the main metric, and each run."""
     main = main_metric(_reported(facts))
-    apart = [] if main.spread.identical else [_ends_sentence(main), *_pairs_sentence(main)]
+    apart = [_ends_sentence(main), *_pairs_sentence(main)]
+    if main.n == 1:
+        apart = ["How much runs differ shows from two runs on."]
+    elif main.spread.identical:
+        apart = [*_others_equal(facts), identity_statement(facts)]
     first = [*_other_data(facts), *_failed(facts.failures), *_far(main, facts.runs), *_rankings(facts)]
     return [*first, *_varied(facts), *apart, *_diverged_sentence(facts), *until_sentences(facts.stopped)]
 
@@ -148,9 +154,9 @@ def _ends_sentence(metric: MetricSpread) -> str:
 
 
 def _pairs_sentence(metric: MetricSpread) -> list[str]:
-    """Say which difference of two single runs is common; nothing where the SD describes no typical run."""
+    """Say which difference of two single runs is common; nothing where runs are few or one lies far from the others."""
     limit, text = metric.spread.repeatability, MetricText(metric)
-    if limit is None or metric.far:
+    if limit is None or metric.far or metric.n < FEWEST_RUNS:
         return []
     return [f"Two single runs differ by less than {text.of(limit)}{text.unit} in 95% of cases, if values are normal."]
 

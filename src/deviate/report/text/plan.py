@@ -94,7 +94,7 @@ def plan_notes(plan: Plan) -> list[str]:
         *([f"Corrected for {plan.tests} tests, each is made at {plan.alpha_each:.2g}."] if plan.tests > 1 else []),
         *(_pilot_notes(plan, plan.pilot) if plan.pilot else []),
         *_failure_notes(plan),
-        *(["Hours are for one run at a time; runs side by side divide them."] if plan.seconds is not None else []),
+        *(["Times are for one run at a time; runs side by side divide them."] if plan.seconds is not None else []),
     ]
 
 

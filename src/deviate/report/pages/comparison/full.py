@@ -28,7 +28,7 @@ from deviate.report.pages.comparison.rows import TESTED, metric_rows, pair_names
 from deviate.report.pages.comparison.screen import remarks
 from deviate.report.text.comparison.caveats import comparison_caveats, pairing_sentences
 from deviate.report.text.comparison.cells import MetricCells, adjusted_text
-from deviate.report.text.comparison.headline import comparison_headline
+from deviate.report.text.comparison.headline import comparison_headline, verdict_headline
 from deviate.report.text.comparison.methods import comparison_methods, omnibus_text
 from deviate.report.text.comparison.reasons import reasons, spread_reasons
 from deviate.results.order import main_metric
@@ -40,6 +40,11 @@ _ASSUMED = (
 
 def answer(comparison: Comparison) -> Section:
     """Say how the experiments compare."""
+    if len(comparison.pairs) > 1:
+        verdicts = Answer(sentences=[verdict_headline(comparison)])
+        words: list[Block] = [Answer(sentences=comparison_headline(comparison), listed=True)]
+        blocks: list[Block] = [verdicts, Fold(title="Each pair in words", blocks=words, open=False)]
+        return Section(slug="answer", title="In short", blocks=blocks)
     answered = Answer(
         sentences=comparison_headline(comparison),
         listed=True,

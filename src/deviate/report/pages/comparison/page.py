@@ -23,6 +23,7 @@ from deviate.report.pages.comparison.screen import (
     screen_tables,
     warnings,
 )
+from deviate.report.text.words import listed
 
 #: To add a section: its function, and a line for each reader that is shown it.
 SECTIONS: dict[Reader, Sequence[Callable[[Comparison], Section | None]]] = {
@@ -42,10 +43,15 @@ def comparison_page(
         sections += runs_for_paper(comparison, made())
     return Page(
         # On a screen the headline says which sides there are.
-        title="" if reader in AT_TERMINAL else " against ".join(comparison.labels),
+        title="" if reader in AT_TERMINAL else _title(comparison.labels),
         reader=reader,
         sections=sections,
         caveats=caveat_count(sections) if reader == "full" else "",
         command=comparison.command,
         runs=cards(comparison) if reader == "full" else [],
     )
+
+
+def _title(labels: Sequence[str]) -> str:
+    """Name the sides: two against each other, more in a list."""
+    return " against ".join(labels) if len(labels) == 2 else listed(labels, most=len(labels))

@@ -8,7 +8,7 @@ from deviate.inference.experiment import ExperimentFacts
 from deviate.inference.variant import VariantFacts
 from deviate.report.figures.experiment import Charts
 from deviate.report.figures.swarm import lanes
-from deviate.report.page import Answer, Block, Fold, KeyFigure, Remark, Section
+from deviate.report.page import Answer, Badge, Block, Fold, KeyFigure, Remark, Section
 from deviate.report.pages.cells import TRUST, remark_blocks
 from deviate.report.pages.experiment.factors import TITLE, ranking, ranking_by_metric, spread_table
 from deviate.report.pages.experiment.metrics import brief_metrics
@@ -45,9 +45,9 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section:
     several = len(facts.variants) > 1
     blocks = ranking_by_metric(facts, charts)
     if not blocks:
-        return Section(
-            slug="answer", title="In short", blocks=[_answer(variant, several=several) for variant in facts.variants]
-        )
+        answers: list[Block] = [_answer(variant, several=several) for variant in facts.variants]
+        why = [block for variant in facts.variants if not variant.completed for block in failures(variant, facts)]
+        return Section(slug="answer", title="In short", blocks=[*answers, *why])
     lost = [variant for variant in facts.variants if any(run.status != "completed" for run in variant.runs)]
     # The number of the page is that of the variant that all else is compared with.
     whole = _whole(facts)
@@ -72,31 +72,45 @@ def _answer(variant: VariantFacts, *, several: bool, figured: bool = True) -> An
         about=f"{variant.variant}: {gloss(variant.variant)}" if several else "",
         basis=f"{variant.completed} of {count(variant.planned, 'run')} completed",
         figure=figure,
+        badge=_badge(variant),
     )
 
 
+def _badge(variant: VariantFacts) -> Badge | None:
+    """Say that there is nothing to measure, and why; None where there is a number."""
+    if variant.completed and any(metric.n for metric in variant.metrics if metric.kind != "speed"):
+        return None
+    if variant.completed:
+        return Badge(text="no finite value", emphasis="bad")
+    return Badge(text="no run completed", emphasis="bad" if variant.runs else "quiet")
+
+
 def _key_figure(variant: VariantFacts) -> KeyFigure | None:
-    """Return mean and SD of the main metric with its runs; None where no spread is known."""
-    reported = [metric for metric in variant.metrics if metric.kind != "speed" and metric.n > 1]
+    """Return mean and SD of the main metric with its runs, the value of one run; None where there is no value."""
+    reported = [metric for metric in variant.metrics if metric.kind != "speed" and metric.n]
     if not reported or not variant.completed:
         return None
     metric = main_metric(reported)
     text, low, high = MetricText(metric), metric.spread.min, metric.spread.max
     if low is None or high is None:
         return None
+    name = f"{metric.name} ({metric.aggregate})"
+    if metric.n == 1:
+        return KeyFigure(label=f"{name}, one run", text=f"{text.mean}{text.unit}")
+    if metric.spread.identical:
+        runs = "both" if metric.n == 2 else f"all {metric.n}"
+        return KeyFigure(label=f"{name}, exactly equal in {runs} runs", text=f"{text.mean}{text.unit}")
     names = {run.index: run.name for run in variant.runs}
     # Halved before they are subtracted: the difference of two large floats may overflow.
     width = high / 2 - low / 2
     places = [(value / 2 - low / 2) / width if width else 0.5 for value in metric.values]
     return KeyFigure(
-        label=f"{metric.name} ({metric.aggregate}), mean ± SD, n = {metric.n}",
-        text=f"{text.mean}{text.unit}, equal" if metric.spread.identical else f"{text.mean} ± {text.sd}{text.unit}",
+        label=f"{name}, mean ± SD, n = {metric.n}",
+        text=f"{text.mean} ± {text.sd}{text.unit}",
         scale=scale_text(metric),
         low=text.min,
         high=text.max,
-        runs=[]
-        if metric.spread.identical
-        else list(zip((names[run] for run in metric.runs), places, lanes(metric.values), strict=True)),
+        runs=list(zip((names[run] for run in metric.runs), places, lanes(metric.values), strict=True)),
     )
 
 

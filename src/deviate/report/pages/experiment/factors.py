@@ -143,8 +143,8 @@ def ranking_by_metric(facts: ExperimentFacts, charts: Charts) -> list[Block]:
         Panel(
             metric=table.metric,
             blocks=[
-                Answer(sentences=source_sentences(table, facts.level)),
                 *figures.get(table.metric, []),
+                Answer(sentences=source_sentences(table, facts.level)),
                 _full_table(table, facts.level),
             ],
         )

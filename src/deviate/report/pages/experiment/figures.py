@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from deviate.inference.curves import MetricCurves, VariantCurves
@@ -41,8 +43,15 @@ def drawings(charts: Charts, section: str) -> dict[str, list[Drawing]]:
     return by_metric
 
 
-def _section(charts: Charts, slug: str, title: str, first: str = "", notes: list[str] | None = None) -> Section | None:
-    by_metric = drawings(charts, slug)
+def _section(
+    charts: Charts,
+    slug: str,
+    title: str,
+    first: str = "",
+    notes: list[str] | None = None,
+    left_out: Collection[str] = (),
+) -> Section | None:
+    by_metric = {metric: drawn for metric, drawn in drawings(charts, slug).items() if metric not in left_out}
     if not by_metric:
         return None
     panels = [Panel(metric=metric, blocks=list(blocks)) for metric, blocks in by_metric.items() if metric]
@@ -53,6 +62,9 @@ def _section(charts: Charts, slug: str, title: str, first: str = "", notes: list
 
 def distribution(facts: ExperimentFacts, charts: Charts) -> Section | None:
     """Show where the runs lie, metric by metric."""
+    if all(metric.n < 2 for metric in _measured(facts)):
+        # One point says no more than its number above.
+        return None
     return _section(charts, "distribution", "Each run's value", main_name(facts))
 
 
@@ -61,13 +73,22 @@ def curves(facts: ExperimentFacts, charts: Charts) -> Section | None:
     curves = charts.curves
     if curves is None or not curves.metrics:
         return None
-    drawn = {metric.metric for metric in curves.metrics}
+    drawn = {metric.metric for metric in curves.metrics if _has_points(metric)}
+    if not drawn:
+        return None
     main = main_name(facts)
     # The main metric may be reported but once.
     metrics = [metric for variant in facts.variants for metric in variant.metrics if metric.name in drawn]
     first = main if main in drawn else main_metric(metrics).name
     notes = curve_notes(curves, imported=facts.definition.imported is not None)
-    return _section(charts, "curves", "Learning curves", first, notes)
+    empty = {metric.metric for metric in curves.metrics} - drawn
+    return _section(charts, "curves", "Learning curves", first, notes, empty)
+
+
+def _has_points(metric: MetricCurves) -> bool:
+    """Whether a curve has a point: values that are NaN from the first on leave an empty chart."""
+    runs = (run for variant in metric.variants for run in variant.runs)
+    return any(value is not None for run in runs for value in run.values)
 
 
 def time(facts: ExperimentFacts, charts: Charts) -> Section | None:

@@ -133,7 +133,7 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
     blocks: list[Block] = []
     for index, (variant, table) in enumerate(zip(measured, tables, strict=True)):
         notes = footnotes(variant.metrics)
-        parts: list[Block] = [table, *([Sentences(sentences=notes, listed=True)] if notes else [])]
+        parts: list[Block] = [table, *([Sentences(sentences=notes, listed=True, emphasis="quiet")] if notes else [])]
         blocks += [Fold(title=table.caption, blocks=parts, open=not index)] if folded else parts
     return Section(slug="metrics", title="Metrics over runs", blocks=[*blocks, note])
 

@@ -105,7 +105,8 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section:
         **reproduce.environment,
         "Written": facts.generated,
     }
-    known = [(name, text) for name, text in pairs.items() if text]
+    # What a machine does not have, such as a GPU, is recorded as None.
+    known = [(name, text) for name, text in pairs.items() if text not in ("", "None")]
     return Section(
         slug="reproduce", title="How to reproduce", blocks=[Code(lines=[reproduce.command]), Facts(pairs=known)]
     )

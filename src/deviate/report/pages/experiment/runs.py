@@ -94,7 +94,9 @@ def full(facts: ExperimentFacts, charts: Charts) -> Section | None:
     if not runs:
         return None
     unfinished = [run for run in runs if run.status != "completed"]
-    folds = [_unfinished(run, open_=index < FAILURES_SHOWN) for index, run in enumerate(unfinished)]
+    # Where none completed, the answer has the last lines of each way.
+    most = FAILURES_SHOWN if len(unfinished) < len(runs) else 0
+    folds = [_unfinished(run, facts.experiment, open_=index < most) for index, run in enumerate(unfinished)]
     tables = [_table(runs), *_seed_table(runs)]
     return Section(slug="runs", title="Runs", blocks=[*folds, Fold(title="Every run", blocks=[*tables], open=False)])
 
@@ -127,11 +129,12 @@ def _value(metric: MetricSpread, run: int) -> float:
     return float(f"{metric.values[metric.runs.index(run)]:.{CARD_DIGITS}g}")
 
 
-def _unfinished(run: RunResult, *, open_: bool) -> Fold:
+def _unfinished(run: RunResult, experiment: str, *, open_: bool) -> Fold:
     reason = f": {run.reason}" if run.reason else ""
+    printed: list[Block] = [Code(lines=run.stderr_tail, output=True)] if run.stderr_tail else []
     return Fold(
         title=f"{run.name} {ENDED[run.status]} after {show_seconds(run.seconds)}{reason}",
-        blocks=[Code(lines=run.stderr_tail, output=True)] if run.stderr_tail else [],
+        blocks=[*printed, Hint(text="", command=f"deviate logs {shlex.quote(experiment)} {run.name}")],
         open=open_,
     )
 
