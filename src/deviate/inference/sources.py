@@ -26,6 +26,8 @@ class VariantSpread(msgspec.Struct, frozen=True, kw_only=True):
     ci_sd: Interval
     #: SD as a share of that of the variant in which everything varies; None where there is none.
     relative: float | None
+    #: Whether the runs drew anything that varies in the variant; True where that is not known.
+    is_drawn: bool = True
 
 
 class LeadingSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,12 +104,18 @@ def _across(name: str, aggregate: str, variants: Sequence[VariantFacts], level: 
         aggregate=aggregate,
         unit=next(iter(metrics.values())).unit,
         whole=WHOLE if whole else "",
-        rows=list(_rows(metrics, whole)),
+        rows=list(_rows(metrics, whole, {each.variant for each in variants if _draws_nothing(each)})),
         leading=leading_source(metrics, level),
     )
 
 
-def _rows(metrics: Mapping[str, MetricSpread], whole: float | None) -> Iterable[VariantSpread]:
+def _draws_nothing(facts: VariantFacts) -> bool:
+    """Tell whether all that varies in a variant is drawn by factors that its runs draw nothing for."""
+    varied = [each.found for each in facts.evidence if each.meant == "varies"]
+    return bool(varied) and set(varied) == {"absent"}
+
+
+def _rows(metrics: Mapping[str, MetricSpread], whole: float | None, undrawn: set[str]) -> Iterable[VariantSpread]:
     for variant, metric in metrics.items():
         sd = metric.spread.sd
         yield VariantSpread(
@@ -117,6 +125,7 @@ def _rows(metrics: Mapping[str, MetricSpread], whole: float | None) -> Iterable[
             sd=sd,
             ci_sd=metric.ci_sd,
             relative=sd / whole if whole and sd is not None else None,
+            is_drawn=variant not in undrawn,
         )
 
 

@@ -1,11 +1,15 @@
 """Which source is said to bring most."""
 
+import msgspec
 import numpy as np
 import pytest
+import report_cases as cases
 
+from deviate.factors import SEEDED
 from deviate.inference import sources
+from deviate.inference.evidence import Evidence
 from deviate.inference.metric import MetricSpread, metric_spreads
-from deviate.inference.sources import SpreadAcross, VariantSpread, source_of
+from deviate.inference.sources import SpreadAcross, VariantSpread, source_of, spread_across
 from deviate.report.text.sources import source_sentences
 from deviate.results.sample import Sample
 
@@ -75,6 +79,21 @@ def test_what_varies_is_ranked_by_its_sd():
     ]
     assert ranked(impl=0.0, control=0.0) == ["test acc: no effect in these runs: impl and control."]
     assert ranked(impl=None, control=None) == []
+
+
+def test_what_nothing_is_drawn_for_is_not_said_to_have_no_effect():
+    found = {"augment": "absent", "shuffle": "identical", "control": "identical"}
+    variants = [
+        msgspec.structs.replace(
+            cases.sources().facts.variants[0],
+            variant=name,
+            metrics=[msgspec.structs.replace(measured(0.0), name="test acc")],
+            evidence=[Evidence(name=name, meant="varies" if name in SEEDED else "held", found=shown, groups=[])],
+        )
+        for name, shown in found.items()
+    ]
+    said = source_sentences(spread_across(variants, LEVEL)[0], LEVEL)
+    assert said == ["test acc: no effect in these runs: shuffle and control; no draws for augment."]
 
 
 def test_only_one_factor_alone_is_a_source():

@@ -56,8 +56,10 @@ def _ranked(table: SpreadAcross, ranking: Ranking, *, brief: bool) -> Iterator[s
 
 
 def no_effect(rows: Sequence[VariantSpread]) -> str:
-    """Name the variants whose runs are all equal."""
-    return f"no effect in these runs: {joined([row.variant for row in rows])}"
+    """Name the variants whose runs are all equal; those that nothing was drawn for cannot have had an effect."""
+    drawn, undrawn = ([row.variant for row in rows if row.is_drawn is each] for each in (True, False))
+    parts = [f"no effect in these runs: {joined(drawn)}"] if drawn else []
+    return "; ".join([*parts, *([f"no draws for {joined(undrawn)}"] if undrawn else [])])
 
 
 def _leading(leading: LeadingSource | None, level: float, *, brief: bool) -> Iterator[str]:
