@@ -270,7 +270,8 @@ def test_a_factor_set_by_an_option_belongs_to_the_experiment_and_to_the_command_
     again = deviate("run", "-n", "1", "--vary", "control", "--factor", factor, "--json", *COMMAND)
     assert [done.json["experiment"] for done in (first, second, again)] == ["train", "train-2", "train-2"]
     assert prints(variants(second)["control"], "init") == [None]
-    assert f"--vary control --factor {factor}\n" in deviate("report", "train-2", "-v").out
+    again = " ".join(deviate("report", "train-2", "-v").out.split())
+    assert f"--vary control --name train-2 --factor {factor} --seed" in again
     assert "--factor" not in deviate("report", "train", "-v").out
     shown = deviate("extract", "train.py", "--factor", factor, "--json").json
     assert ("augment", "set by --factor") in [(draw["factor"], draw["why"]) for draw in shown["draws"]]

@@ -94,7 +94,8 @@ def test_groups_that_are_none_are_refused(
 
 def test_compare_and_check_say_how_many_answers_change(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
-    assert "of the 40 examples differently" in " ".join(deviate("compare", "one", "two").out.split())
+    assert "(95% CI 0.11%–5.2%), not shown to exceed retraining" in deviate("compare", "one", "two").out
+    assert "of the 40 examples differently" in " ".join(deviate("compare", "one", "two", "-v").out.split())
     known = deviate("compare", "one", "two", "--groups", "half", "--json").json
     assert [group["name"] for group in known["predictions"]["groups"]] == ["False", "True"]
     assert known["command"].endswith("--groups half")
