@@ -58,7 +58,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what keeping predictions and weights costs.")
     parser.add_argument("trainings", nargs="*", metavar="FOLDER COMMAND", help="trainings (default: three examples)")
     parser.add_argument("--rounds", type=int, default=30, help="runs of each setting (default 30)")
-    parser.add_argument("--setting", action="append", help="one of the settings, such as '--predictions scores'")
+    parser.add_argument(
+        "--setting", action="append", choices=list(SETTINGS)[1:], help="one of the settings; by default all"
+    )
     options = parser.parse_args()
     chosen = [BARE, NOTHING, *(options.setting or list(SETTINGS)[1:])]
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # the runs inherit it
