@@ -167,8 +167,8 @@ def _extract(entry: str | None, words: tuple[str, ...], project: Path | None, **
     elif options["diff"]:
         _show_diff(show_edits(project, findings))
     else:
-        listing = _listing if options["verbose"] or options["all"] else _screen
-        say(*listing(project, findings, options["all"]))
+        in_full = options["verbose"] or options["all"]
+        say(*(_listing(project, findings, options["all"]) if in_full else _screen(project, findings)))
 
 
 def _read(
@@ -232,7 +232,7 @@ def _write(project: Path, findings: Findings) -> None:
     say(f"{len(chosen)} metrics written to {path}", err=True)
 
 
-def _screen(project: Path, findings: Findings, everything: bool) -> list[str]:
+def _screen(project: Path, findings: Findings) -> list[str]:
     """Return a line for the main loop, each of the first metrics and the draws of all factors."""
     from deviate.cli.list import aligned
     from deviate.report.escape import clean

@@ -92,12 +92,10 @@ def _print(log: Path, experiment: ExperimentFolder, folder: RunFolder) -> None:
     from deviate.replicate.snapshot.manifest import read_snapshot
     from deviate.replicate.snapshot.working_copy import overlay_path
     from deviate.replicate.tracebacks import own_lines
-    from deviate.replicate.workspace.folders import RunFolder
 
     try:
         info = folder.read_info()
-        made = RunFolder(Path(info.scratch), folder.run) if info is not None and info.scratch else folder
-        copy = overlay_path(made, read_snapshot(experiment))
+        copy = overlay_path(folder if info is None else folder.made_in(info), read_snapshot(experiment))
     except WorkspaceUnusable:
         # No file says where the copy was: lines stay as they were printed.
         copy = None

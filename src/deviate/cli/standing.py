@@ -79,7 +79,7 @@ def _comparing(workspace: Workspace, completed: Sequence[ExperimentFolder]) -> l
 
 
 def _grid_run(workspace: Workspace, completed: Collection[str]) -> str:
-    """Return the first experiment of ``deviate.toml`` of which two cells have completed runs; empty: none."""
+    """Return the first grid of ``deviate.toml`` that has two cells with completed runs; empty: none."""
     from deviate.errors import BadConfig
     from deviate.project.cells import read_cells
 

@@ -54,11 +54,11 @@ def share_noninferiority(
     ``sqrt(R) / (R + 1) / examples``, that of R + 1 runs of which one differs by one example. And p is the greater of
     Welch's test and of a permutation of the runs, except between equal numbers of fewer than `PERMUTED_FROM`.
 
-    That a side is not worse is shown with two more cautions, for a side at the limit has more errors than the other,
-    and more spread and longer tails by it. Where the runs of `limit` differ more than errors by chance make them, the
-    runs of `a` are taken to differ as much in their logits. And where fewer than `FEW_ERRORS` errors are expected of
-    all runs of `a` at the limit, p is at least the binomial probability of so few: errors that are independent, however
-    unequally hard the examples are, have no larger one [1]_.
+    The test of "not worse" has two more cautions: runs at the limit make more errors than those of the other
+    experiment, so that their accuracies spread further and have longer tails. Where the runs of `limit` differ more
+    than errors by chance make them, the runs of `a` are taken to differ as much in their logits. And where fewer than
+    `FEW_ERRORS` errors are expected of all runs of `a` at the limit, p is at least the binomial probability of so few:
+    errors that are independent, however unequally hard the examples are, have no larger one [1]_.
 
     Parameters
     ----------

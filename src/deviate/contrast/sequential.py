@@ -30,7 +30,7 @@ from deviate.measure.sample import Floats
 #: Of alpha: what all looks after the first may add to it, where nothing was fixed before the first.
 LATER_LOOKS = 0.1
 
-#: Where ``--until`` decided how many runs per side has, p must be below this power of alpha: 0.03 for 0.05. The runs
+#: Where ``--until`` decided the number of runs per side, p must be below this power of alpha: 0.03 for 0.05. The runs
 #: ended when their SD looked small, so t tests raise 6 to 8 % false alarms instead of 5 %; with this they raise 5 % or
 #: fewer unless values are skewed (``benchmarks/statistics/looks.py``). The second is for fewer than `DEFAULT_RUNS` runs
 #: before the first look: 0.02 for 0.05.

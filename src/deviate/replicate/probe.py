@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deviate.replicate.events import Event, RunEnded, RunProgress
+from deviate.replicate.events import Event, RunProgress
 from deviate.replicate.options import ReplicateOptions
 
 
@@ -15,12 +15,12 @@ class Probe:
         self.goes_on = is_fresh and options.probe != "nothing"
 
     def see(self, event: Event) -> None:
-        """Take in an event: it may be what the others wait for."""
-        if isinstance(event, RunEnded) or (self._until == "iteration" and _has_recorded(event)):
+        """Take in what a run that goes on does: it may be what the others wait for."""
+        if self._until == "iteration" and _has_recorded(event):
             self.end()
 
     def end(self) -> None:
-        """Let the others start."""
+        """Let the others start: the first run has ended, or has recorded enough."""
         self.goes_on = False
 
 

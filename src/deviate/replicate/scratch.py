@@ -35,7 +35,6 @@ LEAST = 1 << 20
 #: Locked as long as the worker lives that made the folder.
 _LOCK = "lock"
 
-
 #: Seconds between two looks whether the run is still this worker's, while files are brought.
 LOOK_EVERY = 1.0
 
@@ -89,7 +88,7 @@ class Scratch:
         """
         home, run = self.home(made), self.mirror.run(made.run)
         if shutil.disk_usage(self.mirror.path).free < LEAST:
-            # Records may be missing, whatever became of the command.
+            # A command may end well on a full disk, and its records be missing.
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         try:
             self.require_held()

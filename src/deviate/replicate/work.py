@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 
@@ -336,5 +335,4 @@ def end_leftover(run: RunFolder, executor: Executor) -> int:
     info = run.read_info()
     if info is None:
         return executor.end(Handle(run.runtime_file))
-    made = RunFolder(Path(info.scratch), run.run) if info.scratch else run
-    return executor.end(Handle(made.runtime_file, info.job or "", info.pid, info.created))
+    return executor.end(Handle(run.made_in(info).runtime_file, info.job or "", info.pid, info.created))

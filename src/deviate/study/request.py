@@ -7,6 +7,7 @@ import functools
 import os
 import platform
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path, PurePath
 
@@ -196,14 +197,16 @@ def container_wish(request: Request, project: Path) -> ContainerWish | None:
 
 def check_cluster(request: Request) -> None:
     """Refuse options of clusters for runs on this machine, and those of one cluster for another."""
-    slurm = {"--partition": request.partition, "--time": request.time}
-    ray = {"--address": request.address}
-    either = {"--scratch": request.scratch}
-    given = {**slurm, **ray, **either, "--gres": request.gres, "--cpus": request.cpus}
-    given["--print"] = request.print_script or None
-    for named in (name for name, value in given.items() if value is not None):
-        engines = ["slurm"] if named in slurm else ["ray"] if named in ray else ENGINES
-        engines = ["slurm", "ray"] if named in either else engines
+    options: dict[str, tuple[object, Sequence[str]]] = {
+        "--partition": (request.partition, ["slurm"]),
+        "--time": (request.time, ["slurm"]),
+        "--address": (request.address, ["ray"]),
+        "--scratch": (request.scratch, ["slurm", "ray"]),
+        "--gres": (request.gres, ENGINES),
+        "--cpus": (request.cpus, ENGINES),
+        "--print": (request.print_script or None, ENGINES),
+    }
+    for named, engines in ((name, engines) for name, (value, engines) in options.items() if value is not None):
         if request.executor not in engines:
             where = "a cluster" if len(engines) > 1 else f"a cluster of {engines[0].capitalize()}"
             words = " or ".join(f"--executor {engine}" for engine in engines)

@@ -93,7 +93,7 @@ class Program:
         self.unchosen = unchosen_targets(self.imports.configurations, known.assigned)
         #: Whether settings decide which branches run.
         self.is_decided = True
-        #: Modules of which everything is assumed to run.
+        #: Modules that are assumed to run whole.
         self.assumed: list[ModuleIndex] = []
         self.calls: dict[str, list[CallSite]] = {}
         self.reached: set[Unit] = set()

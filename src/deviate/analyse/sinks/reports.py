@@ -10,7 +10,7 @@ from itertools import chain
 
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.parameters import forwarded_param
-from deviate.analyse.flow.values import From, Instance, Param, of
+from deviate.analyse.flow.values import From, Instance, Param
 from deviate.analyse.naming.words import meaning_of, words_of
 from deviate.analyse.sinks.naming import does_nothing, hands_on, names_items, names_metric, number_of
 from deviate.analyse.sinks.readers import elements_of, with_tag
@@ -181,7 +181,7 @@ class Reports:
 
     def _is_counted(self, unit: Unit, kept: Kept) -> bool:
         """Whether a value is kept under a number: ``results[run].append(result)``."""
-        key = self.flow.resolve(of(Param(unit, kept.key))) if kept.key else None
+        key = self.flow.param(Param(unit, kept.key)) if kept.key else None
         return key is not None and key.has(From.COUNT) and not key.has(From.TEXT, From.UNKNOWN)
 
     def _may_show(self, reported: ReportedValue) -> bool:

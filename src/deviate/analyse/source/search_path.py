@@ -53,6 +53,7 @@ class SearchPath:
         self.root = root
         self.is_wide = is_wide
         self.folders: list[Path] = [entry.parent]
+        #: The project and the folders around it, by the package that they are called like.
         self._called: dict[str, list[Path]] = {}
         for folder in (root, *root.parents[:MAX_ABOVE]):
             self._called.setdefault(_package(folder), []).append(folder)
@@ -85,11 +86,11 @@ class SearchPath:
         file = next((path for folder in self.folders if (path := self._module_file(folder, name))), None)
         if file is None:
             return self._above(name)
-        is_library = file is not None and not self.holds(file) and name.partition(".")[0] in LIBRARIES
+        is_library = not self.holds(file) and name.partition(".")[0] in LIBRARIES
         return None if is_library else file
 
     def _above(self, dotted: str) -> Path | None:
-        """Find a module of which no folder of the search path knows: of a package that the project is, or is in.
+        """Find a module that no folder of the search path holds, in the package that the project is, or is in.
 
         Such a program is started from the folder above the package. In a wide search, the end of a dotted name counts,
         too: a package may stand elsewhere where it is installed.
@@ -97,15 +98,11 @@ class SearchPath:
         package, _, rest = dotted.partition(".")
         if package in LIBRARIES:
             return None
-        places = [(folder, rest) for folder in self._packages_around(package)]
+        places = [(folder, rest) for folder in self._called.get(package, ())]
         if self.is_wide and not places:
             ends = [rest.split(".", count)[-1] for count in range(rest.count("."))]
             places = [(folder, end) for end in ends for folder in self.folders]
         return next((path for folder, name in places if (path := self._module_file(folder, name))), None)
-
-    def _packages_around(self, package: str) -> list[Path]:
-        """Return the project, or the folders around it, where they are called like a package."""
-        return self._called.get(package, [])
 
     def _module_file(self, folder: Path, dotted: str) -> Path | None:
         at = folder.joinpath(*dotted.split(".")) if dotted else folder
@@ -140,7 +137,7 @@ class SearchPath:
         """Whether the first part is a folder without ``__init__.py``, which Python imports all the same."""
         if dots or any((folder / parts[0]).is_dir() for folder in self.folders):
             return True
-        return parts[0] not in LIBRARIES and (self.is_wide or bool(self._packages_around(parts[0])))
+        return parts[0] not in LIBRARIES and (self.is_wide or parts[0] in self._called)
 
 
 def _package(folder: Path) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import msgspec
+import numpy as np
 
 from deviate.collect.groups import Grouping, group_label
 from deviate.collect.matching import Predictions, Withheld
 from deviate.collect.predictions import Array
+from deviate.contrast.few_examples import few_errors_p
 from deviate.errors import BadOption
 from deviate.inference.comparison.groups import group_accuracies, groupings_on
 from deviate.inference.comparison.predictions import matched_predictions, site_text
@@ -52,6 +54,13 @@ class GateGroup(msgspec.Struct, frozen=True, kw_only=True):
     def label(self) -> str:
         """What the group is called beside those of other columns."""
         return group_label(self.column, self.name)
+
+    def is_too_small(self, alpha: float) -> bool:
+        """Tell whether not even runs without an error would pass: runs at the limit are often right on all examples."""
+        accuracy = self.accuracy
+        if accuracy.outcome != "inconclusive" or not accuracy.drop.value or accuracy.limit is None:
+            return False
+        return few_errors_p(np.ones(accuracy.n_a), self.examples, accuracy.limit) > alpha
 
 
 class GateGroups(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,6 +63,10 @@ class RunFolder:
     #: Name of the file in `worker` that says what is to be done.
     JOB: ClassVar[str] = "job.json"
 
+    def made_in(self, info: RunInfo) -> RunFolder:
+        """Return the folder that it was made in, which `info` names: this one, or one on a disk of its machine."""
+        return RunFolder(Path(info.scratch), self.run) if info.scratch else self
+
     @property
     def info_file(self) -> Path:
         """How the run was started."""

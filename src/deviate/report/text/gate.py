@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
-import numpy as np
 
 from deviate.contrast.contrast import TESTS
-from deviate.contrast.few_examples import few_errors_p
 from deviate.inference.comparison.metric import UNEQUAL_RUNS, UNEQUAL_SDS
 from deviate.inference.gate.gate import Gate
-from deviate.inference.gate.groups import GateGroup
 from deviate.inference.gate.looks import GateLook
 from deviate.inference.gate.metric import WIDEST_SHARE, GateMetric
 from deviate.measure.intervals import Interval
@@ -92,21 +89,13 @@ def group_sentences(gate: Gate) -> list[str]:
         place = last_digit(most)
         means = f"{show(most.mean_a, place)} against {show(most.mean_b, place)}"
         sentences.append(f"The largest drop is in the {most.name}: {means}.")
-    small = [group.label for group in gate.groups.groups if _too_small(group, gate.look.alpha)]
+    small = [group.label for group in gate.groups.groups if group.is_too_small(gate.look.alpha)]
     if small:
         sentences.append(
             "Too few examples and runs for the limit, so that not even runs without an error would pass: "
             f"{listed(small)}."
         )
     return sentences
-
-
-def _too_small(group: GateGroup, alpha: float) -> bool:
-    """Tell whether runs at the limit would often be right on all examples of the group."""
-    accuracy = group.accuracy
-    if accuracy.outcome != "inconclusive" or not accuracy.drop.value or accuracy.limit is None:
-        return False
-    return few_errors_p(np.ones(accuracy.n_a), group.examples, accuracy.limit) > alpha
 
 
 def _fall(accuracy: GateMetric) -> float | None:
