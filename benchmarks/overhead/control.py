@@ -35,7 +35,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import binom
+from intervals import summary
 
 from deviate.experiment import Run
 from deviate.factors import DEFAULT_VARIANT
@@ -248,14 +248,6 @@ def figures_of(bare: Sequence[Cost], under: Sequence[Cost]) -> dict[str, Any]:
         "epoch_ratio": summary(epoch),
         "hour_ratio": summary(hour),
     }
-
-
-def summary(values: Sequence[float]) -> dict[str, float]:
-    """Return median, its interval and range."""
-    ordered = sorted(values)
-    outside = max(int(binom.ppf(0.025, len(ordered), 0.5)) - 1, 0)
-    interval = {"low": ordered[outside], "high": ordered[-1 - outside]}
-    return {"median": statistics.median(ordered), **interval, "min": ordered[0], "max": ordered[-1]}
 
 
 def print_figures(name: str, figures: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Measure what recording costs: per record, and over whole trainings.
+"""Measure what recording and watching cost: per record, and over whole trainings.
 
     python benchmarks/overhead/run.py [--pairs N] [--repeats N] [FOLDER COMMAND]...
 
@@ -68,12 +68,12 @@ def print_table(report: dict[str, Any]) -> None:
         lines += [
             "",
             f"{name}: {about}",
-            f"{'instrumented / bare':<36}{'median':>9}{'q1':>9}{'q3':>9}{'min':>9}{'max':>9}",
+            f"{'instrumented / bare':<36}{'median':>9}{'low':>9}{'high':>9}{'min':>9}{'max':>9}",
         ]
         for clock in ("wall", "cpu"):
             row = figures[clock]
             lines.append(
-                f"  {clock:<34}" + "".join(f"{row[key]:>9.4f}" for key in ("median", "q1", "q3", "min", "max"))
+                f"  {clock:<34}" + "".join(f"{row[key]:>9.4f}" for key in ("median", "low", "high", "min", "max"))
             )
     print("\n".join(lines), file=sys.stderr)
 

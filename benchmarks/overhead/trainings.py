@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from costs import INJECTED
+from intervals import summary
 
 from deviate.analyse.project import analyse_project
 from deviate.instrument.project import instrument_project
@@ -75,15 +76,9 @@ def compare(training: Training, folder: Path, pairs: int) -> dict[str, object]:
         "pairs": pairs,
         "records": instrumented[-1].records,
         "bare_wall_s": statistics.median(usage.wall_s for usage in bare),
-        "wall": spread([b.wall_s / a.wall_s for a, b in zip(bare, instrumented, strict=True)]),
-        "cpu": spread([b.cpu_s / a.cpu_s for a, b in zip(bare, instrumented, strict=True)]),
+        "wall": summary([b.wall_s / a.wall_s for a, b in zip(bare, instrumented, strict=True)]),
+        "cpu": summary([b.cpu_s / a.cpu_s for a, b in zip(bare, instrumented, strict=True)]),
     }
-
-
-def spread(ratios: list[float]) -> dict[str, float]:
-    """Return the median ratio and how far the pairs are apart."""
-    low, _, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else (ratios[0],) * 3
-    return {"median": statistics.median(ratios), "q1": low, "q3": high, "min": min(ratios), "max": max(ratios)}
 
 
 def run_once(training: Training, folder: Path, instrumented: bool) -> Usage:
@@ -100,13 +95,13 @@ def run_once(training: Training, folder: Path, instrumented: bool) -> Usage:
             (copy / file).write_bytes(data)
         environment["DEVIATE_RUNTIME"] = str(write_order(training, folder, copy, records))
         environment["PYTHONPATH"] = str(INJECTED)
-    usage = time_command(training.words, copy, environment)
+    usage = time_command(training.words, copy, environment, records / "stdout.log")
     size = sum(path.stat().st_size for path in records.glob("records-*.bin"))
     return Usage(usage.wall_s, usage.cpu_s, size // RECORD_SIZE)
 
 
 def write_order(training: Training, folder: Path, copy: Path, records: Path) -> Path:
-    """Write what the runtime has to do: record, and leave all else as it is."""
+    """Write what the runtime has to do: record and watch, and leave all else as it is."""
     order = {
         "schema": 1,
         "records": str(records),
@@ -116,6 +111,7 @@ def write_order(training: Training, folder: Path, copy: Path, records: Path) -> 
         "seed": None,
         "hold_impl": False,
         "threads": None,
+        "reports": True,
         "metrics": training.metrics,
     }
     path = folder / "runtime.json"
@@ -123,17 +119,14 @@ def write_order(training: Training, folder: Path, copy: Path, records: Path) -> 
     return path
 
 
-def time_command(words: list[str], folder: Path, environment: dict[str, str]) -> Usage:
-    """Run a command and return the time it took."""
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    said = process.stderr.read()
-    _, status, used = os.wait4(process.pid, 0)
+def time_command(words: list[str], folder: Path, environment: dict[str, str], log: Path) -> Usage:
+    """Run a command, its output written to `log`, and return the time it took."""
+    with log.open("wb") as output:
+        start = time.perf_counter()
+        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
-    wall = time.perf_counter() - start
     if process.returncode:
-        sys.exit(f"{shlex.join(words)} failed in {folder}:\n{said[-2000:]}")
+        sys.exit(f"{shlex.join(words)} failed in {folder}:\n{log.read_text(errors='replace')[-2000:]}")
     return Usage(wall, used.ru_utime + used.ru_stime)
