@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import msgspec
 from differing import NO_NUMBER, Place, Printed, differing
 
-from deviate.collect.mined import mined_run, text_files
+from deviate.collect.mined import mined_run
 from deviate.collect.reported import ReportedNumber
 from deviate.collect.tables import open_tables
 from deviate.replicate.workspace.folders import ExperimentFolder
@@ -166,7 +166,7 @@ class Listed:
 def _all_differing(experiment: ExperimentFolder, numbers: Sequence[ReportedNumber]) -> list[tuple[str, Place, Found]]:
     said = {each.key: each for each in numbers}
     folders = [run for run in experiment.runs() if run.run.variant == "as-is"]
-    texts = [{_source(file, run.path): file.read_bytes() for file in text_files(run)} for run in folders]
+    texts = [{_source(file, run.path): file.read_bytes() for file in run.text_files()} for run in folders]
     listed = [Listed(run, said, each) for run, each in zip(folders, texts, strict=True)]
     found = []
     for source in sorted({*texts[0], *texts[1]}, key=lambda name: (name not in ("stdout", "stderr"), name)):
