@@ -25,9 +25,11 @@ import msgspec
 from differing import NO_NUMBER, Place, Printed, differing
 
 from deviate.collect.mined import mined_run
+from deviate.collect.observed.sources import stable_names
 from deviate.collect.reported import ReportedNumber
 from deviate.collect.tables import open_tables
-from deviate.replicate.workspace.folders import ExperimentFolder
+from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
+from deviate.replicate.written_files import SUFFIXES
 
 HERE = Path(__file__).parent
 CONTROL = HERE.parent / "control"
@@ -166,7 +168,7 @@ class Listed:
 def _all_differing(experiment: ExperimentFolder, numbers: Sequence[ReportedNumber]) -> list[tuple[str, Place, Found]]:
     said = {each.key: each for each in numbers}
     folders = [run for run in experiment.runs() if run.run.variant == "as-is"]
-    texts = [{_source(file, run.path): file.read_bytes() for file in run.text_files()} for run in folders]
+    texts = [_texts(run) for run in folders]
     listed = [Listed(run, said, each) for run, each in zip(folders, texts, strict=True)]
     found = []
     for source in sorted({*texts[0], *texts[1]}, key=lambda name: (name not in ("stdout", "stderr"), name)):
@@ -176,8 +178,15 @@ def _all_differing(experiment: ExperimentFolder, numbers: Sequence[ReportedNumbe
     return found
 
 
-def _source(file: Path, run: Path) -> str:
-    return file.stem if file.parent == run else str(file.relative_to(run / "written"))
+def _texts(run: RunFolder) -> dict[str, bytes]:
+    """Return output and written texts by the names that Deviate gives them, without the times in names of files."""
+    printed = {path.stem: path.read_bytes() for path in (run.stdout_file, run.stderr_file)}
+    written = [path for path in run.text_files() if path.is_relative_to(run.written)]
+    texts = [path for path in written if path.suffix.lower() in SUFFIXES]
+    names = stable_names(str(path.relative_to(run.written)) for path in texts)
+    others = {str(path.relative_to(run.written)): path for path in written if path not in texts}
+    by_name = {**dict(zip(names, texts, strict=True)), **others}
+    return printed | {name: path.read_bytes() for name, path in by_name.items()}
 
 
 def judge(source: str, printed: tuple[list[Printed], list[Printed]], listed: Sequence[Listed]) -> Found:
