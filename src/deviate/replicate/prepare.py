@@ -103,6 +103,8 @@ class RuntimeOrder(msgspec.Struct, frozen=True, kw_only=True):
     comparisons: list[bool] = []
     #: True: it is noted from which lines of the program text is printed.
     reports: bool = False
+    #: Folder of the files of which the overlay has instrumented ones, as they are in the project.
+    sources: str = ""
 
 
 @dataclass(frozen=True)
@@ -285,6 +287,7 @@ def _order(
         weights="digest" if is_pattern(source.experiment.weights) else source.experiment.weights,
         comparisons=[comparison.target_first for comparison in source.experiment.comparisons],
         reports=source.reports or source.experiment.main_loop is None,
+        sources=str(folder.source),
     )
 
 

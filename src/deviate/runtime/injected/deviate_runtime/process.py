@@ -9,6 +9,7 @@ import time
 from . import rank, watch
 from .events import Events
 from .records import Records
+from .warned import show_own_lines
 from .weights import Weights
 from .words import program_words
 from .wraps import install
@@ -95,6 +96,7 @@ class Process:
             self.predictions = Predictions(self)
         install(self)
         watch.install(self)
+        show_own_lines(self.config)
         if os.environ.get("DEVIATE_FIXED"):
             from .fixing import fix
 
