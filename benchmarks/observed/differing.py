@@ -1,7 +1,7 @@
 """Numbers that differ between two logs, counted without anything that Deviate knows of logs.
 
 A place is a number's position in all lines that are equal but for their numbers. Bytes before the last carriage
-return of a line are passed over, as a terminal does; nothing else is interpreted.
+return of a line are passed over, and codes of colours left out, as a terminal does; nothing else is interpreted.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from collections import defaultdict
 from typing import NamedTuple
 
 NUMBER = re.compile(rb"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
+
+#: Colours and movements of the cursor.
+ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 #: What Google's log puts in front of a message: level, time, thread, line of the source.
 PREFIX = re.compile(rb"[IWEF]\d{4} [^]]*\]")
@@ -39,7 +42,7 @@ def places(log: bytes) -> dict[Place, list[Printed]]:
     """Return what is printed at each place of a log, in order."""
     printed = defaultdict(list)
     for line, text in enumerate(log.split(b"\n")):
-        shown = text.rstrip(b"\r").rpartition(b"\r")[2]
+        shown = ESCAPES.sub(b"", text.rstrip(b"\r").rpartition(b"\r")[2])
         masked = b" ".join(NUMBER.sub(b"#", shown).split())
         for position, number in enumerate(NUMBER.finditer(shown)):
             printed[Place(masked, position)].append(Printed(number.group(), line, _word_around(shown, number)))

@@ -30,6 +30,7 @@ from deviate.collect.reported import ReportedNumber
 from deviate.collect.tables import open_tables
 from deviate.replicate.workspace.folders import ExperimentFolder, RunFolder
 from deviate.replicate.written_files import SUFFIXES
+from deviate.trackers.recognition import tracker_of
 
 HERE = Path(__file__).parent
 CONTROL = HERE.parent / "control"
@@ -184,7 +185,9 @@ def _texts(run: RunFolder) -> dict[str, bytes]:
     written = [path for path in run.text_files() if path.is_relative_to(run.written)]
     texts = [path for path in written if path.suffix.lower() in SUFFIXES]
     names = stable_names(str(path.relative_to(run.written)) for path in texts)
-    others = {str(path.relative_to(run.written)): path for path in written if path not in texts}
+    others = {
+        str(path.relative_to(run.written)): path for path in written if path not in texts and not tracker_of(path)
+    }
     by_name = {**dict(zip(names, texts, strict=True)), **others}
     return printed | {name: path.read_bytes() for name, path in by_name.items()}
 
