@@ -85,9 +85,16 @@ class SearchPath:
             return self._module_file(base, name) if is_read else None
         file = next((path for folder in self.folders if (path := self._module_file(folder, name))), None)
         if file is None:
-            return self._above(name)
+            return self._brought_along(name) or self._above(name)
         is_library = not self.holds(file) and name.partition(".")[0] in LIBRARIES
         return None if is_library else file
+
+    def _brought_along(self, dotted: str) -> Path | None:
+        """Find a module of a distribution that lies in the project, to be installed: ``kit/setup.py``."""
+        package = dotted.partition(".")[0]
+        folder = self.root / package
+        is_own = package not in LIBRARIES and self._is_file(folder / "setup.py")
+        return self._module_file(folder, dotted) if is_own else None
 
     def _above(self, dotted: str) -> Path | None:
         """Find a module that no folder of the search path holds, in the package that the project is, or is in.
