@@ -39,7 +39,8 @@ def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     """Whether format, sink or form of the expression say that it is one number."""
     if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
         return True
-    if _is_meter(flow.resolved(reported.expr, reported.scope)) or is_best(reported):
+    value = flow.resolved(reported.expr, reported.scope)
+    if _is_meter(value) or is_best(reported) or (value.has(*METRIC_ORIGINS) and is_kept_with_best(reported)):
         return True
     return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
 
@@ -50,12 +51,36 @@ def is_best(reported: ReportedValue) -> bool:
     words = words_of(text.rpartition(".")[2])
     if "best" not in words or is_counting(text.rpartition(".")[2]):
         return False
+    tests = [node.test for nesting in _given_within(reported, text) for node, _ in enclosing_branches(nesting)]
+    return any(_compares(test, text) for test in tests)
+
+
+def is_kept_with_best(reported: ReportedValue) -> bool:
+    """Whether a value named so is kept where another best is better than before: ``if x < best: best, best_y = x, y``."""
+    text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute, ast.Subscript)) else ""
+    name = text.rpartition(".")[2]
+    if "best" not in words_of(name) or is_counting(name):
+        return False
+    return any(
+        branch == "body" and _compares_best(node.test)
+        for nesting in _given_within(reported, text)
+        for node, branch in enclosing_branches(nesting)
+    )
+
+
+def _given_within(reported: ReportedValue, text: str) -> list[Nesting | None]:
+    """Return where a name or an attribute of this text is assigned."""
     if isinstance(reported.expr, ast.Name):
-        given = [binding.nesting for binding in bindings_of(reported.expr.id, reported.scope)]
-    else:
-        stores = (store for unit in reported.scope.module.units for store in unit.stores)
-        given = [store.nesting for store in stores if text_of(store.target) == text]
-    return any(_compares(node.test, text) for nesting in given for node, _ in enclosing_branches(nesting))
+        return [binding.nesting for binding in bindings_of(reported.expr.id, reported.scope)]
+    stores = (store for unit in reported.scope.module.units for store in unit.stores)
+    return [store.nesting for store in stores if text_of(store.target) == text]
+
+
+def _compares_best(test: ast.expr) -> bool:
+    sides = (
+        side for node in ast.walk(test) if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)
+    )
+    return any(not {"best", "max", "min"}.isdisjoint(words_of(text_of(side).rpartition(".")[2])) for side in sides)
 
 
 def _compares(test: ast.expr, text: str) -> bool:
@@ -141,16 +166,29 @@ def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...
         return any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div) for part in ast.walk(node))
     if isinstance(node, ast.Subscript):
         return is_share(flow, node.value, scope, path, depth + 1)
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        return is_share(flow, node.elt, scope.module.inner.get(node, scope), path, depth + 1)
     sources: list[tuple[ast.expr, Scope, tuple[int, ...]]] = []
     if isinstance(node, ast.Name):
-        given = [binding for binding in bindings_of(node.id, scope) if binding.kind == "assign"]
-        sources = [(one.value, one.scope, (*one.path, *path)) for one in given if one.value is not None]
+        given = [each for each in bindings_of(node.id, scope) if each.kind in {"assign", "element", "for"}]
+        sources = [(value, one.scope, way) for one in given for value, way in _given_by(one, path)]
     elif isinstance(node, ast.Call) and called_name(node) in _NUMBER_CALLS and node.args:
         sources = [(node.args[0], scope, path)]
     elif isinstance(node, ast.Call):
         units = [ref for ref in flow.value(node.func, scope).refs if isinstance(ref, Unit)]
         sources = [(result, home, path) for unit in units for result, home in unit.returns]
     return any(is_share(flow, value, home, way, depth + 1) for value, home, way in sources)
+
+
+def _given_by(binding: Binding, path: tuple[int, ...]) -> list[tuple[ast.expr, tuple[int, ...]]]:
+    """Return what a binding gives, and the positions to take of it; what a loop runs over stands for its elements."""
+    value, way = binding.value, (*binding.path, *path)
+    if binding.kind == "for" and isinstance(value, ast.Call) and way:
+        if called_name(value) == "zip":
+            return [(value.args[way[0]], way[1:])] if way[0] < len(value.args) else []
+        if called_name(value) == "enumerate" and way[0] == 1:
+            return [(value.args[0], way[1:])] if value.args else []
+    return [(value, way)] if value is not None else []
 
 
 def is_slice_of_mappings(flow: Evaluator, reported: ReportedValue) -> bool:

@@ -122,8 +122,13 @@ def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, 
     is_averaged = _is_averaged(flow, reported.expr, reported.scope)
     if not (value.has(From.COUNT) or is_averaged):
         # Of lengths alone, only what is divided: ``precision = len(right) / len(found)``.
-        is_divided = value.has(From.TOTAL) and DECIMALS.search(reported.spec) is not None
-        return is_divided and _names_quality(last) and is_share(flow, reported.expr, reported.scope)
+        is_shown = DECIMALS.search(reported.spec) is not None or is_metric_word(last)
+        return (
+            value.has(From.TOTAL)
+            and is_shown
+            and _names_quality(last)
+            and is_share(flow, reported.expr, reported.scope)
+        )
     if sink in _TRACKERS and is_metric_word(reported.tag) and _names_quality(reported.tag):
         return True
     is_strong = is_metric_word(last) and is_number(flow, reported, sink)

@@ -215,6 +215,20 @@ SHARES = {
         "count = 0",
         {"recall"},
     ),
+    "in a list that a function fills and returns": (
+        "precision, recall = both(range(3))\nprint(', '.join(str(each) for each in precision))\n"
+        "print('@ %.3f' % recall[0], ['%s: %.4f' % (k, one) for k, one in zip(range(3), recall)])",
+        "def share(rows, k):\n    total = 0.0\n    for row in rows:\n        total += len(set(row)) / float(k)\n"
+        "    return total / len(rows)\n"
+        "def both(rows):\n    a, b = [], []\n    for k in [5, 10]:\n        a.append(share(rows, k))\n"
+        "        b.append(share(rows, k))\n    return a, b",
+        {"precision", "recall[0]", "recall"},
+    ),
+    "in a list that is shown whole": (
+        "recall = [share(range(3), k) for k in range(5)]\nprint(recall)",
+        "def share(rows, k):\n    right = 0\n    for row in rows:\n        right += 1\n    return right / len(rows)",
+        {"recall"},
+    ),
     "of ones and zeros": (
         "hits[i].append(1.0)\nprint('Hits @%d: %.3f' % (i, np.mean(hits[i])))",
         "import numpy as np\nhits = [[], [], []]",
@@ -319,3 +333,21 @@ def test_a_position_of_a_list_is_what_it_is_given_later(tmp_path):
         "print('best %.2f at %d' % (best[0], best[1]))"
     )
     assert set(names(analyse(tmp_path, train=looped(report, "best = [9, 0]")))) == {"best[0]"}
+
+
+def test_what_is_kept_with_the_best_is_a_number(tmp_path):
+    before = "best_loss = best_xy = best_at = 9\nbest_model = None\n"
+    report = (
+        "found = [loss.item(), (model(x) - y).abs().mean().item()]\nif found[0] < best_loss:\n"
+        "    best_loss, best_at = found[0], i\n    best_xy = found[-1]\n    best_model = model\n"
+        "print('best_loss,best_xy:', best_loss, best_xy, best_at, best_model)"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"best_loss", "best_xy"}
+
+
+def test_what_a_function_outside_computes_of_files_is_what_it_is_called(tmp_path):
+    before = "from outside import scorer\nimport os\nshown = os.path.join('a', 'b')\n"
+    before += "def compared(folder):\n    return scorer.calculate_fid_given_paths([folder, shown], 50, 'cpu')\n"
+    report = "fid = compared(shown)\nother = scorer.load([shown])\nwith open('a', 'a') as f:\n"
+    report += "    f.write(f'{i}:{fid}:{other}')"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"fid"}
