@@ -56,7 +56,7 @@ def is_best(reported: ReportedValue) -> bool:
 
 
 def is_kept_with_best(reported: ReportedValue) -> bool:
-    """Whether a value named so is kept where another best is better than before: ``if x < best: best, best_y = x, y``."""
+    """Whether a value named so is kept where a value beats the best: ``if x < best: best, best_y = x, y``."""
     text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute, ast.Subscript)) else ""
     name = text.rpartition(".")[2]
     if "best" not in words_of(name) or is_counting(name):
@@ -77,10 +77,9 @@ def _given_within(reported: ReportedValue, text: str) -> list[Nesting | None]:
 
 
 def _compares_best(test: ast.expr) -> bool:
-    sides = (
-        side for node in ast.walk(test) if isinstance(node, ast.Compare) for side in (node.left, *node.comparators)
-    )
-    return any(not {"best", "max", "min"}.isdisjoint(words_of(text_of(side).rpartition(".")[2])) for side in sides)
+    compared = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
+    names = (text_of(side).rpartition(".")[2] for node in compared for side in (node.left, *node.comparators))
+    return any(not {"best", "max", "min"}.isdisjoint(words_of(name)) for name in names)
 
 
 def _compares(test: ast.expr, text: str) -> bool:

@@ -201,7 +201,7 @@ def lists(start: int, end: int) -> Reader:
 
 
 def drawn(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
-    """Read what a curve of a chart shows, ``Scatter(x=steps, y=losses)``; not what is computed of a parameter for it."""
+    """Read what a curve of a chart shows, ``Scatter(x=steps, y=losses)``; nothing computed for it of a parameter."""
     curve = argument(call, BY_NAME, "y")
     if curve is None:
         return None
