@@ -8,7 +8,7 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
-from deviate.analyse.naming.words import is_counting, is_settings_name, words_of
+from deviate.analyse.naming.words import is_counting, is_metric_word, is_settings_name, words_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
@@ -240,13 +240,13 @@ def is_named_item(reported: ReportedValue) -> bool:
     return isinstance(node.slice.value, str) and _MAPPINGS.search(dotted_text(node.value)) is not None
 
 
-def is_item_of_report(reported: ReportedValue) -> bool:
-    """Whether the mapping that the value is an item of is named like a report."""
+def is_item_of_report(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether the mapping that the value is an item of is named like a report, or has a key that names a metric."""
     source = _items_source(reported)
     if source is None:
         return False
     name = dotted_text(source) or (called_name(source) if isinstance(source, ast.Call) else "")
-    return _MAPPINGS.search(name) is not None
+    return _MAPPINGS.search(name) is not None or any(map(is_metric_word, flow.resolved(source, reported.scope).keys))
 
 
 def _items_source(reported: ReportedValue) -> ast.expr | None:

@@ -197,7 +197,9 @@ def _of_training(
     has_metric_name = is_metric_word(variable) or is_metric_word(description)
     # What is drawn is data as often as it is a metric.
     has_metric_name = has_metric_name or (sink != "figure" and meaning_of(last_name(variable)) is not None)
-    if is_schedule(variable) or (is_schedule(description) and not is_metric_word(variable)):
+    has_metric_name = has_metric_name or is_item_of_report(flow, reported)
+    is_timed = value.has(From.DURATION)  # a learning rate that stands before a time does not name it
+    if is_schedule(variable) or (is_schedule(description) and not (is_metric_word(variable) or is_timed)):
         return Verdict(reason="setting")
     measured = value.has(From.DURATION) or (
         value.has(From.MEMORY) and meaning_of(f"{variable} {description}") is not None
@@ -250,7 +252,7 @@ def _by_words(
         if is_named or sink not in {*TEXT_SINKS, "json", "csv"}:
             return Verdict(0.4, "a mapping of values", meaning_of(last) or UNNAMED)
         return Verdict(reason="identifier")
-    if is_item(reported) and (meaning_of(description) or is_item_of_report(reported)):
+    if is_item(reported) and (meaning_of(description) or is_item_of_report(flow, reported)):
         return Verdict(0.45, "an item of a mapping of values", _meaning(value, variable, description))
     is_tagged = sink in _TRACKERS and is_metric_word(reported.tag)
     if (is_counting(last) or _is_count_word(last)) and not is_tagged:
