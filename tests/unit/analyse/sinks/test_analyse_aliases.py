@@ -86,6 +86,26 @@ def test_keras_reports_a_loss_for_each_output(tmp_path):
     assert variables == {"fit:loss", "fit:box_loss", "fit:cls_loss"}
 
 
+def test_outputs_and_metrics_of_keras_are_those_that_a_function_gives(tmp_path):
+    train = """
+import keras
+model = keras.Model()
+def losses(both):
+    if both:
+        return {'box': f, 'cls': 'mse'}, 2
+    return f, None
+loss, weights = losses(read())
+if weights:
+    metrics = {'cls': share}
+else:
+    metrics = [share]
+model.compile(loss=loss, optimizer='adam', metrics=metrics)
+model.fit(x, y, epochs=3)
+"""
+    variables = set(names(analyse(tmp_path, train=train)))
+    assert variables == {"fit:loss", "fit:box_loss", "fit:cls_loss", "fit:cls_share"}
+
+
 def test_a_summary_stands_where_the_graph_is_built(tmp_path):
     train = (
         HEAD
