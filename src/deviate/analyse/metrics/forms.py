@@ -35,6 +35,10 @@ _NUMBER_CALLS = {
 }  # fmt: skip
 
 
+#: Words of what is kept as it was at its best.
+_BESTS = {"best", "max", "min"}
+
+
 def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     """Whether format, sink or form of the expression say that it is one number."""
     if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
@@ -59,7 +63,7 @@ def is_kept_with_best(reported: ReportedValue) -> bool:
     """Whether a value named so is kept where a value beats the best: ``if x < best: best, best_y = x, y``."""
     text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute, ast.Subscript)) else ""
     name = text.rpartition(".")[2]
-    if "best" not in words_of(name) or is_counting(name):
+    if _BESTS.isdisjoint(words_of(name)) or is_counting(name):
         return False
     return any(
         branch == "body" and _compares_best(node.test)
@@ -79,7 +83,7 @@ def _given_within(reported: ReportedValue, text: str) -> list[Nesting | None]:
 def _compares_best(test: ast.expr) -> bool:
     compared = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
     names = (text_of(side).rpartition(".")[2] for node in compared for side in (node.left, *node.comparators))
-    return any(not {"best", "max", "min"}.isdisjoint(words_of(name)) for name in names)
+    return any(not _BESTS.isdisjoint(words_of(name)) for name in names)
 
 
 def _compares(test: ast.expr, text: str) -> bool:

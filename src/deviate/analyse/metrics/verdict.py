@@ -16,6 +16,7 @@ from deviate.analyse.metrics.forms import (
     is_flag,
     is_item,
     is_item_of_report,
+    is_kept_with_best,
     is_list_of_samples,
     is_named_item,
     is_number,
@@ -255,7 +256,8 @@ def _by_words(
     if is_item(reported) and (meaning_of(description) or is_item_of_report(flow, reported)):
         return Verdict(0.45, "an item of a mapping of values", _meaning(value, variable, description))
     is_tagged = sink in _TRACKERS and is_metric_word(reported.tag)
-    if (is_counting(last) or _is_count_word(last)) and not is_tagged:
+    is_kept = DECIMALS.search(reported.spec) is not None and is_kept_with_best(reported)
+    if (is_counting(last) or _is_count_word(last)) and not (is_tagged or is_kept):
         return Verdict(reason="counter" if is_counting(last) else "constant")
     by_name = is_metric_word(variable)
     by_text = is_metric_word(description) or (sink not in TEXT_SINKS and meaning_of(reported.tag) is not None)
@@ -265,7 +267,7 @@ def _by_words(
     is_plain = number or is_said or not value.has(From.OBJECT, From.DATA)
     is_exact = _says_same(reported, last) and DECIMALS.search(reported.spec) is not None
     is_shared = _names_quality(last) and is_share(flow, reported.expr, reported.scope)
-    by_form = is_exact or is_shared or is_best(reported)
+    by_form = is_exact or is_shared or is_kept or is_best(reported)
     if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or by_form:
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
