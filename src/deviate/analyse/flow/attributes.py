@@ -161,10 +161,11 @@ def _with_updates(base: Value, value: Value) -> Value:
     ``losses.update(loss)`` makes ``losses.avg`` the loss, whatever other meters hold.
     """
     updates = base.plain() - {From.OBJECT, From.UNKNOWN}
+    unknown = base.plain() & {From.UNKNOWN}  # an object that the project makes is known: what it received is not
     params = [param for param in value.params() if param.unit.owner is not None and param.unit.name != "__init__"]
     if not updates or not params:
         return value
-    return value.with_origins(value.origins - frozenset(params) | updates)
+    return value.with_origins(value.origins - frozenset(params) | updates | unknown)
 
 
 def _of_any_class(flow: Evaluator, name: str) -> Value:

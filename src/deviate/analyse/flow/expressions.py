@@ -32,7 +32,8 @@ def _operation(flow: Evaluator, node: ast.BinOp, scope: Scope) -> Value:
     if isinstance(node.op, ast.Sub) and is_scaled_step(node.right):
         return Value(mixed((left, right)).origins | {From.LIVE})
     if isinstance(node.op, ast.Sub):
-        return subtract(flow.resolve(left), flow.resolve(right))
+        difference = subtract(flow.resolve(left), flow.resolve(right))
+        return difference if difference.has(From.DURATION) else mixed((left, right))
     if isinstance(node.op, (ast.Add, ast.Mult)) and (left.element or right.element):
         elements = [side.element for side in (left, right) if side.element]
         return Value(left.origins | right.origins, element=join(elements))

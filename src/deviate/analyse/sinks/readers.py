@@ -201,12 +201,15 @@ def lists(start: int, end: int) -> Reader:
 
 
 def drawn(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
-    """Read what a curve of a chart shows, ``Scatter(x=steps, y=losses)``; nothing computed for it of a parameter."""
+    """Read what a curve of a chart shows, ``Scatter(x=steps, y=losses)``; the parameter that is drawn a mean of."""
     curve = argument(call, BY_NAME, "y")
     if curve is None:
         return None
-    is_computed = any(param.unit is scope.unit for param in flow.value(curve, scope).params())
-    return [] if is_computed and forwarded_param(flow, curve, scope) is None else accumulated(flow, curve, scope)
+    params = [param for param in flow.value(curve, scope).params() if param.unit is scope.unit]
+    if not params or forwarded_param(flow, curve, scope) is not None:
+        return accumulated(flow, curve, scope)
+    given = [param for param in params if flow.program.arguments(flow, param)]
+    return [ReportedValue(ast.copy_location(ast.Name(param.name, ast.Load()), curve), scope) for param in given[:1]]
 
 
 def named_lists(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:

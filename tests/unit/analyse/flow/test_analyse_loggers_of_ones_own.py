@@ -240,3 +240,21 @@ costs, note = Meter(), Meter()
 """
     report = "costs.update(loss.item())\nnote.update('a')\nprint('it: {}, running: {:.3f}'.format(i, costs.avg()))"
     assert set(names(analyse(tmp_path, train=looped(report, meter)))) == {"costs"}
+
+
+def test_a_meter_that_receives_what_is_not_known_is_not_a_setting(tmp_path):
+    before = """
+    from outside import align
+    class Meter:
+        def __init__(self):
+            self.avg = self.sum = self.count = 0
+        def update(self, val, n=1):
+            self.sum += val * n
+            self.count += n
+            self.avg = self.sum / self.count
+    def weighed(found, weight=None):
+        return found if weight is None else found * weight
+    errors = Meter()
+    """
+    report = "errors.update(weighed(align(i)))\nprint(f'Error: {errors.avg:.3f}')"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"errors"}

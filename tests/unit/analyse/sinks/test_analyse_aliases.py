@@ -15,6 +15,10 @@ OTHER_NAMES = {
     "lambda": ("say('loss %f' % loss.item())", "say = lambda text: print(text, flush=True)"),
     "lambda of any": ("say('loss', loss.item())", "say = lambda *values: print(*values)"),
     "a choice": ("say('loss', loss.item())", "say = print if __name__ == '__main__' else lambda *values: None"),
+    "a choice by and and or": (
+        "say('loss %f' % loss.item())",
+        LOGGER + "say = (__name__ == 'x' and logger.info or logger.debug)",
+    ),
     "the project's own": (
         "print('loss %f' % loss.item())",
         "class Log:\n    def info(self, text):\n        open('x', 'a').write(text)\nlog = Log()\nprint = log.info",

@@ -98,3 +98,26 @@ def test_curves_that_a_function_of_the_project_draws_are_those_it_is_given(tmp_p
     found = names(analyse(tmp_path, train=looped(report, before)))
     assert "kept['loss']" in found
     assert "kept['steps']" not in found
+
+
+def test_means_that_a_function_of_the_project_draws_are_those_of_what_it_is_given(tmp_path):
+    before = """
+    import numpy as np
+    import seaborn as sns
+    kept = dict(reward=[], gap=[], steps=[])
+    def draw(x, y, name=''):
+        y = np.array(y)
+        middle, spread = y.mean(axis=1), y.std(axis=1)
+        low = middle - spread
+        sns.lineplot(x=x, y=middle, color='red')
+        sns.lineplot(x=x, y=low)
+    """
+    report = """
+    kept['steps'].append(i)
+    kept['reward'].append(score(model))
+    kept['gap'].append(x)
+    draw(kept['steps'], kept['reward'], name='a')
+    draw(kept['steps'], kept['gap'], name='b')
+    draw(kept['steps'], 2 * [x])
+    """
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"kept['reward']"}
