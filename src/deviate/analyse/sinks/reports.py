@@ -139,7 +139,8 @@ class Reports:
         if reported.label is not None or any(self.flow.resolved(one.expr, one.scope).has(From.TEXT) for one in others):
             return False
         names = {_own_name(number_of(expr)) for expr, _ in self.program.arguments(self.flow, param)}
-        return len(names - {""}) > 1 and dotted_text(number_of(reported.expr)) == param.name
+        is_named = all(names) or sum("[" in name for name in names) > 1
+        return len(names) > 1 and is_named and dotted_text(number_of(reported.expr)) == param.name
 
     def _is_nameless(self, reported: ReportedValue) -> bool:
         if reported.mapping:
