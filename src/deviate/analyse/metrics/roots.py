@@ -97,7 +97,7 @@ def _operand(flow: Evaluator, node: ast.BinOp, scope: Scope) -> ast.expr:
     rate = node
     while isinstance(rate.left, ast.BinOp) and isinstance(rate.right, ast.Constant):
         rate = rate.left
-    if isinstance(rate.op, (ast.Div, ast.FloorDiv)) and isinstance(rate.left, (ast.Call, ast.Name, ast.Attribute)):
+    if isinstance(rate.op, (ast.Div, ast.FloorDiv)) and not isinstance(rate.left, ast.Constant):
         left, right = flow.resolved(rate.left, scope), flow.resolved(rate.right, scope)
         if right.has(From.DURATION) and not right.has(From.LIVE) and not left.has(*METRIC_ORIGINS):
             return node

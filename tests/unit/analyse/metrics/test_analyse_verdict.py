@@ -88,8 +88,8 @@ def test_aggregates_are_the_last_value_the_mean_time_and_the_largest_memory(tmp_
 
 DIRECTIONS = {
     "higher": "return returns episodic_return EpRet reward score fitness elo win_rate mAP IoU dice BLEU R2 AUC F1 "
-    "precision recall explained_variance",
-    "lower": "perplexity FID WER CER MSE MAE RMSE error",
+    "precision recall explained_variance lat_accu",
+    "lower": "perplexity FID WER CER MSE MAE RMSE error mspe RTE RRE",
     None: "KL approx_kl entropy clipfrac grad_norm",
 }
 
