@@ -109,7 +109,14 @@ class SearchPath:
         if self.is_wide and not places:
             ends = [rest.split(".", count)[-1] for count in range(rest.count("."))]
             places = [(folder, end) for end in ends for folder in self.folders]
-        return next((path for folder, name in places if (path := self._module_file(folder, name))), None)
+        file = next((path for folder, name in places if (path := self._module_file(folder, name))), None)
+        return self._beside(dotted) if file is None and self.is_wide and not rest else file
+
+    def _beside(self, name: str) -> Path | None:
+        """Find the one file of a name in the folders beside the entry's, which a script may put on the search path."""
+        homes = [home for home in (self.root, self.folders[0].parent) if self.holds(home)]
+        found = {path for home in homes for path in home.glob(f"*/{name}.py")}
+        return found.pop() if len(found) == 1 else None
 
     def _module_file(self, folder: Path, dotted: str) -> Path | None:
         at = folder.joinpath(*dotted.split(".")) if dotted else folder

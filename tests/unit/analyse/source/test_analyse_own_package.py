@@ -81,3 +81,10 @@ def test_a_distribution_that_lies_in_the_project_is_read_where_it_is_installed(t
     assert analyse(tmp_path, **files).files == ["train.py"]
     (tmp_path / "kit" / "setup.py").write_text("")
     assert "kit/kit/work.py" in analyse(tmp_path, **files).files
+
+
+def test_where_nothing_trains_folders_beside_that_of_the_entry_are_searched(tmp_path):
+    files = {"src__bin__train": "from work import train\ntrain()\n", "src__work__work": TRAINS}
+    assert analyse(tmp_path, entry="src/bin/train.py", **files).main_loop.file == "src/work/work.py"
+    findings = analyse(tmp_path, entry="src/bin/train.py", **files, src__other__work=TRAINS)
+    assert findings.main_loop is None
