@@ -122,12 +122,18 @@ def _with_stores(flow: Evaluator, instance: Instance, name: str, value: Value) -
 
 def _is_of(flow: Evaluator, binding: Binding, name: str, instance: Instance) -> bool:
     """Whether an assignment is to an attribute of an object of a class, or of one that is not known."""
-    statement = binding.statement
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    bases = [target.value for target in targets if isinstance(target, ast.Attribute) and target.attr == name]
+    bases = [target.value for target in _targets(binding.statement) if target.attr == name]
     refs = [ref for base in bases for ref in flow.value(base, binding.scope).refs]
     family = flow.program.family(flow, instance.cls)
     return bool(bases) and (not refs or any(isinstance(ref, Instance) and ref.cls in family for ref in refs))
+
+
+def _targets(statement: ast.AST | None) -> list[ast.Attribute]:
+    """Return the attributes that a statement assigns, or that a call puts something into: ``log.losses.append(x)``."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    if isinstance(statement, ast.Call) and isinstance(statement.func, ast.Attribute):
+        targets = [statement.func.value]
+    return [target for target in targets if isinstance(target, ast.Attribute)]
 
 
 def _attribute_binding(flow: Evaluator, cls: ClassScope, name: str) -> list[Value]:
@@ -155,10 +161,11 @@ def _with_updates(base: Value, value: Value) -> Value:
     ``losses.update(loss)`` makes ``losses.avg`` the loss, whatever other meters hold.
     """
     updates = base.plain() - {From.OBJECT, From.UNKNOWN}
+    unknown = base.plain() & {From.UNKNOWN}  # an object that the project makes is known: what it received is not
     params = [param for param in value.params() if param.unit.owner is not None and param.unit.name != "__init__"]
     if not updates or not params:
         return value
-    return value.with_origins(value.origins - frozenset(params) | updates)
+    return value.with_origins(value.origins - frozenset(params) | updates | unknown)
 
 
 def _of_any_class(flow: Evaluator, name: str) -> Value:

@@ -32,7 +32,8 @@ def _operation(flow: Evaluator, node: ast.BinOp, scope: Scope) -> Value:
     if isinstance(node.op, ast.Sub) and is_scaled_step(node.right):
         return Value(mixed((left, right)).origins | {From.LIVE})
     if isinstance(node.op, ast.Sub):
-        return subtract(flow.resolve(left), flow.resolve(right))
+        difference = subtract(flow.resolve(left), flow.resolve(right))
+        return difference if difference.has(From.DURATION) else mixed((left, right))
     if isinstance(node.op, (ast.Add, ast.Mult)) and (left.element or right.element):
         elements = [side.element for side in (left, right) if side.element]
         return Value(left.origins | right.origins, element=join(elements))
@@ -84,7 +85,7 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
     if isinstance(key, str):
         if key in {"lr", "learning_rate"}:
             return of(From.SCHEDULE)
-        if key in base.keys:
+        if key in base.keys and not _is_only_its_own(base.keys[key]):
             return base.keys[key]
     if isinstance(key, int) and base.items is not None and -len(base.items) <= key < len(base.items):
         return join([base.items[key], *_set_later(flow, node.value, key, scope)])
@@ -102,6 +103,11 @@ def _subscript(flow: Evaluator, node: ast.Subscript, scope: Scope) -> Value:
     if base.element is not None:
         return base.element
     return Value(base.origins, base.refs if base.items is None else ())
+
+
+def _is_only_its_own(item: Value) -> bool:
+    """Whether all that is known of an item is that it is made of itself: ``out["loss"] = out["loss"].detach()``."""
+    return not (item.origins or item.refs or item.keys) and item.items is None and item.element is None
 
 
 def _set_later(flow: Evaluator, holder: ast.expr, key: int, scope: Scope) -> list[Value]:

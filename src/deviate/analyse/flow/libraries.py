@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from deviate.analyse.flow.values import METRIC_ORIGINS, External, From, Value, element_of, mixed, of
-from deviate.analyse.naming.words import word_lists
+from deviate.analyse.naming.words import is_metric_word, word_lists
 
 _LISTS = word_lists(__file__)
 _ORIGINS = (From.CLOCK, From.DURATION, From.MEMORY, From.COUNT, From.TOTAL, From.RANDOM, From.PATH, From.TEXT,
@@ -32,6 +32,8 @@ _SELF_METHODS = _LISTS["methods that give the object"]
 #: Function of a library that wraps or transforms a function: calling the result calls the function.
 FUNCTION_WRAPPERS = _LISTS["function wrappers"]
 _LOSS = re.compile(r"loss|cross_?entropy|accuracy|_score$|_error$|^(mse|mae|nll|bce|kl_div|auc|roc_auc)")
+#: Compute what the rest of their names says, be it of files: ``calculate_fid_given_paths``.
+_COMPUTING = re.compile(r"(calc(ulate)?|compute|measure|compare)_")
 _METER = re.compile(r"(^|\.)(metrics?|torchmetrics|meters?)\.|Meter$|Metric(s|Collection)?$|(Mean|Average)$")
 
 
@@ -67,6 +69,8 @@ def external_call(dotted: str, args: list[Value]) -> Value:
         return Value(passed.origins | {From.LIVE})
     if args and _LOSS.search(last) and not last[:1].isupper():
         return Value(passed.origins - {From.CONSTANT, From.SETTING, From.OBJECT, From.UNKNOWN} | {From.LIVE})
+    if args and _COMPUTING.match(last) and is_metric_word(last):
+        return of(From.LIVE, *passed.params())
     result = (External(dotted, made=True),)
     if last[:1].isupper() and _METER.search(dotted):
         return Value(frozenset({From.OBJECT, From.LIVE}), result)

@@ -44,7 +44,7 @@ def _keras(flow: Evaluator, site: CallSite) -> Iterator[Metric]:
     if not compiled or _is_silent(site):
         return
     added = (name for each in flow.program.calls.get("add_metric", []) for name in _added_names(flow, each))
-    names = ["loss", *dict.fromkeys([*(name for call in compiled for name in _compiled_names(call)), *added])]
+    names = ["loss", *dict.fromkeys([*(name for call in compiled for name in _compiled_names(flow, call)), *added])]
     keywords = {key.arg for key in site.node.keywords}
     if keywords & {"validation_data", "validation_split"}:
         names.extend([f"val_{name}" for name in names])
@@ -88,9 +88,9 @@ def _receiver(site: CallSite) -> str:
     return dotted_text(site.node.func.value) if isinstance(site.node.func, ast.Attribute) else ""
 
 
-def _compiled_names(compiled: CallSite) -> Iterator[str]:
+def _compiled_names(flow: Evaluator, compiled: CallSite) -> Iterator[str]:
     loss = next((key.value for key in compiled.node.keywords if key.arg == "loss"), None)
-    outputs = _keys_of(loss, compiled)
+    outputs = _keys_of(flow, loss, compiled)
     if len(outputs) > 1:
         yield from (f"{output}_loss" for output in outputs)
     metrics = next((key.value for key in compiled.node.keywords if key.arg == "metrics"), None)
@@ -98,7 +98,8 @@ def _compiled_names(compiled: CallSite) -> Iterator[str]:
         metrics = compiled.node.args[2]
     if isinstance(metrics, ast.Name):
         values = [binding.value for binding in bindings_of(metrics.id, compiled.scope)]
-        metrics = next((value for value in values if isinstance(value, (ast.List, ast.Tuple))), None)
+        kinds = ast.Dict if len(outputs) > 1 else (ast.List, ast.Tuple)
+        metrics = next((value for value in values if isinstance(value, kinds)), None)
     if isinstance(metrics, ast.Dict):
         for output, value in zip(metrics.keys, metrics.values, strict=True):
             own = value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]
@@ -119,15 +120,15 @@ def _added_names(flow: Evaluator, added: CallSite) -> Iterator[str]:
             yield from flow.resolved(items.func.value, binding.scope).keys
 
 
-def _keys_of(losses: ast.expr | None, compiled: CallSite) -> list[str]:
-    """Find the outputs of a model that have a loss each: the keys of a mapping, written out or filled before."""
+def _keys_of(flow: Evaluator, losses: ast.expr | None, compiled: CallSite) -> list[str]:
+    """Find the outputs of a model that have a loss each: the keys of a mapping, written out, filled or returned."""
     keys: list[ast.expr | None] = []
     if isinstance(losses, ast.Name):
         bindings = bindings_of(losses.id, compiled.scope)
         filled = [binding.key for binding in bindings if binding.kind == "key"]
         written = [binding.value for binding in bindings if isinstance(binding.value, ast.Dict)]
         keys = [key for value in written if isinstance(value, ast.Dict) for key in value.keys]
-        return list(dict.fromkeys([*_texts(keys), *filled]))
+        return list(dict.fromkeys([*_texts(keys), *filled])) or list(flow.value(losses, compiled.scope).keys)
     return _texts(losses.keys) if isinstance(losses, ast.Dict) else []
 
 

@@ -8,7 +8,7 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.mappings import is_list
 from deviate.analyse.flow.values import METRIC_ORIGINS, From, Instance, Value
-from deviate.analyse.naming.words import is_counting, is_settings_name, words_of
+from deviate.analyse.naming.words import is_counting, is_metric_word, is_settings_name, words_of
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
@@ -35,11 +35,16 @@ _NUMBER_CALLS = {
 }  # fmt: skip
 
 
+#: Words of what is kept as it was at its best.
+_BESTS = {"best", "max", "min"}
+
+
 def is_number(flow: Evaluator, reported: ReportedValue, sink: str) -> bool:
     """Whether format, sink or form of the expression say that it is one number."""
     if reported.reads or sink not in TEXT_SINKS or NUMERIC_SPEC.search(reported.spec):
         return True
-    if _is_meter(flow.resolved(reported.expr, reported.scope)) or is_best(reported):
+    value = flow.resolved(reported.expr, reported.scope)
+    if _is_meter(value) or is_best(reported) or (value.has(*METRIC_ORIGINS) and is_kept_with_best(reported)):
         return True
     return _is_number_by_form(reported.expr) or _is_given_number(flow, reported.expr, reported.scope, (), 0)
 
@@ -50,12 +55,35 @@ def is_best(reported: ReportedValue) -> bool:
     words = words_of(text.rpartition(".")[2])
     if "best" not in words or is_counting(text.rpartition(".")[2]):
         return False
+    tests = [node.test for nesting in _given_within(reported, text) for node, _ in enclosing_branches(nesting)]
+    return any(_compares(test, text) for test in tests)
+
+
+def is_kept_with_best(reported: ReportedValue) -> bool:
+    """Whether a value named so is kept where a value beats the best: ``if x < best: best, best_y = x, y``."""
+    text = text_of(reported.expr) if isinstance(reported.expr, (ast.Name, ast.Attribute, ast.Subscript)) else ""
+    name = text.rpartition(".")[2]
+    if _BESTS.isdisjoint(words_of(name)) or is_counting(name):
+        return False
+    return any(
+        branch == "body" and _compares_best(node.test)
+        for nesting in _given_within(reported, text)
+        for node, branch in enclosing_branches(nesting)
+    )
+
+
+def _given_within(reported: ReportedValue, text: str) -> list[Nesting | None]:
+    """Return where a name or an attribute of this text is assigned."""
     if isinstance(reported.expr, ast.Name):
-        given = [binding.nesting for binding in bindings_of(reported.expr.id, reported.scope)]
-    else:
-        stores = (store for unit in reported.scope.module.units for store in unit.stores)
-        given = [store.nesting for store in stores if text_of(store.target) == text]
-    return any(_compares(node.test, text) for nesting in given for node, _ in enclosing_branches(nesting))
+        return [binding.nesting for binding in bindings_of(reported.expr.id, reported.scope)]
+    stores = (store for unit in reported.scope.module.units for store in unit.stores)
+    return [store.nesting for store in stores if text_of(store.target) == text]
+
+
+def _compares_best(test: ast.expr) -> bool:
+    compared = (node for node in ast.walk(test) if isinstance(node, ast.Compare))
+    names = (text_of(side).rpartition(".")[2] for node in compared for side in (node.left, *node.comparators))
+    return any(not _BESTS.isdisjoint(words_of(name)) for name in names)
 
 
 def _compares(test: ast.expr, text: str) -> bool:
@@ -141,16 +169,29 @@ def is_share(flow: Evaluator, node: ast.expr, scope: Scope, path: tuple[int, ...
         return any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div) for part in ast.walk(node))
     if isinstance(node, ast.Subscript):
         return is_share(flow, node.value, scope, path, depth + 1)
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        return is_share(flow, node.elt, scope.module.inner.get(node, scope), path, depth + 1)
     sources: list[tuple[ast.expr, Scope, tuple[int, ...]]] = []
     if isinstance(node, ast.Name):
-        given = [binding for binding in bindings_of(node.id, scope) if binding.kind == "assign"]
-        sources = [(one.value, one.scope, (*one.path, *path)) for one in given if one.value is not None]
+        given = [each for each in bindings_of(node.id, scope) if each.kind in {"assign", "element", "for"}]
+        sources = [(value, one.scope, way) for one in given for value, way in _given_by(one, path)]
     elif isinstance(node, ast.Call) and called_name(node) in _NUMBER_CALLS and node.args:
         sources = [(node.args[0], scope, path)]
     elif isinstance(node, ast.Call):
         units = [ref for ref in flow.value(node.func, scope).refs if isinstance(ref, Unit)]
         sources = [(result, home, path) for unit in units for result, home in unit.returns]
     return any(is_share(flow, value, home, way, depth + 1) for value, home, way in sources)
+
+
+def _given_by(binding: Binding, path: tuple[int, ...]) -> list[tuple[ast.expr, tuple[int, ...]]]:
+    """Return what a binding gives, and the positions to take of it; what a loop runs over stands for its elements."""
+    value, way = binding.value, (*binding.path, *path)
+    if binding.kind == "for" and isinstance(value, ast.Call) and way:
+        if called_name(value) == "zip":
+            return [(value.args[way[0]], way[1:])] if way[0] < len(value.args) else []
+        if called_name(value) == "enumerate" and way[0] == 1:
+            return [(value.args[0], way[1:])] if value.args else []
+    return [(value, way)] if value is not None else []
 
 
 def is_slice_of_mappings(flow: Evaluator, reported: ReportedValue) -> bool:
@@ -203,13 +244,13 @@ def is_named_item(reported: ReportedValue) -> bool:
     return isinstance(node.slice.value, str) and _MAPPINGS.search(dotted_text(node.value)) is not None
 
 
-def is_item_of_report(reported: ReportedValue) -> bool:
-    """Whether the mapping that the value is an item of is named like a report."""
+def is_item_of_report(flow: Evaluator, reported: ReportedValue) -> bool:
+    """Whether the mapping that the value is an item of is named like a report, or has a key that names a metric."""
     source = _items_source(reported)
     if source is None:
         return False
     name = dotted_text(source) or (called_name(source) if isinstance(source, ast.Call) else "")
-    return _MAPPINGS.search(name) is not None
+    return _MAPPINGS.search(name) is not None or any(map(is_metric_word, flow.resolved(source, reported.scope).keys))
 
 
 def _items_source(reported: ReportedValue) -> ast.expr | None:

@@ -53,7 +53,7 @@ def merge(flow: Evaluator, findings: list[Finding]) -> list[Finding]:
 def _is_same(finding: Finding, identity: Identity, other: Finding, its: Identity) -> bool:
     if finding.split and other.split and finding.split != other.split:
         return False
-    if finding.report is other.report and _tags_differ(finding, other):
+    if finding.report is other.report and (_tags_differ(finding, other) or _sums_differ(finding, other)):
         return False
     if _is_given_anew(finding, other) or _is_iterated_anew(finding, other) or _is_alternative(finding, other):
         return False
@@ -76,6 +76,21 @@ def _tags_differ(finding: Finding, other: Finding) -> bool:
     """Whether one mapping holds the two values under two constant keys."""
     tags = finding.reported.tag, other.reported.tag
     return all(tags) and tags[0] != tags[1] and "{" not in tags[0] + tags[1]
+
+
+def _sums_differ(finding: Finding, other: Finding) -> bool:
+    """Whether two values are sums of different things, each under its own name: ``nll / n``, ``(nll + kl) / n``."""
+    if _is_plain(finding) or _is_plain(other) or _letters(finding.name) == _letters(other.name):
+        return False
+    return _summed(finding.reported.expr) != _summed(other.reported.expr)
+
+
+def _summed(expr: ast.expr) -> set[str]:
+    """Return what a value is the sum of, where it is one of several variables."""
+    added = (node for node in ast.walk(expr) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add))
+    sides = (side for node in added for side in (node.left, node.right))
+    summed = {text_of(side) for side in sides if not isinstance(side, (ast.Constant, ast.BinOp))}
+    return summed if len(summed) > 1 else set()
 
 
 def _is_given_anew(finding: Finding, other: Finding) -> bool:

@@ -94,8 +94,11 @@ def _operand(flow: Evaluator, node: ast.BinOp, scope: Scope) -> ast.expr:
         sides = [flow.resolved(side, scope) for side in (node.left, node.right)]
         if all(side.has(From.CLOCK) and not side.has(*METRIC_ORIGINS) for side in sides):
             return node.right
-    if isinstance(node.op, ast.Div) and isinstance(node.left, ast.Call):
-        left, right = flow.resolved(node.left, scope), flow.resolved(node.right, scope)
+    rate = node
+    while isinstance(rate.left, ast.BinOp) and isinstance(rate.right, ast.Constant):
+        rate = rate.left
+    if isinstance(rate.op, (ast.Div, ast.FloorDiv)) and not isinstance(rate.left, ast.Constant):
+        left, right = flow.resolved(rate.left, scope), flow.resolved(rate.right, scope)
         if right.has(From.DURATION) and not right.has(From.LIVE) and not left.has(*METRIC_ORIGINS):
             return node
     return min(_flatten(node), key=lambda operand: _constancy(operand, flow.resolved(operand, scope)))

@@ -16,6 +16,7 @@ from deviate.analyse.metrics.forms import (
     is_flag,
     is_item,
     is_item_of_report,
+    is_kept_with_best,
     is_list_of_samples,
     is_named_item,
     is_number,
@@ -122,8 +123,13 @@ def _is_share_of_counts(flow: Evaluator, value: Value, reported: ReportedValue, 
     is_averaged = _is_averaged(flow, reported.expr, reported.scope)
     if not (value.has(From.COUNT) or is_averaged):
         # Of lengths alone, only what is divided: ``precision = len(right) / len(found)``.
-        is_divided = value.has(From.TOTAL) and DECIMALS.search(reported.spec) is not None
-        return is_divided and _names_quality(last) and is_share(flow, reported.expr, reported.scope)
+        is_shown = DECIMALS.search(reported.spec) is not None or is_metric_word(last)
+        return (
+            value.has(From.TOTAL)
+            and is_shown
+            and _names_quality(last)
+            and is_share(flow, reported.expr, reported.scope)
+        )
     if sink in _TRACKERS and is_metric_word(reported.tag) and _names_quality(reported.tag):
         return True
     is_strong = is_metric_word(last) and is_number(flow, reported, sink)
@@ -192,7 +198,9 @@ def _of_training(
     has_metric_name = is_metric_word(variable) or is_metric_word(description)
     # What is drawn is data as often as it is a metric.
     has_metric_name = has_metric_name or (sink != "figure" and meaning_of(last_name(variable)) is not None)
-    if is_schedule(variable) or (is_schedule(description) and not is_metric_word(variable)):
+    has_metric_name = has_metric_name or is_item_of_report(flow, reported)
+    is_timed = value.has(From.DURATION)  # a learning rate that stands before a time does not name it
+    if is_schedule(variable) or (is_schedule(description) and not (is_metric_word(variable) or is_timed)):
         return Verdict(reason="setting")
     measured = value.has(From.DURATION) or (
         value.has(From.MEMORY) and meaning_of(f"{variable} {description}") is not None
@@ -245,10 +253,11 @@ def _by_words(
         if is_named or sink not in {*TEXT_SINKS, "json", "csv"}:
             return Verdict(0.4, "a mapping of values", meaning_of(last) or UNNAMED)
         return Verdict(reason="identifier")
-    if is_item(reported) and (meaning_of(description) or is_item_of_report(reported)):
+    if is_item(reported) and (meaning_of(description) or is_item_of_report(flow, reported)):
         return Verdict(0.45, "an item of a mapping of values", _meaning(value, variable, description))
     is_tagged = sink in _TRACKERS and is_metric_word(reported.tag)
-    if (is_counting(last) or _is_count_word(last)) and not is_tagged:
+    is_kept = DECIMALS.search(reported.spec) is not None and is_kept_with_best(reported)
+    if (is_counting(last) or _is_count_word(last)) and not (is_tagged or is_kept):
         return Verdict(reason="counter" if is_counting(last) else "constant")
     by_name = is_metric_word(variable)
     by_text = is_metric_word(description) or (sink not in TEXT_SINKS and meaning_of(reported.tag) is not None)
@@ -258,7 +267,7 @@ def _by_words(
     is_plain = number or is_said or not value.has(From.OBJECT, From.DATA)
     is_exact = _says_same(reported, last) and DECIMALS.search(reported.spec) is not None
     is_shared = _names_quality(last) and is_share(flow, reported.expr, reported.scope)
-    by_form = is_exact or is_shared or is_best(reported)
+    by_form = is_exact or is_shared or is_kept or is_best(reported)
     if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or by_form:
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))

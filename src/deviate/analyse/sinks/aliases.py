@@ -52,10 +52,10 @@ def _bindings(flow: Evaluator, func: ast.expr, scope: Scope) -> list[Binding]:
 
 
 def _choices(value: ast.expr | None) -> Iterator[ast.expr]:
-    """Yield the ends of a choice: ``print if verbose else nothing``."""
-    if isinstance(value, ast.IfExp):
-        yield from _choices(value.body)
-        yield from _choices(value.orelse)
+    """Yield the ends of a choice: ``print if verbose else nothing``, ``verbose and print or nothing``."""
+    if isinstance(value, (ast.IfExp, ast.BoolOp)):
+        for choice in (value.body, value.orelse) if isinstance(value, ast.IfExp) else value.values:
+            yield from _choices(choice)
     elif value is not None:
         yield value
 

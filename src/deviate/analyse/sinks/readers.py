@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.parameters import forwarded_param
 from deviate.analyse.flow.values import From
 from deviate.analyse.naming.words import word_lists
 from deviate.analyse.source.index import Scope, local_bindings
-from deviate.analyse.source.syntax import called_name, dotted_text
+from deviate.analyse.source.syntax import called_name, dotted_text, unpacked
 from deviate.analyse.texts.building import format_text, is_list, is_textual
 from deviate.analyse.texts.parts import tag_of, tagged, take_apart
 from deviate.analyse.texts.reported import Part, ReportedValue, as_mapping, change_values, with_label
@@ -175,13 +176,13 @@ def elements_of(flow: Evaluator, expr: ast.expr, scope: Scope) -> list[Part]:
     parts = take_apart(flow, expr, scope)
     is_whole = len(parts) == 1 and isinstance(parts[0], ReportedValue) and parts[0].expr is expr
     bindings = local_bindings(expr.id, scope) if is_whole and isinstance(expr, ast.Name) else []
-    if not any(is_list(binding.value) for binding in bindings):
+    if not any(is_list(unpacked(binding)) for binding in bindings):
         return parts
     elements = [
         part
         for binding in bindings
-        if binding.value is not None and binding.kind in {"assign", "aug", "element", "merge"}
-        for part in [*take_apart(flow, binding.value, binding.scope, 2), "\n"]
+        if (value := unpacked(binding)) is not None and binding.kind in {"assign", "aug", "element", "merge"}
+        for part in [*take_apart(flow, value, binding.scope, 2), "\n"]
     ]
     return elements if any(isinstance(part, ReportedValue) for part in elements) else parts
 
@@ -197,6 +198,18 @@ def accumulated(flow: Evaluator, expr: ast.expr, scope: Scope, tag: str | None =
 def lists(start: int, end: int) -> Reader:
     """Read arguments that are lists filled over time."""
     return lambda flow, call, scope: [part for arg in call.args[start:end] for part in accumulated(flow, arg, scope)]
+
+
+def drawn(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part] | None:
+    """Read what a curve of a chart shows, ``Scatter(x=steps, y=losses)``; the parameter that is drawn a mean of."""
+    curve = argument(call, BY_NAME, "y")
+    if curve is None:
+        return None
+    params = [param for param in flow.value(curve, scope).params() if param.unit is scope.unit]
+    if not params or forwarded_param(flow, curve, scope) is not None:
+        return accumulated(flow, curve, scope)
+    given = [param for param in params if flow.program.arguments(flow, param)]
+    return [ReportedValue(ast.copy_location(ast.Name(param.name, ast.Load()), curve), scope) for param in given[:1]]
 
 
 def named_lists(flow: Evaluator, call: ast.Call, scope: Scope) -> list[Part]:

@@ -138,10 +138,9 @@ class Reports:
         others = (one for one in report.values if one is not reported)
         if reported.label is not None or any(self.flow.resolved(one.expr, one.scope).has(From.TEXT) for one in others):
             return False
-        names = {dotted_text(number_of(expr)) for expr, _ in self.program.arguments(self.flow, param)}
-        return (
-            len(names) > 1 and all(map(str.isidentifier, names)) and dotted_text(number_of(reported.expr)) == param.name
-        )
+        names = {_own_name(number_of(expr)) for expr, _ in self.program.arguments(self.flow, param)}
+        is_named = all(names) or sum("[" in name for name in names) > 1
+        return len(names) > 1 and is_named and dotted_text(number_of(reported.expr)) == param.name
 
     def _is_nameless(self, reported: ReportedValue) -> bool:
         if reported.mapping:
@@ -312,6 +311,14 @@ def _sink_of(unit: Unit) -> str:
     """Name what keeps values: a logger takes numbers, anything else may take anything."""
     owner = unit.owner.name if unit.owner is not None else ""
     return "logger" if _LOGGERS.search(f"{owner} {unit.name}") else "kept"
+
+
+def _own_name(expr: ast.expr) -> str:
+    """Return a variable's name, with the key of an item that is written out; empty for any other expression."""
+    if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Constant) and isinstance(expr.slice.value, str):
+        name = dotted_text(expr.value)
+        return f"{name}[{expr.slice.value!r}]" if name else ""
+    return expr.id if isinstance(expr, ast.Name) else ""
 
 
 def _pairs(tags: ast.expr, values: ast.expr) -> list[tuple[ast.expr, ast.expr]]:

@@ -15,6 +15,7 @@ from deviate.analyse.sinks.readers import (
     BY_NAME,
     Reader,
     anything,
+    drawn,
     dumped,
     estimated,
     file_text,
@@ -141,7 +142,7 @@ _SUMMARY_WRITER = r"(?i)log|summ|writer|record|tb|board"
 #: The first row whose name and conditions match, and which reads something, wins.
 SINKS = (
     Sink("print", "echo secho pprint master_print print_rank_0 print_once print_on_master rprint", texts()),
-    Sink("print", "print", texts(), receiver=r"^$|console|accel|rich|fabric|self|tqdm|xm|dist"),
+    Sink("print", "print", texts(), receiver=r"^$|console|accel|rich|fabric|self|tqdm|xm|dist|^tf$|tensorflow"),
     Sink("tqdm", "set_description set_description_str set_postfix_str", texts(1)),
     Sink("logging", "debug info warning warn error critical exception success fatal notice", message(), "", _is_logger),
     Sink("print", "write", texts(1), receiver=r"(stdout|stderr)$"),
@@ -185,6 +186,7 @@ SINKS = (
     Sink("print", "add_row append_row", texts(), when=_is_table),
     Sink("csv", "to_csv to_json to_excel to_parquet to_pickle to_feather", data_frame),
     Sink("figure", "plot semilogy semilogx loglog scatter", lists(0, 2), r"plt|ax|pyplot|pylab|axes", _has_arguments),
+    Sink("figure", "Scatter Scattergl lineplot", drawn),
     Sink("file", "save savetxt", lists(1, 2), r"^(np|numpy)$", lambda flow, call, scope: len(call.args) > 1),
     # Trackers that take anything.
     Sink("logging", "log log_message log_row print", message(1), when=_has_level),

@@ -85,9 +85,16 @@ class SearchPath:
             return self._module_file(base, name) if is_read else None
         file = next((path for folder in self.folders if (path := self._module_file(folder, name))), None)
         if file is None:
-            return self._above(name)
+            return self._brought_along(name) or self._above(name)
         is_library = not self.holds(file) and name.partition(".")[0] in LIBRARIES
         return None if is_library else file
+
+    def _brought_along(self, dotted: str) -> Path | None:
+        """Find a module of a distribution that lies in the project, to be installed: ``kit/setup.py``."""
+        package = dotted.partition(".")[0]
+        folder = self.root / package
+        is_own = package not in LIBRARIES and self._is_file(folder / "setup.py")
+        return self._module_file(folder, dotted) if is_own else None
 
     def _above(self, dotted: str) -> Path | None:
         """Find a module that no folder of the search path holds, in the package that the project is, or is in.
@@ -102,7 +109,14 @@ class SearchPath:
         if self.is_wide and not places:
             ends = [rest.split(".", count)[-1] for count in range(rest.count("."))]
             places = [(folder, end) for end in ends for folder in self.folders]
-        return next((path for folder, name in places if (path := self._module_file(folder, name))), None)
+        file = next((path for folder, name in places if (path := self._module_file(folder, name))), None)
+        return self._beside(dotted) if file is None and self.is_wide and not rest else file
+
+    def _beside(self, name: str) -> Path | None:
+        """Find the one file of a name in the folders beside the entry's, which a script may put on the search path."""
+        homes = [home for home in (self.root, self.folders[0].parent) if self.holds(home)]
+        found = {path for home in homes for path in home.glob(f"*/{name}.py")}
+        return found.pop() if len(found) == 1 else None
 
     def _module_file(self, folder: Path, dotted: str) -> Path | None:
         at = folder.joinpath(*dotted.split(".")) if dotted else folder

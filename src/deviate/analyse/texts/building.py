@@ -33,6 +33,13 @@ def cut_text(expr: ast.Subscript) -> ast.expr | None:
     return cut if is_converted(cut) else None
 
 
+def timed_seconds(written: ast.Call) -> ast.expr | None:
+    """Return the seconds of a time that is written like one of a day: ``strftime("%H:%M:%S", gmtime(spent))``."""
+    day = written.args[-1] if written.args else None
+    is_spent = isinstance(day, ast.Call) and called_name(day) == "gmtime" and len(day.args) == 1
+    return day.args[0] if is_spent and isinstance(day, ast.Call) else None
+
+
 def is_own_method(value: ast.expr, expr: ast.expr) -> bool:
     """Whether a name is given the result of a method of its own: ``text = text.strip()``."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
@@ -242,6 +249,8 @@ _NUMBERS = {"mean", "nanmean", "average", "median", "std", "sum", "float", "int"
 def _is_arithmetic(result: ast.expr, *, of_object: bool) -> bool:
     if isinstance(result, ast.BinOp):
         return not isinstance(result.op, (ast.Add, ast.Mod))
+    if isinstance(result, ast.Constant):
+        return isinstance(result.value, (int, float))
     return of_object and isinstance(result, ast.Call) and called_name(result) in _NUMBERS
 
 

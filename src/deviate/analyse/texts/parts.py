@@ -33,6 +33,7 @@ from deviate.analyse.texts.building import (
     may_be_text,
     named_beside,
     named_key,
+    timed_seconds,
 )
 from deviate.analyse.texts.formats import Field, brace_fields, percent_fields
 from deviate.analyse.texts.reported import (
@@ -162,6 +163,8 @@ def _call(flow: Evaluator, expr: ast.Call, scope: Scope, depth: int) -> list[Par
         return [*_each(flow, expr.args, scope, depth), *_keywords(flow, expr, scope, depth, "\n")]
     if name in {"dump", "safe_dump"} and dotted_text(expr.func).startswith("yaml."):
         return _each(flow, expr.args[:1], scope, depth)
+    if name == "strftime" and (seconds := timed_seconds(expr)) is not None:
+        return take_apart(flow, seconds, scope, depth + 1)
     if name in _WRAPPING:
         return _each(flow, expr.args[: 2 if name == "map" else 1], scope, depth)
     return _built_elsewhere(flow, expr, scope, depth)

@@ -132,3 +132,12 @@ tracker = Tracker()
     print(text)
     """
     assert "metric" not in names(analyse(tmp_path, train=looped(report, tracker)))
+
+
+def test_an_item_that_is_given_a_form_of_itself_is_what_it_was(tmp_path):
+    before = "from outside import step\nclass Mean:\n    def __init__(self):\n        self.values = []\n"
+    before += "    def __call__(self, value):\n        self.values.append(value)\n"
+    before += "        return sum(self.values) / len(self.values)\n"
+    before += "kept = Mean()\ndef stepped(x):\n    return {'a': step(model(x))}"
+    report = "out = stepped(x)\nout['a'] = out['a'].detach()\nprint('at %d: %.4f' % (i, kept(out['a'].item())))"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"kept()"}

@@ -208,3 +208,53 @@ def step(x, y, stats):
 def test_mean_prediction_that_is_shown_with_decimals_is_a_number(tmp_path):
     report = "src_pred = model(x).mean().item()\nprint('source: %.5f' % src_pred)"
     assert list(names(analyse(tmp_path, train=looped(report)))) == ["src_pred"]
+
+
+def test_lists_of_a_logger_that_another_file_fills_are_what_is_put_there(tmp_path):
+    book = """
+    class Book:
+        def __init__(self):
+            self.fit = []
+            self.shift = []
+        def show(self, step):
+            print('at {:<4}: [fit] {:<6} (+/- {:<6})'.format(step, round(self.fit[-1], 4), round(self.shift[-1], 4)))
+    """
+    report = "book.fit.append(loss.item())\nbook.shift.append(loss.item() / 2)\nbook.show(i)"
+    train = looped(report, "from book import Book\nbook = Book()")
+    assert set(names(analyse(tmp_path, train=train, book=book))) == {"self.fit[-1]", "self.shift[-1]"}
+
+
+def test_a_meter_whose_mean_is_a_method_that_may_give_zero_is_the_value(tmp_path):
+    meter = """
+class Meter:
+    def __init__(self):
+        self.sum = self.count = 0
+    def update(self, val, n=1):
+        self.sum += val * n
+        self.count += n
+    def avg(self):
+        if self.count == 0:
+            return 0
+        return float(self.sum) / self.count
+costs, note = Meter(), Meter()
+"""
+    report = "costs.update(loss.item())\nnote.update('a')\nprint('it: {}, running: {:.3f}'.format(i, costs.avg()))"
+    assert set(names(analyse(tmp_path, train=looped(report, meter)))) == {"costs"}
+
+
+def test_a_meter_that_receives_what_is_not_known_is_not_a_setting(tmp_path):
+    before = """
+    from outside import align
+    class Meter:
+        def __init__(self):
+            self.avg = self.sum = self.count = 0
+        def update(self, val, n=1):
+            self.sum += val * n
+            self.count += n
+            self.avg = self.sum / self.count
+    def weighed(found, weight=None):
+        return found if weight is None else found * weight
+    errors = Meter()
+    """
+    report = "errors.update(weighed(align(i)))\nprint(f'Error: {errors.avg:.3f}')"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"errors"}

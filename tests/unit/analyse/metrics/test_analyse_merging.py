@@ -201,3 +201,21 @@ def test_least_mean_and_spread_of_a_list_are_metrics_of_their_own(tmp_path):
     )
     found = analyse(tmp_path, train=looped(report, "import numpy as np\nkept = []")).metrics
     assert len([metric for metric in found if metric.variable == "kept"]) == 4
+
+
+def test_sums_of_different_things_are_metrics_of_their_own(tmp_path):
+    report = (
+        "nll, kl = nll + loss.item(), kl + (model(x) ** 2).mean().item()\nn = i + 1\n"
+        "print('PPL: %.2f, bound: %.2f, KL: %.2f' % (np.exp(nll / n), np.exp((nll + kl) / n), kl / n))"
+    )
+    found = analyse(tmp_path, train=looped(report, "import numpy as np\nnll = kl = 0\n")).metrics
+    assert [metric.name for metric in found if metric.selected] == ["KL", "PPL", "bound"]
+
+
+def test_two_rates_of_one_time_are_two_metrics(tmp_path):
+    before = "kept, began = {'rows': 0, 'words': 0}, time.time()\n"
+    report = (
+        "spent = time.time() - began\n"
+        "print('{:.2f} rows/s, {:.2f} words/s'.format(kept['rows'] * 1.0 / spent, kept['words'] * 1.0 / spent))"
+    )
+    assert len([metric for metric in analyse(tmp_path, train=looped(report, before)).metrics if metric.selected]) == 2

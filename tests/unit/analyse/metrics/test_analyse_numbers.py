@@ -181,6 +181,23 @@ def test_a_rate_is_another_number_than_the_time_it_is_computed_with(tmp_path):
     assert set(names(analyse(tmp_path, train=looped(report, "began = time.time()\n")))) == {"spent", "len(x) / spent"}
 
 
+def test_a_rate_in_thousands_is_no_time(tmp_path):
+    before = "began, rows = time.time(), 0\n"
+    report = (
+        "rows += len(x)\nspent = time.time() - began\nbar.set_postfix_str(f'rows/s: {rows // spent // 1000}k')\n"
+        "print('{},{}'.format(epoch, spent))"
+    )
+    found = {metric.expression for metric in analyse(tmp_path, train=looped(report, before)).metrics if metric.selected}
+    assert found == {"spent", "rows // spent // 1000"}
+
+
+def test_a_time_that_is_written_like_one_of_a_day_is_its_seconds(tmp_path):
+    report = "print('spent', time.strftime('%H:%M:%S', time.gmtime(time.time() - began)), time.strftime('%H', today))"
+    assert names(analyse(tmp_path, train=looped(report, "began, today = time.time(), time.gmtime()\n"))) == {
+        "began": "value"
+    }
+
+
 def test_a_value_that_is_stored_and_named_at_once_has_its_name(tmp_path):
     before = "import json\n"
     report = "record = {}\nrecord['train/loss'] = last = criterion(model(x), y)\nprint(json.dumps(record))"
@@ -213,6 +230,20 @@ SHARES = {
     "one of a list of them": (
         "recall = count / (i + 1)\nprint('Recall', recall[-1])\ncount += 1",
         "count = 0",
+        {"recall"},
+    ),
+    "in a list that a function fills and returns": (
+        "precision, recall = both(range(3))\nprint(', '.join(str(each) for each in precision))\n"
+        "print('@ %.3f' % recall[0], ['%s: %.4f' % (k, one) for k, one in zip(range(3), recall)])",
+        "def share(rows, k):\n    total = 0.0\n    for row in rows:\n        total += len(set(row)) / float(k)\n"
+        "    return total / len(rows)\n"
+        "def both(rows):\n    a, b = [], []\n    for k in [5, 10]:\n        a.append(share(rows, k))\n"
+        "        b.append(share(rows, k))\n    return a, b",
+        {"precision", "recall[0]", "recall"},
+    ),
+    "in a list that is shown whole": (
+        "recall = [share(range(3), k) for k in range(5)]\nprint(recall)",
+        "def share(rows, k):\n    right = 0\n    for row in rows:\n        right += 1\n    return right / len(rows)",
         {"recall"},
     ),
     "of ones and zeros": (
@@ -319,3 +350,30 @@ def test_a_position_of_a_list_is_what_it_is_given_later(tmp_path):
         "print('best %.2f at %d' % (best[0], best[1]))"
     )
     assert set(names(analyse(tmp_path, train=looped(report, "best = [9, 0]")))) == {"best[0]"}
+
+
+def test_what_is_kept_with_the_best_is_a_number(tmp_path):
+    before = "best_loss = best_xy = best_at = 9\nbest_model = None\n"
+    report = (
+        "found = [loss.item(), (model(x) - y).abs().mean().item()]\nif found[0] < best_loss:\n"
+        "    best_loss, best_at = found[0], i\n    best_xy = found[-1]\n    best_model = model\n"
+        "print('best_loss,best_xy:', best_loss, best_xy, best_at, best_model)"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"best_loss", "best_xy"}
+
+
+def test_what_is_kept_with_the_greatest_is_a_metric_where_it_is_shown_with_decimals(tmp_path):
+    before = "import outside\nmax_f1 = max_em = max_at = 0\n"
+    report = (
+        "f1, em, at = outside.both('x')\nif f1 > max_f1:\n    max_f1, max_em, max_at = f1, em, at\n"
+        "print(f'max EM: {max_em:.3f}, at {max_at}')"
+    )
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"max_em"}
+
+
+def test_what_a_function_outside_computes_of_files_is_what_it_is_called(tmp_path):
+    before = "from outside import scorer\nimport os\nshown = os.path.join('a', 'b')\n"
+    before += "def compared(folder):\n    return scorer.calculate_fid_given_paths([folder, shown], 50, 'cpu')\n"
+    report = "fid = compared(shown)\nother = scorer.load([shown])\nwith open('a', 'a') as f:\n"
+    report += "    f.write(f'{i}:{fid}:{other}')"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"fid"}

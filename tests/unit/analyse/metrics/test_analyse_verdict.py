@@ -88,8 +88,8 @@ def test_aggregates_are_the_last_value_the_mean_time_and_the_largest_memory(tmp_
 
 DIRECTIONS = {
     "higher": "return returns episodic_return EpRet reward score fitness elo win_rate mAP IoU dice BLEU R2 AUC F1 "
-    "precision recall explained_variance",
-    "lower": "perplexity FID WER CER MSE MAE RMSE error",
+    "precision recall explained_variance lat_accu",
+    "lower": "perplexity FID WER CER MSE MAE RMSE error mspe RTE RRE",
     None: "KL approx_kl entropy clipfrac grad_norm",
 }
 
@@ -229,3 +229,32 @@ def test_a_value_after_a_count_is_named_by_the_words_before_the_count(tmp_path):
 def test_the_scale_of_a_loss_is_no_loss():
     assert meaning_of("loss_scale") == meaning_of("loss scaler") == UNNAMED
     assert meaning_of("scaled loss").kind == "loss"
+
+
+def test_items_of_a_mapping_are_metrics_where_a_key_names_one(tmp_path):
+    base = """
+    class Base:
+        def __init__(self):
+            self.info, self.other = dict(), dict()
+        def show(self):
+            for k, v in self.info.items():
+                print('\\t{}: {}'.format(k, v))
+            for k, w in self.other.items():
+                print('\\t{}: {}'.format(k, w))
+    """
+    before = """
+    from base import Base
+    class Work(Base):
+        def step(self, loss):
+            self.info['mean_loss'] = loss.item()
+            self.other['output'] = loss
+            self.show()
+    work = Work()
+    """
+    found = analyse(tmp_path, train=looped("work.step(loss)", before), base=base)
+    assert [(metric.variable, metric.line) for metric in found.metrics if metric.selected] == [("v", 7)]
+
+
+def test_a_learning_rate_before_a_time_does_not_name_it(tmp_path):
+    report = "print('lr {:.3e},'.format(optimizer.param_groups[0]['lr']), ' ({:.3f} secs)'.format(time.time() - tick))"
+    assert set(names(analyse(tmp_path, train=looped(report, "tick = time.time()")))) == {"tick"}

@@ -15,6 +15,10 @@ OTHER_NAMES = {
     "lambda": ("say('loss %f' % loss.item())", "say = lambda text: print(text, flush=True)"),
     "lambda of any": ("say('loss', loss.item())", "say = lambda *values: print(*values)"),
     "a choice": ("say('loss', loss.item())", "say = print if __name__ == '__main__' else lambda *values: None"),
+    "a choice by and and or": (
+        "say('loss %f' % loss.item())",
+        LOGGER + "say = (__name__ == 'x' and logger.info or logger.debug)",
+    ),
     "the project's own": (
         "print('loss %f' % loss.item())",
         "class Log:\n    def info(self, text):\n        open('x', 'a').write(text)\nlog = Log()\nprint = log.info",
@@ -84,6 +88,26 @@ def test_keras_reports_a_loss_for_each_output(tmp_path):
     train = "model.compile(loss={'box': f, 'cls': g}, optimizer='adam')\nmodel.fit(x, y, epochs=3)\n"
     variables = set(names(analyse(tmp_path, train="import keras\nmodel = keras.Model()\n" + train)))
     assert variables == {"fit:loss", "fit:box_loss", "fit:cls_loss"}
+
+
+def test_outputs_and_metrics_of_keras_are_those_that_a_function_gives(tmp_path):
+    train = """
+import keras
+model = keras.Model()
+def losses(both):
+    if both:
+        return {'box': f, 'cls': 'mse'}, 2
+    return f, None
+loss, weights = losses(read())
+if weights:
+    metrics = {'cls': share}
+else:
+    metrics = [share]
+model.compile(loss=loss, optimizer='adam', metrics=metrics)
+model.fit(x, y, epochs=3)
+"""
+    variables = set(names(analyse(tmp_path, train=train)))
+    assert variables == {"fit:loss", "fit:box_loss", "fit:cls_loss", "fit:cls_share"}
 
 
 def test_a_summary_stands_where_the_graph_is_built(tmp_path):

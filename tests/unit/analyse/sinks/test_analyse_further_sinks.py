@@ -79,3 +79,45 @@ def test_a_model_of_another_library_is_not_fitted_as_kerass_are(tmp_path):
     """
     findings = analyse(tmp_path, train=textwrap.dedent(models))
     assert {(metric.variable, metric.line) for metric in findings.metrics} == {("fit:loss", 8)}
+
+
+def test_curves_that_a_function_of_the_project_draws_are_those_it_is_given(tmp_path):
+    before = """
+    from plotly.graph_objs import Scatter
+    kept = {'loss': [], 'gap': [], 'steps': []}
+    def draw(steps, values, title):
+        show([Scatter(x=steps, y=values)], title)
+    """
+    report = """
+    kept['steps'].append(i)
+    kept['loss'].append(loss.item())
+    kept['gap'].append(loss.item() / 2)
+    draw(kept['steps'], kept['loss'], 'loss')
+    draw(kept['steps'], kept['gap'], 'regret')
+    """
+    found = names(analyse(tmp_path, train=looped(report, before)))
+    assert "kept['loss']" in found
+    assert "kept['steps']" not in found
+
+
+def test_means_that_a_function_of_the_project_draws_are_those_of_what_it_is_given(tmp_path):
+    before = """
+    import numpy as np
+    import seaborn as sns
+    kept = dict(reward=[], gap=[], steps=[])
+    def draw(x, y, name=''):
+        y = np.array(y)
+        middle, spread = y.mean(axis=1), y.std(axis=1)
+        low = middle - spread
+        sns.lineplot(x=x, y=middle, color='red')
+        sns.lineplot(x=x, y=low)
+    """
+    report = """
+    kept['steps'].append(i)
+    kept['reward'].append(score(model))
+    kept['gap'].append(x)
+    draw(kept['steps'], kept['reward'], name='a')
+    draw(kept['steps'], kept['gap'], name='b')
+    draw(kept['steps'], 2 * [x])
+    """
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"kept['reward']"}

@@ -72,3 +72,19 @@ def test_a_script_of_another_purpose_is_not_assumed_to_train(tmp_path):
 def test_where_nothing_trains_modules_that_do_are_assumed_to_run(tmp_path):
     findings = analyse(tmp_path, train="import sys, work\nsys.modules['work'].train()\n", work=TRAINS)
     assert (findings.main_loop.file, ASSUMED in findings.main_loop.why) == ("work.py", True)
+
+
+def test_a_distribution_that_lies_in_the_project_is_read_where_it_is_installed(tmp_path):
+    (tmp_path / "kit").mkdir()
+    train = "from kit import work\nfor epoch in range(3):\n    work.train()\n"
+    files = {"train": train, "kit__kit____init__": "", "kit__kit__work": TRAINS}
+    assert analyse(tmp_path, **files).files == ["train.py"]
+    (tmp_path / "kit" / "setup.py").write_text("")
+    assert "kit/kit/work.py" in analyse(tmp_path, **files).files
+
+
+def test_where_nothing_trains_folders_beside_that_of_the_entry_are_searched(tmp_path):
+    files = {"src__bin__train": "from work import train\ntrain()\n", "src__work__work": TRAINS}
+    assert analyse(tmp_path, entry="src/bin/train.py", **files).main_loop.file == "src/work/work.py"
+    findings = analyse(tmp_path, entry="src/bin/train.py", **files, src__other__work=TRAINS)
+    assert findings.main_loop is None
