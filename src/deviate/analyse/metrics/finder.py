@@ -13,7 +13,7 @@ from deviate.analyse.findings import Reason, Rejected
 from deviate.analyse.flow.conditions import is_alarm, split_at, switches
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import COMMON_METHODS, Program
-from deviate.analyse.flow.values import METRIC_ORIGINS, From
+from deviate.analyse.flow.values import METRIC_ORIGINS, From, Param
 from deviate.analyse.frameworks.logged import is_framework_logged, is_read_back
 from deviate.analyse.loops.phases import Phases
 from deviate.analyse.metrics.capture import capture_of
@@ -171,11 +171,17 @@ class MetricFinder:
         self.rejected.append(Rejected(variable=variable, file=file, line=report.line, reason=reason))
 
     def _is_served(self, reported: ReportedValue) -> bool:
-        """Whether the value is a parameter whose argument is reported by the caller."""
+        """Whether the value is a parameter whose argument is reported by the caller, or that no caller gives."""
         param = self.reports.forwarded.get(reported)
-        if param is not None and param in self.reports.served:
+        if param is not None and (param in self.reports.served or self._is_never_given(param)):
             return True
         return self.reports.is_stored_elsewhere(reported)
+
+    def _is_never_given(self, param: Param) -> bool:
+        """Whether a parameter stands for keywords, and no caller gives any."""
+        program = self.flow.program
+        is_called = param.name == param.unit.kwarg and bool(program.callers(self.flow, param.unit))
+        return is_called and not program.arguments(self.flow, param)
 
     def _counted_cost(self, report: Report, reported: ReportedValue, verdict: Verdict) -> Verdict:
         """Accept a counter reported after a loop that stops on a condition: it measures how long that took."""

@@ -19,6 +19,7 @@ from deviate.analyse.metrics.forms import (
     is_list_of_samples,
     is_named_item,
     is_number,
+    is_position,
     is_read_off_settings,
     is_share,
     is_slice_of_mappings,
@@ -97,6 +98,8 @@ def verdict_of(
         return Verdict(reason="identifier")
     if joins_settings(flow, reported) or is_read_off_settings(flow, reported):
         return Verdict(reason="setting")
+    if is_position(reported.expr, reported.scope):
+        return Verdict(reason="identifier")
     if _last_word(variable) in _IDENTIFIERS:
         return Verdict(reason="path" if value.has(From.PATH) else "identifier")
     if is_bookkeeping(reported.tag) and not value.has(From.DURATION):

@@ -1,0 +1,66 @@
+"""Numbers that are reported beside the metrics and say nothing of how the training went."""
+
+from __future__ import annotations
+
+import pytest
+from analysed_projects import analyse, looped, names
+
+#: Sizes of a model.
+SIZES = """
+def bits_of(model):
+    return sum(part.nelement() * 32 for part in model.parameters())
+
+def bits_per_pixel(model, picture):
+    return bits_of(model) / (picture.numel() / 3)
+
+picture = torch.zeros(3, 8, 8)
+frozen = 0
+for part in model.modules():
+    if isinstance(part, torch.nn.Linear):
+        frozen += sum({each.data_ptr(): each.numel() for each in part.parameters()}.values())
+"""
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "rate = bits_per_pixel(model, picture)\nprint(f'Half precision rate: {rate:.2f}')",
+        "print(f'{part}: {frozen / 2**20}M params')",
+        "free, whole = torch.cuda.mem_get_info(0)\nwhole = whole / 1024**3\nprint(f'Total GPU memory: {whole} GB')",
+    ],
+)
+def test_sizes_of_model_and_device_are_no_metrics(tmp_path, report):
+    report = f"{report}\nprint('loss', loss.item())"
+    assert set(names(analyse(tmp_path, train=looped(report, SIZES)))) == {"loss"}
+
+
+def test_free_memory_is_a_metric(tmp_path):
+    report = "free, whole = torch.cuda.mem_get_info(0)\nprint(f'Free GPU memory: {free / 2**30} GB')"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"free"}
+
+
+@pytest.mark.parametrize(
+    "found", ["torch.tensor(losses).argmin().item()", "int(np.argmin(losses)) + 1", "np.argmin(losses)"]
+)
+def test_the_position_of_the_best_is_no_metric(tmp_path, found):
+    report = f"losses.append(loss.item())\nhead = {found}\nprint('lowest loss head', head, 'lowest loss', min(losses))"
+    assert "head" not in names(analyse(tmp_path, train=looped(report, "import numpy as np\nlosses = []")))
+
+
+LOGGER = """
+import wandb
+
+class Logger:
+    def __init__(self):
+        self.run = wandb.init()
+
+    def log(self, *values, **named):
+        self.run.log(*values, **named)
+
+logger = Logger()
+"""
+
+
+def test_keywords_that_nobody_gives_are_no_metrics(tmp_path):
+    findings = analyse(tmp_path, train=looped("logger.log({'loss': loss.item()})", LOGGER))
+    assert [metric.variable for metric in findings.metrics] == ["loss"]
