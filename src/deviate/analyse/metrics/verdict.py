@@ -152,6 +152,13 @@ def _says_same(reported: ReportedValue, name: str) -> bool:
     return is_one and _names_quality(said[0])
 
 
+def _repeats(reported: ReportedValue, name: str) -> bool:
+    """Whether the text names a metric, and an item of a list has its word: ``episodic return={return_values[t]}``."""
+    said = words_before(reported)
+    is_item = isinstance(reported.expr, ast.Subscript) and is_metric_word(said) and words_of(said)[-1] in words_of(name)
+    return is_item and meaning_of(words_of(said)[-1]) is not None
+
+
 def _names_quality(name: str) -> bool:
     """Whether a name is of a quality that is better higher or lower, be it by a word that also means other things."""
     meaning = meaning_of(name) if not is_counting(name) else None
@@ -261,7 +268,7 @@ def _by_words(
     is_plain = number or is_said or not value.has(From.OBJECT, From.DATA)
     is_exact = _says_same(reported, last) and DECIMALS.search(reported.spec) is not None
     is_shared = _names_quality(last) and is_share(flow, reported.expr, reported.scope)
-    by_form = is_exact or is_shared or is_best(reported)
+    by_form = is_exact or is_shared or is_best(reported) or _repeats(reported, last)
     if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or by_form:
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
