@@ -240,11 +240,13 @@ def is_position(expr: ast.expr, scope: Scope, depth: int = 0) -> bool:
     if isinstance(expr, ast.BinOp) and isinstance(expr.right, ast.Constant):
         return is_position(expr.left, scope, depth + 1)
     given = bindings_of(expr.id, scope) if isinstance(expr, ast.Name) else []
-    return bool(given) and all(
+    found = [
         binding.kind == "assign" and (value := unpacked(binding)) is not None
         and is_position(value, binding.scope, depth + 1)
         for binding in given
-    )  # fmt: skip
+    ]  # fmt: skip
+    # ``best_epoch`` is one however else it may be found.
+    return any(found) if isinstance(expr, ast.Name) and is_counting(expr.id) else bool(found) and all(found)
 
 
 #: Statistics that tell something else of the same values than their mean does.

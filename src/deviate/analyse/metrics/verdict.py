@@ -58,6 +58,8 @@ _AVERAGES = {"mean", "nanmean", "average", "avg"}
 _LISTS = word_lists(__file__)
 _SAMPLES = _LISTS["samples"]
 _IDENTIFIERS = _LISTS["identifiers"]
+_NUMBERS_OF_THINGS = _LISTS["numbers of things"]
+_COEFFICIENTS = _LISTS["coefficients"]
 _PICTURES = _LISTS["pictures"]
 _PREDICTIONS = _LISTS["predictions"]
 _FLAGS = _LISTS["flags"]
@@ -99,6 +101,10 @@ def verdict_of(
     if joins_settings(flow, reported) or is_read_off_settings(flow, reported):
         return Verdict(reason="setting")
     if is_position(reported.expr, reported.scope):
+        return Verdict(reason="identifier")
+    if _last_word(variable) in _NUMBERS_OF_THINGS and not is_metric_word(last_name(variable)):
+        return Verdict(reason="identifier")
+    if sink in _TRACKERS and _last_word(variable) == "table":
         return Verdict(reason="identifier")
     if _last_word(variable) in _IDENTIFIERS:
         return Verdict(reason="path" if value.has(From.PATH) else "identifier")
@@ -246,7 +252,7 @@ def _by_words(
     """Classify by names alone a value whose origin cannot be followed."""
     last = last_name(variable)
     is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
-    if is_schedule(variable) or is_schedule(description) or is_settings:
+    if is_schedule(variable) or is_schedule(description) or is_settings or _is_coefficient(value, last):
         return Verdict(reason="setting")
     if reported.mapping and _names_samples(variable):
         return Verdict(reason="identifier")
@@ -279,6 +285,14 @@ def _by_words(
     if is_under_tag and not is_setting and not value.has(From.TEXT):
         return Verdict(0.4, "given to a tracker", _meaning(value, variable, description))
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
+
+
+def _is_coefficient(value: Value, name: str) -> bool:
+    """Whether settings make what weighs a part of the loss: ``kl_coeff``, and no ``dice_coeff``, which is a metric."""
+    words = words_of(name)
+    meaning = meaning_of(name)
+    is_weight = bool(words) and words[-1] in _COEFFICIENTS and not any(word.startswith("corr") for word in words)
+    return is_weight and value.has(From.SETTING) and (meaning is None or meaning.direction is None)
 
 
 def last_name(variable: str) -> str:

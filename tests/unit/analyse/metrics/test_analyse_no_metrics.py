@@ -47,6 +47,19 @@ def test_the_position_of_the_best_is_no_metric(tmp_path, found):
     assert "head" not in names(analyse(tmp_path, train=looped(report, "import numpy as np\nlosses = []")))
 
 
+def test_the_epoch_that_one_of_two_ways_finds_is_no_metric(tmp_path):
+    report = """
+    losses.append(loss.item())
+    best_epoch = np.array(losses).argmin()
+    if args.best != 'auto':
+        best_epoch = getattr(np.array(losses), args.best)()
+    run.log({'epoch of the best loss': best_epoch})
+    """
+    before = "import argparse\nimport numpy as np\nimport wandb\nrun = wandb.init()\nlosses = []\n"
+    before += "parser = argparse.ArgumentParser()\nparser.add_argument('--best')\nargs = parser.parse_args()\n"
+    assert "best_epoch" not in names(analyse(tmp_path, train=looped(report, before)))
+
+
 LOGGER = """
 import wandb
 
@@ -64,3 +77,36 @@ logger = Logger()
 def test_keywords_that_nobody_gives_are_no_metrics(tmp_path):
     findings = analyse(tmp_path, train=looped("logger.log({'loss': loss.item()})", LOGGER))
     assert [metric.variable for metric in findings.metrics] == ["loss"]
+
+
+BESIDE = """
+import argparse
+import copy
+import json
+import numpy as np
+import wandb
+from outside import annealing, named
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--rate", type=float)
+args = parser.parse_args()
+run = wandb.init()
+text_table = wandb.Table(columns=["step", "text"])
+"""
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "run_id = named(loss)\njson.dump({'run_id': run_id}, open('info.json', 'w'))",
+        "run.log({'samples': copy.copy(text_table)})",
+        "kl_coeff = np.clip(annealing.at(i) * args.rate, 0, 1)\nwriter.add_scalar('kl_coeff/value', kl_coeff, i)",
+    ],
+)
+def test_ids_tables_and_what_weighs_a_loss_are_no_metrics(tmp_path, report):
+    found = names(analyse(tmp_path, train=looped(f"{report}\nprint('loss', loss.item())", BESIDE)))
+    assert set(found) == {"loss"}
+
+
+def test_a_loss_of_what_is_in_the_distribution_is_a_metric(tmp_path):
+    assert set(names(analyse(tmp_path, train=looped("loss_id = loss.item()\nprint('loss', loss_id)")))) == {"loss_id"}
