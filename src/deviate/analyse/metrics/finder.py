@@ -18,7 +18,7 @@ from deviate.analyse.frameworks.logged import is_framework_logged, is_read_back
 from deviate.analyse.loops.phases import Phases
 from deviate.analyse.metrics.capture import capture_of
 from deviate.analyse.metrics.finding import Finding, hints_of, metric_of, where
-from deviate.analyse.metrics.forms import is_checked, is_record_of_sample
+from deviate.analyse.metrics.forms import NUMERIC_SPEC, is_checked, is_record_of_sample
 from deviate.analyse.metrics.merging import merge
 from deviate.analyse.metrics.names import (
     continues,
@@ -69,7 +69,7 @@ class MetricFinder:
             spelled = _LETTERS.keys() <= {variable for _, variable in roots}
             clock = len({variable for _, variable in roots if is_clock_part(variable)}) > 1
             for reported, variable in roots:
-                if clock and is_clock_part(variable):
+                if (clock and is_clock_part(variable)) or self._names_next(reported, report):
                     self._reject(report, variable, "identifier")
                     continue
                 before, earlier = earlier, words_before(reported) or earlier
@@ -84,6 +84,13 @@ class MetricFinder:
                     finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.nesting)
                     self.findings.append(finding)
                 last = variable
+
+    def _names_next(self, reported: ReportedValue, report: Report) -> bool:
+        """Whether a value is the name of the one after it: ``f"best {self.monitored}: {self.best:.3f}"``."""
+        is_name = reported.after.strip() in {":", "="} and reported.position + 1 < len(report.values)
+        if not is_name or NUMERIC_SPEC.search(reported.spec):
+            return False
+        return not self.flow.resolved(reported.expr, reported.scope).has(*METRIC_ORIGINS)
 
     def reporting(self) -> list[tuple[Unit, Nesting | None]]:
         """Return the function that reports each metric, and the nesting of the report in it."""
