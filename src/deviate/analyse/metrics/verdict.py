@@ -324,7 +324,7 @@ def _meaning(value: Value, variable: str, description: str) -> Meaning:
         meaning = meaning_of(variable)
         meaning = None if meaning is not None and meaning.kind == "resource" else meaning
     if value.has(From.DURATION) and not value.has(From.LIVE):
-        return meaning if meaning is not None and meaning.kind in {"speed", "loss"} else Meaning("speed", "lower")
+        return meaning if meaning is not None and meaning.kind == "speed" else Meaning("speed", "lower")
     return meaning or UNNAMED
 
 

@@ -110,3 +110,28 @@ def test_ids_tables_and_what_weighs_a_loss_are_no_metrics(tmp_path, report):
 
 def test_a_loss_of_what_is_in_the_distribution_is_a_metric(tmp_path):
     assert set(names(analyse(tmp_path, train=looped("loss_id = loss.item()\nprint('loss', loss_id)")))) == {"loss_id"}
+
+
+@pytest.mark.parametrize("text", ["best {metric}: {best:.3f}", "best_{metric} = {best:.3f}"])
+def test_what_names_the_next_value_is_no_metric(tmp_path, text):
+    before = "from outside import metric\nbest = 9"
+    report = f"best = min(best, loss.item())\nprint(f'{text}')"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"best"}
+
+
+def test_items_that_never_run_are_not_reported(tmp_path):
+    report = """
+    row = {'loss': loss.item()}
+    if CHECKS:
+        row['val_loss'] = model(x).mean().item()
+    run.log(row)
+    """
+    before = "import wandb\nrun = wandb.init()\nCHECKS = False"
+    found = names(analyse(tmp_path, train=looped(report, before)))
+    assert len(found) == 1 and "val_loss" not in "".join(found)
+
+
+def test_the_time_that_a_loss_takes_is_no_loss(tmp_path):
+    report = "print(f'compute loss time: {time.time() - before:.3f}')"
+    (metric,) = analyse(tmp_path, train=looped(report, "before = time.time()")).metrics
+    assert (metric.kind, metric.direction) == ("speed", "lower")
