@@ -60,7 +60,7 @@ class MetricFinder:
     def classify_all(self) -> None:
         """Classify the values of all reports."""
         for report in self.reports.collected:
-            earlier = last = ""
+            earlier = last = part = ""
             roots = [(reported, root_of(self.flow, reported)) for reported in report.values]
             if is_record_of_sample(report, [variable for _, variable in roots]):
                 for _, variable in roots:
@@ -69,6 +69,7 @@ class MetricFinder:
             spelled = _LETTERS.keys() <= {variable for _, variable in roots}
             clock = len({variable for _, variable in roots if is_clock_part(variable)}) > 1
             for reported, variable in roots:
+                part = split_of(reported.before) or part  # ``Val epoch 3, loss 0.4, error 0.1``
                 if (clock and is_clock_part(variable)) or self._names_next(reported, report):
                     self._reject(report, variable, "identifier")
                     continue
@@ -81,7 +82,7 @@ class MetricFinder:
                     meant=_LETTERS[variable] if spelled and variable in _LETTERS else variable,
                 )  # fmt: skip
                 if finding is not None:
-                    finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.nesting)
+                    finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.nesting) or part
                     self.findings.append(finding)
                 last = variable
 

@@ -201,3 +201,16 @@ def test_least_mean_and_spread_of_a_list_are_metrics_of_their_own(tmp_path):
     )
     found = analyse(tmp_path, train=looped(report, "import numpy as np\nkept = []")).metrics
     assert len([metric for metric in found if metric.variable == "kept"]) == 4
+
+
+def test_values_of_texts_that_begin_with_other_parts_of_the_data_are_apart(tmp_path):
+    report = """
+    gap = loss.item()
+    gap = 0.5 * gap
+    print('Train epoch: %d : gap: %f' % (epoch, gap))
+    gap = (model(x) - y).abs().mean().item()
+    gap = 0.5 * gap
+    print('Val epoch: %d : gap: %f' % (epoch, gap))
+    """
+    metrics = analyse(tmp_path, train=looped(report)).metrics
+    assert sorted(metric.name for metric in metrics) == ["train gap", "val gap"]
