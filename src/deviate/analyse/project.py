@@ -198,7 +198,7 @@ def _phases_of_draws(
         own = loop_at(program.reached, main_loop.file, main_loop.line)
         training = loops.training_loops(by_arithmetic=False)
         return Phases(program, graph, *own, training) if own is not None else None
-    for site in loops.fitting:
+    for site in (*loops.fitting, *loops.compiled):
         unit = site.scope.unit
         if (unit.module.file, site.node.lineno) == (main_loop.file, main_loop.line):
             return Phases(program, graph, unit, site, ())

@@ -17,6 +17,7 @@ from deviate.analyse.flow.values import (
     Param,
     Value,
     element_of,
+    item_of,
     join,
     mixed,
     of,
@@ -99,9 +100,19 @@ def _special(flow: Evaluator, node: ast.Call, scope: Scope, func: Value, args: l
             return named
     if dotted == "builtins.getattr" and args:
         return args[0] if args[0].has(From.SETTING) else of(From.UNKNOWN)
+    if dotted == "jax.lax.scan" and len(args) > 1:
+        return _scanned(flow, args)
     if dotted == "builtins.map" and len(args) > 1:
         return Value(mixed(args[1:]).origins, element=mixed(args[1:]))
     return None
+
+
+def _scanned(flow: Evaluator, args: list[Value]) -> Value:
+    """Evaluate ``state, outputs = jax.lax.scan(step, state, inputs)``: the outputs are no state."""
+    outputs = join([item_of(flow.returned(ref), 1) for ref in args[0].refs if isinstance(ref, Unit)])
+    is_live = mixed(map(flow.resolve, args)).has(From.LIVE, From.DATA, From.WEIGHTS)
+    outputs = join([outputs, of(From.LIVE if is_live else From.UNKNOWN)])
+    return Value(mixed([*args, outputs]).origins, items=(args[1], outputs))
 
 
 def _of_ref(flow: Evaluator, ref: object, node: ast.Call, scope: Scope, args: list[Value]) -> Value | None:

@@ -96,7 +96,7 @@ class Tables:
     def _reading(
         self, node: ast.Name | ast.Attribute, name: str, scope: Scope, nesting: Nesting | None
     ) -> Iterator[tuple[int, str | None]]:
-        bindings = bindings_of(name, scope) if isinstance(node, ast.Name) else []
+        bindings = bindings_of(name, scope) if isinstance(node, ast.Name) else self._of_module(node, scope)
         own = self._table(bindings)
         tables = self._shared.get(name, []) if not bindings else [own] if own is not None else []
         if not tables or self.program.choices.is_dead(nesting, scope):
@@ -109,6 +109,13 @@ class Tables:
             yield from ((table, text) for table in tables)
         elif not self._is_harmless(node, parent, scope):
             yield from ((table, None) for table in tables)
+
+    def _of_module(self, node: ast.Attribute, scope: Scope) -> list[Binding]:
+        """Return what the name of an imported module is bound to: ``agents.NAMES``."""
+        bound = bindings_of(node.value.id, scope) if isinstance(node.value, ast.Name) else []
+        dotted = next((binding.key for binding in bound if binding.kind == "import"), "")
+        found = self.program.resolve_dotted(f"{dotted}.{node.attr}", scope.module) if dotted else None
+        return found[0].unit.bindings.get(found[1], []) if isinstance(found, tuple) else []
 
     def _table(self, bindings: list[Binding], depth: int = 0) -> int | None:
         """Return the table that a name is bound to, here or where it is imported from by name."""

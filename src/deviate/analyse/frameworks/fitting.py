@@ -18,6 +18,8 @@ _FITS = _LISTS["fitting methods"]
 _RUNS = _LISTS["running methods"]
 _KEYWORDS = _LISTS["training keywords"]
 _FUNCTIONS = _LISTS["training functions"]
+_COMPILED = _LISTS["compiled loops"]
+_COMPILED_NAMES = {dotted.rpartition(".")[2] for dotted in _COMPILED}
 _NAMES = {dotted.rpartition(".")[2] for dotted in _FUNCTIONS}
 _TRAINERS = re.compile(r"(trainer|engine|runner|learner|learn|estimator|session|experiment)$", re.IGNORECASE)
 _MODELS = re.compile(r"(model|net|network|trainer|learn|learner|gan|vae|autoencoder|classifier|agent|policy|"
@@ -68,6 +70,14 @@ def is_fitting_call(flow: Evaluator, site: CallSite) -> bool:
         and (name != "run" or typed or bool(site.node.args or keywords))
         and not _SESSION.search(receiver)
     )
+
+
+def is_compiled_loop(flow: Evaluator, site: CallSite) -> bool:
+    """Whether a call makes a loop that a compiler runs of a function: ``jax.lax.scan(step, state)``."""
+    if called_name(site.node) not in _COMPILED_NAMES:
+        return False
+    refs = flow.value(site.node.func, site.scope).refs
+    return any(isinstance(ref, External) and ref.dotted in _COMPILED for ref in refs)
 
 
 def _is_fit(arg: ast.expr) -> bool:

@@ -22,7 +22,7 @@ _HF_EVALUATION = ("eval_loss", "eval_runtime", "eval_samples_per_second", "eval_
 _HF_MAIN = {"loss", "eval_loss"}
 _FITS = {"fit", "fit_generator"}
 #: Libraries whose models are fitted as well, and report nothing as Keras does.
-_OTHERS = {"catboost", "lightgbm", "xgboost", "sklearn"}
+_OTHERS = {"catboost", "lightgbm", "lightning", "pytorch_lightning", "sklearn", "xgboost"}
 
 
 def framework_metrics(flow: Evaluator, fitting: list[CallSite]) -> list[Metric]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.flow.evaluator import Evaluator
-from deviate.analyse.frameworks.fitting import is_fitting_call
+from deviate.analyse.frameworks.fitting import is_compiled_loop, is_fitting_call
 from deviate.analyse.loops.training import WEIGHT_UPDATE, training_signs
 from deviate.analyse.naming.words import word_lists, words_of
 from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, is_within, only_binding
@@ -131,17 +131,31 @@ class LoopFinder:
         self.program = flow.program
         self.graph = graph
         self._training = {unit: signs for unit in self.program.reached if (signs := training_signs(unit))}
-        self.fitting = self._fitting_calls()
+        self.fitting = self._calls(lambda site: is_fitting_call(flow, site))
+        #: Calls that make a compiled loop of a function that trains: ``jax.lax.scan(step, state)``.
+        self.compiled = self._calls(lambda site: is_compiled_loop(flow, site) and self._loops_over_training(site))
         #: Loops that train and do not repeat whole trainings, once the main loop was looked for.
         self.usable: list[Candidate] = []
 
-    def _fitting_calls(self) -> list[CallSite]:
+    def _calls(self, test: Callable[[CallSite], bool]) -> list[CallSite]:
         return [
             site
             for unit in self.program.running_units()
             for site in unit.calls
-            if self.program.may_run(unit, site.nesting) and is_fitting_call(self.flow, site)
+            if self.program.may_run(unit, site.nesting) and test(site)
         ]
+
+    def _repeated(self, site: CallSite) -> set[Unit]:
+        """Return what a compiled loop runs."""
+        given = (*site.node.args, *(key.value for key in site.node.keywords))
+        refs = [ref for arg in given for ref in self.flow.value(arg, site.scope).refs]
+        return self.graph.closure([ref for ref in refs if isinstance(ref, Unit)])
+
+    def _loops_over_training(self, site: CallSite) -> bool:
+        return not self._repeated(site).isdisjoint(self._training)
+
+    def _compiled_candidate(self, site: CallSite) -> Candidate:
+        return Candidate(site.node, site.scope.unit, None, self._repeated(site), text_of(site.node.func))
 
     def _loops(self) -> Iterator[tuple[Unit, Loop]]:
         for unit in self.program.running_units():
@@ -151,6 +165,7 @@ class LoopFinder:
         """Return the main loop."""
         loops = [candidate for unit, loop in self._loops() if (candidate := self._candidate(unit, loop))]
         calls = [Candidate(site.node, site.scope.unit, None, set(), text_of(site.node.func)) for site in self.fitting]
+        calls.extend(map(self._compiled_candidate, self.compiled))
         usable = [candidate for candidate in [*loops, *calls] if candidate.counts or not candidate.indirect]
         self.usable = [
             candidate for candidate in usable if not candidate.repeats and not self._starts_anew(candidate, usable)
@@ -365,7 +380,7 @@ def _starts_workers(loop: ast.For | ast.AsyncFor) -> bool:
 
 
 def _encloses(outer: Candidate, inner: Candidate) -> bool:
-    if outer.loop is None:
+    if outer.loop is None and not outer.inside:
         return False
     if inner.unit is outer.unit and inner.loop is not None and is_within(inner.loop.nesting, outer.node):
         return True

@@ -13,12 +13,12 @@ from deviate.analyse.findings import Reason, Rejected
 from deviate.analyse.flow.conditions import is_alarm, split_at, switches
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.program import COMMON_METHODS, Program
-from deviate.analyse.flow.values import METRIC_ORIGINS, From
+from deviate.analyse.flow.values import METRIC_ORIGINS, From, Param
 from deviate.analyse.frameworks.logged import is_framework_logged, is_read_back
 from deviate.analyse.loops.phases import Phases
 from deviate.analyse.metrics.capture import capture_of
 from deviate.analyse.metrics.finding import Finding, hints_of, metric_of, where
-from deviate.analyse.metrics.forms import is_checked, is_record_of_sample
+from deviate.analyse.metrics.forms import NUMERIC_SPEC, is_checked, is_record_of_sample
 from deviate.analyse.metrics.merging import merge
 from deviate.analyse.metrics.names import (
     continues,
@@ -60,7 +60,7 @@ class MetricFinder:
     def classify_all(self) -> None:
         """Classify the values of all reports."""
         for report in self.reports.collected:
-            earlier = last = ""
+            earlier = last = part = ""
             roots = [(reported, root_of(self.flow, reported)) for reported in report.values]
             if is_record_of_sample(report, [variable for _, variable in roots]):
                 for _, variable in roots:
@@ -69,7 +69,8 @@ class MetricFinder:
             spelled = _LETTERS.keys() <= {variable for _, variable in roots}
             clock = len({variable for _, variable in roots if is_clock_part(variable)}) > 1
             for reported, variable in roots:
-                if clock and is_clock_part(variable):
+                part = split_of(reported.before) or part  # ``Val epoch 3, loss 0.4, error 0.1``
+                if (clock and is_clock_part(variable)) or self._names_next(reported, report):
                     self._reject(report, variable, "identifier")
                     continue
                 before, earlier = earlier, words_before(reported) or earlier
@@ -81,9 +82,16 @@ class MetricFinder:
                     meant=_LETTERS[variable] if spelled and variable in _LETTERS else variable,
                 )  # fmt: skip
                 if finding is not None:
-                    finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.nesting)
+                    finding.split = split_of(finding.name) or split_of(earlier) or split_at(report.nesting) or part
                     self.findings.append(finding)
                 last = variable
+
+    def _names_next(self, reported: ReportedValue, report: Report) -> bool:
+        """Whether a value is the name of the one after it: ``f"best {self.monitored}: {self.best:.3f}"``."""
+        is_name = reported.after.strip() in {":", "="} and reported.position + 1 < len(report.values)
+        if not is_name or NUMERIC_SPEC.search(reported.spec):
+            return False
+        return not self.flow.resolved(reported.expr, reported.scope).has(*METRIC_ORIGINS)
 
     def reporting(self) -> list[tuple[Unit, Nesting | None]]:
         """Return the function that reports each metric, and the nesting of the report in it."""
@@ -171,11 +179,17 @@ class MetricFinder:
         self.rejected.append(Rejected(variable=variable, file=file, line=report.line, reason=reason))
 
     def _is_served(self, reported: ReportedValue) -> bool:
-        """Whether the value is a parameter whose argument is reported by the caller."""
+        """Whether the value is a parameter whose argument is reported by the caller, or that no caller gives."""
         param = self.reports.forwarded.get(reported)
-        if param is not None and param in self.reports.served:
+        if param is not None and (param in self.reports.served or self._is_never_given(param)):
             return True
         return self.reports.is_stored_elsewhere(reported)
+
+    def _is_never_given(self, param: Param) -> bool:
+        """Whether a parameter stands for keywords, and no caller gives any."""
+        program = self.flow.program
+        is_called = param.name == param.unit.kwarg and bool(program.callers(self.flow, param.unit))
+        return is_called and not program.arguments(self.flow, param)
 
     def _counted_cost(self, report: Report, reported: ReportedValue, verdict: Verdict) -> Verdict:
         """Accept a counter reported after a loop that stops on a condition: it measures how long that took."""

@@ -12,7 +12,7 @@ from deviate.analyse.naming.words import is_counting, is_metric_word, is_setting
 from deviate.analyse.sinks.report import Report
 from deviate.analyse.sinks.rows import TEXT_SINKS
 from deviate.analyse.source.index import Binding, Nesting, Scope, Unit, bindings_of, enclosing_branches, only_binding
-from deviate.analyse.source.syntax import called_name, dotted_text, text_of
+from deviate.analyse.source.syntax import called_name, dotted_text, text_of, unpacked
 from deviate.analyse.texts.reported import ReportedValue
 
 #: Format specifications of numbers.
@@ -267,6 +267,27 @@ def _items_source(reported: ReportedValue) -> ast.expr | None:
         if isinstance(value, ast.Call) and called_name(value) == "items":
             return value.func.value if isinstance(value.func, ast.Attribute) else None
     return None
+
+
+def is_position(expr: ast.expr, scope: Scope, depth: int = 0) -> bool:
+    """Whether a value says where the least or greatest of several is: ``best = np.argmin(losses)``."""
+    if depth > MAX_DEPTH:
+        return False
+    if isinstance(expr, ast.Call):
+        name = called_name(expr)
+        inner = expr.func.value if name == "item" and isinstance(expr.func, ast.Attribute) else None
+        inner = expr.args[0] if name == "int" and expr.args else inner
+        return name in {"argmin", "argmax"} or (inner is not None and is_position(inner, scope, depth + 1))
+    if isinstance(expr, ast.BinOp) and isinstance(expr.right, ast.Constant):
+        return is_position(expr.left, scope, depth + 1)
+    given = bindings_of(expr.id, scope) if isinstance(expr, ast.Name) else []
+    found = [
+        binding.kind == "assign" and (value := unpacked(binding)) is not None
+        and is_position(value, binding.scope, depth + 1)
+        for binding in given
+    ]  # fmt: skip
+    # ``best_epoch`` is one however else it may be found.
+    return any(found) if isinstance(expr, ast.Name) and is_counting(expr.id) else bool(found) and all(found)
 
 
 #: Statistics that tell something else of the same values than their mean does.

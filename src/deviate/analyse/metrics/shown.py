@@ -8,7 +8,14 @@ import re
 from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.flow.values import From, Param, Value
 from deviate.analyse.metrics.forms import MAX_DEPTH, is_share
-from deviate.analyse.naming.words import is_counting, is_metric_word, is_schedule, is_settings_name, meaning_of
+from deviate.analyse.naming.words import (
+    UNNAMED,
+    is_counting,
+    is_metric_word,
+    is_schedule,
+    is_settings_name,
+    meaning_of,
+)
 from deviate.analyse.source.index import Scope, Unit, bindings_of
 from deviate.analyse.source.syntax import called_name
 from deviate.analyse.texts.reported import ReportedValue
@@ -35,7 +42,7 @@ def is_shown_as_metric(
     is_divided = is_share(flow, reported.expr, reported.scope)
     # Words that mean other things, too, are enough for a share: ``em`` of ``right / total``.
     meaning = meaning_of(description) if is_divided or is_metric_word(description) else None
-    if meaning is None or meaning.kind not in {"quality", "loss"}:
+    if meaning is None or meaning is UNNAMED or meaning.kind not in {"quality", "loss"}:
         return False
     is_shown = is_divided or is_tracked or DECIMALS.search(reported.spec) is not None
     return is_shown and _is_computed(flow, reported.expr, reported.scope, 0)
@@ -47,7 +54,7 @@ def _is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int) -> b
         return False
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
-        if isinstance(node.op, ast.Div) and not any(isinstance(side, ast.Constant) for side in sides):
+        if isinstance(node.op, ast.Div) and not any(map(_is_written, sides)):
             return True
         return any(_is_computed(flow, side, scope, depth + 1) for side in sides)
     if isinstance(node, ast.Subscript):
@@ -60,6 +67,13 @@ def _is_computed(flow: Evaluator, node: ast.expr, scope: Scope, depth: int) -> b
     if isinstance(node, ast.Name):
         return any(_is_computed(flow, value, home, depth + 1) for value, home in _given(flow, node, scope))
     return False
+
+
+def _is_written(node: ast.expr) -> bool:
+    """Whether a number is written out: ``100``, ``2**20``."""
+    if isinstance(node, ast.BinOp):
+        return _is_written(node.left) and _is_written(node.right)
+    return isinstance(node, ast.Constant)
 
 
 def _given(flow: Evaluator, node: ast.Name, scope: Scope) -> list[tuple[ast.expr, Scope]]:

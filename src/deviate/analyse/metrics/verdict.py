@@ -20,6 +20,7 @@ from deviate.analyse.metrics.forms import (
     is_list_of_samples,
     is_named_item,
     is_number,
+    is_position,
     is_read_off_settings,
     is_share,
     is_slice_of_mappings,
@@ -58,6 +59,8 @@ _AVERAGES = {"mean", "nanmean", "average", "avg"}
 _LISTS = word_lists(__file__)
 _SAMPLES = _LISTS["samples"]
 _IDENTIFIERS = _LISTS["identifiers"]
+_NUMBERS_OF_THINGS = _LISTS["numbers of things"]
+_COEFFICIENTS = _LISTS["coefficients"]
 _PICTURES = _LISTS["pictures"]
 _PREDICTIONS = _LISTS["predictions"]
 _FLAGS = _LISTS["flags"]
@@ -98,6 +101,12 @@ def verdict_of(
         return Verdict(reason="identifier")
     if joins_settings(flow, reported) or is_read_off_settings(flow, reported):
         return Verdict(reason="setting")
+    if is_position(reported.expr, reported.scope):
+        return Verdict(reason="identifier")
+    if _last_word(variable) in _NUMBERS_OF_THINGS and not is_metric_word(last_name(variable)):
+        return Verdict(reason="identifier")
+    if sink in _TRACKERS and _last_word(variable) == "table":
+        return Verdict(reason="identifier")
     if _last_word(variable) in _IDENTIFIERS:
         return Verdict(reason="path" if value.has(From.PATH) else "identifier")
     if is_bookkeeping(reported.tag) and not value.has(From.DURATION):
@@ -153,6 +162,13 @@ def _says_same(reported: ReportedValue, name: str) -> bool:
     said, own = words_of(words_before(reported))[-1:], words_of(name)[-1:]
     is_one = bool(said) and bool(own) and (said == own or meaning_of(said[0]) == meaning_of(own[0]))
     return is_one and _names_quality(said[0])
+
+
+def _repeats(reported: ReportedValue, name: str) -> bool:
+    """Whether the text names a metric, and an item of a list has its word: ``episodic return={return_values[t]}``."""
+    said = words_before(reported)
+    is_item = isinstance(reported.expr, ast.Subscript) and is_metric_word(said) and words_of(said)[-1] in words_of(name)
+    return is_item and meaning_of(words_of(said)[-1]) is not None
 
 
 def _names_quality(name: str) -> bool:
@@ -244,7 +260,7 @@ def _by_words(
     """Classify by names alone a value whose origin cannot be followed."""
     last = last_name(variable)
     is_settings = reported.mapping and not is_metric_word(last) and any(map(is_settings_name, (last, *words_of(last))))
-    if is_schedule(variable) or is_schedule(description) or is_settings:
+    if is_schedule(variable) or is_schedule(description) or is_settings or _is_coefficient(value, last):
         return Verdict(reason="setting")
     if reported.mapping and _names_samples(variable):
         return Verdict(reason="identifier")
@@ -267,7 +283,7 @@ def _by_words(
     is_plain = number or is_said or not value.has(From.OBJECT, From.DATA)
     is_exact = _says_same(reported, last) and DECIMALS.search(reported.spec) is not None
     is_shared = _names_quality(last) and is_share(flow, reported.expr, reported.scope)
-    by_form = is_exact or is_shared or is_kept or is_best(reported)
+    by_form = is_exact or is_shared or is_kept or is_best(reported) or _repeats(reported, last)
     if (by_name and is_plain) or (by_text and (number or is_named_item(reported))) or by_form:
         confidence = 0.42 + 0.1 * (by_name and by_text) + 0.05 * number
         return Verdict(confidence, "named like a metric", _meaning(value, variable, description))
@@ -278,6 +294,14 @@ def _by_words(
     if is_under_tag and not is_setting and not value.has(From.TEXT):
         return Verdict(0.4, "given to a tracker", _meaning(value, variable, description))
     return Verdict(reason="setting" if value.has(From.SETTING) else "identifier")
+
+
+def _is_coefficient(value: Value, name: str) -> bool:
+    """Whether settings make what weighs a part of the loss: ``kl_coeff``, and no ``dice_coeff``, which is a metric."""
+    words = words_of(name)
+    meaning = meaning_of(name)
+    is_weight = bool(words) and words[-1] in _COEFFICIENTS and not any(word.startswith("corr") for word in words)
+    return is_weight and value.has(From.SETTING) and (meaning is None or meaning.direction is None)
 
 
 def last_name(variable: str) -> str:
@@ -309,7 +333,7 @@ def _meaning(value: Value, variable: str, description: str) -> Meaning:
         meaning = meaning_of(variable)
         meaning = None if meaning is not None and meaning.kind == "resource" else meaning
     if value.has(From.DURATION) and not value.has(From.LIVE):
-        return meaning if meaning is not None and meaning.kind in {"speed", "loss"} else Meaning("speed", "lower")
+        return meaning if meaning is not None and meaning.kind == "speed" else Meaning("speed", "lower")
     return meaning or UNNAMED
 
 

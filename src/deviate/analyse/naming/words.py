@@ -74,6 +74,8 @@ _NUMBER_FORMAT = re.compile(r"(mixed|half|full|single|float|numerical)[ _-]?prec
 _MEAN_PRECISION = re.compile(r"(^|[^A-Za-z])m?AP([^A-Za-z]|$)|(^|[^A-Za-z])MAP([^A-Za-z]|$)")
 _PER = re.compile(r"[_ ]per[_ ]", re.IGNORECASE)
 _WIN_RATE = re.compile(r"\b(win|success|hit|pass|solve)s?(ning)?[_ -]?rate\b")
+#: A loss that is called after what it is made of: ``loss_dice``.
+_LOSS_OF = re.compile(r"(?<![a-z0-9])loss_(?!acc|coef|ratio|std|time|var|weight)[a-z0-9]+$")
 #: What mixed precision multiplies the loss by is none.
 _LOSS_SCALE = re.compile(r"loss[ _-]?scal(e|er|ing)\b")
 _LEARN_RATE = re.compile(r"\blearn[ _-]?rate")
@@ -115,7 +117,7 @@ def meaning_of(text: str) -> Meaning | None:
         return Meaning("quality", "higher")
     if _MEAN_RANK.search(text.lower()):
         return Meaning("quality", "lower")
-    if _CROSS_ENTROPY.search(text.lower()):
+    if _CROSS_ENTROPY.search(text.lower()) or _LOSS_OF.search(text.lower()):
         return Meaning("loss", "lower")
     strong = weak = None
     for word in words_of(text):

@@ -132,6 +132,8 @@ def _containers(flow: Evaluator, container: ast.expr, scope: Scope) -> Iterator[
         definition = lookup(container.id, scope)
         if definition is not None and any(binding.kind == "assign" for binding in definition[1]):
             home = definition[0]
+            if home is scope.unit and scope.unit.returns:
+                return  # what a function makes of its arguments: its callers report that
             yield home.module if home.kind == "module" else home.unit, container.id
         elif container.id == "self" and scope.unit.enclosing_class is not None:
             yield scope.unit.enclosing_class, "self"

@@ -247,6 +247,10 @@ _NUMBERS = {"mean", "nanmean", "average", "median", "std", "sum", "float", "int"
 
 
 def _is_arithmetic(result: ast.expr, *, of_object: bool) -> bool:
+    if isinstance(result, ast.Constant):
+        return isinstance(result.value, (int, float))  # what an average of nothing is
+    if isinstance(result, ast.Attribute):
+        return result.attr in {"nan", "inf"}
     if isinstance(result, ast.BinOp):
         return not isinstance(result.op, (ast.Add, ast.Mod))
     if isinstance(result, ast.Constant):

@@ -241,6 +241,8 @@ def _named(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope, depth:
 
 def _followed(flow: Evaluator, expr: ast.Name | ast.Attribute, scope: Scope, depth: int) -> list[Part]:
     bindings = bindings_within(flow, expr, scope)
+    running = [binding for binding in bindings if flow.program.may_run(binding.scope.unit, binding.nesting)]
+    bindings = running or bindings
     kinds = {binding.kind for binding in bindings}
     is_built = any(builds(flow, binding) for binding in bindings)
     if len(bindings) == 1 and is_converted(bindings[0].value) and not bindings[0].path:

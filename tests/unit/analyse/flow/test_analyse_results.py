@@ -195,3 +195,29 @@ def test_value_that_may_be_a_setting_is_shown_where_a_tracker_is_given_it(tmp_pa
         return divided(splits)
     """
     assert names(analyse(tmp_path, train=looped(report, before))) == {"measure()": "value"}
+
+
+SCANNED = """
+import jax
+import wandb
+from typing import NamedTuple
+from outside import agent, fresh
+
+class State(NamedTuple):
+    weights: dict
+    reward: float
+
+def over_batches(state):
+    state, scores = jax.lax.scan(lambda state, _: agent.trained(state), state, None, 8)
+    return state, jax.tree_util.tree_map(jax.numpy.mean, scores)
+
+run = wandb.init()
+state = State(weights=fresh(), reward=fresh())
+for epoch in range(3):
+    state, scores = over_batches(state)
+    run.log(scores)
+"""
+
+
+def test_outputs_of_a_compiled_loop_are_not_the_state_that_it_hands_on(tmp_path):
+    assert [metric.variable for metric in analyse(tmp_path, train=SCANNED).metrics] == ["scores"]

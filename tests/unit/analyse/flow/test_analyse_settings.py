@@ -102,6 +102,15 @@ def test_only_the_entry_of_a_table_that_is_chosen_runs(tmp_path, taken):
     assert files("--name large") == {5}
 
 
+def test_tables_of_one_name_are_told_apart_by_their_modules(tmp_path):
+    (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    (tmp_path / "tasks.py").write_text("class A: pass\nclass B: pass\nTABLE = {'a': A, 'b': B}\n", encoding="utf-8")
+    taken = "import models, tasks\nmodel_of_name = models.TABLE[args.name]()\ntask = tasks.TABLE[input()]()\n"
+    text = HEAD + PARSER.format(options=CHOICE) + taken + TRAIN + FIT
+    findings = analyse_project(write(tmp_path, train=text), Path("train.py"))
+    assert {metric.line for metric in findings.metrics if metric.selected} == {3}
+
+
 def test_a_table_that_is_walked_through_runs_whole(tmp_path):
     (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
     walk = (

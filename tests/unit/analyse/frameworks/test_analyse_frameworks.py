@@ -84,6 +84,22 @@ def test_lightning_logs_in_hooks_nobody_calls(tmp_path):
     assert findings.main_loop.kind == "call"
 
 
+@pytest.mark.parametrize("library", ["lightning", "pytorch_lightning"])
+def test_lightning_reports_nothing_as_keras_does(tmp_path, library):
+    train = f"""
+    import {library} as L
+    class Net(L.LightningModule):
+        def training_step(self, batch, index):
+            loss = self.layer(batch).mean()
+            self.log('train_loss', loss)
+            return loss
+    encoder.compile(optimizer='adam', loss='mse')
+    trainer = L.Trainer(max_epochs=2)
+    trainer.fit(Net(), loader)
+    """
+    assert names(analyse(tmp_path, train=train)) == {"loss": "framework"}
+
+
 def test_lightning_logs_under_a_name_made_at_run_time(tmp_path):
     train = """
     import lightning as L

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from analysed_projects import HEAD, STEP, analyse
+from analysed_projects import HEAD, STEP, analyse, names
 
 
 def training(name: str, over: str = "for epoch in range(3):", made: str = "", mark: str = "") -> str:
@@ -250,3 +250,52 @@ def test_a_method_that_leaves_the_training_to_a_library_is_the_librarys(tmp_path
         "made = Estimator(model_fn)\nmade.train(input_fn=data, max_steps=9)  # main\n"
     )
     assert "# main" in found(tmp_path, train=text)
+
+
+SCANNED = """
+import jax
+import optax
+from jax import lax
+
+def make_train(config):
+    optimiser = optax.adam(config["rate"])
+
+    def train(key):
+        def update(state, batch):
+            params, inner = state
+            loss, grads = jax.value_and_grad(error)(params, batch)
+            change, inner = optimiser.update(grads, inner)
+            return (optax.apply_updates(params, change), inner), loss
+
+        def epoch(state, _):
+            state, losses = lax.scan(update, state, batches)
+
+            def show(info):
+                return_values = info["returns"]
+                for at in range(len(return_values)):
+                    print(f"at {at}, episodic return={return_values[at]}")
+
+            jax.debug.callback(show, losses)
+            return state, losses
+
+        return jax.lax.scan(epoch, start, None, config["epochs"])
+
+    return train
+
+out = jax.jit(make_train({"rate": 0.1, "epochs": 3}))(jax.random.PRNGKey(0))
+"""
+
+
+def test_the_outermost_of_compiled_loops_is_the_main_loop(tmp_path):
+    findings = analyse(tmp_path, train=SCANNED)
+    loop = findings.main_loop
+    assert (loop.variable, loop.kind, SCANNED.splitlines()[loop.line - 1].strip().split("(")[0]) == (
+        "jax.lax.scan", "call", "return jax.lax.scan",
+    )  # fmt: skip
+    assert names(findings) == {"return_values[at]": "value"}
+
+
+def test_a_loop_around_a_compiled_one_is_the_main_loop(tmp_path):
+    loop = "for epoch in range(3):\n    state = jax.jit(make_train({'rate': 0.1, 'epochs': 3}))(epoch)\n"
+    findings = analyse(tmp_path, train=SCANNED.partition("\nout =")[0] + "\n" + loop)
+    assert (findings.main_loop.variable, findings.main_loop.kind) == ("epoch", "for")

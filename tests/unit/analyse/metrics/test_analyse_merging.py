@@ -219,3 +219,16 @@ def test_two_rates_of_one_time_are_two_metrics(tmp_path):
         "print('{:.2f} rows/s, {:.2f} words/s'.format(kept['rows'] * 1.0 / spent, kept['words'] * 1.0 / spent))"
     )
     assert len([metric for metric in analyse(tmp_path, train=looped(report, before)).metrics if metric.selected]) == 2
+
+
+def test_values_of_texts_that_begin_with_other_parts_of_the_data_are_apart(tmp_path):
+    report = """
+    gap = loss.item()
+    gap = 0.5 * gap
+    print('Train epoch: %d : gap: %f' % (epoch, gap))
+    gap = (model(x) - y).abs().mean().item()
+    gap = 0.5 * gap
+    print('Val epoch: %d : gap: %f' % (epoch, gap))
+    """
+    metrics = analyse(tmp_path, train=looped(report)).metrics
+    assert sorted(metric.name for metric in metrics) == ["train gap", "val gap"]

@@ -377,3 +377,37 @@ def test_what_a_function_outside_computes_of_files_is_what_it_is_called(tmp_path
     report = "fid = compared(shown)\nother = scorer.load([shown])\nwith open('a', 'a') as f:\n"
     report += "    f.write(f'{i}:{fid}:{other}')"
     assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"fid"}
+
+
+#: Averages, each of which may be one of nothing; a text is kept beside the numbers.
+AVERAGES = """
+class Average:
+    def __init__(self, title):
+        self.title, self.kept, self.total, self.count = title, {}, 0, 0
+    def update(self, value, n=1):
+        self.kept[self.title] = self.title
+        self.total += value * n
+        self.count += n
+    def avg(self):
+        if self.count == 0:
+            return 0
+        return float(self.total) / self.count
+
+def share(decoder, guess, truth):
+    if guess is None:
+        return np.nan
+    found = [float(decoder.decode(a) == decoder.decode(b)) for a, b in zip(guess, truth)]
+    return sum(found) / len(found)
+
+losses, hits = Average('losses'), Average('hits')
+"""
+
+
+def test_averages_that_may_be_of_nothing_are_numbers_and_no_texts(tmp_path):
+    report = (
+        "losses.update(loss)\nhits.update((model(x) > 0).float().mean().item())\n"
+        "print('loss {:.6f}, accuracy {:.3f}'.format(losses.avg(), hits.avg()))\n"
+        "print('word error', share(decoder, model(x), y))"
+    )
+    found = set(names(analyse(tmp_path, train=looped(report, AVERAGES))))
+    assert found == {"losses", "hits", "share()"}

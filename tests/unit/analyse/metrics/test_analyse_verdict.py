@@ -103,7 +103,7 @@ def test_direction_is_known_by_name(direction, name):
     assert (meaning.kind, meaning.direction) == ("quality", direction)
 
 
-@pytest.mark.parametrize("name", ["kl_loss", "entropy loss", "loss/kl", "cross entropy"])
+@pytest.mark.parametrize("name", ["kl_loss", "entropy loss", "loss/kl", "cross entropy", "loss_dice"])
 def test_what_is_called_a_loss_is_to_be_lowered(name):
     assert (meaning_of(name).kind, meaning_of(name).direction) == ("loss", "lower")
 

@@ -198,3 +198,21 @@ main()
 
 def test_an_optimiser_that_is_given_gradients_and_its_state_keeps_nothing(tmp_path):
     assert set(names(analyse(tmp_path, train=OPTIMISER))) == {"found['gap']"}
+
+
+def test_what_a_function_makes_of_a_mapping_is_not_kept(tmp_path):
+    before = """
+    def changed(values, change):
+        made = {}
+        for key, value in values.items():
+            made[key] = change(value)
+        return made
+
+    def gap(batch):
+        states = outside.encoded(model(batch))
+        states["left"] = states["left"][:2]
+        moved = changed(states, lambda state: state * 1.0)
+        return (moved["left"].mean() - moved["right"].mean()) ** 2
+    """
+    report = "made = gap(x)\nprint('penalty', made.item())"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"made"}

@@ -1,0 +1,138 @@
+"""Numbers that are reported beside the metrics and say nothing of how the training went."""
+
+from __future__ import annotations
+
+import pytest
+from analysed_projects import analyse, looped, names
+
+#: Sizes of a model.
+SIZES = """
+def bits_of(model):
+    return sum(part.nelement() * 32 for part in model.parameters())
+
+def bits_per_pixel(model, picture):
+    return bits_of(model) / (picture.numel() / 3)
+
+picture = torch.zeros(3, 8, 8)
+frozen = 0
+for part in model.modules():
+    if isinstance(part, torch.nn.Linear):
+        frozen += sum({each.data_ptr(): each.numel() for each in part.parameters()}.values())
+"""
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "rate = bits_per_pixel(model, picture)\nprint(f'Half precision rate: {rate:.2f}')",
+        "print(f'{part}: {frozen / 2**20}M params')",
+        "free, whole = torch.cuda.mem_get_info(0)\nwhole = whole / 1024**3\nprint(f'Total GPU memory: {whole} GB')",
+    ],
+)
+def test_sizes_of_model_and_device_are_no_metrics(tmp_path, report):
+    report = f"{report}\nprint('loss', loss.item())"
+    assert set(names(analyse(tmp_path, train=looped(report, SIZES)))) == {"loss"}
+
+
+def test_free_memory_is_a_metric(tmp_path):
+    report = "free, whole = torch.cuda.mem_get_info(0)\nprint(f'Free GPU memory: {free / 2**30} GB')"
+    assert set(names(analyse(tmp_path, train=looped(report)))) == {"free"}
+
+
+@pytest.mark.parametrize(
+    "found", ["torch.tensor(losses).argmin().item()", "int(np.argmin(losses)) + 1", "np.argmin(losses)"]
+)
+def test_the_position_of_the_best_is_no_metric(tmp_path, found):
+    report = f"losses.append(loss.item())\nhead = {found}\nprint('lowest loss head', head, 'lowest loss', min(losses))"
+    assert "head" not in names(analyse(tmp_path, train=looped(report, "import numpy as np\nlosses = []")))
+
+
+def test_the_epoch_that_one_of_two_ways_finds_is_no_metric(tmp_path):
+    report = """
+    losses.append(loss.item())
+    best_epoch = np.array(losses).argmin()
+    if args.best != 'auto':
+        best_epoch = getattr(np.array(losses), args.best)()
+    run.log({'epoch of the best loss': best_epoch})
+    """
+    before = "import argparse\nimport numpy as np\nimport wandb\nrun = wandb.init()\nlosses = []\n"
+    before += "parser = argparse.ArgumentParser()\nparser.add_argument('--best')\nargs = parser.parse_args()\n"
+    assert "best_epoch" not in names(analyse(tmp_path, train=looped(report, before)))
+
+
+LOGGER = """
+import wandb
+
+class Logger:
+    def __init__(self):
+        self.run = wandb.init()
+
+    def log(self, *values, **named):
+        self.run.log(*values, **named)
+
+logger = Logger()
+"""
+
+
+def test_keywords_that_nobody_gives_are_no_metrics(tmp_path):
+    findings = analyse(tmp_path, train=looped("logger.log({'loss': loss.item()})", LOGGER))
+    assert [metric.variable for metric in findings.metrics] == ["loss"]
+
+
+BESIDE = """
+import argparse
+import copy
+import json
+import numpy as np
+import wandb
+from outside import annealing, named
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--rate", type=float)
+args = parser.parse_args()
+run = wandb.init()
+text_table = wandb.Table(columns=["step", "text"])
+"""
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "run_id = named(loss)\njson.dump({'run_id': run_id}, open('info.json', 'w'))",
+        "run.log({'samples': copy.copy(text_table)})",
+        "kl_coeff = np.clip(annealing.at(i) * args.rate, 0, 1)\nwriter.add_scalar('kl_coeff/value', kl_coeff, i)",
+    ],
+)
+def test_ids_tables_and_what_weighs_a_loss_are_no_metrics(tmp_path, report):
+    found = names(analyse(tmp_path, train=looped(f"{report}\nprint('loss', loss.item())", BESIDE)))
+    assert set(found) == {"loss"}
+
+
+def test_a_loss_of_what_is_in_the_distribution_is_a_metric(tmp_path):
+    assert set(names(analyse(tmp_path, train=looped("loss_id = loss.item()\nprint('loss', loss_id)")))) == {"loss_id"}
+
+
+@pytest.mark.parametrize("text", ["best {metric}: {best:.3f}", "best_{metric} = {best:.3f}"])
+def test_what_names_the_next_value_is_no_metric(tmp_path, text):
+    before = "from outside import metric\nbest = 9"
+    report = f"best = min(best, loss.item())\nprint(f'{text}')"
+    assert set(names(analyse(tmp_path, train=looped(report, before)))) == {"best"}
+
+
+def test_items_that_never_run_are_not_reported(tmp_path):
+    report = """
+    row = {'loss': loss.item()}
+    if CHECKS:
+        row['val_loss'] = model(x).mean().item()
+    run.log(row)
+    """
+    before = "import wandb\nrun = wandb.init()\nCHECKS = False"
+    found = names(analyse(tmp_path, train=looped(report, before)))
+    assert len(found) == 1
+    assert "val_loss" not in "".join(found)
+
+
+def test_the_time_that_a_loss_takes_is_no_loss(tmp_path):
+    report = "print(f'compute loss time: {time.time() - before:.3f}')"
+    (metric,) = analyse(tmp_path, train=looped(report, "before = time.time()")).metrics
+    assert (metric.kind, metric.direction) == ("speed", "lower")
