@@ -14,7 +14,7 @@ from deviate.analyse.flow.evaluator import Evaluator
 from deviate.analyse.frameworks.fitting import is_fitting_call
 from deviate.analyse.loops.training import WEIGHT_UPDATE, training_signs
 from deviate.analyse.naming.words import word_lists, words_of
-from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, is_within, only_binding
+from deviate.analyse.source.index import CallSite, Loop, Nesting, Unit, enclosing_loops, is_within, only_binding
 from deviate.analyse.source.syntax import called_name, span_of, text_of
 from deviate.experiment import MainLoop
 
@@ -26,6 +26,7 @@ _REPEATS = _LISTS["repeats"]
 _TIMES = _LISTS["times"]
 _ROUNDS = _LISTS["rounds"]
 _PASSES = (_EPOCHS | _STEPS) - _LISTS["any counter"]
+_COUNTED = {word for word in _PASSES if word.endswith("s")}
 #: Variables that say nothing of what is counted.
 _ANY = re.compile(r"_+|[a-z]|ii|idx")
 _NUMBER_OF = re.compile(r"^(num|n|max|total)(?=[a-z]{4})")
@@ -101,7 +102,11 @@ class Candidate:
     @property
     def repeats(self) -> bool:
         """Whether it repeats whole trainings, or does something else to each of a few things."""
-        if not isinstance(self.node, (ast.For, ast.AsyncFor)) or self.counts_epochs:
+        if not isinstance(self.node, (ast.For, ast.AsyncFor)):
+            return False
+        if _tries_counts(self.node):
+            return True
+        if self.counts_epochs:
             return False
         if _counts_machines(self.node.iter) or _starts_workers(self.node):
             return True
@@ -140,8 +145,17 @@ class LoopFinder:
             site
             for unit in self.program.running_units()
             for site in unit.calls
-            if self.program.may_run(unit, site.nesting) and is_fitting_call(self.flow, site)
+            if self.program.may_run(unit, site.nesting)
+            and (is_fitting_call(self.flow, site) or self._runs_closure(site))
         ]
+
+    def _runs_closure(self, site: CallSite) -> bool:
+        """Whether an optimiser goes on by itself, as L-BFGS does: ``optimizer.step(closure)`` in no loop."""
+        call = site.node
+        if called_name(call) != "step" or len(call.args) != 1 or enclosing_loops(site.nesting):
+            return False
+        refs = self.flow.value(call.args[0], site.scope).refs
+        return any(isinstance(ref, Unit) and ref in self._training for ref in refs)
 
     def _loops(self) -> Iterator[tuple[Unit, Loop]]:
         for unit in self.program.running_units():
@@ -345,6 +359,17 @@ def _names_counted(node: ast.expr) -> Iterator[str]:
             yield from (name for part in (left, right) for name in _names_counted(part))
         case ast.Call() if called_name(node) != "len":
             yield from (name for arg in node.args for name in _names_counted(arg))
+
+
+def _tries_counts(loop: ast.For | ast.AsyncFor) -> bool:
+    """Whether each pass is given a count of passes: ``for epochs in [10, 90]``, ``for steps, n in zip(counts, sizes)``."""
+    over = loop.iter
+    if isinstance(over, ast.Call) and (
+        called_name(over) != "zip" or any(isinstance(arg, ast.Call) for arg in over.args)
+    ):
+        return False
+    is_listed = isinstance(over, (ast.Call, ast.List, ast.Tuple))
+    return is_listed and any(isinstance(node, ast.Name) and node.id in _COUNTED for node in ast.walk(loop.target))
 
 
 def _counts_machines(node: ast.expr) -> bool:

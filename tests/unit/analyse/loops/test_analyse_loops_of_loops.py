@@ -56,6 +56,39 @@ def test_a_loop_that_counts_whole_trainings_is_not_the_main_one(tmp_path, outer)
     assert "# main" in found(tmp_path, train=text)
 
 
+@pytest.mark.parametrize("outer", ["for epochs, size in zip(counts, sizes):", "for steps in [10, 90]:"])
+def test_a_loop_over_counts_of_passes_is_not_the_main_one(tmp_path, outer):
+    text = HEAD + training("fit", mark="  # main") + f"{outer}\n    fit()\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_loop_that_counts_epochs_up_by_a_name_in_the_plural_is_the_main_one(tmp_path):
+    text = HEAD + training("fit", over="for steps in range(3):") + "for epochs in range(9):  # main\n    fit()\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+CLOSURE = """
+class Net:
+    def __init__(self):
+        self.optimizer = torch.optim.LBFGS(model.parameters(), max_iter=900)
+    def loss(self):
+        loss = ((model(loader[0][0]) - 1) ** 2).mean()
+        loss.backward()
+        print('loss', loss.item())
+        return loss
+    def fit(self):
+        self.optimizer.step(self.loss)  # call
+"""
+
+
+@pytest.mark.parametrize(
+    ("started", "line"),
+    [("Net().fit()\n", "# call"), ("net = Net()\nfor epoch in range(3):  # main\n    net.fit()\n", "# main")],
+)
+def test_an_optimiser_that_runs_a_closure_in_no_loop_goes_on_by_itself(tmp_path, started, line):
+    assert line in found(tmp_path, train=HEAD + CLOSURE + started)
+
+
 def test_a_loop_that_makes_trainer_and_optimiser_anew_repeats_trainings(tmp_path):
     step = textwrap.indent(STEP.strip().replace("optimizer", "self.optimizer"), " " * 12)
     text = (
