@@ -13,7 +13,7 @@ from deviate.analyse.settings.arguments import Arguments
 from deviate.analyse.settings.constants import Constants
 from deviate.analyse.settings.documented import documented_arguments
 from deviate.analyse.settings.lookup import Settings
-from deviate.analyse.source.configurations import unchosen_targets
+from deviate.analyse.source.configurations import root_configuration, unchosen_targets
 from deviate.analyse.source.imports import Imports
 from deviate.analyse.source.index import (
     CallSite,
@@ -90,7 +90,8 @@ class Program:
             plain = Constants(self.modules, None, self.resolve_dotted)
             self.constants = Constants(self.modules, settings, self.resolve_dotted, plain)
         #: What configuration files ask for that are not chosen.
-        self.unchosen = unchosen_targets(self.imports.configurations, known.assigned)
+        root_name = root_configuration(self.entry, known.options | known.first)
+        self.unchosen = unchosen_targets(self.imports.configurations, known.assigned, root_name)
         #: Whether settings decide which branches run.
         self.is_decided = True
         #: Modules that are assumed to run whole.
@@ -158,8 +159,15 @@ class Program:
             name = dotted.lstrip(".")
         package = self.imports.find(base, importer) if base else None
         if module is not None:
-            return (package, name) if package is not None and _binds(package, name) else module
+            is_other = package is not None and (_binds(package, name) or self._star_binds(package, name))
+            return (package, name) if package is not None and is_other else module
         return (package, name) if package is not None else External(dotted.lstrip("."))
+
+    def _star_binds(self, package: ModuleIndex, name: str) -> bool:
+        """Whether a package has a class by the name of its module: ``from .Trainer import *``."""
+        starred = (self.imports.find(star, package) for star in package.stars)
+        bindings = (each for module in starred if module is not None for each in module.unit.bindings.get(name, ()))
+        return any(binding.kind in {"def", "class"} for binding in bindings)
 
     # Classes.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deviate.analyse.findings import Unreadable
 from deviate.analyse.source.configurations import config_targets, config_texts
-from deviate.analyse.source.dotted import DOTTED_TEXT, constant_ends, constant_start, imported_names
+from deviate.analyse.source.dotted import DOTTED_TEXT, constant_ends, constant_start, imported_names, open_parts
 from deviate.analyse.source.files import UnreadableSourceError, read_source
 from deviate.analyse.source.index import ModuleIndex, Scope, Unit, bindings_of, only_binding
 from deviate.analyse.source.indexer import index_module
@@ -224,6 +224,12 @@ class Imports:
         if pattern := constant_ends(name):
             for folder in self.search.folders:
                 self._load_plugins(sorted(folder.glob(f"{pattern}.py")) + sorted(folder.glob(f"{pattern}/__init__.py")))
+            return
+        if count := open_parts(name):
+            globbed = (
+                path for folder in self.search.folders for path in sorted(folder.glob("/".join("*" * count) + ".py"))
+            )
+            self._load_plugins([path for path in globbed if self._words >= set(path.with_suffix("").parts[-count:])])
             return
         prefix = constant_start(name)
         package = prefix.rpartition(".")[0].lstrip(".")
