@@ -362,7 +362,7 @@ def _names_counted(node: ast.expr) -> Iterator[str]:
 
 
 def _tries_counts(loop: ast.For | ast.AsyncFor) -> bool:
-    """Whether each pass is given a count of passes: ``for epochs in [10, 90]``, ``for steps, n in zip(counts, sizes)``."""
+    """Whether each pass is given a count of passes: ``for epochs in [10, 90]``, ``for steps, n in zip(many, ns)``."""
     over = loop.iter
     if isinstance(over, ast.Call) and (
         called_name(over) != "zip" or any(isinstance(arg, ast.Call) for arg in over.args)
