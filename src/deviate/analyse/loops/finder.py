@@ -203,10 +203,17 @@ class LoopFinder:
         ]
 
     def _changes_weights(self, candidate: Candidate, by_arithmetic: bool) -> bool:
-        own = [sign for nesting, sign in self._training.get(candidate.unit, []) if is_within(nesting, candidate.node)]
-        called = [sign for unit in candidate.inside for _, sign in self._training.get(unit, [])]
         no_change = _GRADIENTS if by_arithmetic else _GRADIENTS | {WEIGHT_UPDATE}
-        return not no_change.issuperset((*own, *called))
+        return not no_change.issuperset(self._signs(candidate))
+
+    def _signs(self, candidate: Candidate) -> list[str]:
+        """List the signs that a candidate trains by, in its own code and in what it calls."""
+        own = [sign for nesting, sign in self._training.get(candidate.unit, []) if is_within(nesting, candidate.node)]
+        return own + [sign for unit in candidate.inside for _, sign in self._training.get(unit, [])]
+
+    def _replays(self, candidate: Candidate) -> bool:
+        """Whether optimisers step and nothing computes gradients: a schedule is made up to where a training resumes."""
+        return not candidate.indirect and all(sign.endswith(".step") for sign in self._signs(candidate))
 
     def _candidate(self, unit: Unit, loop: Loop) -> Candidate | None:
         inside = self.graph.inside(unit, loop.node)
@@ -342,6 +349,7 @@ class LoopFinder:
         score -= 1.5 * (isinstance(node, ast.Call))
         is_sure = candidate.reports or isinstance(node, ast.Call)
         score += 2.0 * (is_sure or self._changes_weights(candidate, by_arithmetic=True))
+        score -= 3.0 * (not is_sure and self._replays(candidate))
         return -score, self.program.modules.index(unit.module), file, node.lineno
 
 

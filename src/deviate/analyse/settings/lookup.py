@@ -15,7 +15,7 @@ from deviate.analyse.settings.files import SUFFIXES, Listed, read_settings
 from deviate.analyse.settings.known import Known, agreed, literal
 from deviate.analyse.settings.options import Option, declared_options
 from deviate.analyse.source.configurations import config_files
-from deviate.analyse.source.index import ModuleIndex, Store, under_main_guard
+from deviate.analyse.source.index import ModuleIndex, Store, bindings_of, under_main_guard
 from deviate.analyse.source.syntax import called_name, dotted_text
 
 #: Formats of settings that are not read.
@@ -166,7 +166,7 @@ class Settings:
             for store in unit.stores:
                 target = store.target
                 holder = target.value.attr if isinstance(target.value, ast.Attribute) else dotted_text(target.value)
-                if holds_settings(holder):
+                if holds_settings(holder) and not _is_own_copy(store):
                     key = target.attr if isinstance(target, ast.Attribute) else literal(target.slice)
                     name = key if isinstance(key, str) else str(key.value) if key is not None else ""
                     changed.setdefault(name, []).append(store)
@@ -245,6 +245,17 @@ class Settings:
         for node in ast.walk(self.entry.tree) if self.entry is not None else ():
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and _FILE.search(node.value):
                 yield node.value
+
+
+def _is_own_copy(store: Store) -> bool:
+    """Whether what is assigned to is a copy that the function made of settings, or its own mapping of arguments."""
+    holder = store.target.value
+    made = [each.value for each in bindings_of(holder.id, store.scope)] if isinstance(holder, ast.Name) else []
+    return bool(made) and all(
+        (isinstance(value, ast.Call) and called_name(value) in {"copy", "deepcopy"})
+        or (isinstance(value, ast.Dict) and dotted_text(holder) == "kwargs")
+        for value in made
+    )
 
 
 def holds_settings(name: str) -> bool:

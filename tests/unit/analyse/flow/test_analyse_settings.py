@@ -116,6 +116,25 @@ def test_a_table_that_is_walked_through_runs_whole(tmp_path):
     assert {metric.line for metric in findings.metrics if metric.selected} == {3, 5}
 
 
+def test_an_option_of_optparse_chooses(tmp_path):
+    (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    parser = "import optparse\np = optparse.OptionParser()\n"
+    option = "p.add_option('-n', '--name', type='string', default='small')\noptions, _ = p.parse_args()\n"
+    taken = "from models import TABLE\nmodel_of_name = TABLE[options.name]()\n"
+    text = HEAD + parser + option + taken + TRAIN + FIT
+    for words, lines in (([], {3}), (["-n", "large"], {5})):
+        findings = analyse_project(write(tmp_path, train=text), Path("train.py"), (), words)
+        assert {metric.line for metric in findings.metrics if metric.selected} == lines
+
+
+def test_what_is_assigned_to_a_copy_of_the_settings_does_not_change_them(tmp_path):
+    (tmp_path / "models.py").write_text(MODELS, encoding="utf-8")
+    copied = "import copy\nshort_args = copy.deepcopy(args)\nshort_args.name = input()\n"
+    text = HEAD + PARSER.format(options=CHOICE) + copied + TAKEN["a table"] + TRAIN + FIT
+    findings = analyse_project(write(tmp_path, train=text), Path("train.py"), (), [])
+    assert {metric.line for metric in findings.metrics if metric.selected} == {3}
+
+
 TWO = {
     "a text": "chosen = Large if args.name == 'large' else Small\nmodel_of_name = chosen()\n",
     "another setting": "BIG = {'large': 1, 'huge': 2}\nargs.is_big = args.name in BIG.keys()\n"

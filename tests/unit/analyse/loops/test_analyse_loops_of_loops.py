@@ -283,3 +283,48 @@ def test_a_method_that_leaves_the_training_to_a_library_is_the_librarys(tmp_path
         "made = Estimator(model_fn)\nmade.train(input_fn=data, max_steps=9)  # main\n"
     )
     assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_loop_that_only_replays_the_schedule_gives_way_to_the_training(tmp_path):
+    text = (
+        HEAD + "def run(start_epoch, n_epochs):\n    for i in range(1, start_epoch):\n        optimizer.step()\n"
+        "        scheduler.step()\n    for epoch in range(start_epoch, n_epochs):  # main\n        fit()\n"
+        + training("fit", over="for i in range(2):") + "run(3, 9)\n"
+    )  # fmt: skip
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_what_a_loop_takes_from_several_is_of_the_class_that_these_are_called_like(tmp_path):
+    classes = "".join(
+        f"class {name}:\n" + textwrap.indent(training("train", "for step in range(n_steps):"), "    ")
+        for name in ("Client", "Teacher")
+    )
+    server = "class Server:\n    def train_all(self):\n        for c in self.chosen_clients:\n            c.train()\n"
+    text = HEAD + classes + server + "server = Server()\nfor i in range(n_rounds):  # main\n    server.train_all()\n"
+    text += "clients = [Client()]\n"
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_a_function_that_mappings_hold_is_called_by_its_key(tmp_path):
+    text = (
+        HEAD + training("fit", over="for i in range(2):")
+        + "def options():\n    return {'runs': {'train': {'run_step': fit, 'size': 3}}}\n"
+        "class Engine:\n    def __init__(self, run_step):\n        self.run_step = run_step\n"
+        "    def run(self):\n        for epoch in range(9):  # main\n            self.run_step()\n"
+        "made = load(options)['runs']['train']\nengine = Engine(made['run_step'])\nengine.run()\n"
+    )  # fmt: skip
+    assert "# main" in found(tmp_path, train=text)
+
+
+def test_what_is_handed_on_by_keywords_is_what_the_callers_give(tmp_path):
+    text = (
+        HEAD + "class Agent:\n    def update(self):\n" + textwrap.indent(STEP.strip(), "        ")
+        + "\nclass Base:\n    def __init__(self, agent, size):\n        self.agent = agent\n"
+        "class Trainer(Base):\n    def __init__(self, *args, **kwargs):\n        super().__init__(*args, **kwargs)\n"
+        "    def train(self):\n        for i in range(self.steps):  # main\n            self.agent.update()\n"
+        "class Other:\n    def update(self):\n        pass\n"
+        "Trainer(agent=Agent(), size=3).train()\nOther().update()\n"
+    )  # fmt: skip
+    loop = analyse(tmp_path, train=text).main_loop
+    assert loop is not None
+    assert loop.why == "the outermost loop that trains (backward)"
