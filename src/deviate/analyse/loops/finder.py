@@ -313,6 +313,13 @@ class LoopFinder:
         is_beside = not self._purpose.issuperset(_ASIDE.findall(name.lower()))
         return is_beside or bool(_EVALUATES.search(name) and not _TRAINS.search(name))
 
+    def _counts_aside(self, candidate: Candidate) -> bool:
+        """Whether what a loop counts up to is called like something beside the training: ``range(warmup_epochs)``."""
+        over = candidate.node.iter if isinstance(candidate.node, (ast.For, ast.AsyncFor)) else None
+        ends = over.args[-1:] if isinstance(over, ast.Call) and _is_range(over) and len(over.args) < 3 else []
+        names = [name for end in ends for name in _names_counted(end)]
+        return bool(names) and all(map(self._is_aside, names))
+
     def _trains_aside(self, candidate: Candidate) -> bool:
         """Whether all that changes weights in a loop is called like an evaluation: ``predictive_score()``."""
         if candidate.loop is None or self._trains_itself(candidate):
@@ -326,7 +333,10 @@ class LoopFinder:
         settings = self.program.choices.settings if self.program.is_decided else None
         owner = unit.enclosing_class
         names = {unit.module.dotted.rpartition(".")[2], *([owner.name] if owner is not None else [])}
-        return settings is not None and (not names.isdisjoint(settings.texts) or any(map(settings.is_project, names)))
+        if settings is None:
+            return False
+        texts = {text.lower() for text in settings.texts}
+        return any(name.lower() in texts or settings.is_project(name) for name in names)
 
     def _count_heirs(self, unit: Unit) -> int:
         """Count the classes that inherit a method: of alternatives, the one that most would run is the likeliest."""
@@ -344,6 +354,7 @@ class LoopFinder:
         score += min(len(candidate.inside), 10) * 0.15 + min(self._count_heirs(unit), 10) * 0.05
         score -= 2.5 * any(map(self._is_aside, (unit.display_name, file.rpartition("/")[2])))
         score += 1.0 * (unit in self._called) + 1.0 * self._is_named(unit)
+        score -= 1.0 * self._counts_aside(candidate)
         score -= 5.0 * self._trains_aside(candidate) + 6.0 * (unit in self._prepares)
         score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
         score -= 1.5 * (isinstance(node, ast.Call))

@@ -328,3 +328,13 @@ def test_what_is_handed_on_by_keywords_is_what_the_callers_give(tmp_path):
     loop = analyse(tmp_path, train=text).main_loop
     assert loop is not None
     assert loop.why == "the outermost loop that trains (backward)"
+
+
+@pytest.mark.parametrize("count", ["n_epoch_init", "args.warmup_epochs"])
+def test_of_two_loops_over_epochs_the_one_that_counts_a_preparation_is_not_the_main_one(tmp_path, count):
+    text = (
+        HEAD
+        + training("fit", f"for epoch in range({count}):")
+        + training("tune", "for epoch in range(start_init, n_epoch):", mark="  # main")
+    )
+    assert "# main" in found(tmp_path, train=text + "fit()\ntune()\n")
