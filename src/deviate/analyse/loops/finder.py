@@ -11,6 +11,7 @@ from typing import Literal
 
 from deviate.analyse.flow.callgraph import CallGraph
 from deviate.analyse.flow.evaluator import Evaluator
+from deviate.analyse.flow.values import External
 from deviate.analyse.frameworks.fitting import is_fitting_call
 from deviate.analyse.loops.training import WEIGHT_UPDATE, training_signs
 from deviate.analyse.naming.words import word_lists, words_of
@@ -39,6 +40,8 @@ _TRAINS = re.compile(r"(^|_)train", re.IGNORECASE)
 #: Signs that say that gradients are computed, not that weights change.
 _GRADIENTS = {"backward", "grad", "GradientTape"}
 _COUNTS = _LISTS["counting functions"]
+#: Loops that JAX runs.
+_SCANS = {"scan", "fori_loop", "while_loop"}
 _OPTIMISER = re.compile(r"^(SGD|Adam\w*|RMSprop|Adagrad|LBFGS|Lamb|Lion|\w*[oO]ptim(i[sz]ers?\w*)?)$")
 
 
@@ -146,8 +149,19 @@ class LoopFinder:
             for unit in self.program.running_units()
             for site in unit.calls
             if self.program.may_run(unit, site.nesting)
-            and (is_fitting_call(self.flow, site) or self._runs_closure(site))
+            and (is_fitting_call(self.flow, site) or self._runs_closure(site) or self._scanned(site))
         ]
+
+    def _scanned(self, site: CallSite) -> set[Unit]:
+        """Return what a loop of JAX runs, where that trains: ``jax.lax.scan(update, state, None, n_updates)``."""
+        if called_name(site.node) not in _SCANS:
+            return set()
+        refs = self.flow.value(site.node.func, site.scope).refs
+        if not any(isinstance(ref, External) and ref.dotted.startswith("jax.lax.") for ref in refs):
+            return set()
+        given = [ref for arg in site.node.args for ref in self.flow.value(arg, site.scope).refs]
+        inside = self.graph.closure([ref for ref in given if isinstance(ref, Unit)])
+        return inside if inside & self._training.keys() else set()
 
     def _runs_closure(self, site: CallSite) -> bool:
         """Whether an optimiser goes on by itself, as L-BFGS does: ``optimizer.step(closure)`` in no loop."""
@@ -164,7 +178,10 @@ class LoopFinder:
     def find(self) -> MainLoop | None:
         """Return the main loop."""
         loops = [candidate for unit, loop in self._loops() if (candidate := self._candidate(unit, loop))]
-        calls = [Candidate(site.node, site.scope.unit, None, set(), text_of(site.node.func)) for site in self.fitting]
+        calls = [
+            Candidate(site.node, site.scope.unit, None, self._scanned(site), text_of(site.node.func))
+            for site in self.fitting
+        ]
         usable = [candidate for candidate in [*loops, *calls] if candidate.counts or not candidate.indirect]
         self.usable = [
             candidate for candidate in usable if not candidate.repeats and not self._starts_anew(candidate, usable)
@@ -410,7 +427,7 @@ def _starts_workers(loop: ast.For | ast.AsyncFor) -> bool:
 
 def _encloses(outer: Candidate, inner: Candidate) -> bool:
     if outer.loop is None:
-        return False
+        return inner.unit in outer.inside and outer.unit not in outer.inside
     if inner.unit is outer.unit and inner.loop is not None and is_within(inner.loop.nesting, outer.node):
         return True
     if inner.loop is None and inner.unit is outer.unit:

@@ -338,3 +338,20 @@ def test_of_two_loops_over_epochs_the_one_that_counts_a_preparation_is_not_the_m
         + training("tune", "for epoch in range(start_init, n_epoch):", mark="  # main")
     )
     assert "# main" in found(tmp_path, train=text + "fit()\ntune()\n")
+
+
+def test_a_loop_of_jax_that_trains_is_the_main_one_where_there_is_no_other(tmp_path):
+    text = (
+        "import jax\ndef make(n):\n    def update(state, batch):\n        def minibatch(state, part):\n"
+        "            return state.apply_gradients(grads=jax.grad(loss)(state.params, part)), 0\n"
+        "        return jax.lax.scan(minibatch, state, batch)\n    def train(state):\n"
+        "        return jax.lax.scan(update, state, data, n)  # main\n    return train\n"
+        "state, losses = jax.jit(make(9))(start)\nprint('loss', losses.mean())\n"
+    )
+    assert "# main" in found(tmp_path, train=text)
+    assert "# outer" in found(tmp_path, train=text + "for epoch in range(3):  # outer\n    jax.jit(make(9))(start)\n")
+
+
+def test_rounds_of_clients_that_are_counted_as_global_epochs_are_the_main_loop(tmp_path):
+    text = HEAD + training("local", made=OPTIMISER) + "for i in range(args.global_eps):  # main\n    local()\n"
+    assert "# main" in found(tmp_path, train=text)

@@ -168,6 +168,18 @@ def test_modules_of_a_name_that_is_open_in_all_parts_are_those_that_the_command_
     assert reported(tmp_path, {}, train=text, **work) == {"digits quick loss"}
 
 
+def test_a_script_that_the_command_names_and_the_program_loads_by_its_path_is_read(tmp_path):
+    (tmp_path / "README.md").write_text("python train.py plans/quick.py --gpus 1\n")
+    text = (
+        "import importlib.util, sys\ndef load(path):\n    spec = importlib.util.spec_from_file_location('plan', path)\n"
+        "    plan = importlib.util.module_from_spec(spec)\n    spec.loader.exec_module(plan)\n    return plan\n"
+        "plan = load(sys.argv[1])\nplan.start_plan()\n"
+    )
+    plans = {f"plans__{name}": trains(name.title()) + f"def start_plan():\n    {name.title()}().train_model()\n"
+             for name in ("quick", "slow")}  # fmt: skip
+    assert reported(tmp_path, {}, train=text, **plans) == {"Quick loss"}
+
+
 @pytest.mark.parametrize("path", ["f'kinds.{name}.work'", "'kinds.%s.work' % name", "'kinds.' + name + '.work'"])
 def test_modules_of_a_name_that_is_open_in_the_middle_are_read(tmp_path, path):
     text = (
