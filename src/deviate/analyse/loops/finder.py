@@ -332,10 +332,19 @@ class LoopFinder:
 
     def _counts_aside(self, candidate: Candidate) -> bool:
         """Whether what a loop counts up to is called like something beside the training: ``range(warmup_epochs)``."""
-        over = candidate.node.iter if isinstance(candidate.node, (ast.For, ast.AsyncFor)) else None
-        ends = over.args[-1:] if isinstance(over, ast.Call) and _is_range(over) and len(over.args) < 3 else []
-        names = [name for end in ends for name in _names_counted(end)]
+        names = [name for end in _end_counted(candidate.node) for name in _names_counted(end)]
         return bool(names) and all(map(self._is_aside, names))
+
+    def _counts_given(self, candidate: Candidate) -> bool:
+        """Whether a loop counts up to a parameter that the entry gives by its name: ``model.train(iterations=900)``."""
+        ends = {end.id for end in _end_counted(candidate.node) if isinstance(end, ast.Name)}
+        return not ends.isdisjoint(self._given) and not ends.isdisjoint(candidate.unit.parameters)
+
+    @cached_property
+    def _given(self) -> set[str]:
+        """Names by which calls in the entry pass something."""
+        units = self.program.entry.units if self.program.entry is not None else []
+        return {key.arg or "" for unit in units for site in unit.calls for key in site.node.keywords}
 
     def _trains_aside(self, candidate: Candidate) -> bool:
         """Whether all that changes weights in a loop is called like an evaluation: ``predictive_score()``."""
@@ -371,7 +380,7 @@ class LoopFinder:
         score += min(len(candidate.inside), 10) * 0.15 + min(self._count_heirs(unit), 10) * 0.05
         score -= 2.5 * any(map(self._is_aside, (unit.display_name, file.rpartition("/")[2])))
         score += 1.0 * (unit in self._called) + 1.0 * self._is_named(unit)
-        score -= 1.0 * self._counts_aside(candidate)
+        score += 1.0 * self._counts_given(candidate) - 1.0 * self._counts_aside(candidate)
         score -= 5.0 * self._trains_aside(candidate) + 6.0 * (unit in self._prepares)
         score += 0.8 * bool(re.search(r"train|fit|run|main|module", unit.display_name))
         score -= 1.5 * (isinstance(node, ast.Call))
@@ -395,6 +404,12 @@ def _names_counted(node: ast.expr) -> Iterator[str]:
             yield from (name for part in (left, right) for name in _names_counted(part))
         case ast.Call() if called_name(node) != "len":
             yield from (name for arg in node.args for name in _names_counted(arg))
+
+
+def _end_counted(node: ast.AST) -> list[ast.expr]:
+    """Return what a loop counts up to by ones, in a list: ``n`` of ``range(1, n)``."""
+    over = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else None
+    return over.args[-1:] if isinstance(over, ast.Call) and _is_range(over) and len(over.args) < 3 else []
 
 
 def _tries_counts(loop: ast.For | ast.AsyncFor) -> bool:

@@ -355,3 +355,13 @@ def test_a_loop_of_jax_that_trains_is_the_main_one_where_there_is_no_other(tmp_p
 def test_rounds_of_clients_that_are_counted_as_global_epochs_are_the_main_loop(tmp_path):
     text = HEAD + training("local", made=OPTIMISER) + "for i in range(args.global_eps):  # main\n    local()\n"
     assert "# main" in found(tmp_path, train=text)
+
+
+def test_of_alternatives_the_loop_that_counts_what_the_entry_gives_by_name_is_taken(tmp_path):
+    ways = training("train_slowly", "while state.step < most['steps']:") + training(
+        "train_quickly", "for i in range(iterations):", mark="  # main"
+    ).replace("optimizer=optimizer", "optimizer=optimizer, iterations=3")
+    work = HEAD + ways + "def fit(how, iterations):\n    if how.is_slow():\n        train_slowly()\n    else:\n"
+    work += "        train_quickly(iterations=iterations)\n"
+    entry = "import work\nwork.fit(settings.way(), iterations=900)\n"
+    assert "# main" in found(tmp_path, train=entry, work=work)
